@@ -1,9 +1,8 @@
 """Agents, prompts, flows and MCP servers as use cases: composed, moved, guarded, with secrets by reference."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -32,6 +31,9 @@ from gateleg.store import AsyncStore, create
 from gateleg.web.secret_store import SecretNotFound, Secrets
 from gateleg.web.tables import StoredSecret
 from tests.apps.agents.conftest import Interleaving
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
 
 HELPER = {"agent_name": "Helper", "llm_provider": "local", "llm_name": "small"}
 ALL = Paging()

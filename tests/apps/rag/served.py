@@ -12,6 +12,7 @@ import httpx
 
 from gateleg.apps.rag.application import application
 from gateleg.apps.rag.index.registry import Indexes, indexes_of
+from gateleg.apps.rag.ingesting.fingerprints import keep_fingerprint
 from gateleg.apps.rag.object_keys import source_key
 from gateleg.apps.rag.tables import Chunk, Document, DocumentStatus
 from gateleg.jobs import Worker, follow_async
@@ -63,7 +64,8 @@ class Served:
             index = self.indexes.open(repository_id, collection_id)
             await asyncio.to_thread(index.add, made.document_id, generation, chunks)
         made.source, made.generation, made.last_generation, made.chunks = key, 2, 2, 2
-        made.status = DocumentStatus.COMPLETED
+        made.status, made.content_hash, made.simhash = DocumentStatus.COMPLETED, "c" * 64, "0123456789abcdef"
+        await keep_fingerprint(self.host.store, made)
         return await self.host.store.create(made)
 
     @staticmethod

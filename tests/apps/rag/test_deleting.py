@@ -11,7 +11,7 @@ import pytest
 
 from gateleg.apps.rag.deleting.sweeping import purge_deleted
 from gateleg.apps.rag.object_keys import repository_prefix
-from gateleg.apps.rag.tables import Chunk, Collection, CollectionStatus, Document, Repository, RepositoryStatus
+from gateleg.apps.rag.tables import Chunk, Collection, CollectionStatus, Document, Fingerprint, Repository, RepositoryStatus
 from gateleg.jobs import JobContext, Jobs, JobStatus, Submission
 from gateleg.model import spec_of
 from tests.apps.rag.served import ROOT, Served
@@ -20,7 +20,7 @@ from tests.apps.rag.served import ROOT, Served
 async def everything(served: Served) -> dict[str, int]:
     """How many items and objects there are of each kind, markers of names included."""
     found: dict[str, int] = {}
-    for entity in (Repository, Collection, Document, Chunk):
+    for entity in (Repository, Collection, Document, Chunk, Fingerprint):
         items = await served.host.store.transport.call("Scan", {"TableName": spec_of(entity).table.name})
         found[entity.__name__] = len(items["Items"])
     found["objects"] = len([entry async for entry in served.host.objects.walk("rag/")])
@@ -137,7 +137,7 @@ async def test_documents_are_removed_and_those_that_cannot_be_say_why(served: Se
     hidden = (await served["lawyer"].get(f"{ROOT}/legal/document/{own.document_id}")).json()
     assert (hidden["status"], hidden["generation"]) == ("DELETE_IN_PROGRESS", None)
     await served.work(outcomes[own.document_id]["jobId"])
-    removed = {"Document": 1, "Chunk": 4, "objects": 2}
+    removed = {"Document": 1, "Chunk": 4, "Fingerprint": 5, "objects": 2}
     assert await everything(served) == {kind: number - removed.get(kind, 0) for kind, number in before.items()}
     assert vectors(served, "legal", collection_id) == 4
     assert vectors(served, "commons", "minilm") == 4

@@ -13,8 +13,10 @@ from gateleg.web import Application
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fastapi import APIRouter
+
     from gateleg.jobs import Jobs
-    from gateleg.web import Check, Resources
+    from gateleg.web import Check, EventRoute, Resources, Surface
 
 
 def check_installed() -> None:
@@ -38,6 +40,28 @@ def make_jobs(resources: Resources[AgentsSettings]) -> Jobs:
     return agents_jobs(resources)
 
 
+def make_routes(resources: Resources[AgentsSettings]) -> APIRouter:
+    """The routes of agents."""
+    from gateleg.apps.agents.api import router
+
+    return router
+
+
+def make_surfaces(resources: Resources[AgentsSettings]) -> Sequence[Surface]:
+    """OpenAI's API, and agents as MCP tools."""
+    from gateleg.apps.agents.web.mcp_api import mcp_surface
+    from gateleg.apps.agents.web.openai_api import openai_surface
+
+    return [openai_surface(resources), mcp_surface(resources)]
+
+
+def make_streams(resources: Resources[AgentsSettings]) -> Sequence[EventRoute]:
+    """The event streams of agents."""
+    from gateleg.apps.agents.web.events import run_streams
+
+    return run_streams(resources)
+
+
 check_installed()
 #: Members see the jobs that they submitted themselves: a run belongs to whoever asked.
 application = Application(
@@ -48,5 +72,8 @@ application = Application(
     tables=TABLES,
     settings=AgentsSettings,
     jobs=make_jobs,
+    routes=make_routes,
+    surfaces=make_surfaces,
+    streams=make_streams,
     checks=make_checks,
 )

@@ -29,12 +29,9 @@ def check_installed() -> None:
 
 def make_jobs(resources: Resources[RagSettings]) -> Jobs:
     """The job types of document collections."""
-    from gateleg.apps.rag.deleting.work import deletion_jobs
-    from gateleg.jobs import Jobs
+    from gateleg.apps.rag.work import rag_jobs
 
-    jobs = Jobs()
-    jobs.include(deletion_jobs(resources))
-    return jobs
+    return rag_jobs(resources)
 
 
 def make_routes(resources: Resources[RagSettings]) -> APIRouter:

@@ -9,12 +9,14 @@ import asyncio
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Protocol
 
+from gateleg.apps.rag.ingesting.fingerprints import forget_fingerprint
 from gateleg.apps.rag.object_keys import collection_prefix, document_prefix
-from gateleg.apps.rag.tables import Chunk, Document
+from gateleg.apps.rag.tables import Chunk, Document, PipelineState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from gateleg.apps.rag.tables import Pipeline
     from gateleg.objects import AsyncObjects
     from gateleg.store import AsyncStore
 
@@ -84,13 +86,14 @@ async def purge_document(premises: Premises, document: Document) -> Counts:
     vectors = await asyncio.to_thread(lambda: premises.indexes.open(repository_id, collection_id).remove(document_id))
     chunks = await _purge_chunks(store, document)
     objects = await _purge_objects(premises.objects, document_prefix(repository_id, collection_id, document_id))
+    await forget_fingerprint(store, document)
     await store.delete(document, check_version=False)
     return Counts(1, chunks, vectors, objects)
 
 
 async def _purge_chunks(store: AsyncStore, document: Document) -> int:
     removed = 0
-    for generation in range(1, max(document.last_generation, document.generation or 0) + 1):
+    for generation in range(document.first_generation, max(document.last_generation, document.generation or 0) + 1):
         removed += await store.delete_all(Chunk.of_document, document_id=document.document_id, generation=generation)
     return removed
 
@@ -113,12 +116,19 @@ async def purge_collection(
     async for document in store.query(Document.in_partition, repository_id=repository_id, collection_id=collection_id, consistent=True):
         chunks = await _purge_chunks(store, document)
         objects = await _purge_objects(premises.objects, document_prefix(repository_id, collection_id, document.document_id))
+        await forget_fingerprint(store, document)
         await store.delete(document, check_version=False)
         total += Counts(1, chunks, 0, objects)
         tell(total.documents)
     strays = await store.delete_all(Chunk.in_collection, repository_id=repository_id, collection_id=collection_id)
     objects = await _purge_objects(premises.objects, collection_prefix(repository_id, collection_id))
     return total + Counts(chunks=strays, objects=objects)
+
+
+async def forget_pipelines(store: AsyncStore, pipelines: Sequence[Pipeline] | None) -> None:
+    """Remove what is noted about pipelines that are removed."""
+    for one in pipelines or ():
+        await store.delete(PipelineState, pipeline_id=one.pipeline_id, check_version=False)
 
 
 async def count_left(premises: Premises, repository_id: str, collection_id: str) -> Counts:

@@ -32,3 +32,6 @@ class RagSettings(BaseModel):
     parse_pages: int = Field(default=5_000, ge=1, description="pages, slides or sheets that a document may have")
     parse_characters: int = Field(default=20_000_000, ge=1_000, description="characters of text that a document may have")
     ocr: bool = Field(default=True, description="whether pages that are pictures are read")
+    ingestions_per_worker: int | None = Field(
+        default=None, ge=1, le=256, description="documents that a worker ingests side by side; as many as it has cores, when left out"
+    )

@@ -70,10 +70,12 @@ class Desk:
     calls: list[tuple[str, Any]] = field(default_factory=list)
     go: asyncio.Event = field(default_factory=asyncio.Event)
     here: asyncio.Event = field(default_factory=asyncio.Event)
+    added: asyncio.Event = field(default_factory=asyncio.Event)
 
     def application(self) -> Application:
         async def add(principal: Principal, given: Addend) -> int:
             self.calls.append((principal.name, given))
+            self.added.set()
             return given.a + given.b
 
         async def wait(principal: Principal, given: Addend) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.ai import Account
 from gateleg.apps.agents.catalogue_tables import Llm
+from gateleg.apps.agents.concealing import is_reference, reveal
 from gateleg.apps.agents.errors import NotFoundInPartition
 from gateleg.apps.agents.running.errors import BadConfiguration, HandlerNotAllowed
 from gateleg.apps.agents.running.handlers.built_in import LocalHandler, OpenAICompatibleHandler
@@ -17,13 +18,15 @@ if TYPE_CHECKING:
     from gateleg.ai import AsyncModels
     from gateleg.apps.agents.running.handlers.contract import AgentHandler
     from gateleg.apps.agents.settings import AgentsSettings
-    from gateleg.apps.agents.tenancy import Partition
+    from gateleg.apps.agents.tenancy import Context, Partition
     from gateleg.apps.agents.thread_tables import Run
     from gateleg.store import AsyncStore
     from gateleg.web import Resources
 
 __all__ = ["active_agent", "agent_version", "fallback_handlers", "handler_for"]
 
+#: The name of a tenant's own key for a provider.
+KEY = "api_key"
 _log = logging.getLogger("gateleg.apps.agents")
 
 
@@ -43,24 +46,29 @@ async def agent_version(store: AsyncStore, partition: Partition, agent_version_u
     return found
 
 
-async def handler_for(
-    resources: Resources[AgentsSettings], agent: Agent, run: Run | None, partition: Partition, *, connection_id: str | None = None
-) -> AgentHandler:
-    """The handler of an agent's model, with all that handlers have. Its models are billed to the tenant."""
+async def handler_for(resources: Resources[AgentsSettings], context: Context, agent: Agent, run: Run | None = None) -> AgentHandler:
+    """The handler of an agent's model, with all that handlers have. Its models are billed to the tenant.
+
+    It alone sees the secrets of the configuration. Raises `HandlerNotAllowed`, `BadConfiguration` and `SecretNotFound`.
+    """
     llm = await resources.store.find(Llm, llm_provider=agent.llm_provider, llm_name=agent.llm_name)
     settings = resources.settings
     kind = find_handler(_name(agent, llm, settings.handlers), settings.handlers)
+    key = agent.configuration.get(KEY)
+    if key is not None and not is_reference(key):
+        raise BadConfiguration("The configuration has an api_key in clear.", fix="Save the agent again: its key becomes a secret.")
+    configuration = await reveal(resources.secrets, context, agent.configuration)
     return make_handler(
         kind,
         _log,
-        agent.model_dump(exclude={"partition"}),
+        {**agent.model_dump(exclude={"partition"}), "configuration": configuration},
         settings.model_dump(),
-        endpoint_id=partition.endpoint_id,
-        partition_key=str(partition),
+        endpoint_id=context.endpoint_id,
+        partition_key=context.partition_key,
         run=None if run is None else run.model_dump(exclude={"partition", "request"}),
-        connection_id=connection_id,
-        models=models_of(resources, partition),
-        key=await _key(resources, agent, partition),
+        connection_id=context.connection_id,
+        models=models_of(resources, context.partition),
+        key=configuration.get(KEY),
     )
 
 
@@ -78,16 +86,6 @@ def _name(agent: Agent, llm: Llm | None, allowed: list[str]) -> str:
             return agent.llm_provider
         return llm.class_name
     return agent.llm_provider
-
-
-async def _key(resources: Resources[AgentsSettings], agent: Agent, partition: Partition) -> str | None:
-    """The tenant's own key for the provider. Only a reference to a secret is accepted: others may read the configuration."""
-    named = agent.configuration.get("api_key")
-    if not named:
-        return None
-    if not isinstance(named, str) or not named.startswith("secret:"):
-        raise BadConfiguration("The configuration has an api_key in clear.", fix='Keep it as a secret, and write "secret:NAME".')
-    return await resources.secrets.get(named.removeprefix("secret:"), tenant=partition.part_id)
 
 
 def fallback_handlers(resources: Resources[AgentsSettings], first: AgentHandler) -> list[AgentHandler]:

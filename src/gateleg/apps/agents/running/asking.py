@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from gateleg.apps.agents.changes import Changes
 from gateleg.apps.agents.running.agents import active_agent
 from gateleg.apps.agents.running.ending import stop_job
 from gateleg.apps.agents.running.errors import IdempotencyKeyReused, RunInProgress, TooManyWaiting
+from gateleg.apps.agents.running.files import check_files
 from gateleg.apps.agents.running.ids import message_uuid, task_uuid
 from gateleg.apps.agents.running.job_types import Asker, RunRequest
 from gateleg.apps.agents.running.threads import is_open, job_for, own_thread, recent_thread, waiting_runs
@@ -53,8 +55,9 @@ async def ask(resources: Resources[AgentsSettings], context: Context, question: 
 
     Raises `NotFoundInPartition`, `ThreadNotYours`, `OtherAgent`, `RunInProgress`, `TooManyWaiting`, `IdempotencyKeyReused`.
     """
-    agent = await active_agent(resources.store, context.partition, question.agent_uuid)
+    await check_files(resources, context, question.input_files)
     for _ in range(_ATTEMPTS):
+        agent = await active_agent(resources.store, context.partition, question.agent_uuid)
         if question.idempotency_key is not None and (earlier := await _asked_before(resources, context, question)) is not None:
             return earlier
         asked = await _attempt(resources, context, question, agent)
@@ -177,7 +180,7 @@ async def _turn(
 ) -> tuple[list[WriteOperation[Any]], Run | None]:
     """The writes that give a run its turn in the thread, or let it wait; and the run that has the turn until then."""
     if thread is None:
-        return await _new_thread(resources, question, run), None
+        return _new_thread(question, run), None
     store, settings = resources.store, resources.settings
     take = Thread.current_run_uuid.set(run.run_uuid)
     if thread.current_run_uuid is None:
@@ -208,7 +211,8 @@ async def _turn(
             return [patch(thread, Thread.current_run_uuid.set(current.run_uuid), condition=held)], current
 
 
-async def _new_thread(resources: Resources[AgentsSettings], question: Ask, run: Run) -> list[WriteOperation[Any]]:
+def _new_thread(question: Ask, run: Run) -> list[WriteOperation[Any]]:
+    """The writes of a new thread. Its agent counts it, and so cannot be deleted while it exists."""
     thread = Thread(
         partition=run.partition,
         thread_uuid=run.thread_uuid,
@@ -218,4 +222,6 @@ async def _new_thread(resources: Resources[AgentsSettings], question: Ask, run: 
         title=" ".join(question.user_query.split())[:_TITLE] or None,
         current_run_uuid=run.run_uuid,
     )
-    return [create(thread)]
+    begun = Changes()
+    begun.create(thread)
+    return [step.operation for step in begun.steps()]

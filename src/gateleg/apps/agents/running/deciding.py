@@ -10,7 +10,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from gateleg.apps.agents.running.errors import CallsUndecided, NotWaiting, RunInProgress
-from gateleg.apps.agents.running.threads import find_run, job_for
+from gateleg.apps.agents.running.threads import changeable_run, job_for
 from gateleg.apps.agents.running.transcripts import read_run
 from gateleg.apps.agents.thread_tables import Run, RunStatus, ToolCall, ToolCallStatus
 from gateleg.jobs import JobMissing
@@ -48,11 +48,11 @@ async def decide_calls(
     Raises `NotFoundInPartition`, `NotWaiting` for a run or a call that does not wait, `CallsUndecided` for a call that is not there.
     """
     for _ in range(_ATTEMPTS):
-        run = await find_run(resources.store, context, thread_uuid, run_uuid)
+        run = await changeable_run(resources.store, context, thread_uuid, run_uuid)
         if run.status is not RunStatus.REQUIRES_ACTION:
             raise NotWaiting(f"The run {run_uuid} is {run.status} and waits for no decision.")
         if await _decide(resources, context, run, decisions):
-            return await find_run(resources.store, context, thread_uuid, run_uuid)
+            return await changeable_run(resources.store, context, thread_uuid, run_uuid)
     raise RunInProgress(f"The run {run_uuid} is changed by too many at once.", fix="Try again.")
 
 

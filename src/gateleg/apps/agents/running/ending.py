@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from gateleg.apps.agents.running.errors import RunEnded, RunInProgress
-from gateleg.apps.agents.running.threads import find_run, hand_over, is_open, job_for
+from gateleg.apps.agents.running.threads import changeable_run, hand_over, is_open, job_for
 from gateleg.apps.agents.tables import Thread
 from gateleg.apps.agents.thread_tables import AsyncTask, Run, RunStatus, TaskStatus
 from gateleg.jobs import JobError
@@ -86,7 +86,7 @@ def ended_task(task: AsyncTask, status: RunStatus, error: str | None, result: st
 async def cancel_run(resources: Resources[AgentsSettings], context: Context, thread_uuid: str, run_uuid: str) -> Run:
     """Cancel a run that has not ended; its worker stops. Raises `NotFoundInPartition` and `RunEnded`."""
     for _ in range(_ATTEMPTS):
-        run = await find_run(resources.store, context, thread_uuid, run_uuid)
+        run = await changeable_run(resources.store, context, thread_uuid, run_uuid)
         if not is_open(run):
             raise RunEnded(f"The run {run_uuid} is {run.status}.")
         ended = await end_run(resources, run, RunStatus.CANCELLED)
@@ -126,7 +126,7 @@ async def expire_run(resources: Resources[AgentsSettings], run: Run) -> Run | No
 async def retry_run(resources: Resources[AgentsSettings], context: Context, thread_uuid: str, run_uuid: str) -> Run:
     """Have a run that failed or expired go on from what it had done. Raises `RunEnded` and `RunInProgress`."""
     store, settings = resources.store, resources.settings
-    run = await find_run(store, context, thread_uuid, run_uuid)
+    run = await changeable_run(store, context, thread_uuid, run_uuid)
     if run.status not in (RunStatus.FAILED, RunStatus.EXPIRED) or run.request is None:
         raise RunEnded(f"The run {run_uuid} is {run.status}; only failed and expired runs are tried again.", fix="Ask again.")
     thread = await store.get(Thread, partition=run.partition, thread_uuid=thread_uuid, consistent=True)
@@ -147,4 +147,4 @@ async def retry_run(resources: Resources[AgentsSettings], context: Context, thre
         await store.transact([patch(run, *changes), free, *enlisted.writes])
     except TransactionCanceled:
         raise RunInProgress(f"The thread {thread_uuid} answers another question now.") from None
-    return await find_run(store, context, thread_uuid, run_uuid)
+    return await changeable_run(store, context, thread_uuid, run_uuid)

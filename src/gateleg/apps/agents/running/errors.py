@@ -5,6 +5,7 @@ from __future__ import annotations
 from gateleg.apps.agents.errors import AgentsError
 
 __all__ = [
+    "BadCompletion",
     "BadConfiguration",
     "BadHandlerClass",
     "BadOutputSchema",
@@ -65,6 +66,14 @@ class TooManyWaiting(RunningError):
     code = "too-many-waiting"
     status = 429
     fix = "Wait for the runs before it, or cancel some."
+
+
+class BadCompletion(RunningError):
+    """A request for a completion that an agent cannot answer."""
+
+    code = "bad-completion-request"
+    status = 400
+    fix = "See docs/how-to/agents-running.md for what is taken."
 
 
 class BadOutputSchema(RunningError):

@@ -3,8 +3,9 @@
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
 
-from gateleg.apps.agents.tenancy import Partition
+from gateleg.apps.agents.tenancy import Context, Partition
 from gateleg.web.principal import Principal, Role
 
 __all__ = ["ANSWER", "QUEUE", "SUMMARISE", "SWEEP", "AnswerConfig", "AnswerResult", "Asker", "InputFile", "RunRequest", "SummariseConfig"]
@@ -45,7 +46,7 @@ class Asker(BaseModel):
 class InputFile(BaseModel):
     """A file that goes along with a question, in the object store."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, populate_by_name=True)
 
     object_key: str
     media_type: str
@@ -70,6 +71,10 @@ class RunRequest(BaseModel):
     options: dict[str, Any] = {}
     #: seconds that the run may take
     seconds: int
+
+    def context(self, partition: Partition) -> Context:
+        """The context of the request that asked."""
+        return Context(partition, self.asker.principal, self.user_id, self.connection_id, self.part_given)
 
 
 class AnswerConfig(BaseModel):

@@ -87,7 +87,8 @@ async def _asked(work: RunWork, number: int, *, tools: bool, transcript: Transcr
         except _UNAVAILABLE as error:
             if written.begun or place == len(handlers) - 1:
                 raise
-            work.job.log(f"{handler.address} cannot be asked, so {handlers[place + 1].address} is: {error.message}", "WARNING")
+            named = handlers[place + 1].configuration["model"]
+            work.job.log(f"The agent's model cannot be asked, so {named} is: {error.message}", "WARNING")
     raise AssertionError("there is always a handler")
 
 

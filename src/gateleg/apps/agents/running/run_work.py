@@ -7,14 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.agents.running.agents import agent_version, handler_for
 from gateleg.apps.agents.running.job_types import RunRequest
-from gateleg.apps.agents.running.tools.internal_mcp import internal_server
-from gateleg.apps.agents.running.tools.mcp_servers import McpServer
+from gateleg.apps.agents.running.tools.registered import servers_of
 from gateleg.apps.agents.running.tools.toolbox import application_tools, mcp_tools, put_together
-from gateleg.apps.agents.tables import McpServer as StoredServer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from gateleg.apps.agents.running.frames import Frame
     from gateleg.apps.agents.running.handlers.contract import AgentHandler
     from gateleg.apps.agents.running.tools.toolbox import Toolbox
@@ -25,7 +21,7 @@ if TYPE_CHECKING:
     from gateleg.jobs import JobContext
     from gateleg.web import Principal, Resources
 
-__all__ = ["RunWork", "open_work", "servers_of", "toolbox_for"]
+__all__ = ["RunWork", "open_work", "toolbox_for"]
 
 
 @dataclass(frozen=True)
@@ -71,7 +67,7 @@ async def open_work(resources: Resources[AgentsSettings], job: JobContext, run: 
     """What a run works with. Raises what is wrong with its agent: that will be no better with another attempt."""
     request = RunRequest.model_validate(run.request)
     agent = await agent_version(resources.store, run.partition, run.agent_version_uuid or "")
-    handler = await handler_for(resources, agent, run, run.partition, connection_id=request.connection_id)
+    handler = await handler_for(resources, request.context(run.partition), agent, run)
     part = run.partition.part_id if request.part_given else None
     toolbox = await toolbox_for(resources, agent, run.partition, request.asker.principal, part)
     for problem in toolbox.problems:
@@ -86,35 +82,11 @@ async def toolbox_for(
     settings, configuration = resources.settings, agent.configuration
     wanted = _texts(configuration.get("tools"))
     own = application_tools(resources.tools_for(principal), principal, wanted) if wanted else []
-    servers = await servers_of(resources, agent, partition, part_id)
+    servers = await servers_of(resources, partition, agent.mcp_server_uuids, part_id)
     others, problems = await mcp_tools(servers, resources.outgoing) if servers else ([], [])
     return put_together(
         [*own, *others], enabled=_texts(configuration.get("enabled_tools")), limit=settings.tool_result_limit, problems=problems
     )
-
-
-async def servers_of(resources: Resources[AgentsSettings], agent: Agent, partition: Partition, part_id: str | None) -> list[McpServer]:
-    """The MCP servers of an agent, and the internal one where the host has one. Values of headers that name secrets are resolved."""
-    settings, secrets = resources.settings, resources.secrets
-    found: list[McpServer] = []
-    stored = await _stored(resources, partition, agent.mcp_server_uuids)
-    for server in stored:
-        headers = {name: await secrets.resolve(value, tenant=partition.part_id) for name, value in server.headers.items()}
-        allowed = tuple(server.allowed_tools or ())
-        found.append(McpServer(server.mcp_label, server.mcp_server_url, headers, settings.mcp_seconds, allowed))
-    configured = settings.internal_mcp
-    if configured is not None:
-        own = {name: await secrets.resolve(value) for name, value in (configured.headers or {}).items()} or configured.headers
-        internal = internal_server(configured.base_url, own, partition.endpoint_id, part_id, seconds=settings.mcp_seconds)
-        found += [internal] if internal is not None else []
-    return found
-
-
-async def _stored(resources: Resources[AgentsSettings], partition: Partition, uuids: Sequence[str]) -> list[StoredServer]:
-    if not uuids:
-        return []
-    refs = [StoredServer.key(partition=partition, mcp_server_uuid=one) for one in dict.fromkeys(uuids)]
-    return [one for one in await resources.store.batch_get(refs) if one is not None]
 
 
 def _texts(value: Any) -> list[str]:

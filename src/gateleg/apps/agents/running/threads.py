@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from gateleg.apps.agents.access import changes, sees
 from gateleg.apps.agents.errors import NotFoundInPartition
 from gateleg.apps.agents.running.errors import OtherAgent, ThreadNotYours
 from gateleg.apps.agents.running.job_types import ANSWER, AnswerConfig, RunRequest
@@ -18,6 +19,7 @@ from gateleg.apps.agents.thread_tables import Run, RunStatus
 from gateleg.jobs import Submission
 from gateleg.store import patch
 from gateleg.web import submitted_by
+from gateleg.web.errors import NotAllowed
 
 if TYPE_CHECKING:
     from gateleg.apps.agents.settings import AgentsSettings
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
     from gateleg.store import AsyncStore, WriteOperation
     from gateleg.web import Resources
 
-__all__ = ["OPEN", "find_run", "find_thread", "hand_over", "is_open", "job_for", "own_thread", "recent_thread", "waiting_runs"]
+__all__ = ["OPEN", "changeable_run", "find_run", "find_thread", "hand_over", "is_open", "job_for", "own_thread", "recent_thread"]
+__all__ += ["waiting_runs"]
 
 #: The states of runs that have not ended.
 OPEN = frozenset({RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.REQUIRES_ACTION})
@@ -41,7 +44,7 @@ def is_open(run: Run) -> bool:
 async def find_thread(store: AsyncStore, context: Context, thread_uuid: str) -> Thread:
     """A thread that the caller may see. Raises `NotFoundInPartition`."""
     found = await store.find(Thread, partition=context.partition, thread_uuid=thread_uuid, consistent=True)
-    if found is None or not (found.owner_id == context.owner or context.sees_all):
+    if found is None or not sees(context, found):
         raise NotFoundInPartition(f"There is no thread {thread_uuid!r}.")
     return found
 
@@ -49,8 +52,16 @@ async def find_thread(store: AsyncStore, context: Context, thread_uuid: str) -> 
 async def find_run(store: AsyncStore, context: Context, thread_uuid: str, run_uuid: str) -> Run:
     """A run that the caller may see. Raises `NotFoundInPartition`."""
     found = await store.find(Run, partition=context.partition, thread_uuid=thread_uuid, run_uuid=run_uuid, consistent=True)
-    if found is None or not (found.owner_id == context.owner or context.sees_all):
+    if found is None or not sees(context, found):
         raise NotFoundInPartition(f"There is no run {run_uuid!r} in the thread {thread_uuid!r}.")
+    return found
+
+
+async def changeable_run(store: AsyncStore, context: Context, thread_uuid: str, run_uuid: str) -> Run:
+    """A run that the caller may cancel, retry and decide about. Raises `NotFoundInPartition` and `NotAllowed`."""
+    found = await find_run(store, context, thread_uuid, run_uuid)
+    if not changes(context, found):
+        raise NotAllowed(f"{context.principal.name!r} may look at the run {run_uuid!r}, and not change it.")
     return found
 
 

@@ -10,7 +10,7 @@ from gateleg.apps.rag.deleting.hiding import hide_document
 from gateleg.apps.rag.deleting.job_types import CollectionDeletion, DocumentsDeletion, Removal, RepositoryDeletion
 from gateleg.apps.rag.documents import find_document
 from gateleg.apps.rag.errors import RagError
-from gateleg.apps.rag.purging import Counts, Premises, count_left, purge_collection, purge_document
+from gateleg.apps.rag.purging import Counts, Premises, count_left, forget_pipelines, purge_collection, purge_document
 from gateleg.apps.rag.rules import is_default
 from gateleg.apps.rag.subjects import Subject
 from gateleg.apps.rag.tables import Collection, CollectionStatus, Document, DocumentStatus, Repository, RepositoryStatus
@@ -87,6 +87,7 @@ async def _close_collection(store: AsyncStore, repository: Repository | None, ro
         if current.status is not CollectionStatus.ACTIVE:
             await store.patch(current, Collection.status.to(CollectionStatus.ACTIVE), Collection.delete_job_id.remove())
         return
+    await forget_pipelines(store, current.pipelines)
     await store.delete(current)
 
 
@@ -147,7 +148,9 @@ async def _removed_collections(job: JobContext, premises: Premises, queue: Async
         total += await _removed(job, premises, queue, CollectionDeletion(repository_id=repository_id, collection_id=collection_id))
         row = await store.find(Collection, collection_id=collection_id, repository_id=repository_id, consistent=True)
         if row is not None:
+            await forget_pipelines(store, row.pipelines)
             await store.delete(row)
+    await forget_pipelines(store, repository.config.pipelines)
     return total, len(rows)
 
 

@@ -205,14 +205,14 @@ class _Ingestion:
     async def _fetch(self, opened: _Opened) -> Fetched:
         self._report("fetch", 0.0, self.config.name)
         fetched = await fetch_source(self.resources, self.config.source, self.job.scratch, self.resources.settings.upload_bytes)
-        if self.config.source.kind == "url":
+        if self.config.source.kind != "object":
             await self.resources.objects.put(self._source(fetched), fetched.path, content_type=fetched.content_type)
         return fetched
 
     def _source(self, fetched: Fetched) -> str:
-        """The key of the content. What was fetched from an address is kept under its digest."""
+        """The key of the content. What was fetched from an address or a folder is kept under its digest."""
         config = self.config
-        if config.source.kind != "url":
+        if config.source.kind == "object":
             return config.source.key
         name = f"{fetched.digest[:16]}/{plain_name(config.name)}"
         return source_key(config.repository_id, config.collection_id, config.document_id, name)

@@ -22,22 +22,26 @@ from gateleg.apps.rag.tables import Document, DocumentStatus, Metadata
 from gateleg.errors import GatelegError
 from gateleg.jobs import Submission
 from gateleg.objects import ObjectMissing, plain_name
-from gateleg.store import AlreadyExists, ConditionFailed, IllegalTransition, TransactionCanceled, create, patch
+from gateleg.store import AlreadyExists, ConditionFailed, IllegalTransition, NotFound, TransactionCanceled, create, patch
 from gateleg.web import submitted_by
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from uuid import UUID
 
     from gateleg.apps.rag.access import Caller
     from gateleg.apps.rag.collections import Opened
     from gateleg.apps.rag.settings import RagSettings
     from gateleg.jobs import Job
+    from gateleg.store import WriteOperation
     from gateleg.web import Resources
 
 #: Documents of one batch.
 MOST_IN_BATCH = 100
 #: Characters of a text that is sent as such.
 MOST_TEXT = 20_000_000
+#: How often a document is read again that others change at the same time.
+_TRIES = 5
 _DELETING = (DocumentStatus.DELETE_IN_PROGRESS, DocumentStatus.DELETE_FAILED)
 
 
@@ -179,8 +183,7 @@ async def _existing(resources: Resources[RagSettings], caller: Caller, opened: O
             raise UnknownDocument(f"There is no document {document_id!r} in the collection.")
         return None
     caller.require(Action.CHANGE_DOCUMENT, opened.repository, opened.collection, document_owner=found.username)
-    if found.status in _DELETING:
-        raise NotActive("The document is being deleted.", fix="Wait until it is gone, and send it again.")
+    check_not_deleting(found)
     return found
 
 
@@ -237,51 +240,56 @@ async def submit_ingestion(
     if not enlisted.created:
         found = await resources.store.get(_key(config), consistent=True)
         return Submitted(found, enlisted.job)
-    now = int(resources.store.setup.now().timestamp() * 1000)
-    write = _new(config, enlisted.job.job_id, now) if existing is None else _again(existing, enlisted.job.job_id, now)
-    try:
-        written = await resources.store.transact([write, *enlisted.writes])
-    except TransactionCanceled as error:
-        if any(isinstance(reason, AlreadyExists | ConditionFailed | IllegalTransition) for reason in error.reasons):
-            raise NotActive("The document was changed by somebody else at the same time.", fix="Send it again.") from None
-        raise
-    document = written[0]
-    assert isinstance(document, Document)
-    resources.queue.context.jobs.ready.notify(enlisted.job.queue)
-    return Submitted(document, enlisted.job)
+    for _ in range(_TRIES):
+        try:
+            await resources.store.transact([_write(config, existing, enlisted.job.job_id, resources), *enlisted.writes])
+        except TransactionCanceled as error:
+            if not any(isinstance(reason, AlreadyExists | ConditionFailed | IllegalTransition | NotFound) for reason in error.reasons):
+                raise
+            # Another ingestion of it has begun or ended, or it was deleted, since it was read.
+            existing = await resources.store.find(_key(config), consistent=True)
+            check_not_deleting(existing)
+        else:
+            resources.queue.context.jobs.ready.notify(enlisted.job.queue)
+            return Submitted(await resources.store.get(_key(config), consistent=True), enlisted.job)
+    raise NotActive("The document was changed by others all the time.", fix="Send it again.")
+
+
+def check_not_deleting(document: Document | None) -> None:
+    """Refuse to ingest a document that is being deleted."""
+    if document is not None and document.status in _DELETING:
+        raise NotActive("The document is being deleted.", fix="Wait until it is gone, and send it again.")
 
 
 def _key(config: IngestConfig) -> Any:
     return Document.key(repository_id=config.repository_id, collection_id=config.collection_id, document_id=config.document_id)
 
 
-def _new(config: IngestConfig, job_id: Any, now: int) -> Any:
+def _write(config: IngestConfig, existing: Document | None, job_id: UUID, resources: Resources[Any]) -> WriteOperation[Any]:
+    """A new row; or the row that is there, in which what searches find stays as it is until the new content takes its place."""
+    now = int(resources.store.setup.now().timestamp() * 1000)
+    if existing is None:
+        return create(_new(config, job_id, now))
+    actions = [Document.job_id.set(job_id), Document.upload_date.set(now), Document.error_message.remove()]
+    if existing.status is DocumentStatus.PENDING:
+        return patch(existing.key, *actions, condition=Document.status == DocumentStatus.PENDING)
+    return patch(existing.key, Document.status.to(DocumentStatus.PENDING), *actions)
+
+
+def _new(config: IngestConfig, job_id: UUID, now: int) -> Document:
     own = config.metadata
-    return create(
-        Document(
-            document_id=config.document_id,
-            repository_id=config.repository_id,
-            collection_id=config.collection_id,
-            document_name=config.name,
-            source=config.source.key,
-            bucket=config.source.bucket,
-            url=config.source.url,
-            username=config.username,
-            ingestion_type=config.ingestion_type,
-            upload_date=now,
-            metadata=None if own is None else Metadata(tags=own.tags, custom_fields=own.custom_fields),
-            pipeline_id=config.pipeline_id,
-            job_id=job_id,
-        )
-    )
-
-
-def _again(existing: Document, job_id: Any, now: int) -> Any:
-    """What searches find stays as it is until the new content takes its place."""
-    return patch(
-        existing,
-        Document.status.to(DocumentStatus.PENDING),
-        Document.job_id.set(job_id),
-        Document.upload_date.set(now),
-        Document.error_message.remove(),
+    return Document(
+        document_id=config.document_id,
+        repository_id=config.repository_id,
+        collection_id=config.collection_id,
+        document_name=config.name,
+        source=config.source.key if config.source.kind == "object" else "",
+        bucket=config.source.bucket,
+        url=config.source.url,
+        username=config.username,
+        ingestion_type=config.ingestion_type,
+        upload_date=now,
+        metadata=None if own is None else Metadata(tags=own.tags, custom_fields=own.custom_fields),
+        pipeline_id=config.pipeline_id,
+        job_id=job_id,
     )
