@@ -18,6 +18,7 @@ from gateleg.cli.installed import application_errors, own_applications, register
 from gateleg.engine.engine import handler_of
 from gateleg.engine.protocol import OPERATIONS
 from gateleg.jobs import errors as job_errors
+from gateleg.migrate import errors as migrate_errors
 from gateleg.model import errors as model_errors
 from gateleg.net import errors as net_errors
 from gateleg.objects import errors as object_errors
@@ -109,6 +110,7 @@ def errors() -> str:
         ("Objects", object_errors),
         ("Outgoing requests", net_errors),
         ("Jobs", job_errors),
+        ("Migrations", migrate_errors),
         ("Models", ai_errors),
         ("Host", web_errors),
         ("Uploads", upload_errors),

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gateleg.migrate import Conduct, Migration, Migrator, Phase, load_migrations
-from gateleg.migrate.ledger import CodeOlder, begin_empty
-from gateleg.migrate.migrations import BadMigration, in_order
-from gateleg.migrate.migrator import MigrationRefused, UnknownMigration
+from gateleg.migrate.errors import BadMigration, CodeOlder, MigrationRefused, UnknownMigration
+from gateleg.migrate.ledger import begin_empty
+from gateleg.migrate.migrations import in_order
 from gateleg.migrate.moves.tables import LedgerEntry
 from gateleg.store import LockHeld, Store
 from gateleg.store.operations.locks import locks

@@ -4,8 +4,7 @@ from pathlib import Path
 import pytest
 
 from gateleg.migrate import Migrator, Phase, load_migrations, migrations_table
-from gateleg.migrate.ledger import CodeOlder
-from gateleg.migrate.moves.errors import MoveClosed
+from gateleg.migrate.errors import CodeOlder, MoveClosed
 from gateleg.store import Store
 from gateleg.web.host import Host, place_of
 from gateleg.web.settings import Settings

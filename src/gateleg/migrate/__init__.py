@@ -9,14 +9,15 @@ a store for clients of either, in every phase. A `Migration` has a number and co
 `Migrator` applies, verifies and undoes the migrations of an application.
 """
 
-from gateleg.migrate.applying import Outcome, Unsettled, Watcher, apply, plan_of
+from gateleg.migrate.applying import Outcome, Watcher, apply, plan_of
 from gateleg.migrate.backfill import Fault, Report, backfill
 from gateleg.migrate.consistency import ConsistencyReport, check_consistency
 from gateleg.migrate.diff import plan_table
+from gateleg.migrate.errors import Unsettled
 from gateleg.migrate.inspecting import inspect_table
 from gateleg.migrate.migrations import Migration, load_migrations
 from gateleg.migrate.migrator import MigrationStatus, Migrator
-from gateleg.migrate.moves.declaration import KeyMove, Stage
+from gateleg.migrate.moves.declaration import KeyMove, MoveStage
 from gateleg.migrate.moves.moving import Moving
 from gateleg.migrate.moves.passes import Pace
 from gateleg.migrate.moves.phases import Phase
@@ -36,13 +37,13 @@ __all__ = [
     "Migration",
     "MigrationStatus",
     "Migrator",
+    "MoveStage",
     "Moving",
     "Outcome",
     "Pace",
     "Phase",
     "Plan",
     "Report",
-    "Stage",
     "Step",
     "TableSettings",
     "TableShape",

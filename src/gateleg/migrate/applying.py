@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from gateleg.errors import GatelegError
 from gateleg.migrate.diff import plan_table
+from gateleg.migrate.errors import Unsettled
 from gateleg.migrate.inspecting import inspect_table, offered
 from gateleg.migrate.shapes import TableSettings, declared_shape
 from gateleg.store import Refused, TableBusy, TableMissing, TimedOut
@@ -29,14 +29,6 @@ _LOOKS = 21_600
 
 #: actions that may need another one to be taken before: an index or a stream that is in the way goes first
 _AFTER: dict[Action, Action] = {"create-index": "delete-index", "change-stream": "change-stream"}
-
-
-class Unsettled(GatelegError):
-    """A step was carried out and its plan asks for it again: the service did not do what it said."""
-
-    code = "unsettled"
-    fix = "Look at the table in the service's own console, and plan again."
-    status = 502
 
 
 class Watcher(Protocol):

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gateleg.migrate.applying import until_settled
+from gateleg.migrate.errors import NoBackup
 from gateleg.migrate.inspecting import offered
 from gateleg.migrate.moves.digests import canonical
-from gateleg.migrate.moves.errors import MoveError
 from gateleg.store.flow import Pause, Request
 from gateleg.store.operations.batches import batch_write_flow
 from gateleg.store.operations.tables import describe
@@ -27,13 +27,6 @@ if TYPE_CHECKING:
 _INTERVAL = 1.0
 _LOOKS = 3600
 _BATCH = 100
-
-
-class NoBackup(MoveError):
-    """The service offers no backups, or has none of the table."""
-
-    code = "no-backup"
-    fix = "Go back by phase, which needs no backup, or restore the table in the service's own console."
 
 
 def back_up(table: Table, label: str, setup: Setup) -> Flow[str | None]:

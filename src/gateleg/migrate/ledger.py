@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gateleg.migrate.errors import CodeOlder
 from gateleg.migrate.moves.control import enter_phase, read_state
-from gateleg.migrate.moves.errors import MoveError
 from gateleg.migrate.moves.phases import Phase, way
 from gateleg.migrate.moves.tables import LedgerEntry, MigrationRecord, migrations_table
 from gateleg.model import spec_of
@@ -20,13 +20,7 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 
-
-class CodeOlder(MoveError):
-    """The data was changed by a migration that this program does not have."""
-
-    code = "code-older-than-data"
-    fix = "Deploy the release that has the migration, or roll the migration back with that release."
-    status = 503
+__all__ = ["begin_empty"]
 
 
 def read_records(application: str, setup: Setup) -> Flow[dict[int, MigrationRecord]]:

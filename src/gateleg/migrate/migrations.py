@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gateleg.migrate.moves.errors import MoveError
+from gateleg.migrate.errors import BadMigration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -27,14 +27,6 @@ if TYPE_CHECKING:
     from gateleg.store import Store
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
-
-
-class BadMigration(MoveError):
-    """Migrations that cannot be told apart, or a module without one."""
-
-    code = "bad-migration"
-    fix = "Give every migration a number and a name of its own, in a module with `migration = Migration(...)`."
-    status = 500
 
 
 @dataclass(frozen=True, eq=False)

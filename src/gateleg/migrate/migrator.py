@@ -12,10 +12,10 @@ from gateleg.migrate.applying import apply as apply_table
 from gateleg.migrate.applying import plan_of
 from gateleg.migrate.backfill import Fault, backfill
 from gateleg.migrate.consistency import check_consistency
+from gateleg.migrate.errors import MigrationRefused, NoBackup, UnknownMigration
 from gateleg.migrate.migrations import Migration, in_order
 from gateleg.migrate.moves import steps
 from gateleg.migrate.moves.control import read_state, set_paused
-from gateleg.migrate.moves.errors import MoveError
 from gateleg.migrate.moves.phases import Phase, way
 from gateleg.migrate.moves.steps import Conduct
 from gateleg.migrate.moves.tables import LedgerEntry
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
-    from gateleg.migrate.moves.declaration import KeyMove, Stage
+    from gateleg.migrate.moves.declaration import KeyMove, MoveStage
     from gateleg.migrate.moves.tables import Checkpoint
     from gateleg.migrate.plans import Step
     from gateleg.model import Table
@@ -36,21 +36,6 @@ if TYPE_CHECKING:
 
 #: seconds for which the lock is held without a sign of life
 _HELD = 60.0
-
-
-class UnknownMigration(MoveError):
-    """There is no migration of that number."""
-
-    code = "unknown-migration"
-    fix = "`gateleg migrate status` lists them."
-    status = 404
-
-
-class MigrationRefused(MoveError):
-    """A migration cannot be applied or undone in the state that it is in."""
-
-    code = "migration-refused"
-    fix = "Do what the message names first."
 
 
 @dataclass
@@ -195,7 +180,7 @@ class Migrator:
         with self._alone():
             for table in _changed_tables(one):
                 if at is None and table.name not in arns:
-                    raise backups.NoBackup(f"There is no backup of {table.name} from before {one}.")
+                    raise NoBackup(f"There is no backup of {table.name} from before {one}.")
                 self._report.step(f"restoring {table.name}")
                 found[table.name] = self._drive(backups.restore(table, self._store.setup, backup=arns.get(table.name), at=at))
             self._drive(ledger.log(self.application, one, "restore", self._by, self._store.setup, tables=found))
@@ -277,7 +262,7 @@ class Migrator:
             todo.append("run its own code")
         return todo
 
-    def _open_stages(self, one: Migration, until: Phase, stage: str | None) -> list[tuple[KeyMove, Stage]]:
+    def _open_stages(self, one: Migration, until: Phase, stage: str | None) -> list[tuple[KeyMove, MoveStage]]:
         """The stages that have not reached a phase."""
         found = []
         for move, which in self._stages(one, stage):
@@ -285,7 +270,7 @@ class Migrator:
                 found.append((move, which))
         return found
 
-    def _stages(self, one: Migration, stage: str | None) -> list[tuple[KeyMove, Stage]]:
+    def _stages(self, one: Migration, stage: str | None) -> list[tuple[KeyMove, MoveStage]]:
         return [(move, which) for move in one.moves for which in move.stages if stage in (None, which.name)]
 
     def _numbered(self, number: int) -> Migration:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from gateleg.model.planning import Guard
     from gateleg.store.flow import Request
 
-__all__ = ["Expectation"]
+__all__ = ["Expectation", "explained"]
 
 
 @dataclass(frozen=True, slots=True)

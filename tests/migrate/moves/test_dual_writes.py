@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateleg.migrate.moves.errors import MoveClosed, MoveIncomplete
+from gateleg.migrate.errors import MoveClosed, MoveIncomplete
 from gateleg.migrate.moves.phases import Phase
 from gateleg.store import AlreadyExists, LostRace, NotFound, Store, TransactionCanceled, check, create, patch
 from tests.migrate.moves.layouts import ACME, NewAgent, OldAgent, agents_move, clients, move_to, new_agents, old_agents, opened, raw, to_new

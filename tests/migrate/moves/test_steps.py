@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gateleg.migrate import KeyMove, Pace, Phase, Stage
+from gateleg.migrate import KeyMove, MoveStage, Pace, Phase
+from gateleg.migrate.errors import MoveClosed, Paused, PhaseRefused
 from gateleg.migrate.moves.control import read_state, set_paused
-from gateleg.migrate.moves.errors import MoveClosed, Paused, PhaseRefused
 from gateleg.migrate.moves.item_errors import read_errors
 from gateleg.migrate.moves.steps import Conduct, advance, go_back, sample, verification, verify
 from gateleg.migrate.moves.tables import Checkpoint
@@ -46,7 +46,7 @@ def filled(number: int = 30) -> Store:
     return store
 
 
-def go(store: Store, until: Phase, move: KeyMove = agents_move, stage: Stage = ALL, conduct: Conduct | None = None) -> Phase:
+def go(store: Store, until: Phase, move: KeyMove = agents_move, stage: MoveStage = ALL, conduct: Conduct | None = None) -> Phase:
     """Advance, and say where the stage is."""
     phase: Phase = store.drive(advance(move, stage, until, store.setup, conduct or Conduct(force=True))).phase
     return phase
@@ -184,7 +184,7 @@ def test_a_dry_run_shows_before_and_after_and_writes_nothing() -> None:
 
 
 def test_stages_move_one_after_another() -> None:
-    pilot, rest = Stage.tenants("pilot", "acme-prod"), Stage("rest")
+    pilot, rest = MoveStage.tenants("pilot", "acme-prod"), MoveStage("rest")
     move = KeyMove("agents", OldAgent, NewAgent, to_new, to_old, old_key=old_key, stages=(pilot, rest), patterns=agents_move.patterns)
     store = filled(6)
     go(store, Phase.CUT_OVER, move, pilot)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gateleg.migrate.moves.errors import PhaseRefused
+from gateleg.migrate.errors import PhaseRefused
 from gateleg.migrate.moves.phase_views import StageView, raise_fence, read_processes
 from gateleg.migrate.moves.phases import PHASES, Phase, neighbours
 from gateleg.migrate.moves.tables import FENCES, MoveState
@@ -15,7 +15,7 @@ from gateleg.store.operations.write_kinds import Patch, Put
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gateleg.migrate.moves.declaration import KeyMove, Stage
+    from gateleg.migrate.moves.declaration import KeyMove, MoveStage
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _LOOK = 0.1
 
 
-def read_state(move: KeyMove, stage: Stage, setup: Setup) -> Flow[MoveState]:
+def read_state(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[MoveState]:
     """How far a stage is; one that has not begun is off."""
     found: MoveState | None = yield from Find(MoveState.key(move=move.name, stage=stage.name), consistent=True).flow(setup)
     return found or MoveState(move=move.name, stage=stage.name)
@@ -35,7 +35,7 @@ def view_of(state: MoveState) -> StageView:
 
 
 def enter_phase(
-    move: KeyMove, stage: Stage, phase: Phase, setup: Setup, *, by: str = "", waiting: Callable[[str], None] | None = None
+    move: KeyMove, stage: MoveStage, phase: Phase, setup: Setup, *, by: str = "", waiting: Callable[[str], None] | None = None
 ) -> Flow[MoveState]:
     """Bring a stage to the next phase, or to the one before. Ends when no process acts upon another phase any more.
 
@@ -54,7 +54,7 @@ def enter_phase(
     return state
 
 
-def set_paused(move: KeyMove, stage: Stage, paused: bool, setup: Setup, *, by: str = "") -> Flow[MoveState]:
+def set_paused(move: KeyMove, stage: MoveStage, paused: bool, setup: Setup, *, by: str = "") -> Flow[MoveState]:
     """Let the work on a stage stop at the next page, or go on."""
     state = yield from read_state(move, stage, setup)
     if state.version == 0:
@@ -63,7 +63,7 @@ def set_paused(move: KeyMove, stage: Stage, paused: bool, setup: Setup, *, by: s
     return result
 
 
-def set_verified(move: KeyMove, stage: Stage, verified: bool, setup: Setup) -> Flow[MoveState]:
+def set_verified(move: KeyMove, stage: MoveStage, verified: bool, setup: Setup) -> Flow[MoveState]:
     """Note what a verification found."""
     state = yield from read_state(move, stage, setup)
     result: MoveState = yield from Patch(state, (MoveState.verified.set(verified),)).flow(setup)

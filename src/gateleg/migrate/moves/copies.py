@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from gateleg.migrate.moves.errors import Inconvertible, MoveContended
+from gateleg.migrate.errors import Inconvertible, MoveContended
 from gateleg.migrate.moves.items import Refusal, as_read, copy_over, fence_check, key_of, place_of, read_item, write_together
 from gateleg.store import StoreError, TransactionCanceled
 from gateleg.store.operations.batches import batch_get_flow

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gateleg.migrate.moves.errors import BadMove
+from gateleg.migrate.errors import BadMove
 from gateleg.model import spec_of
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _SHARES = 10_000
 
 
 @dataclass(frozen=True)
-class Stage:
+class MoveStage:
     """Some of the partitions of the old table, which are moved together: those of some tenants, or a share of all."""
 
     name: str = "all"
@@ -32,13 +32,13 @@ class Stage:
     percent: float | None = None
 
     @classmethod
-    def tenants(cls, name: str, *partitions: str) -> Stage:
-        """The partitions of these hash keys: `Stage.tenants("pilot", "acme-prod")`."""
+    def tenants(cls, name: str, *partitions: str) -> MoveStage:
+        """The partitions of these hash keys: `MoveStage.tenants("pilot", "acme-prod")`."""
         return cls(name, frozenset(partitions))
 
     @classmethod
-    def share(cls, name: str, percent: float) -> Stage:
-        """So many of a hundred partitions: `Stage.share("tenth", 10)`."""
+    def share(cls, name: str, percent: float) -> MoveStage:
+        """So many of a hundred partitions: `MoveStage.share("tenth", 10)`."""
         return cls(name, percent=percent)
 
     @property
@@ -78,7 +78,7 @@ class KeyMove:
     #: the parent that `convert` needs; old items without one are listed as orphans and stay where they are
     lookup: Callable[[Any], Ref[Any]] | None = None
     #: what is moved together, one after another; the last one takes the rest
-    stages: tuple[Stage, ...] = (Stage(),)
+    stages: tuple[MoveStage, ...] = (MoveStage(),)
     old_only: frozenset[str] = frozenset()
     new_only: frozenset[str] = frozenset()
 
@@ -92,12 +92,12 @@ class KeyMove:
         if not names or len(set(names)) != len(names) or any(not _NAME.fullmatch(name) for name in names):
             raise BadMove(f"The stages of {self.name} need names of their own: {', '.join(names) or 'there are none'}.")
         if not self.stages[-1].everything:
-            raise BadMove(f"The last stage of {self.name} leaves partitions out.", fix="Let the last stage be Stage('rest').")
+            raise BadMove(f"The last stage of {self.name} leaves partitions out.", fix="Let the last stage be MoveStage('rest').")
         for kept, entity in ((self.old_only, self.old), (self.new_only, self.new)):
             keys = kept & set(spec_of(entity).table.attributes)
             if keys:
                 raise BadMove(f"{', '.join(sorted(keys))} is the key of {entity.__name__} and cannot be left out of {self.name}.")
 
-    def stage_of(self, partition: str) -> Stage:
+    def stage_of(self, partition: str) -> MoveStage:
         """The stage that a partition of the old table belongs to."""
         return next(stage for stage in self.stages if stage.holds(partition))

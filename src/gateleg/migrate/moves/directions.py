@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from gateleg.errors import GatelegError
+from gateleg.migrate.errors import Inconvertible, Orphan
 from gateleg.migrate.moves.digests import canonical
-from gateleg.migrate.moves.errors import Inconvertible, Orphan
 from gateleg.model import spec_of
 from gateleg.store.operations.reads import Find
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
+from gateleg.migrate.errors import Inconvertible, MoveClosed, MoveContended, MoveIncomplete
 from gateleg.migrate.moves.directions import Direction, text_of
-from gateleg.migrate.moves.errors import Inconvertible, MoveClosed, MoveContended, MoveIncomplete
 from gateleg.migrate.moves.items import Refusal, as_read, copy_over, fence_check, place_of, read_item, remove, write_together
 from gateleg.migrate.moves.phases import Phase
 from gateleg.migrate.moves.update_results import updated
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from gateleg.migrate.moves.moving import Moving
     from gateleg.migrate.moves.phase_views import StageView
+    from gateleg.migrate.moves.registry import MoveRegistry
     from gateleg.model import Item
     from gateleg.model.planning import Write
     from gateleg.store.errors import StoreError
@@ -73,7 +73,7 @@ class _Attempt:
 
 
 def write_moved(
-    moving: Moving, operations: Sequence[WriteOperation[Any]], setup: Setup, *, token: str | None = None, alone: bool = False
+    moving: MoveRegistry, operations: Sequence[WriteOperation[Any]], setup: Setup, *, token: str | None = None, alone: bool = False
 ) -> Flow[list[Any]]:
     """Carry out writes, each together with its copy, all in one transaction. The results are those of the single verbs.
 
@@ -119,7 +119,7 @@ def _fenced(refusal: Refusal, checks: int) -> bool:
 class _Planner:
     """Plans one operation of the caller, with its copies."""
 
-    def __init__(self, moving: Moving, attempt: _Attempt, setup: Setup) -> None:
+    def __init__(self, moving: MoveRegistry, attempt: _Attempt, setup: Setup) -> None:
         self._moving = moving
         self._attempt = attempt
         self._setup = setup

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from gateleg.migrate.errors import Inconvertible, Orphan
 from gateleg.migrate.moves.copies import copy_item
 from gateleg.migrate.moves.digests import key_digest
 from gateleg.migrate.moves.directions import Direction
-from gateleg.migrate.moves.errors import Inconvertible, Orphan
 from gateleg.migrate.moves.items import key_of, read_item
 from gateleg.migrate.moves.tables import ItemError, migrations_table
 from gateleg.model import spec_of
@@ -16,14 +16,14 @@ from gateleg.store.flow import Request
 from gateleg.store.operations.write_kinds import Delete, Put
 
 if TYPE_CHECKING:
-    from gateleg.migrate.moves.declaration import KeyMove, Stage
+    from gateleg.migrate.moves.declaration import KeyMove, MoveStage
     from gateleg.migrate.moves.phase_views import StageView
     from gateleg.model import Item
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 
 
-def note_error(direction: Direction, stage: Stage, item: Item, reason: str, why: str, setup: Setup) -> Flow[None]:
+def note_error(direction: Direction, stage: MoveStage, item: Item, reason: str, why: str, setup: Setup) -> Flow[None]:
     """Keep an item that could not be moved, with the reason."""
     key = key_of(direction.source, item)
     error = ItemError(
@@ -44,7 +44,7 @@ def reason_of(error: Inconvertible) -> str:
     return "orphan" if isinstance(error, Orphan) else "inconvertible"
 
 
-def read_errors(move: KeyMove, stage: Stage, setup: Setup, *, limit: int | None = None) -> Flow[list[ItemError]]:
+def read_errors(move: KeyMove, stage: MoveStage, setup: Setup, *, limit: int | None = None) -> Flow[list[ItemError]]:
     """The items of a stage that could not be moved."""
     (payload,) = ItemError.of_stage(move=move.name, stage=stage.name).requests(table_name=setup.name_of(migrations_table), consistent=True)
     found: list[ItemError] = []
@@ -56,13 +56,13 @@ def read_errors(move: KeyMove, stage: Stage, setup: Setup, *, limit: int | None 
         payload = payload | {"ExclusiveStartKey": reply["LastEvaluatedKey"]}
 
 
-def forget_errors(move: KeyMove, stage: Stage, setup: Setup) -> Flow[None]:
+def forget_errors(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[None]:
     """Forget what was noted, before everything is looked at again."""
     for error in (yield from read_errors(move, stage, setup)):
         yield from Delete(spec_of(ItemError).ref(error)).flow(setup)
 
 
-def repeat_errors(move: KeyMove, stage: Stage, view: StageView, setup: Setup) -> Flow[int]:
+def repeat_errors(move: KeyMove, stage: MoveStage, view: StageView, setup: Setup) -> Flow[int]:
     """Try the items again that could not be copied; how many are left."""
     left = 0
     for error in (yield from read_errors(move, stage, setup)):

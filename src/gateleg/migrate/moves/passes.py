@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gateleg.migrate.backfill import belongs
+from gateleg.migrate.errors import Inconvertible, Paused, PhaseRefused
 from gateleg.migrate.moves.control import read_state, view_of
 from gateleg.migrate.moves.copies import EpochOver
-from gateleg.migrate.moves.errors import Inconvertible, Paused, PhaseRefused
 from gateleg.migrate.moves.phases import PHASES
 from gateleg.migrate.moves.tables import Checkpoint, migrations_table
 from gateleg.model import spec_of
@@ -27,7 +27,7 @@ from gateleg.store.rates import Rate
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gateleg.migrate.moves.declaration import Stage
+    from gateleg.migrate.moves.declaration import MoveStage
     from gateleg.migrate.moves.directions import Direction
     from gateleg.migrate.moves.phase_views import StageView
     from gateleg.migrate.moves.phases import Phase
@@ -67,7 +67,7 @@ class Pass:
 
     task: str
     direction: Direction
-    stage: Stage
+    stage: MoveStage
     #: the phases in which it may run
     phases: frozenset[Phase]
     work: Callable[[Pass, list[Item], StageView, Setup], Flow[PageDone]]

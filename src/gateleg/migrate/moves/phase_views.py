@@ -23,7 +23,7 @@ from gateleg.store.transports import ServiceError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gateleg.migrate.moves.declaration import KeyMove, Stage
+    from gateleg.migrate.moves.declaration import KeyMove, MoveStage
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 
@@ -59,7 +59,7 @@ class PhaseViews:
         #: when the phases were asked for, by the clock that only ever grows
         self._read_at: float | None = None
 
-    def of(self, move: KeyMove, stage: Stage) -> StageView:
+    def of(self, move: KeyMove, stage: MoveStage) -> StageView:
         """A stage of a move."""
         return self._views.get((move.name, stage.name)) or StageView(move.name, stage.name)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from gateleg.migrate.errors import MoveClosed, MoveIncomplete
 from gateleg.migrate.moves.directions import Direction, text_of
 from gateleg.migrate.moves.dual_writes import write_moved
-from gateleg.migrate.moves.errors import MoveClosed, MoveIncomplete
 from gateleg.migrate.moves.phases import PHASES, Phase
 from gateleg.model import Ref, spec_of
 from gateleg.model.planning import changed_attributes
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from gateleg.migrate.moves.moving import Moving
+    from gateleg.migrate.moves.registry import MoveRegistry
     from gateleg.model import Item, Query
     from gateleg.model.keys.plans import KeyPlan
     from gateleg.store.flow import Flow
@@ -43,7 +43,7 @@ class Moved(Operation[Any]):
     """An operation on items that move."""
 
     operation: Operation[Any]
-    moving: Moving
+    moving: MoveRegistry
 
     def flow(self, setup: Setup) -> Flow[Any]:
         """What the phases ask for; they are read first, unless they are known."""
@@ -60,7 +60,7 @@ class MovedStream(Stream[Any]):
     """A query of items that move."""
 
     operation: Stream[Any]
-    moving: Moving
+    moving: MoveRegistry
 
     def flow(self, setup: Setup) -> Flow[None]:
         """The query, or the one of the old entity that answers it."""
@@ -75,7 +75,7 @@ class MovedStream(Stream[Any]):
 class _Carrier:
     """Carries out operations of every kind."""
 
-    def __init__(self, moving: Moving, setup: Setup) -> None:
+    def __init__(self, moving: MoveRegistry, setup: Setup) -> None:
         self._moving = moving
         self._setup = setup
 

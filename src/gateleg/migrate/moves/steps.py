@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from gateleg.migrate.errors import Inconvertible, PhaseRefused
 from gateleg.migrate.moves import tasks
 from gateleg.migrate.moves.control import enter_phase, read_state, set_verified, view_of
 from gateleg.migrate.moves.directions import Direction
-from gateleg.migrate.moves.errors import Inconvertible, PhaseRefused
 from gateleg.migrate.moves.interleaving import side_by_side
 from gateleg.migrate.moves.item_errors import forget_errors, read_errors, repeat_errors
 from gateleg.migrate.moves.passes import Pace, Pass, progress_of
@@ -26,7 +26,7 @@ from gateleg.store.operations.tables import describe, ensure_tables
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gateleg.migrate.moves.declaration import KeyMove, Stage
+    from gateleg.migrate.moves.declaration import KeyMove, MoveStage
     from gateleg.migrate.moves.tables import Checkpoint, MoveState
     from gateleg.model import Item
     from gateleg.store.flow import Flow
@@ -79,7 +79,7 @@ def prepare(setup: Setup) -> Flow[None]:
         yield Pause(LEASE)
 
 
-def advance(move: KeyMove, stage: Stage, until: Phase, setup: Setup, conduct: Conduct | None = None) -> Flow[MoveState]:
+def advance(move: KeyMove, stage: MoveStage, until: Phase, setup: Setup, conduct: Conduct | None = None) -> Flow[MoveState]:
     """Go forward to a phase, through all phases before it, each with its work. Raises `PhaseRefused` where one may not be entered."""
     conduct = conduct or Conduct()
     yield from prepare(setup)
@@ -94,7 +94,7 @@ def advance(move: KeyMove, stage: Stage, until: Phase, setup: Setup, conduct: Co
     return (yield from read_state(move, stage, setup))
 
 
-def go_back(move: KeyMove, stage: Stage, until: Phase, setup: Setup, conduct: Conduct | None = None) -> Flow[MoveState]:
+def go_back(move: KeyMove, stage: MoveStage, until: Phase, setup: Setup, conduct: Conduct | None = None) -> Flow[MoveState]:
     """Go back to an earlier phase, through all phases between: what was removed is restored, what was copied is removed."""
     conduct = conduct or Conduct()
     state = yield from read_state(move, stage, setup)
@@ -113,7 +113,7 @@ def go_back(move: KeyMove, stage: Stage, until: Phase, setup: Setup, conduct: Co
     return state
 
 
-def verify(move: KeyMove, stage: Stage, setup: Setup, conduct: Conduct | None = None) -> Flow[Verification]:
+def verify(move: KeyMove, stage: MoveStage, setup: Setup, conduct: Conduct | None = None) -> Flow[Verification]:
     """Compare both sides from the beginning, and note the result. Items that differ are listed with their reasons."""
     conduct = conduct or Conduct()
     yield from forget_errors(move, stage, setup)
@@ -125,7 +125,7 @@ def verify(move: KeyMove, stage: Stage, setup: Setup, conduct: Conduct | None = 
     return found
 
 
-def verification(move: KeyMove, stage: Stage, setup: Setup) -> Flow[Verification]:
+def verification(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[Verification]:
     """What the last comparison has found."""
     sums: list[dict[str, Any]] = []
     wrong = 0
@@ -156,7 +156,7 @@ def run_pass(one: Pass, setup: Setup, conduct: Conduct, *, anew: bool = False) -
     return progress_of((yield from one.checkpoints(setup)))
 
 
-def sample(move: KeyMove, stage: Stage, setup: Setup, number: int = 5) -> Flow[list[dict[str, Any]]]:
+def sample(move: KeyMove, stage: MoveStage, setup: Setup, number: int = 5) -> Flow[list[dict[str, Any]]]:
     """A dry run: some old items and what would become of them. Nothing is written."""
     direction, one = Direction(move, "old"), tasks.backfill(move, stage)
     payload: dict[str, Any] = {"TableName": setup.name_of(direction.source.table), "ConsistentRead": True}
@@ -182,7 +182,7 @@ def _shown(direction: Direction, item: Item, setup: Setup) -> Flow[dict[str, Any
     return {"before": item, "after": after}
 
 
-def _work(move: KeyMove, stage: Stage, phase: Phase, setup: Setup, conduct: Conduct) -> Flow[None]:
+def _work(move: KeyMove, stage: MoveStage, phase: Phase, setup: Setup, conduct: Conduct) -> Flow[None]:
     """What belongs to a phase besides being in it."""
     if phase is Phase.BACKFILL:
         yield from run_pass(tasks.backfill(move, stage), setup, conduct)
@@ -194,7 +194,7 @@ def _work(move: KeyMove, stage: Stage, phase: Phase, setup: Setup, conduct: Cond
         yield from run_pass(tasks.remove_old(move, stage), setup, conduct)
 
 
-def _check(move: KeyMove, stage: Stage, phase: Phase, setup: Setup, conduct: Conduct) -> Flow[None]:
+def _check(move: KeyMove, stage: MoveStage, phase: Phase, setup: Setup, conduct: Conduct) -> Flow[None]:
     """Refuse a phase whose time has not come."""
     place = f"{move.name}, {stage.name},"
     if phase is Phase.VERIFY:
@@ -230,7 +230,7 @@ def _check_closing(move: KeyMove, setup: Setup, conduct: Conduct) -> Flow[None]:
             )
 
 
-def _forget_passes(move: KeyMove, stage: Stage, setup: Setup) -> Flow[None]:
+def _forget_passes(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[None]:
     """Forget how far earlier passes were, so that the next attempt begins at the beginning."""
     for one in (tasks.backfill(move, stage), tasks.compare_old(move, stage), tasks.compare_new(move, stage), tasks.remove_old(move, stage)):
         yield from one.forget(setup)
@@ -247,7 +247,7 @@ def _divided(pace: Pace, number: int) -> Pace:
     )
 
 
-def state_of(move: KeyMove, stage: Stage, setup: Setup) -> Flow[Phase]:
+def state_of(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[Phase]:
     """The phase of a stage; off where nothing has begun, not even the table of migrations."""
     if (yield from describe(setup.name_of(migrations_table))) is None:
         return Phase.OFF
@@ -255,7 +255,7 @@ def state_of(move: KeyMove, stage: Stage, setup: Setup) -> Flow[Phase]:
     return phase
 
 
-def stage_status(move: KeyMove, stage: Stage, setup: Setup) -> Flow[dict[str, Any]]:
+def stage_status(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[dict[str, Any]]:
     """How far a stage is, in plain values: its phase, the progress of its passes, and its errors."""
     state = yield from read_state(move, stage, setup)
     description = yield from describe(setup.name_of(spec_of(move.old).table))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gateleg.migrate.errors import Inconvertible
 from gateleg.migrate.moves.copies import EpochOver, copy_items
 from gateleg.migrate.moves.digests import digest
 from gateleg.migrate.moves.directions import Direction
-from gateleg.migrate.moves.errors import Inconvertible
 from gateleg.migrate.moves.item_errors import note_error, reason_of
 from gateleg.migrate.moves.items import Refusal, fence_check, key_of, place_of, read_item, remove, write_together
 from gateleg.migrate.moves.passes import PageDone, Pass, write_units
@@ -17,7 +17,7 @@ from gateleg.store.flow import Request
 from gateleg.store.operations.batches import batch_get_flow
 
 if TYPE_CHECKING:
-    from gateleg.migrate.moves.declaration import KeyMove, Stage
+    from gateleg.migrate.moves.declaration import KeyMove, MoveStage
     from gateleg.migrate.moves.phase_views import StageView
     from gateleg.model import Item
     from gateleg.store.flow import Flow
@@ -29,32 +29,32 @@ _COMPARING = frozenset({Phase.BACKFILL, Phase.VERIFY, Phase.DUAL_READ, Phase.CUT
 _LOOKS = 3
 
 
-def backfill(move: KeyMove, stage: Stage) -> Pass:
+def backfill(move: KeyMove, stage: MoveStage) -> Pass:
     """Copies all old items to the new side."""
     return Pass("backfill", Direction(move, "old"), stage, _COPYING, _copy)
 
 
-def restore(move: KeyMove, stage: Stage) -> Pass:
+def restore(move: KeyMove, stage: MoveStage) -> Pass:
     """Copies all new items to the old side, on the way back from the clean-up."""
     return Pass("restore", Direction(move, "new"), stage, frozenset({Phase.CLOSING}), _copy)
 
 
-def remove_old(move: KeyMove, stage: Stage) -> Pass:
+def remove_old(move: KeyMove, stage: MoveStage) -> Pass:
     """Removes the old items, once only the new ones are written."""
     return Pass("remove-old", Direction(move, "old"), stage, frozenset({Phase.CLEAN_UP}), _remove)
 
 
-def remove_new(move: KeyMove, stage: Stage) -> Pass:
+def remove_new(move: KeyMove, stage: MoveStage) -> Pass:
     """Removes the copies, on the way back to the beginning."""
     return Pass("remove-new", Direction(move, "new"), stage, frozenset({Phase.OFF}), _remove)
 
 
-def compare_old(move: KeyMove, stage: Stage, sample: float = 1.0) -> Pass:
+def compare_old(move: KeyMove, stage: MoveStage, sample: float = 1.0) -> Pass:
     """Compares old items with their copies."""
     return Pass("verify-old", Direction(move, "old"), stage, _COMPARING, _Comparison(sample), add_sums)
 
 
-def compare_new(move: KeyMove, stage: Stage, sample: float = 1.0) -> Pass:
+def compare_new(move: KeyMove, stage: MoveStage, sample: float = 1.0) -> Pass:
     """Looks for new items that no old item stands for."""
     return Pass("verify-new", Direction(move, "new"), stage, _COMPARING, _Comparison(sample), add_sums)
 

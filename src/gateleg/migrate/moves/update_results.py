@@ -10,7 +10,7 @@ import re
 from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Any
 
-from gateleg.migrate.moves.errors import MoveError
+from gateleg.migrate.errors import MoveError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gateleg.store.rates import Rate
     from gateleg.store.setup import Setup
 
-__all__ = ["batch_write_flow"]
+__all__ = ["BatchGet", "BatchWrite", "batch_get_flow", "batch_write_flow"]
 
 E = TypeVar("E", bound=BaseModel)
 GET_LIMIT = 100

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 
+__all__ = ["DeleteAll"]
+
 
 @dataclass(frozen=True, slots=True)
 class DeleteAll(Operation[int]):

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 
+__all__ = ["Lock", "locks", "renew"]
+
 locks = Table("GatelegLocks", hash="name")
 
 

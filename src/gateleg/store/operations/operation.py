@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from gateleg.model.keys.plans import KeyPlan
     from gateleg.store.flow import Flow, Reply
 
+__all__ = ["Operation", "Stream", "locate", "shown"]
+
 R_co = TypeVar("R_co", covariant=True)
 E = TypeVar("E", bound=BaseModel)
 NOTHING: Mapping[str, Any] = MappingProxyType({})

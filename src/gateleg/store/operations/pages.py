@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from gateleg.store.setup import Setup
     from gateleg.store.unreadable import Unreadable
 
+__all__ = ["ReadPage"]
+
 T = TypeVar("T")
 E = TypeVar("E", bound=BaseModel)
 #: With a filter, pages of DynamoDB grow up to this many items while too few are found.

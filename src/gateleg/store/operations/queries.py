@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow, Payload
     from gateleg.store.setup import Setup
 
-__all__ = ["Reading"]
+__all__ = ["Collect", "Count", "QueryStream", "Reading"]
 
 E = TypeVar("E", bound=BaseModel)
 Question = Query[E] | Access[E]

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow, Payload, Reply
     from gateleg.store.setup import Setup
 
+__all__ = ["Find", "Pick"]
+
 E = TypeVar("E", bound=BaseModel)
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 
+__all__ = ["Retrying", "Save"]
+
 E = TypeVar("E", bound=BaseModel)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 
-__all__ = ["describe"]
+__all__ = ["describe", "ensure_tables"]
 
 #: Seconds between two looks at a table that is being made or deleted, and how many looks there are.
 _INTERVAL = 1.0

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gateleg.store.operations.write_operation import WriteOperation
     from gateleg.store.setup import Setup
 
-__all__ = ["Identity", "identity"]
+__all__ = ["Identity", "combined", "identity"]
 
 Identity = tuple[str, tuple[tuple[str, str, Any], ...]]
 Role = Literal["write", "check", "marker", "counter"]

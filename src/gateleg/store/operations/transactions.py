@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from gateleg.store.operations.write_operation import WriteOperation
     from gateleg.store.setup import Setup
 
+__all__ = ["Transact", "TransactGet", "transaction_flow"]
+
 E = TypeVar("E", bound=BaseModel)
 OPERATIONS_LIMIT = 100
 #: how often a transaction is sent whose counters other writers change in between

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from gateleg.model import Item, Spec
     from gateleg.store.setup import Setup
 
+__all__ = ["Items"]
+
 T = TypeVar("T")
 _log = logging.getLogger("gateleg.store")
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow, Reply
     from gateleg.store.setup import Setup
 
+__all__ = ["Check", "Delete", "Patch", "Put", "reread"]
+
 E = TypeVar("E", bound=BaseModel)
 
 

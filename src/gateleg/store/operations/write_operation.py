@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from gateleg.store.error_translation import Expectation
     from gateleg.store.flow import Flow, Reply
 
+__all__ = ["WriteOperation"]
+
 R_co = TypeVar("R_co", covariant=True)
 #: The time of a write that does not depend on it.
 TIMELESS = datetime.fromtimestamp(0, UTC)

@@ -1,4 +1,4 @@
-"""What can go wrong while items move."""
+"""Errors of migrations: of plans for tables, of moves, and of numbered migrations."""
 
 from gateleg.errors import GatelegError
 
@@ -70,3 +70,49 @@ class Paused(MoveError):
 
     code = "move-paused"
     fix = "`gateleg migrate resume` lets it go on where it stopped."
+
+
+class BadMigration(MoveError):
+    """Migrations that cannot be told apart, or a module without one."""
+
+    code = "bad-migration"
+    fix = "Give every migration a number and a name of its own, in a module with `migration = Migration(...)`."
+    status = 500
+
+
+class CodeOlder(MoveError):
+    """The data was changed by a migration that this program does not have."""
+
+    code = "code-older-than-data"
+    fix = "Deploy the release that has the migration, or roll the migration back with that release."
+    status = 503
+
+
+class NoBackup(MoveError):
+    """The service offers no backups, or has none of the table."""
+
+    code = "no-backup"
+    fix = "Go back by phase, which needs no backup, or restore the table in the service's own console."
+
+
+class UnknownMigration(MoveError):
+    """There is no migration of that number."""
+
+    code = "unknown-migration"
+    fix = "`gateleg migrate status` lists them."
+    status = 404
+
+
+class MigrationRefused(MoveError):
+    """A migration cannot be applied or undone in the state that it is in."""
+
+    code = "migration-refused"
+    fix = "Do what the message names first."
+
+
+class Unsettled(GatelegError):
+    """A step was carried out and its plan asks for it again: the service did not do what it said."""
+
+    code = "unsettled"
+    fix = "Look at the table in the service's own console, and plan again."
+    status = 502

@@ -1,0 +1,126 @@
+"""Which entities of a process are being moved, in which phase their items are, and where the other side of an item is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gateleg.migrate.errors import BadMove, MoveIncomplete
+from gateleg.migrate.moves import copies
+from gateleg.migrate.moves.copies import EpochOver
+from gateleg.migrate.moves.directions import Direction, text_of
+from gateleg.migrate.moves.items import read_item
+from gateleg.migrate.moves.phase_views import LEASE, REFRESH, PhaseViews, StageView, raise_fence
+from gateleg.migrate.moves.tables import FENCES
+from gateleg.model import spec_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pydantic import BaseModel
+
+    from gateleg.migrate.moves.declaration import KeyMove
+    from gateleg.model import Item, Ref
+    from gateleg.store.flow import Flow
+    from gateleg.store.setup import Setup
+
+
+class MoveRegistry:
+    """The moves that a process knows of, and what it knows of their phases."""
+
+    def __init__(
+        self,
+        moves: Sequence[KeyMove],
+        *,
+        refresh: float = REFRESH,
+        lease: float = LEASE,
+        process: str | None = None,
+    ) -> None:
+        self.moves = tuple(moves)
+        self.views = PhaseViews(moves, refresh=refresh, lease=lease, process=process)
+        self._directions: dict[type[BaseModel], list[Direction]] = {}
+        for move in moves:
+            self._directions.setdefault(move.old, []).append(Direction(move, "old"))
+            self._directions.setdefault(move.new, []).append(Direction(move, "new"))
+        for entity, directions in self._directions.items():
+            sides = [direction.source_side for direction in directions]
+            if sides.count("new") > 1 or len(set(sides)) > 1:
+                names = ", ".join(direction.move.name for direction in directions)
+                raise BadMove(f"{entity.__name__} is in several moves: {names}.", fix="Finish one before the next begins.")
+
+    def directions(self, entity: type[BaseModel]) -> list[Direction]:
+        """The moves that take from an entity's items, in either direction."""
+        return self._directions.get(entity, [])
+
+    def view(self, move: KeyMove, partition: str) -> StageView:
+        """The stage that a partition of the old table belongs to, as it is known."""
+        return self.views.of(move, move.stage_of(partition))
+
+    def stages(self, move: KeyMove) -> list[StageView]:
+        """All stages of a move, as they are known."""
+        return [self.views.of(move, stage) for stage in move.stages]
+
+    def old_ref(
+        self, direction: Direction, ref: Ref[Any], item: Item | None, instance: BaseModel | None, setup: Setup
+    ) -> Flow[Ref[Any] | None]:
+        """The old item that a new one belongs to, from what is known of it; None when nothing says which."""
+        move, old = direction.move, spec_of(direction.move.old)
+        if item is not None:
+            back = yield from direction.convert(item, setup)
+            assert back is not None
+            return old.ref(back)
+        if instance is not None:
+            return old.ref(move.revert(instance))
+        if move.old_key is not None:
+            return old.locate(move.old_key(ref.values))
+        return None
+
+    def new_view(self, direction: Direction, ref: Ref[Any], item: Item | None, instance: BaseModel | None, setup: Setup) -> Flow[StageView]:
+        """The stage of a new item."""
+        views = self.stages(direction.move)
+        if len({view.phase for view in views}) == 1 and len(views) == 1:
+            return views[0]
+        place = yield from self.old_ref(direction, ref, item, instance, setup)
+        if place is not None:
+            return self.view(direction.move, text_of(place.key[spec_of(direction.move.old).table.hash]))
+        raise _unknown(direction)
+
+    def old_item(
+        self, direction: Direction, ref: Ref[Any], item: Item | None, instance: BaseModel | None, setup: Setup
+    ) -> Flow[Item | None]:
+        """The stored old item of a new one."""
+        place = yield from self.old_ref(direction, ref, item, instance, setup)
+        if place is None:
+            raise _unknown(direction)
+        return (yield from read_item(spec_of(direction.move.old), place.key, setup))
+
+    def copy(self, direction: Direction, item: Item, setup: Setup) -> Flow[None]:
+        """Copy one old item now, because its new one is about to be written."""
+        while True:
+            view = self.view(direction.move, text_of(item[spec_of(direction.move.old).table.hash]))
+            try:
+                yield from copies.copy_item(direction, item, view, setup)
+                return
+            except EpochOver:
+                yield from self.catch_up([view], setup)
+
+    def check_collision(self, direction: Direction, source: Item | None, existing: Item | None, setup: Setup) -> Flow[None]:
+        """Refuse a write whose copy would take the place of another one."""
+        yield from copies.check_collision(direction, source, existing, setup)
+
+    def catch_up(self, known: Sequence[StageView], setup: Setup) -> Flow[None]:
+        """Read the phases again after a fence refused a write; raise the fences that whoever changed the phase has left behind."""
+        yield from self.views.current(setup, anew=True)
+        for one in known:
+            view = next(
+                (view for move in self.moves for view in self.stages(move) if (view.move, view.stage) == (one.move, one.stage)), one
+            )
+            for number in range(FENCES):
+                yield from raise_fence(view, number, setup)
+
+
+def _unknown(direction: Direction) -> MoveIncomplete:
+    move = direction.move
+    return MoveIncomplete(
+        f"Nothing says which {move.old.__name__} a {move.new.__name__} belongs to that was not copied yet.",
+        fix=f"Declare old_key of the move {move.name}, or use {move.old.__name__} until it is in the phase dual-read.",
+    )
