@@ -207,3 +207,11 @@ class OverrideRefused(RagError):
     code = "override-refused"
     status = 409
     fix = "Leave chunkingStrategy out, or set allowChunkingOverride of the collection."
+
+
+class UnknownGoldenSet(RagError):
+    """A golden set that does not exist for its collection."""
+
+    code = "unknown-golden-set"
+    status = 404
+    fix = "List the golden sets of the collection."

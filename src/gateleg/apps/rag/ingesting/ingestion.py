@@ -19,6 +19,7 @@ from gateleg.apps.rag.ingesting.generations import (
     Superseded,
     begin_generation,
     finish_generation,
+    moved,
     remove_generations,
     text_key,
     write_chunks,
@@ -220,10 +221,11 @@ class _Ingestion:
     async def _unchanged(self, document: Document) -> IngestResult:
         """Nothing to do but what an interrupted ingestion may have left."""
         try:
-            actions: list[Any] = [Document.status.to(DocumentStatus.COMPLETED), Document.error_message.remove()]
+            actions, condition = moved(document, DocumentStatus.COMPLETED, self.job.job_id)
+            actions.append(Document.error_message.remove())
             if self.config.source.etag is not None:
                 actions.append(Document.source_etag.set(self.config.source.etag))
-            done = await self.resources.store.patch(document.key, *actions, condition=Document.job_id == self.job.job_id)
+            done = await self.resources.store.patch(document.key, *actions, condition=condition)
         except (ConditionFailed, IllegalTransition, NotFound):
             raise Superseded from None
         if self.job.attempt > 1:
