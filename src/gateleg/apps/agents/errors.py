@@ -104,6 +104,14 @@ class NotAnEditor(AgentsError):
     fix = "Ask for a key of the group that `editors` in the section [agents] of the settings names."
 
 
+class NotYours(AgentsError):
+    """Something belongs to another user, and the caller may only look at it."""
+
+    code = "not-yours"
+    status = 403
+    fix = "Ask its owner or an operator."
+
+
 class NotACatalogueEditor(AgentsError):
     """The catalogue of models, components and schemas is shared by all tenants."""
 
