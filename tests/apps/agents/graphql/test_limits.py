@@ -64,4 +64,4 @@ def test_what_does_not_fit_the_schema_is_left_to_validation() -> None:
 )
 def test_the_error_says_what_there_is_too_much_of(found: Measure, code: str | None) -> None:
     error = find_excess(found, Limits())
-    assert (None if error is None else (error.extensions or {})["code"]) == code
+    assert (None if error is None else error.code) == code

@@ -9,12 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as some
 from strawberry.schema.config import StrawberryConfig
 
-from gateleg.apps.agents.graphql.scalars import JSON, JSON_SCALAR, Verbatim, check_json, shown_name, stored_name, to_shown, to_stored
+from gateleg.apps.agents.graphql.scalars import (
+    JSON,
+    JSON_SCALAR,
+    Verbatim,
+    check_json,
+    renamed_schema,
+    shown_name,
+    stored_name,
+    to_shown,
+    to_stored,
+)
 
 plain = some.none() | some.booleans() | some.integers() | some.floats(allow_nan=False, allow_infinity=False) | some.text()
 #: Keys that are not in snake case: those of clients.
-keys = some.text().filter(lambda key: shown_name(key) == key)
-documents = some.recursive(plain, lambda inner: some.lists(inner) | some.dictionaries(keys, inner), max_leaves=20)
+keys = some.text("abAB_-$1é", max_size=6).filter(lambda key: shown_name(key) == key)
+documents = some.recursive(plain, lambda inner: some.lists(inner) | some.dictionaries(keys, inner), max_leaves=8)
 
 
 @given(documents)
@@ -91,3 +101,10 @@ SCHEMA = strawberry.Schema(Query, config=StrawberryConfig(scalar_map={JSON: JSON
 def test_values_are_read_inline_and_from_variables(query: str, variables: dict[str, Any], answer: Any) -> None:
     result = SCHEMA.execute_sync(query, variable_values=variables)
     assert (result.errors, result.data) == (None, {"echo": answer})
+
+
+def test_a_schema_has_the_names_of_what_is_stored_and_keeps_its_own_words() -> None:
+    schema = {"type": "object", "additionalProperties": False, "required": ["topP"], "properties": {"topP": {"minLength": 1}, "X-Y": {}}}
+    stored = {"type": "object", "additionalProperties": False, "required": ["top_p"], "properties": {"top_p": {"minLength": 1}, "X-Y": {}}}
+    assert renamed_schema(schema, stored_name) == stored
+    assert renamed_schema(stored, shown_name) == schema

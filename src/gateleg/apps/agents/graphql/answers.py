@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from graphql import GraphQLError
 from strawberry.schema.exceptions import CannotGetOperationTypeError, InvalidOperationTypeError
 
+from gateleg.apps.agents.errors import BadQuery
 from gateleg.errors import GatelegError
 from gateleg.web.envelope import body_of
 
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 _log = logging.getLogger("gateleg.agents.graphql")
 #: Errors of strawberry about the operation, whose messages are for clients.
 _BY_GRAPHQL = (CannotGetOperationTypeError, InvalidOperationTypeError)
-#: For a document or variables that do not fit the schema; graphql-core's messages name fields and types only.
-BAD_QUERY = "bad-query"
 
 
 def shape(error: GraphQLError) -> None:
@@ -31,7 +30,8 @@ def shape(error: GraphQLError) -> None:
     if isinstance(original, RecursionError):
         error.message, original = "The document is nested too deeply to be read.", None
     if original is None:
-        error.extensions = {"code": BAD_QUERY} | (error.extensions or {})
+        # graphql-core's own messages name fields and types only.
+        error.extensions = {"code": BadQuery.code, "fix": BadQuery.fix} | (error.extensions or {})
         return
     shown = body_of(original)["error"]
     if not isinstance(original, GatelegError) or shown["code"] == "internal":

@@ -13,7 +13,6 @@ from graphql import (
     FieldNode,
     FragmentDefinitionNode,
     FragmentSpreadNode,
-    GraphQLError,
     GraphQLObjectType,
     InlineFragmentNode,
     IntValueNode,
@@ -24,10 +23,14 @@ from graphql import (
     is_list_type,
 )
 
+from gateleg.apps.agents.errors import QueryTooComplex, QueryTooDeep, TooManyAliases
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from graphql import DocumentNode, GraphQLField, GraphQLNamedType, GraphQLSchema, SelectionSetNode, ValueNode
+
+    from gateleg.apps.agents.errors import AgentsError
 
 #: Rows of a page when a query does not say how many.
 PAGE = 100
@@ -137,14 +140,13 @@ def measure(schema: GraphQLSchema, document: DocumentNode, variables: Mapping[st
     return found
 
 
-def find_excess(found: Measure, limits: Limits) -> GraphQLError | None:
+def find_excess(found: Measure, limits: Limits) -> AgentsError | None:
     """The error for an operation that asks for too much; None when it does not."""
-    for code, name, value, most, fix in (
-        ("query-too-deep", "depth", found.depth, limits.depth, "Ask for the inner parts in a second query."),
-        ("too-many-aliases", "number of aliases", found.aliases, limits.aliases, "Send several requests."),
-        ("query-too-complex", "complexity", found.complexity, limits.complexity, "Lower `limit`, or select fewer fields."),
+    for kind, name, value, most in (
+        (QueryTooDeep, "depth", found.depth, limits.depth),
+        (TooManyAliases, "number of aliases", found.aliases, limits.aliases),
+        (QueryTooComplex, "complexity", found.complexity, limits.complexity),
     ):
         if value > most:
-            details = {"code": code, "fix": fix, "limit": most, "found": value}
-            return GraphQLError(f"The {name} of this operation is {value}; at most {most} is allowed.", extensions=details)
+            return kind(f"The {name} of this operation is {value}; at most {most} is allowed.", details={"limit": most, "found": value})
     return None

@@ -12,11 +12,14 @@ import re
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum
-from typing import Any, NewType
+from typing import TYPE_CHECKING, Any, NewType
 from uuid import UUID
 
 import strawberry
 from graphql import GraphQLError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 #: How deep JSON may be: deeper than documents are, and less than what the store keeps.
 MAX_DEPTH = 30
@@ -50,6 +53,20 @@ def to_stored(value: Any) -> Any:
             raise GraphQLError(f"The keys {twice[0]!r} and {stored_name(twice[0])!r} of one object mean the same. Send one of them.")
         return found
     return [to_stored(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def renamed_schema(schema: Any, name: Callable[[str], str]) -> Any:
+    """A JSON schema whose properties have other names; its own words, such as `additionalProperties`, stay."""
+    if isinstance(schema, list):
+        return [renamed_schema(inner, name) for inner in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {key: renamed_schema(inner, name) for key, inner in schema.items()}
+    if isinstance(found.get("properties"), dict):
+        found["properties"] = {name(key): inner for key, inner in found["properties"].items()}
+    if isinstance(found.get("required"), list):
+        found["required"] = [name(key) if isinstance(key, str) else key for key in found["required"]]
+    return found
 
 
 def to_shown(value: Any) -> Any:
