@@ -48,11 +48,12 @@ def make_routes(resources: Resources[AgentsSettings]) -> APIRouter:
 
 
 def make_surfaces(resources: Resources[AgentsSettings]) -> Sequence[Surface]:
-    """OpenAI's API, and agents as MCP tools."""
+    """GraphQL, OpenAI's API, and agents as MCP tools."""
+    from gateleg.apps.agents.graphql.view import graphql_surface
     from gateleg.apps.agents.web.mcp_api import mcp_surface
     from gateleg.apps.agents.web.openai_api import openai_surface
 
-    return [openai_surface(resources), mcp_surface(resources)]
+    return [graphql_surface(resources), openai_surface(resources), mcp_surface(resources)]
 
 
 def make_streams(resources: Resources[AgentsSettings]) -> Sequence[EventRoute]:
