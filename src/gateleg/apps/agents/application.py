@@ -79,6 +79,13 @@ async def load_demo(resources: Resources[AgentsSettings]) -> None:
     await load(resources)
 
 
+def register_pages(resources: Resources[AgentsSettings]) -> None:
+    """The pages of agents."""
+    from gateleg.apps.agents.pages import register
+
+    register(resources)
+
+
 check_installed()
 #: Members see the jobs that they submitted themselves: a run belongs to whoever asked.
 application = Application(
@@ -95,5 +102,6 @@ application = Application(
     lifespan=lifespan,
     commands="gateleg.apps.agents.commands:app",
     demo=load_demo,
+    pages=register_pages,
     checks=make_checks,
 )
