@@ -98,10 +98,10 @@ async def change(served: Served, document_id: str) -> None:
     await served.work(changed["jobId"])
     found = (await served["lawyer"].post(f"{ROOT}/papers/search", json=wanted)).json()["hits"]
     assert [hit["documentId"] for hit in found] == [document_id]
-    again = await served["creator"].post(f"{where}/ingest", params={"force": "true"})
+    again = await served["creator"].post(f"{where}/reingest", params={"force": "true"})
     assert again.status_code == 202
     await served.work(again.json()["jobId"])
-    assert (await served["lawyer"].post(f"{where}/ingest")).status_code == 403
+    assert (await served["lawyer"].post(f"{where}/reingest")).status_code == 403
 
 
 async def remove(served: Served, document_id: str) -> None:

@@ -41,11 +41,21 @@ def make_routes(resources: Resources[RagSettings]) -> APIRouter:
     from fastapi import APIRouter
 
     from gateleg.apps.rag import api
-    from gateleg.apps.rag.web import ask_api, collection_api, document_api, evaluation_api, ingest_api, job_api, search_api
+    from gateleg.apps.rag.web import (
+        ask_api,
+        collection_api,
+        document_api,
+        evaluation_api,
+        ingest_api,
+        job_api,
+        pipeline_api,
+        reingest_api,
+        search_api,
+    )
 
     router = APIRouter()
     # Fixed words before placeholders: /repository/collections is not a repository, and the older paths take any word.
-    parts = (collection_api, evaluation_api, job_api, search_api, ask_api, ingest_api, document_api, api)
+    parts = (collection_api, evaluation_api, job_api, search_api, ask_api, ingest_api, reingest_api, pipeline_api, document_api, api)
     for part in parts:
         router.routes.extend(part.router.routes)
     router.routes.extend(document_api.older.routes)

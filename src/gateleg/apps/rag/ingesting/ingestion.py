@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import orjson
 
 from gateleg.ai.errors import AiError
+from gateleg.apps.rag.chunking import parse_strategy
 from gateleg.apps.rag.collections import find_collection
 from gateleg.apps.rag.errors import IndexDamaged, RagError
 from gateleg.apps.rag.ingesting.embedding import chunk_hash, embed_chunks, embedded_text, known_vectors
@@ -200,7 +201,8 @@ class _Ingestion:
         if repository is None or collection is None or document is None or document.job_id != self.job.job_id:
             raise Superseded
         check_accepts_documents(repository, collection)
-        strategy = chosen_strategy(repository, collection, config.strategy)
+        own = config.pipeline_strategy
+        strategy = chosen_strategy(repository, collection, config.strategy) if own is None else parse_strategy(own)
         return _Opened(repository, collection, document, strategy, merged_metadata(repository, collection, document, config))
 
     async def _fetch(self, opened: _Opened) -> Fetched:
