@@ -61,9 +61,7 @@ def store() -> Iterator[Store]:
 
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(actions, min_size=1, max_size=6), st.sets(texts, max_size=3), st.lists(texts, max_size=4))
-def test_updates_are_worked_out_as_the_database_does(
-    store: Store, updates: list[list[Any]], words: set[str], entries: list[str]
-) -> None:
+def test_updates_are_worked_out_as_the_database_does(store: Store, updates: list[list[Any]], words: set[str], entries: list[str]) -> None:
     store.put(Thing(id="x", words=words or None, entries=entries))
     for some in updates:
         before, write = stored(store, "x"), patch(Thing.key(id="x"), *some).params()

@@ -83,6 +83,13 @@ async def changes_job(resources: Resources[RagSettings], principal: Principal, j
     return await may_see_job(resources, principal, job)
 
 
+async def load_demo(resources: Resources[RagSettings]) -> None:
+    """Ingest the product's manual. Done again, it changes nothing."""
+    from gateleg.apps.rag.demonstration import load
+
+    await load(resources)
+
+
 check_installed()
 application = Application(
     name="rag",
@@ -97,4 +104,6 @@ application = Application(
     settings=RagSettings,
     sees_job=sees_job,
     changes_job=changes_job,
+    commands="gateleg.apps.rag.commands:app",
+    demo=load_demo,
 )
