@@ -178,7 +178,7 @@ class Client:
 def main(folder: str, name: str, seed: str) -> None:
     """Work until a file named `stop` is there."""
     place = Path(folder)
-    store = Store.connect(f"embedded:{folder}/store?durability=relaxed").moving(Moving([agents_move], refresh=0.1, lease=0.8))
+    store = Store.connect(f"embedded:{folder}/store?durability=relaxed").moving(Moving([agents_move], refresh=0.1, lease=2.0))
     client = Client(store, Journal(place / f"{name}.journal"), name, int(seed) + os.getpid())
     while not (place / "stop").exists():
         client.turn()
