@@ -10,6 +10,7 @@ from uuid import UUID
 import pytest
 
 from gateleg.apps.rag.deleting.sweeping import purge_deleted
+from gateleg.apps.rag.evaluating.tables import GoldenSet
 from gateleg.apps.rag.object_keys import repository_prefix
 from gateleg.apps.rag.tables import Chunk, Collection, CollectionStatus, Document, Fingerprint, Repository, RepositoryStatus
 from gateleg.jobs import JobContext, Jobs, JobStatus, Submission
@@ -20,7 +21,7 @@ from tests.apps.rag.served import ROOT, Served
 async def everything(served: Served) -> dict[str, int]:
     """How many items and objects there are of each kind, markers of names included."""
     found: dict[str, int] = {}
-    for entity in (Repository, Collection, Document, Chunk, Fingerprint):
+    for entity in (Repository, Collection, Document, Chunk, Fingerprint, GoldenSet):
         items = await served.host.store.transport.call("Scan", {"TableName": spec_of(entity).table.name})
         found[entity.__name__] = len(items["Items"])
     found["objects"] = len([entry async for entry in served.host.objects.walk("rag/")])
@@ -43,6 +44,8 @@ async def test_collection_is_removed_with_everything_in_it(served: Served, tmp_p
     collection_id = await served.collection("creator", "legal", "Contracts")
     for number in range(3):
         await served.document("legal", collection_id, f"{number}.txt")
+    golden = {"name": "Set", "questions": [{"question": "What?", "documents": ["0.txt"]}]}
+    assert (await served["creator"].post(f"{ROOT}/legal/collections/{collection_id}/golden-sets", json=golden)).status_code == 201
     # What a killed ingestion has left: chunks of a generation that no document names, and an object of none.
     await served.host.store.create(served._chunk(Document(repository_id="legal", collection_id=collection_id), 9, 0))
     await served.host.objects.put(f"{repository_prefix('legal')}{collection_id}/lost/source/x.txt", b"x")
