@@ -204,6 +204,16 @@ async def test_deletion_that_fails_says_so_and_can_be_asked_for_again(served: Se
     assert await served.host.store.find(Collection, collection_id=collection_id, repository_id="legal") is None
 
 
+async def test_deletion_whose_job_was_cancelled_can_be_asked_for_again(served: Served) -> None:
+    collection_id = await served.collection("creator", "legal", "Contracts")
+    begun = await hard_delete(served, "legal", collection_id)
+    assert (await served["creator"].post(f"/api/rag/jobs/{begun['jobId']}/cancel")).json()["status"] == "CANCELLED"
+    again = await hard_delete(served, "legal", collection_id)
+    assert again["jobId"] != begun["jobId"]
+    await served.work(again["jobId"])
+    assert (await served["creator"].get(f"{ROOT}/legal/collections/{collection_id}")).status_code == 404
+
+
 async def test_deleted_collections_are_purged_before_their_rows_expire(served: Served) -> None:
     collection_id = await served.collection("creator", "legal", "Contracts")
     fresh = await served.collection("creator", "legal", "Fresh")

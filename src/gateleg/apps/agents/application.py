@@ -62,6 +62,13 @@ def make_streams(resources: Resources[AgentsSettings]) -> Sequence[EventRoute]:
     return run_streams(resources)
 
 
+def register_pages(resources: Resources[AgentsSettings]) -> None:
+    """The pages of agents."""
+    from gateleg.apps.agents.pages import register
+
+    register(resources)
+
+
 check_installed()
 #: Members see the jobs that they submitted themselves: a run belongs to whoever asked.
 application = Application(
@@ -75,5 +82,6 @@ application = Application(
     routes=make_routes,
     surfaces=make_surfaces,
     streams=make_streams,
+    pages=register_pages,
     checks=make_checks,
 )

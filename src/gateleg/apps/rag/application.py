@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from gateleg.apps.rag import tables
+from gateleg.apps.rag.answering.tables import CONVERSATION_TABLES
 from gateleg.apps.rag.needed import NEEDED
 from gateleg.apps.rag.settings import RagSettings
 from gateleg.web import Application
@@ -39,13 +40,14 @@ def make_routes(resources: Resources[RagSettings]) -> APIRouter:
     from fastapi import APIRouter
 
     from gateleg.apps.rag import api
-    from gateleg.apps.rag.web import collection_api, document_api, job_api
+    from gateleg.apps.rag.web import ask_api, collection_api, document_api, ingest_api, job_api, pipeline_api, reingest_api, search_api
 
     router = APIRouter()
     # Fixed words before placeholders: /repository/collections is not a repository, and the older paths take any word.
-    parts = (collection_api.router, job_api.router, document_api.router, api.router, document_api.older)
+    parts = (collection_api, job_api, search_api, ask_api, ingest_api, reingest_api, pipeline_api, document_api, api)
     for part in parts:
-        router.routes.extend(part.routes)
+        router.routes.extend(part.router.routes)
+    router.routes.extend(document_api.older.routes)
     return router
 
 
@@ -87,7 +89,7 @@ application = Application(
     title="Documents",
     icon="library_books",
     about="Collections of documents that can be searched and asked, with answers that cite page and passage.",
-    tables=tables.TABLES,
+    tables=(*tables.TABLES, *CONVERSATION_TABLES),
     jobs=make_jobs,
     routes=make_routes,
     pages=register_pages,

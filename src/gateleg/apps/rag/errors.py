@@ -209,6 +209,21 @@ class OverrideRefused(RagError):
     fix = "Leave chunkingStrategy out, or set allowChunkingOverride of the collection."
 
 
+class PipelineRefused(RagError):
+    """A pipeline that looks where it may not, or where nothing is."""
+
+    code = "pipeline-refused"
+    status = 409
+
+
+class UnknownPipeline(RagError):
+    """A pipeline that does not exist."""
+
+    code = "unknown-pipeline"
+    status = 404
+    fix = "The pipelines are in the collection or the repository: GET /repository/{repositoryId}."
+
+
 class UnknownGoldenSet(RagError):
     """A golden set that does not exist for its collection."""
 

@@ -201,13 +201,13 @@ def _check(move: KeyMove, stage: MoveStage, phase: Phase, setup: Setup, conduct:
         done = progress_of((yield from tasks.backfill(move, stage).checkpoints(setup)))["done"]
         errors = yield from read_errors(move, stage, setup, limit=5)
         if not done or errors:
-            why = "; ".join(f"{error.item_key}: {error.why}" for error in errors) or "not all items were copied"
+            why = "; ".join(f"{error.item_key}: {error.why.rstrip('.')}" for error in errors) or "not all items were copied"
             raise PhaseRefused(f"{place} cannot be verified: {why}.", fix="Correct them, and apply again: they are tried again.")
     elif phase is Phase.DUAL_READ:
         state = yield from read_state(move, stage, setup)
         if not state.verified:
             errors = yield from read_errors(move, stage, setup, limit=5)
-            why = "; ".join(f"{error.item_key}: {error.why}" for error in errors) or "it was not verified"
+            why = "; ".join(f"{error.item_key}: {error.why.rstrip('.')}" for error in errors) or "it was not verified"
             raise PhaseRefused(f"{place} cannot be read from the new side: {why}.", fix="Correct it, and verify again.")
     elif phase is Phase.CLOSING:
         yield from _check_closing(move, setup, conduct)

@@ -111,4 +111,10 @@ class SummariseConfig(BaseModel):
     agent_version_uuid: str
     #: the first message that is still shown to the model
     until: str
-    asker: Asker
+    #: that of the run which left messages out
+    request: RunRequest
+
+    @property
+    def partition(self) -> Partition:
+        """The tenant's partition."""
+        return Partition(endpoint_id=self.endpoint_id, part_id=self.part_id)

@@ -29,6 +29,7 @@ from gateleg.apps.agents.running.history import History, Turn, fit_history, prom
 from gateleg.apps.agents.running.ids import call_uuid, message_uuid
 from gateleg.apps.agents.running.planning import NEAREST, PLANNED, choose_tool
 from gateleg.apps.agents.running.structures import structure_of
+from gateleg.apps.agents.running.summarising import have_summarised
 from gateleg.apps.agents.running.tools.toolbox import matches
 from gateleg.apps.agents.running.transcripts import read_newest, turns_of
 from gateleg.apps.agents.tables import Thread
@@ -167,6 +168,8 @@ async def _prompt(work: RunWork, handler: AgentHandler, offered: Sequence[Tool],
         most=max(1, most),
         count=handler.count,
     )
+    if history.cut:
+        work.shown_from.append(history.turns[0].id)
     return prompt_of(instructions, summary if history.cut else "", _whole(history, own), work.toolbox.alias)
 
 
@@ -287,4 +290,7 @@ async def _finish(work: RunWork, number: int, reply: Reply, output: dict[str, An
     if ended is None:
         return await _present(work)
     work.emit(Frame(kind="message", step=number, id=message.message_uuid))
+    if work.shown_from:
+        # Only now: a summary must not keep the answer waiting.
+        await have_summarised(work, work.shown_from[0])
     return ended

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import orjson
 
 from gateleg.ai.errors import AiError
+from gateleg.apps.rag.chunking import parse_strategy
 from gateleg.apps.rag.collections import find_collection
 from gateleg.apps.rag.errors import IndexDamaged, RagError
 from gateleg.apps.rag.ingesting.embedding import chunk_hash, embed_chunks, embedded_text, known_vectors
@@ -19,6 +20,7 @@ from gateleg.apps.rag.ingesting.generations import (
     Superseded,
     begin_generation,
     finish_generation,
+    moved,
     remove_generations,
     text_key,
     write_chunks,
@@ -199,7 +201,8 @@ class _Ingestion:
         if repository is None or collection is None or document is None or document.job_id != self.job.job_id:
             raise Superseded
         check_accepts_documents(repository, collection)
-        strategy = chosen_strategy(repository, collection, config.strategy)
+        own = config.pipeline_strategy
+        strategy = chosen_strategy(repository, collection, config.strategy) if own is None else parse_strategy(own)
         return _Opened(repository, collection, document, strategy, merged_metadata(repository, collection, document, config))
 
     async def _fetch(self, opened: _Opened) -> Fetched:
@@ -220,10 +223,11 @@ class _Ingestion:
     async def _unchanged(self, document: Document) -> IngestResult:
         """Nothing to do but what an interrupted ingestion may have left."""
         try:
-            actions: list[Any] = [Document.status.to(DocumentStatus.COMPLETED), Document.error_message.remove()]
+            actions, condition = moved(document, DocumentStatus.COMPLETED, self.job.job_id)
+            actions.append(Document.error_message.remove())
             if self.config.source.etag is not None:
                 actions.append(Document.source_etag.set(self.config.source.etag))
-            done = await self.resources.store.patch(document.key, *actions, condition=Document.job_id == self.job.job_id)
+            done = await self.resources.store.patch(document.key, *actions, condition=condition)
         except (ConditionFailed, IllegalTransition, NotFound):
             raise Superseded from None
         if self.job.attempt > 1:

@@ -238,8 +238,11 @@ async def submit_ingestion(
     )
     enlisted = await resources.queue.enlist(submission if caller is None else submitted_by(caller.principal, submission))
     if not enlisted.created:
-        found = await resources.store.get(_key(config), consistent=True)
-        return Submitted(found, enlisted.job)
+        found = await resources.store.find(_key(config), consistent=True)
+        if found is not None:
+            return Submitted(found, enlisted.job)
+        # It was deleted since: what is sent again is to be there again.
+        return await submit_ingestion(resources, config, None, caller=caller)
     for _ in range(_TRIES):
         try:
             await resources.store.transact([_write(config, existing, enlisted.job.job_id, resources), *enlisted.writes])
