@@ -18,7 +18,7 @@ from gateleg.apps.rag.ingesting.fingerprints import forget_fingerprint
 from gateleg.apps.rag.ingesting.generations import text_key
 from gateleg.apps.rag.ingesting.job_types import DocumentMetadata
 from gateleg.apps.rag.ingesting.premade import PremadeChunk
-from gateleg.apps.rag.ingesting.reingestion import restore_revision, start_reingestion
+from gateleg.apps.rag.ingesting.reingestion import restore_revision, retry_document, start_reingestion
 from gateleg.apps.rag.ingesting.submitting import NewDocument, Submitted, ingest_batch
 from gateleg.apps.rag.object_keys import source_key
 from gateleg.apps.rag.tables import Chunk, Document, DocumentStatus, Fingerprint
@@ -235,6 +235,14 @@ async def test_a_collection_is_made_anew_with_its_new_strategy(library: Library)
     again = await library.document(document.document_id)
     assert (again.chunks, again.generation, again.revision, again.chunk_strategy) == (1, 2, 1, {"type": "NONE"})
     assert await count_chunks(library) == 1
+
+
+async def test_what_was_asked_for_one_document_stays_with_it(library: Library) -> None:
+    document, _ = await library.ingest(NewDocument(text=SHIPS, name="ships.md", strategy={"type": "NONE"}))
+    submitted = await retry_document(library.resources, ADMIN, "books", document.document_id, force=True)
+    await library.work(submitted.job.job_id)
+    again = await library.document(document.document_id)
+    assert (again.generation, again.chunks, again.strategy_override) == (2, 1, {"type": "NONE"})
 
 
 async def test_a_cancelled_ingestion_says_so(library: Library) -> None:
