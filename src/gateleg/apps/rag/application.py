@@ -101,6 +101,13 @@ async def changes_job(resources: Resources[RagSettings], principal: Principal, j
     return await may_see_job(resources, principal, job)
 
 
+async def load_demo(resources: Resources[RagSettings]) -> None:
+    """Ingest the product's manual. Done again, it changes nothing."""
+    from gateleg.apps.rag.demonstration import load
+
+    await load(resources)
+
+
 check_installed()
 application = Application(
     name="rag",
@@ -116,4 +123,6 @@ application = Application(
     tools=make_tools,
     sees_job=sees_job,
     changes_job=changes_job,
+    commands="gateleg.apps.rag.commands:app",
+    demo=load_demo,
 )

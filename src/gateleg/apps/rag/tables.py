@@ -306,6 +306,8 @@ class Document(Entity, table=documents_table, schema=2):
     #: 64 bits, in hexadecimal, of which few differ between texts that are alike
     simhash: Attr[str | None] = field(None)
     title: Attr[str | None] = field(None, max_length=300)
+    #: the strategy that was asked for in its ingestion, in place of the collection's
+    strategy_override: Attr[dict[str, Any] | None] = field(None, name="strategyOverride")
     #: what its parser left out
     warnings: Attr[list[str]] = field(factory=list)
     #: the address that it was fetched from
