@@ -36,10 +36,10 @@ class MigrationTask(BaseModel):
     number: int | None = None
     phase: Phase | None = None
     stage: str | None = None
-    segments: int = Field(4, ge=1, le=10_000)
-    read_units: float | None = Field(None, gt=0)
-    write_units: float | None = Field(None, gt=0)
-    latency: float | None = Field(None, gt=0)
+    segments: int = Field(default=4, ge=1, le=10_000)
+    read_units: float | None = Field(default=None, gt=0)
+    write_units: float | None = Field(default=None, gt=0)
+    latency: float | None = Field(default=None, gt=0)
     force: bool = False
 
 
