@@ -10,7 +10,7 @@ from gateleg.ai import errors as ai_errors
 from gateleg.cli.installed import application_errors
 from gateleg.errors import GatelegError
 from gateleg.jobs import errors as job_errors
-from gateleg.migrate.applying import Unsettled
+from gateleg.migrate.errors import Unsettled
 from gateleg.model import errors as model_errors
 from gateleg.net import errors as net_errors
 from gateleg.objects import errors as object_errors

@@ -11,6 +11,7 @@ from gateleg.model import GSI, Attr, Entity, Item, Key, ModelError, Table, Versi
 from gateleg.store import ScanProgress, Store
 from gateleg.store.flow import Request
 from gateleg.store.transports import ServiceError
+from tests.store import libraries
 from tests.store.doubles import play, quiet_setup, refusal
 
 people = Table("People", hash="pk", range="sk", indexes=[GSI("by-city", hash="city_pk", range="city_sk")])
@@ -162,3 +163,16 @@ def test_a_version_is_not_all_that_a_rewrite_compares() -> None:
     condition = "attribute_exists(#id) AND #version = :0 AND #lines = :1 AND attribute_not_exists(#_schema)"
     assert request.payload["ConditionExpression"] == condition
     assert request.payload["Item"]["version"] == {"N": "3"}
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_upcasters_that_ask_the_store_are_answered(dry_run: bool) -> None:
+    with Store.embedded() as store:
+        store.create_tables(libraries.documents, libraries.repositories)
+        store.put(libraries.Repository(repository_id="r", model="titan"))
+        for number in range(3):
+            one = libraries.Document(document_id=f"d{number}", repository_id="r", collection_id="titan", upload_date=number)
+            libraries.put_old(store, one)
+        *_, report = backfill(store, libraries.Document, dry_run=dry_run)
+        assert (report.seen, report.moved, report.faults) == (3, 3, [])
+        assert {item["pk"]["S"] for item in store.scan(libraries.documents)} == ({"r"} if dry_run else {"r#titan"})

@@ -540,3 +540,32 @@ def test_an_error_reads_as_what_and_fix_and_code() -> None:
 
 class EmptyError(ModelError):
     code = "empty"
+
+
+def test_a_legacy_form_of_another_type() -> None:
+    with pytest.raises(BadKeyOption, match="new table"):
+
+        class Broken(Entity, table=Table("t", hash="h", range="r")):
+            id: Attr[str]
+            number: Attr[int]
+            key = Key("{id}", "N#{number}", legacy=[("{id}", "{number}")])
+
+
+@pytest.mark.parametrize(
+    ("options", "way_out"),
+    [
+        ({"index": "g", "within": "nothing"}, "number"),
+        ({"index": "g", "within": "id"}, "by="),
+        ({"index": "k", "within": "number"}, "Project"),
+        ({"legacy_indexed": True}, "index"),
+    ],
+)
+def test_arguments_that_an_index_cannot_filter_by(options: Any, way_out: str) -> None:
+    indexes = [GSI("g", hash="id"), GSI("k", hash="id", project="keys")]
+    with pytest.raises(ModelError, match=way_out):
+
+        class Broken(Entity, table=Table("t", hash="h", indexes=indexes)):
+            id: Attr[str]
+            number: Attr[int] = field(0)
+            key = Key("H#{id}")
+            broken = Pattern(title="Broken", **options)

@@ -205,3 +205,7 @@ def test_what_expires_and_is_counted_or_unique_is_found() -> None:
         once = Unique("sort")
 
     assert findings(table, "expired-still-counted") == ["Thing.once"]
+
+
+def test_index_patterns_that_do_not_see_items_under_older_keys_are_found() -> None:
+    assert findings(rag.documents, "legacy-not-indexed") == ["Document.in_collection"]

@@ -310,3 +310,35 @@ def test_a_collection_is_not_narrowed_by_what_only_one_entity_has() -> None:
 def test_a_query_of_the_shorter_form_drops_the_longer_by_its_tag() -> None:
     (request,) = Team.all(org="o").requests()
     assert request["FilterExpression"] == "#kind = :2"
+
+
+class Paper(Entity, table=Table("papers", hash="PK", indexes=[GSI("topic", hash="topic", range="year")])):
+    paper: Attr[str]
+    shelf: Attr[str]
+    topic: Attr[str]
+    year: Attr[int]
+
+    key = Key("{shelf}#{paper}")
+    on_topic = Pattern("topic", title="Papers on a topic of one shelf", within="shelf")
+
+
+def test_arguments_besides_the_key_are_demanded_and_filter() -> None:
+    (request,) = Paper.on_topic(Paper.year > 1990, topic="t", shelf="s").requests()
+    assert request["KeyConditionExpression"] == "#topic = :0 AND #year > :1"
+    assert (request["FilterExpression"], request["ExpressionAttributeValues"][":2"]) == ("#shelf = :2", {"S": "s"})
+    assert Paper.on_topic.required == ("topic", "shelf")
+    with pytest.raises(MissingComponent, match="shelf"):
+        Paper.on_topic(topic="t")
+
+
+@pytest.mark.parametrize(
+    ("year", "shelf", "found"), [(1995, "s", True), (1990, "s", False), (1995, "other", False), (2000, "s", True), (2001, "s", False)]
+)
+def test_a_query_knows_which_items_it_finds(year: int, shelf: str, found: bool) -> None:
+    paper = Paper(paper="p", shelf=shelf, topic="t", year=year)
+    query = (
+        Paper.on_topic(Paper.year > 1990, topic="t", shelf="s").filter(Paper.paper == "p")
+        if year != 2001
+        else Paper.on_topic(topic="x", shelf="s")
+    )
+    assert query.finds(spec_of(Paper).encode(paper), spec_of(Paper).values(paper)) is found

@@ -14,7 +14,7 @@ from gateleg.model import Attr, Collection, Entity, Key, Pattern, Table, Version
 from gateleg.model.errors import MissingComponent, ModelError, NotAKeyCondition, UnknownArgument
 from gateleg.store import AsyncStore, KeyGivenTwice, Store, StoreError
 from gateleg.store.group_commit import GroupCommitStore
-from gateleg.store.operations import bulk_deletes, pages, queries, reads, saves, writes
+from gateleg.store.operations import bulk_deletes, collects, pages, queries, reads, saves, writes
 from gateleg.store.operations.operation import OPTIONS
 from gateleg.store.transports.embedded import open_async_embedded
 from gateleg.store.transports.inline_embedded import DirectTransport
@@ -214,7 +214,7 @@ def test_conditions_that_cannot_be_a_key_are_refused() -> None:
 def test_the_options_of_all_verbs_with_components_are_known() -> None:
     verbs: list[Callable[..., Any]] = [
         *(reads.get, reads.find, writes.patch, writes.upsert, writes.delete, saves.retrying),
-        *(queries.query, queries.count, queries.collect, pages.page, bulk_deletes.delete_all),
+        *(queries.query, queries.count, collects.collect, pages.page, bulk_deletes.delete_all),
     ]
     found = {
         name for verb in verbs for name, parameter in inspect.signature(verb).parameters.items() if parameter.kind is parameter.KEYWORD_ONLY

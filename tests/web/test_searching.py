@@ -87,3 +87,8 @@ async def test_agents_are_offered_the_tools_that_their_principal_may_use(setting
         with pytest.raises(ValidationError):
             await tool.call(ANN, {"bpm": "fast"})
         assert [one.name for one in host.tools_for(Principal("op", Role.OPERATOR))] == ["music.tune", "music.smash"]
+
+
+async def test_an_application_reaches_the_tools_of_the_others(settings: Settings) -> None:
+    async with Host.open(settings, applications()) as host:
+        assert [tool.name for tool in host.resources["broken"].tools_for(ANN)] == ["music.tune"]

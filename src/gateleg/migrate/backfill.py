@@ -14,6 +14,7 @@ from gateleg.model.expressions import Placeholders
 from gateleg.store import ScanProgress
 from gateleg.store.backoff import settled
 from gateleg.store.flow import Request
+from gateleg.store.operations.entity_reads import brought_up_item
 from gateleg.store.operations.legacy_keys import migrate_to_current_key, unchanged, with_present_key
 from gateleg.store.rates import Rate
 from gateleg.store.transports import ServiceError
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from gateleg.model import Item, Spec
     from gateleg.store import Store
     from gateleg.store.flow import Flow
+    from gateleg.store.operations.identities import Identity
     from gateleg.store.setup import Setup
 
 Verdict = Literal["current", "rewritten", "moved", "gone"]
@@ -78,18 +80,21 @@ def backfill(
     spec = spec_of(entity)
     report = Report(progress or ScanProgress.fresh(segments))
     rate = Rate(write_units, store.setup) if write_units is not None else None
+    asked: dict[Identity, Any] = {}
     for item in store.reading(expired=True).scan(spec.table, progress=report.progress, read_units=read_units, consistent=True):
         if not belongs(item, spec):
             continue
         report.seen += 1
         try:
-            verdict = verdict_of(item, spec) if dry_run else store.drive(brought_up(item, spec, store.setup, rate))
+            verdict = store.drive(_verdict(item, spec, store.setup, asked) if dry_run else brought_up(item, spec, store.setup, rate, asked))
         except ModelError as error:
             report.faults.append(Fault(_key(item, spec), str(error)))
             continue
         report.rewritten += verdict == "rewritten"
         report.moved += verdict == "moved"
         if report.seen % every == 0:
+            # What upcasters asked for may change meanwhile, and takes memory.
+            asked.clear()
             yield report
     yield report
 
@@ -100,9 +105,14 @@ def belongs(item: Item, spec: Spec[Any]) -> bool:
     return owner is spec or (owner is None and any(plan.fits(item) for plan in spec.key.legacy))
 
 
-def verdict_of(item: Item, spec: Spec[Any]) -> Verdict:
-    """What a backfill would do with an item."""
-    instance = read_current(item, spec)
+def _verdict(item: Item, spec: Spec[Any], setup: Setup, asked: dict[Identity, Any]) -> Flow[Verdict]:
+    """What a backfill would do with an item; what its upcasters ask for is read."""
+    return verdict_of(item, spec, (yield from brought_up_item(spec, item, setup, asked)))
+
+
+def verdict_of(item: Item, spec: Spec[Any], current: Item | None = None) -> Verdict:
+    """What a backfill would do with an item; `current` is the item in its present schema, where bringing it up takes other items."""
+    instance = read_current(item if current is None else current, spec)
     if spec.ref(instance).key != _key(item, spec):
         return "moved"
     return "current" if spec.encode(instance) == item else "rewritten"
@@ -119,15 +129,18 @@ def read_current(item: Item, spec: Spec[Any]) -> Any:
         return spec.decode(present)
 
 
-def brought_up(item: Item, spec: Spec[Any], setup: Setup, rate: Rate | None = None) -> Flow[Verdict]:
-    """Bring one item up, however often users change it meanwhile."""
+def brought_up(
+    item: Item, spec: Spec[Any], setup: Setup, rate: Rate | None = None, asked: dict[Identity, Any] | None = None
+) -> Flow[Verdict]:
+    """Bring one item up, however often users change it meanwhile. `asked` keeps what its upcasters ask for, for the next items."""
     name, key = setup.name_of(spec.table), _key(item, spec)
     for _ in range(_TRIES):
-        verdict = verdict_of(item, spec)
+        current = yield from brought_up_item(spec, item, setup, asked)
+        verdict = verdict_of(item, spec, current)
         if verdict == "moved":
-            moved = yield from migrate_to_current_key(spec.ref(read_current(item, spec)), setup)
+            moved = yield from migrate_to_current_key(spec.ref(read_current(current, spec)), setup)
             return "moved" if moved else "gone"
-        if verdict == "current" or (yield from _rewritten(name, item, spec, setup, rate)):
+        if verdict == "current" or (yield from _rewritten(name, item, current, spec, setup, rate)):
             return verdict
         reply = yield Request("GetItem", {"TableName": name, "Key": key, "ConsistentRead": True}, f"{spec.name}.backfill")
         if "Item" not in reply:
@@ -136,11 +149,11 @@ def brought_up(item: Item, spec: Spec[Any], setup: Setup, rate: Rate | None = No
     raise ModelError(f"An item of {spec.name} was changed by others {_TRIES} times in a row.", fix="Run the backfill again.")
 
 
-def _rewritten(name: str, item: Item, spec: Spec[Any], setup: Setup, rate: Rate | None) -> Flow[bool]:
+def _rewritten(name: str, item: Item, current: Item, spec: Spec[Any], setup: Setup, rate: Rate | None) -> Flow[bool]:
     """Put the item as it is written today, if it is still what was read."""
     out = Placeholders()
     condition = unchanged(spec, item).render(out)
-    payload: dict[str, Any] = {"TableName": name, "Item": spec.encode(spec.decode(item)), "ConditionExpression": condition}
+    payload: dict[str, Any] = {"TableName": name, "Item": spec.encode(spec.decode(current)), "ConditionExpression": condition}
     payload |= out.parameters()
     if rate is not None:
         payload["ReturnConsumedCapacity"] = "TOTAL"

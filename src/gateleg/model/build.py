@@ -169,6 +169,12 @@ class _Resolver:
         for hash_form, range_form in key.legacy:
             forms = key.range if range_form is None else (parse_template(range_form),)
             legacy.append(older._plan(index, (parse_template(hash_form),), forms))
+            for now, before in zip(plan.fields, legacy[-1].fields, strict=True):
+                if now.type != before.type:
+                    raise BadKeyOption(
+                        f"A legacy form of {self.entity} makes {now.attribute} {before.type}, and the key makes it {now.type}.",
+                        fix="A key attribute has one type in all items of a table; for another type, move the items to a new table.",
+                    )
         return KeyPlan(index, plan.hash, plan.range, legacy=tuple(legacy))
 
     def index(self, index: Index, key: Key | None, primary: KeyPlan) -> KeyPlan | None:

@@ -288,6 +288,13 @@ class MissingUpcaster(DecodeError):
     code = "missing-upcaster"
 
 
+class LookupNeeded(DecodeError):
+    """An item has an older schema whose upcaster asks for another item, which only a store can read."""
+
+    code = "lookup-needed"
+    fix = "Read the item through a verb of the store, which asks for what upcasters need."
+
+
 class ExpressionError(ModelError):
     """An expression that cannot be compiled."""
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from gateleg.model.attributes.attribute import Attribute
     from gateleg.model.codec.shapes import Shape
-    from gateleg.model.codec.wire import Item, Upcaster
+    from gateleg.model.codec.wire import Item, Lookup, Upcaster
     from gateleg.model.counters import Counter
     from gateleg.model.keys.key_builder import RefBuilder
     from gateleg.model.keys.parts import KeyPart
@@ -47,6 +47,8 @@ class EntityLayout(Generic[E]):
     uniques: dict[str, Unique] = field(default_factory=dict)
     counters: dict[str, Counter] = field(default_factory=dict)
     upcasters: dict[int, Upcaster] = field(default_factory=dict)
+    #: for upcasters that need another item, the functions that say which
+    lookups: dict[int, Lookup] = field(default_factory=dict)
     #: the entity's class name
     name: str = field(init=False)
     _reachable: dict[str, frozenset[str]] = field(default_factory=dict)

@@ -29,6 +29,11 @@ class Pattern:
     Without an index it asks the table itself. `by` names the arguments that must be given, when they are more than the hash; with `by` and
     no index, the index that serves them is found (and `sorted_by` the next sort component it must have). A pattern that nothing serves is
     an error at import.
+
+    `within` names further arguments that must be given and that are attributes of the items: what does not have them is filtered out. Where
+    the entity's key has older forms, they also say in which partitions of the table the items are that do not have the index's
+    attributes yet: `Pattern("CollectionIndex", within="repository_id", ...)` for documents whose older key was `{repository_id}`.
+    `legacy_indexed` says that items under older keys have the index's attributes: then the index alone is read.
     """
 
     def __init__(
@@ -40,8 +45,12 @@ class Pattern:
         sorted_by: str | None = None,
         order: Literal["asc", "desc"] = "asc",
         description: str = "",
+        within: Sequence[str] = (),
+        legacy_indexed: bool = False,
     ) -> None:
         self.index = index
+        self.within = (within,) if isinstance(within, str) else tuple(within)
+        self.legacy_indexed = legacy_indexed
         self.title = title
         self.by = (by,) if isinstance(by, str) else tuple(by)
         self.sorted_by = sorted_by
@@ -87,7 +96,7 @@ class Access(Generic[E]):
         Values are validated as the entity's attributes are. One condition may be a range of the next sort component, as in `where`.
         """
         spec, narrowed = layout_of(self.entity), None
-        allowed = spec.reachable(self.plan)
+        allowed = spec.reachable(self.plan) | set(self.pattern.within)
         if conditions:
             arguments, narrowed = read_components(self.entity, conditions, arguments, allowed)
         for name in arguments:
@@ -102,7 +111,16 @@ class Access(Generic[E]):
         if missing:
             raise missing_components(self.name, self.entity.__name__, missing)
         known = {name: values[name] for name in self.plan.names if values.get(name) is not None}
-        query = Query(self.entity, self.name, self.plan, known, descending=self.pattern.order == "desc")
+        within = {name: values[name] for name in self.pattern.within}
+        query = Query(
+            self.entity,
+            self.name,
+            self.plan,
+            known,
+            descending=self.pattern.order == "desc",
+            within=within,
+            legacy_indexed=self.pattern.legacy_indexed,
+        )
         return query if narrowed is None else query.where(narrowed)
 
 
@@ -121,13 +139,31 @@ def resolve_pattern(spec: EntityLayout[E], pattern: Pattern) -> Access[E]:
     for plan in plans:
         required = _served(spec, plan, pattern)
         if required is not None:
-            return Access(spec.entity, pattern, plan, required)
+            _check_within(spec, pattern, plan)
+            return Access(spec.entity, pattern, plan, (*required, *pattern.within))
     nearest = "; ".join(f"{plan.index.name or 'the table'} by {', '.join(plan.names)}" for plan in plans)
     order = f", sorted by {pattern.sorted_by}" if pattern.sorted_by else ""
     raise UnservedPattern(
         f"No key answers {spec.name}.{pattern.name} (by {', '.join(pattern.by)}{order}).",
         fix=f"There is {nearest}. Add an index, or ask by the beginning of a key.",
     )
+
+
+def _check_within(spec: EntityLayout[Any], pattern: Pattern, plan: KeyPlan) -> None:
+    """Refuse arguments that the index cannot filter by."""
+    where = f"{spec.name}.{pattern.name}"
+    if pattern.legacy_indexed and not plan.index.name:
+        raise BadOption(f"{where} has legacy_indexed, but asks the table.", fix="Leave it out: it is for patterns of an index.")
+    for name in pattern.within:
+        if name not in spec.sources:
+            raise UnknownArgument(f"{where} is within {name!r}, which is not an attribute.", fix=did_you_mean(name, spec.sources))
+        source, index = spec.sources[name], plan.index
+        if name in plan.names or source.wire in index.attributes:
+            raise BadOption(f"{where} is within {name}, which is a part of its key.", fix="Name it in by=.")
+        held = index.project == "all" or source.wire in (*index.project, *spec.table.attributes)
+        if spec.stored(name) is not source or not held:
+            place = index.name or spec.table.name
+            raise BadOption(f"{where} is within {name}, which {place} does not hold.", fix=f"Project {source.wire} into the index.")
 
 
 def _served(spec: EntityLayout[Any], plan: KeyPlan, pattern: Pattern) -> tuple[str, ...] | None:

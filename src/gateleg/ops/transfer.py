@@ -15,7 +15,7 @@ from gateleg.model.tables import is_marker
 from gateleg.ops.plain import from_plain, plain_text, special_types
 from gateleg.ops.values import check_item
 from gateleg.store.flow import Found, Request
-from gateleg.store.operations.batches import batch_write_flow
+from gateleg.store.operations.batch_flows import batch_write_flow
 from gateleg.store.operations.transaction_entries import identity
 
 if TYPE_CHECKING:

@@ -71,12 +71,13 @@ from gateleg.store.observing.metrics import Metrics
 from gateleg.store.observing.tracing import Tracing
 from gateleg.store.operations.batches import batch_get, batch_write
 from gateleg.store.operations.bulk_deletes import delete_all
+from gateleg.store.operations.collects import collect
 from gateleg.store.operations.health_checks import Health, health
 from gateleg.store.operations.loaders import AsyncLoader, Loader
 from gateleg.store.operations.locks import Lock, acquire, locks, release, renew
 from gateleg.store.operations.operation import Operation, Stream
 from gateleg.store.operations.pages import Page, page
-from gateleg.store.operations.queries import collect, count, query
+from gateleg.store.operations.queries import count, query
 from gateleg.store.operations.reads import find, get
 from gateleg.store.operations.saves import retrying, save
 from gateleg.store.operations.scans import ScanProgress, export, scan

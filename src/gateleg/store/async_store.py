@@ -12,7 +12,20 @@ from gateleg.store.deadlines import Deadline
 from gateleg.store.error_translation import translated
 from gateleg.store.flow import Found, Pause, Request, Together, request_of
 from gateleg.store.observing.notify import Watch
-from gateleg.store.operations import batches, bulk_deletes, health_checks, pages, queries, reads, saves, scans, tables, transactions, writes
+from gateleg.store.operations import (
+    batches,
+    bulk_deletes,
+    collects,
+    health_checks,
+    pages,
+    queries,
+    reads,
+    saves,
+    scans,
+    tables,
+    transactions,
+    writes,
+)
 from gateleg.store.operations.loaders import AsyncLoader
 from gateleg.store.setup import Options, Setup, setup_from
 from gateleg.store.transports import ServiceError, Unreachable
@@ -71,7 +84,7 @@ class AsyncStore(Views):
     query = async_streams(queries.query)
     page = awaits(pages.page)
     count = awaits(queries.count)
-    collect = awaits(queries.collect)
+    collect = awaits(collects.collect)
     delete_all = awaits(bulk_deletes.delete_all)
     batch_get = awaits(batches.batch_get)
     batch_write = awaits(batches.batch_write)

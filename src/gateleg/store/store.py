@@ -12,7 +12,20 @@ from gateleg.store.deadlines import Deadline
 from gateleg.store.error_translation import translated
 from gateleg.store.flow import Found, Pause, Request, Together, request_of
 from gateleg.store.observing.notify import Watch
-from gateleg.store.operations import batches, bulk_deletes, health_checks, pages, queries, reads, saves, scans, tables, transactions, writes
+from gateleg.store.operations import (
+    batches,
+    bulk_deletes,
+    collects,
+    health_checks,
+    pages,
+    queries,
+    reads,
+    saves,
+    scans,
+    tables,
+    transactions,
+    writes,
+)
 from gateleg.store.operations.loaders import Loader
 from gateleg.store.pools import Pool
 from gateleg.store.setup import Options, Setup, setup_from
@@ -72,7 +85,7 @@ class Store(Views):
     query = streams(queries.query)
     page = runs(pages.page)
     count = runs(queries.count)
-    collect = runs(queries.collect)
+    collect = runs(collects.collect)
     delete_all = runs(bulk_deletes.delete_all)
     batch_get = runs(batches.batch_get)
     batch_write = runs(batches.batch_write)

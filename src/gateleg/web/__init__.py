@@ -9,7 +9,7 @@ do not load the web framework.
 """
 
 from gateleg.web.application import Application
-from gateleg.web.contributions import AgentTool, Check, CheckResult, Event, EventRoute, Found, Listener, Surface, Tile
+from gateleg.web.contributions import AgentTool, Check, CheckResult, Event, EventRoute, Found, Listener, OfferedTool, Surface, Tile
 from gateleg.web.errors import Refusal
 from gateleg.web.principal import LOCAL, Principal, Role, submitted_by
 from gateleg.web.resources import Resources
@@ -24,6 +24,7 @@ __all__ = [
     "EventRoute",
     "Found",
     "Listener",
+    "OfferedTool",
     "Principal",
     "Refusal",
     "Resources",

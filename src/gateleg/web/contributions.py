@@ -121,6 +121,19 @@ class AgentTool:
 
 
 @dataclass(frozen=True)
+class OfferedTool:
+    """A tool of an application, under the name by which models call it."""
+
+    name: str
+    application: str
+    tool: AgentTool
+
+    async def call(self, principal: Principal, arguments: dict[str, Any]) -> Any:
+        """Call it with the arguments that a model gave. Raises pydantic's `ValidationError` for what does not fit its schema."""
+        return await self.tool.call(principal, self.tool.input.model_validate(arguments))
+
+
+@dataclass(frozen=True)
 class CheckResult:
     """What a check of `gateleg doctor` has found."""
 

@@ -27,7 +27,7 @@ from gateleg.web.principal import Role
 from gateleg.web.queue_rules import queue_rules
 from gateleg.web.queue_stats import QueueStatsCache
 from gateleg.web.resources import Resources
-from gateleg.web.searching import Hit, OfferedTool, offered_tools, search_applications
+from gateleg.web.searching import Hit, Offering, search_applications
 from gateleg.web.secret_store import HOST, SecretNotFound, Secrets
 from gateleg.web.sections import NoSettings
 from gateleg.web.sessions import Sessions
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from gateleg.model import Table
     from gateleg.net import Secret
     from gateleg.objects import AsyncObjects, Objects
+    from gateleg.web.contributions import OfferedTool
     from gateleg.web.principal import Principal
     from gateleg.web.settings import Settings
 
@@ -91,6 +92,8 @@ class Host:
     resources: Mapping[str, Resources[Any]]
     #: applications that could not be started or served, with the reason; None where that is an error of whoever opened the host
     left_out: dict[str, str] | None = None
+    #: the tools of the applications that were started
+    offering: Offering = field(default_factory=Offering)
 
     @contextmanager
     def leaving_out(self, application: Application) -> Iterator[None]:
@@ -112,7 +115,7 @@ class Host:
 
     def tools_for(self, principal: Principal) -> list[OfferedTool]:
         """The tools of all applications that somebody may use, for models that act on their behalf."""
-        return offered_tools(self.plugged, principal)
+        return self.offering(principal)
 
     async def search(self, principal: Principal, text: str) -> list[Hit]:
         """What the applications find for somebody."""
@@ -235,6 +238,7 @@ class Host:
             webhooks=Webhooks(name, self.store, self.queue, self.secrets.of(name), self.outgoing.guard),
             stores=self.stores,
             host_data=self.settings.data,
+            tools_for=self.offering,
         )
 
     def _add_handlers(self) -> dict[str, Jobs]:
@@ -259,7 +263,9 @@ class Host:
                     await closing.enter_async_context(held(application.lifespan(resources)))
         for name in left_out:
             self.queue.context.jobs.exclude(handlers.get(name, Jobs()))
-        return replace(self, applications=tuple(one for one in self.applications if one.name not in left_out))
+        started = replace(self, applications=tuple(one for one in self.applications if one.name not in left_out))
+        self.offering.plugged.extend(started.plugged)
+        return started
 
 
 def _sections(settings: Settings, applications: Iterable[Application]) -> list[BaseModel]:

@@ -10,7 +10,7 @@ from typing_extensions import TypeVar
 from gateleg.web.errors import StoreNotConfigured
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from pydantic import BaseModel
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from gateleg.objects import AsyncObjects
     from gateleg.store import AsyncStore
     from gateleg.web.audit import Audit
+    from gateleg.web.contributions import OfferedTool
     from gateleg.web.events import Hub
+    from gateleg.web.principal import Principal
     from gateleg.web.secret_store import Secrets
     from gateleg.web.webhooks import Webhooks
 
@@ -61,6 +63,8 @@ class Resources(Generic[S]):
     stores: Mapping[str, AsyncObjects]
     #: the data folder of the host, in which every application has a folder of its own
     host_data: Path
+    #: the tools of all applications that somebody may use, for models that act on their behalf
+    tools_for: Callable[[Principal], Sequence[OfferedTool]]
     #: what the application's lifespan keeps for its routes, pages and handlers
     state: dict[str, Any] = field(default_factory=dict, repr=False)
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from gateleg.web.contributions import OfferedTool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateleg.web.application import Application
-    from gateleg.web.contributions import AgentTool, Found
+    from gateleg.web.contributions import Found
     from gateleg.web.principal import Principal
     from gateleg.web.resources import Resources
 
@@ -53,25 +55,18 @@ async def _asked(application: Application, resources: Resources[Any], principal:
     return [Hit(application, one) for one in found]
 
 
-@dataclass(frozen=True)
-class OfferedTool:
-    """A tool of an application, under the name by which models call it."""
+@dataclass
+class Offering:
+    """The tools that the applications of a host offer. It is filled when all of them have been started."""
 
-    name: str
-    application: str
-    tool: AgentTool
+    plugged: list[tuple[Application, Resources[Any]]] = field(default_factory=list)
 
-    async def call(self, principal: Principal, arguments: dict[str, Any]) -> Any:
-        """Call it with the arguments that a model gave. Raises pydantic's `ValidationError` for what does not fit its schema."""
-        return await self.tool.call(principal, self.tool.input.model_validate(arguments))
-
-
-def offered_tools(plugged: Plugged, principal: Principal) -> list[OfferedTool]:
-    """The tools that somebody may use, of all applications."""
-    return [
-        OfferedTool(f"{application.name}.{tool.name}", application.name, tool)
-        for application, resources in plugged
-        if application.tools is not None
-        for tool in application.tools(resources)
-        if principal.may(tool.role)
-    ]
+    def __call__(self, principal: Principal) -> list[OfferedTool]:
+        """The tools that somebody may use, of all applications."""
+        return [
+            OfferedTool(f"{application.name}.{tool.name}", application.name, tool)
+            for application, resources in self.plugged
+            if application.tools is not None
+            for tool in application.tools(resources)
+            if principal.may(tool.role)
+        ]

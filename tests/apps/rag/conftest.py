@@ -11,6 +11,7 @@ from gateleg.jobs import ManualClock
 from gateleg.objects import AsyncObjects, DirectoryObjects, ThreadedObjects
 from gateleg.store import AsyncStore
 from tests.apps.rag.people import ADMIN_GROUP, PEOPLE
+from tests.apps.rag.served import Served, serving
 
 
 @pytest.fixture
@@ -48,3 +49,12 @@ async def legal(store: AsyncStore, caller: Callable[[str], Caller]) -> Repositor
 async def commons(store: AsyncStore, caller: Callable[[str], Caller]) -> Repository:
     """A repository for everybody."""
     return await create_repository(store, caller("admin"), NewRepository(repository_id="commons"), "minilm")
+
+
+@pytest.fixture
+async def served(tmp_path: Path) -> AsyncIterator[Served]:
+    """A host with two repositories: the lawyers', and one for everybody."""
+    async with serving(tmp_path) as served:
+        await served.repository("legal", allowedGroups=["lawyers", "partners"])
+        await served.repository("commons")
+        yield served

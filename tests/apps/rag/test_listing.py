@@ -15,7 +15,6 @@ from gateleg.apps.rag.listing import (
     list_all_collections,
     list_collections,
     list_own_collections,
-    searchable_collections,
 )
 from gateleg.apps.rag.repositories import create_repository
 from gateleg.apps.rag.tables import Collection, CollectionStatus, Repository
@@ -186,21 +185,6 @@ async def test_repository_without_a_stored_default_collection_lists_one_once(
     await store.delete(await store.get(Collection, collection_id="minilm", repository_id="legal"))
     pages = await all_pages(lambda token: list_collections(store, caller("lawyer"), legal, CollectionFilter(), size=2, token=token))
     assert [name for page in pages for name in page].count("Default") == 1
-
-
-async def test_search_opens_only_what_the_caller_may_read(store: AsyncStore, legal: Repository, caller: Callers) -> None:
-    await add(store, caller("creator"), "legal", "Open")
-    await add(store, caller("creator"), "legal", "Secret", private=True)
-    await add(store, caller("creator"), "legal", "Partners", allowedGroups=["partners"])
-    await add(store, caller("creator"), "legal", "Gone")
-    await delete_softly(store, caller("creator"), "legal", "Gone", days=90)
-
-    async def found(who: str) -> set[str | None]:
-        return {row.name for row in await searchable_collections(store, caller(who), legal)}
-
-    assert await found("lawyer") == {"Default", "Open"}
-    assert await found("partner") == {"Default", "Open", "Partners"}
-    assert await found("admin") == {"Default", "Open", "Partners", "Secret"}
 
 
 async def test_repository_that_cannot_be_read_is_not_in_the_list_of_all(store: AsyncStore, filled: None, caller: Callers) -> None:

@@ -14,6 +14,7 @@ from gateleg.model import (
     Key,
     Pattern,
     Record,
+    Ref,
     States,
     Table,
     Unique,
@@ -114,26 +115,6 @@ class Collection(Entity, table=collections, case="camel"):
     one_name = Unique("repository_id", "name", ignore_case=True)
 
 
-class Document(Entity, table=documents, schema=2):
-    """One ingested document."""
-
-    document_id: Attr[str]
-    repository_id: Attr[str]
-    collection_id: Attr[str] = required(name="collectionId")
-    #: milliseconds since 1970, as the existing table has it
-    upload_date: Attr[int]
-
-    key = Key("{repository_id}#{collection_id}", "{document_id}", legacy=["{repository_id}"])
-    in_collection = Pattern("CollectionIndex", title="Documents of a collection, newest first", order="desc")
-    in_partition = Pattern(title="Documents of a collection in a repository")
-
-
-@upcaster(Document, to=2)
-def into_default_collection(item: Item) -> Item:
-    """Documents without a collection belong to the one that is named after the repository's embedding model."""
-    return item if "collectionId" in item else {**item, "collectionId": {"S": f"model-of-{item['repository_id']['S']}"}}
-
-
 class VectorStoreConfig(Record, case="camel"):
     """How a repository is set up."""
 
@@ -154,3 +135,32 @@ class VectorStore(Entity, table=vector_stores, case="camel"):
     stack_name: Attr[str | None] = field(None)
 
     key = Key("{repository_id}")
+
+
+class Document(Entity, table=documents, schema=2):
+    """One ingested document."""
+
+    document_id: Attr[str]
+    repository_id: Attr[str]
+    collection_id: Attr[str] = required(name="collectionId")
+    #: milliseconds since 1970, as the existing table has it
+    upload_date: Attr[int]
+
+    key = Key("{repository_id}#{collection_id}", "{document_id}", legacy=["{repository_id}"])
+    in_collection = Pattern("CollectionIndex", title="Documents of a collection, newest first", order="desc")
+    in_collection_of = Pattern("CollectionIndex", title="The same, with documents under older keys", order="desc", within="repository_id")
+    in_partition = Pattern(title="Documents of a collection in a repository")
+
+
+def _vector_store_of(item: Item) -> Ref[VectorStore]:
+    return VectorStore.key(repository_id=item["repository_id"]["S"])
+
+
+@upcaster(Document, to=2, asks=_vector_store_of)
+def into_default_collection(item: Item, vector_store: VectorStore | None) -> Item:
+    """Documents without a collection belong to the one that is named after the repository's embedding model."""
+    if "collectionId" in item:
+        return item
+    if vector_store is None:
+        raise LookupError(f"there is no vector store {item['repository_id']['S']}")
+    return {**item, "collectionId": {"S": vector_store.config.embedding_model_id}}

@@ -105,7 +105,11 @@ def test_collections_are_listed_by_status_and_by_creator(store: Store) -> None:
 def test_documents_come_newest_first(store: Store) -> None:
     one = uuid4()
     store.batch_write([document(one, number) for number in range(3)])
-    assert [found.document_id for found in store.query(Document.in_collection, collection_id=str(one))] == ["d002", "d001", "d000"]
+    assert [found.document_id for found in store.query(Document.in_collection, collection_id=str(one))] == [
+        "d002",
+        "d001",
+        "d000",
+    ]
 
 
 def test_names_are_unique_in_a_repository_whatever_their_case(store: Store) -> None:
@@ -136,6 +140,8 @@ def test_expiry_is_switched_on_for_collections_only(store: Store) -> None:
 
 
 def legacy_document(store: Store, number: int) -> Item:
+    config = VectorStoreConfig(repository_id="repo-1", embedding_model_id="titan", type="opensearch")
+    store.put(VectorStore(repository_id="repo-1", config=config, status="CREATE_COMPLETE"))
     item = {
         "pk": {"S": "repo-1"},
         "document_id": {"S": f"old{number}"},
@@ -149,10 +155,22 @@ def legacy_document(store: Store, number: int) -> Item:
 
 def test_document_from_before_collections_is_found_in_the_default_one(store: Store) -> None:
     legacy_document(store, 1)
-    found = store.get(Document, repository_id="repo-1", collection_id="model-of-repo-1", document_id="old1")
-    assert found.collection_id == "model-of-repo-1"
-    refs = [Document.key(repository_id="repo-1", collection_id="model-of-repo-1", document_id=name) for name in ("old1", "new")]
+    found = store.get(Document, repository_id="repo-1", collection_id="titan", document_id="old1")
+    assert found.collection_id == "titan"
+    refs = [Document.key(repository_id="repo-1", collection_id="titan", document_id=name) for name in ("old1", "new")]
     assert store.batch_get(refs) == [found, None]
+
+
+def test_documents_from_before_collections_are_listed_and_counted_in_the_default_one(store: Store) -> None:
+    place = {"repository_id": "repo-1", "collection_id": "titan"}
+    legacy_document(store, 1)
+    legacy_document(store, 2)
+    store.put(document("titan", 3))
+    assert [found.document_id for found in store.query(Document.in_collection_of(**place))] == ["d003", "old2", "old1"]
+    assert [found.document_id for found in store.page(Document.in_partition(**place), limit=2)] == ["d003", "old1"]
+    assert store.count(Document.in_collection_of(**place)) == 3
+    assert store.delete_all(Document.in_collection_of(**place)) == 3
+    assert list(store.scan(documents)) == []
 
 
 def test_document_from_before_collections_is_in_no_other_collection(store: Store) -> None:
@@ -162,9 +180,9 @@ def test_document_from_before_collections_is_in_no_other_collection(store: Store
 
 def test_old_document_keeps_what_the_entity_does_not_know(store: Store) -> None:
     legacy_document(store, 1)
-    found = store.get(Document, repository_id="repo-1", collection_id="model-of-repo-1", document_id="old1")
+    found = store.get(Document, repository_id="repo-1", collection_id="titan", document_id="old1")
     store.put(found)
-    key = {"pk": {"S": "repo-1#model-of-repo-1"}, "document_id": {"S": "old1"}}
+    key = {"pk": {"S": "repo-1#titan"}, "document_id": {"S": "old1"}}
     item = store.transport.call("GetItem", {"TableName": store.setup.name_of(documents), "Key": key})["Item"]
     assert item["chunks"] == {"N": "12"}
     assert item["_schema"] == {"N": "2"}

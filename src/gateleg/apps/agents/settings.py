@@ -1,6 +1,10 @@
 """The settings of the agent engine: `[agents]` in `gateleg.toml`, and `GATELEG_AGENTS__FIELD`."""
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+Policy = Literal["reject", "enqueue", "interrupt"]
 
 
 class InternalMcp(BaseModel):
@@ -33,6 +37,26 @@ class AgentsSettings(BaseModel):
     )
     page_limit: int = Field(default=1000, ge=1, le=10_000, description="the most items of one page of a list")
     internal_mcp: InternalMcp | None = Field(default=None, description="an MCP server for the agents of all tenants")
+
+    handlers: list[str] = Field(
+        default=[], description="names of the model handlers that agents may use; all that are installed, if left out"
+    )
+    policy: Policy = Field(
+        default="reject", description="what becomes of a message while its thread answers another: reject, enqueue or interrupt"
+    )
+    waiting_runs: int = Field(default=20, ge=1, le=100, description="messages that may wait in one thread")
+    run_seconds: int = Field(default=600, ge=1, le=86_400, description="seconds after which a run that has not ended expires")
+    approval_seconds: int = Field(
+        default=86_400, ge=1, le=2_592_000, description="seconds that a run waits for the approval of its tool calls"
+    )
+    tool_steps: int = Field(default=8, ge=0, le=50, description="replies with tool calls that a run may have, unless the agent says fewer")
+    approve: list[str] = Field(default=[], description="tools that always need approval, whatever the agent says; * stands for any text")
+    tool_seconds: float = Field(default=60.0, gt=0, le=3600, description="seconds that one tool call may take")
+    tool_result_limit: int = Field(default=20_000, ge=100, le=300_000, description="characters of a tool's answer that the model is shown")
+    mcp_seconds: float = Field(default=30.0, gt=0, le=600, description="seconds that one request to an MCP server may take")
+    fallback_models: list[str] = Field(
+        default=[], description="models to ask when that of an agent cannot be reached, by their addresses, first choice first"
+    )
 
     @field_validator("endpoint_id")
     @classmethod

@@ -28,7 +28,7 @@ def thread_table(name: str, sort: str, *indexes: Index) -> Table:
     )
 
 
-runs = thread_table("runs", "run_uuid")
+runs = thread_table("runs", "run_uuid", GSI("deadline-index", hash="deadline_shard", range="deadline"))
 messages = thread_table("messages", "message_uuid", LSI("run_uuid-index", range="run_key"))
 tool_calls = thread_table("tool_calls", "tool_call_uuid", LSI("run_uuid-index", range="run_key"))
 async_tasks = Table(
@@ -134,7 +134,11 @@ class Run(ThreadItem, table=runs):
     user_id: Attr[str | None] = field(None)
     connection_id: Attr[str | None] = field(None)
     idempotency_key: Attr[str | None] = field(None, max_length=NAME)
+    #: the job that answers it, and those before: their frames come first; a run that waits for its turn has none
     job_id: Attr[str | None] = field(None)
+    earlier_job_ids: Attr[list[str]] = field(factory=list, max_length=100)
+    #: who asked, with what rights, and how it is to be answered
+    request: Attr[dict[str, Any] | None] = field(None)
     async_task_uuid: Attr[str | None] = optional_identifier()
     iterations: Attr[int] = field(0, ge=0)
     attempts: Attr[int] = field(0, ge=0)
@@ -147,7 +151,16 @@ class Run(ThreadItem, table=runs):
 
     key = Key("{partition}#{thread_uuid}", "{run_uuid}")
     owner_index_key = Key("{partition}#{owner_id}", "{run_uuid}", index="owner-index")
+    #: runs that have not ended, by the time at which they expire
+    deadline_key = Key(
+        "open",
+        "{deadline}",
+        index="deadline-index",
+        when={"status": [RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.REQUIRES_ACTION]},
+        shards=4,
+    )
     counted = Counter(Thread.run_count)
+    overdue = Pattern("deadline-index", title="Runs that have not ended, first to expire first")
 
 
 class Message(ThreadItem, table=messages):
@@ -187,6 +200,8 @@ class ToolCall(ThreadItem, table=tool_calls):
     notes: Attr[str | None] = field(None, max_length=5_000)
     #: milliseconds
     time_spent: Attr[int | None] = field(None, ge=0)
+    #: ours: what the provider wants to see again when the call is sent back
+    signature: Attr[str | None] = field(None, max_length=100_000)
     #: ours: who approved or denied it
     decided_by: Attr[str | None] = field(None, max_length=NAME)
 

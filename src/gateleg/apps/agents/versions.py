@@ -88,7 +88,8 @@ async def create_first(
 ) -> V:
     """Something new, with its first version."""
     check_editor(context)
-    named = {of.logical_id: f"{of.kind}-{new_id()}", **values, of.version_id: new_id(), "status": VersionStatus.ACTIVE}
+    given = {name: value for name, value in values.items() if value is not None}
+    named = {of.logical_id: f"{of.kind}-{new_id()}", **given, of.version_id: new_id(), "status": VersionStatus.ACTIVE}
     item = build(of.entity, {**named, "partition": context.partition, "updated_by": author(context, values)})
     item = item if complete is None else await complete(item)
     changes = Changes()
@@ -146,7 +147,7 @@ async def update_version(
     status = None if values.get("status") is None else _status(values["status"])
 
     async def attempt() -> V:
-        item = await _required(store, context, of, version_uuid)
+        item = await get_version(store, context, of, version_uuid)
         pointer, active = await _pointed(store, context, of, of.logical_of(item))
         is_active = pointer.active_version_uuid == version_uuid
         if is_active and status is VersionStatus.INACTIVE:
@@ -224,10 +225,10 @@ def versions_of(context: Context, of: Versioned[V], logical_uuid: str) -> Any:
 
 async def duplicate(store: AsyncStore, context: Context, of: Versioned[V], version_uuid: str, values: Mapping[str, Any] | None = None) -> V:
     """Something new with the contents of a version. Nothing else changes: what names the original still does."""
-    original = await _required(store, context, of, version_uuid)
+    original = await get_version(store, context, of, version_uuid)
     kept = {name: value for name, value in contents(original).items() if name not in (*_OWN, of.logical_id, of.version_id)}
     kept[of.name] = str(kept[of.name])[: NAME - len(_COPY)] + _COPY
-    given = {name: value for name, value in (values or {}).items() if name not in (of.logical_id, of.version_id, "status")}
+    given = {name: value for name, value in (values or {}).items() if value is not None and name not in (of.version_id, "status")}
     return await create_first(store, context, of, {**kept, **given})
 
 
@@ -250,7 +251,7 @@ async def label(
         pointer, _ = await _pointed(store, context, of, logical_uuid)
         labels = {one: version for one, version in pointer.labels.items() if one != name}
         if version_uuid is not None:
-            version = await _required(store, context, of, version_uuid)
+            version = await get_version(store, context, of, version_uuid)
             if of.logical_of(version) != logical_uuid:
                 raise NotFoundInPartition(f"The {of.kind} {logical_uuid!r} has no version {version_uuid!r}.")
             labels[name] = version_uuid
@@ -284,7 +285,8 @@ def _check_labels(pointer: VersionPointer, version_uuid: str) -> None:
         raise StillUsed(f"The version {version_uuid!r} has the label {', '.join(names)}.", fix="Give the label to another version first.")
 
 
-async def _required(store: AsyncStore, context: Context, of: Versioned[V], version_uuid: str) -> V:
+async def get_version(store: AsyncStore, context: Context, of: Versioned[V], version_uuid: str) -> V:
+    """A version by its own id. Raises `NotFoundInPartition`."""
     found = await find_version(store, context, of, version_uuid)
     if found is None:
         raise NotFoundInPartition(f"There is no version {version_uuid!r} of a {of.kind}.")

@@ -191,3 +191,42 @@ class IndexDamaged(RagError):
     code = "index-damaged"
     status = 503
     fix = "The index is rebuilt from the chunks table when the collection is searched; try again. Check the disk if it happens again."
+
+
+class SourceMissing(RagError):
+    """The content of a document that is not where it should be."""
+
+    code = "source-missing"
+    status = 404
+    fix = "Upload the file first, and ingest it by the key that the upload has given."
+
+
+class OverrideRefused(RagError):
+    """A chunking strategy for one ingestion, in a collection that does not allow it."""
+
+    code = "override-refused"
+    status = 409
+    fix = "Leave chunkingStrategy out, or set allowChunkingOverride of the collection."
+
+
+class PipelineRefused(RagError):
+    """A pipeline that looks where it may not, or where nothing is."""
+
+    code = "pipeline-refused"
+    status = 409
+
+
+class UnknownPipeline(RagError):
+    """A pipeline that does not exist."""
+
+    code = "unknown-pipeline"
+    status = 404
+    fix = "The pipelines are in the collection or the repository: GET /repository/{repositoryId}."
+
+
+class UnknownGoldenSet(RagError):
+    """A golden set that does not exist for its collection."""
+
+    code = "unknown-golden-set"
+    status = 404
+    fix = "List the golden sets of the collection."

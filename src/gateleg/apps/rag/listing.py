@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from gateleg.apps.rag.access import GONE, Action
+from gateleg.apps.rag.access import Action
 from gateleg.apps.rag.collections import Opened
 from gateleg.apps.rag.keyset import KeysetPage, Pager, in_order, merged
 from gateleg.apps.rag.repositories import default_collection, list_repositories
@@ -170,10 +170,3 @@ async def _confirmed(store: AsyncStore, caller: Caller, rows: Sequence[Opened]) 
         if caller.may(Action.READ, row.repository, now):
             found.append(Opened(row.repository, now))
     return found
-
-
-async def searchable_collections(store: AsyncStore, caller: Caller, repository: Repository) -> list[Collection]:
-    """All collections of a repository that the caller may search."""
-    wanted = CollectionFilter()
-    rows = [row async for row in _readable(store, caller, repository, wanted, None) if row.collection.status not in GONE]
-    return [row.collection for row in await _confirmed(store, caller, rows) if caller.may(Action.SEARCH, repository, row.collection)]

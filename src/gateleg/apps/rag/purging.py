@@ -9,12 +9,14 @@ import asyncio
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Protocol
 
+from gateleg.apps.rag.ingesting.fingerprints import forget_fingerprint
 from gateleg.apps.rag.object_keys import collection_prefix, document_prefix
-from gateleg.apps.rag.tables import Chunk, Document
+from gateleg.apps.rag.tables import Chunk, Document, PipelineState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from gateleg.apps.rag.tables import Pipeline
     from gateleg.objects import AsyncObjects
     from gateleg.store import AsyncStore
 
@@ -33,18 +35,26 @@ class Vectors(Protocol):
         """How many chunks are in the index."""
         ...
 
-    def drop(self) -> None:
-        """Remove the index itself."""
+
+class CollectionIndexes(Protocol):
+    """The search indexes of all collections. Calls block."""
+
+    def open(self, repository_id: str, collection_id: str) -> Vectors:
+        """The index of a collection, made if there is none."""
+        ...
+
+    def drop(self, repository_id: str, collection_id: str) -> None:
+        """Remove the index of a collection."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Premises:
-    """Where documents lie: their rows and chunks, their objects, and the index of each collection, by repository and collection."""
+    """Where documents lie: their rows and chunks, their objects, and the indexes of their collections."""
 
     store: AsyncStore
     objects: AsyncObjects
-    open_index: Callable[[str, str], Vectors]
+    indexes: CollectionIndexes
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +83,17 @@ async def purge_document(premises: Premises, document: Document) -> Counts:
     """Remove a document with its chunks of all generations, its vectors and its objects; its row last."""
     store = premises.store
     repository_id, collection_id, document_id = document.repository_id, document.collection_id, document.document_id
-    index = premises.open_index(repository_id, collection_id)
-    vectors = await asyncio.to_thread(index.remove, document_id)
+    vectors = await asyncio.to_thread(lambda: premises.indexes.open(repository_id, collection_id).remove(document_id))
     chunks = await _purge_chunks(store, document)
     objects = await _purge_objects(premises.objects, document_prefix(repository_id, collection_id, document_id))
+    await forget_fingerprint(store, document)
     await store.delete(document, check_version=False)
     return Counts(1, chunks, vectors, objects)
 
 
 async def _purge_chunks(store: AsyncStore, document: Document) -> int:
     removed = 0
-    for generation in range(1, max(document.last_generation, document.generation or 0) + 1):
+    for generation in range(document.first_generation, max(document.last_generation, document.generation or 0) + 1):
         removed += await store.delete_all(Chunk.of_document, document_id=document.document_id, generation=generation)
     return removed
 
@@ -101,13 +111,12 @@ async def purge_collection(
 ) -> Counts:
     """Remove everything in a collection, also what killed ingestions have left. `tell` hears how many documents are removed."""
     store = premises.store
-    index = premises.open_index(repository_id, collection_id)
-    vectors = await asyncio.to_thread(index.count)
-    await asyncio.to_thread(index.drop)
-    total = Counts(vectors=vectors)
+    total = Counts(vectors=await _count_vectors(premises, repository_id, collection_id))
+    await asyncio.to_thread(premises.indexes.drop, repository_id, collection_id)
     async for document in store.query(Document.in_partition, repository_id=repository_id, collection_id=collection_id, consistent=True):
         chunks = await _purge_chunks(store, document)
         objects = await _purge_objects(premises.objects, document_prefix(repository_id, collection_id, document.document_id))
+        await forget_fingerprint(store, document)
         await store.delete(document, check_version=False)
         total += Counts(1, chunks, 0, objects)
         tell(total.documents)
@@ -116,11 +125,20 @@ async def purge_collection(
     return total + Counts(chunks=strays, objects=objects)
 
 
+async def forget_pipelines(store: AsyncStore, pipelines: Sequence[Pipeline] | None) -> None:
+    """Remove what is noted about pipelines that are removed."""
+    for one in pipelines or ():
+        await store.delete(PipelineState, pipeline_id=one.pipeline_id, check_version=False)
+
+
 async def count_left(premises: Premises, repository_id: str, collection_id: str) -> Counts:
     """What a collection still holds."""
     store = premises.store
-    index = premises.open_index(repository_id, collection_id)
     documents = await store.count(Document.in_partition, repository_id=repository_id, collection_id=collection_id, consistent=True)
     chunks = await store.count(Chunk.in_collection, repository_id=repository_id, collection_id=collection_id)
     objects = len((await premises.objects.list(collection_prefix(repository_id, collection_id))).objects)
-    return Counts(documents, chunks, await asyncio.to_thread(index.count), objects)
+    return Counts(documents, chunks, await _count_vectors(premises, repository_id, collection_id), objects)
+
+
+async def _count_vectors(premises: Premises, repository_id: str, collection_id: str) -> int:
+    return await asyncio.to_thread(lambda: premises.indexes.open(repository_id, collection_id).count())

@@ -69,7 +69,8 @@ chunks_table = Table(
     range="sk",
     indexes=[GSI("CollectionChunkIndex", hash="collectionKey", range="documentId", project="keys")],
 )
-TABLES = (collections_table, documents_table, repositories_table, chunks_table)
+ingestion_table = Table("LisaRagIngestionTable", hash="pk", range="sk")
+TABLES = (collections_table, documents_table, repositories_table, chunks_table, ingestion_table)
 
 
 class CollectionStatus(States):
@@ -248,6 +249,20 @@ class Collection(Entity, table=collections_table, case="camel"):
     one_name = Unique("repository_id", "name", ignore_case=True)
 
 
+class Revision(Record, case="camel"):
+    """An earlier content of a document."""
+
+    number: Attr[int] = required(ge=1)
+    content_hash: Attr[str]
+    size: Attr[int] = field(0, ge=0)
+    #: the key of its object
+    source: Attr[str]
+    bucket: Attr[str | None] = field(None)
+    #: milliseconds since 1970
+    upload_date: Attr[int] = field(0, ge=0)
+    username: Attr[str] = field("")
+
+
 class Document(Entity, table=documents_table, schema=2):
     """One document of a collection, and which generation of its chunks is found by searches."""
 
@@ -282,6 +297,24 @@ class Document(Entity, table=documents_table, schema=2):
     generation: Attr[int | None] = field(None, ge=1)
     #: the highest generation that an ingestion was ever given
     last_generation: Attr[int] = field(0, name="lastGeneration", ge=0)
+    #: generations below this one have no chunks left
+    first_generation: Attr[int] = field(1, name="firstGeneration", ge=1)
+    #: what the current generation was made of: content, strategy, model and metadata. The same again costs nothing
+    ingestion_digest: Attr[str | None] = field(None, name="ingestionDigest")
+    #: 64 bits, in hexadecimal, of which few differ between texts that are alike
+    simhash: Attr[str | None] = field(None)
+    title: Attr[str | None] = field(None, max_length=300)
+    #: what its parser left out
+    warnings: Attr[list[str]] = field(factory=list)
+    #: the address that it was fetched from
+    url: Attr[str | None] = field(None, max_length=8_000)
+    #: the pipeline that found it, and the entity tag of the object as it was found last
+    pipeline_id: Attr[str | None] = field(None, name="pipelineId")
+    source_etag: Attr[str | None] = field(None, name="sourceEtag")
+    #: counts contents: 1 is the first
+    revision: Attr[int] = field(0, ge=0)
+    #: earlier contents that are kept, newest first
+    revisions: Attr[list[Revision]] = field(factory=list)
     #: the job that ingests or removes it
     job_id: Attr[UUID | None] = field(None, name="jobId")
     version: Attr[Version] = field(0)
@@ -329,3 +362,37 @@ class Chunk(Entity, table=chunks_table, case="camel"):
     collection_key = Key("{repository_id}#{collection_id}", "{document_id}", index="CollectionChunkIndex")
     of_document = Pattern(title="The chunks of one generation of a document, in order")
     in_collection = Pattern("CollectionChunkIndex", title="The chunks of a collection, all generations")
+
+
+class Fingerprint(Entity, table=ingestion_table, case="camel"):
+    """A part of a document's simhash. Documents that are alike have at least one part in common."""
+
+    repository_id: Attr[str]
+    collection_id: Attr[str]
+    #: which part, and its bits
+    band: Attr[str]
+    document_id: Attr[str]
+    #: the whole simhash
+    simhash: Attr[str]
+
+    key = Key("FINGERPRINT#{repository_id}#{collection_id}#{band}", "{document_id}")
+    in_band = Pattern(by=["repository_id", "collection_id", "band"], title="Documents of a collection that share a part of their simhash")
+
+
+class PipelineState(Entity, table=ingestion_table, case="camel"):
+    """How far a pipeline is."""
+
+    pipeline_id: Attr[str]
+    repository_id: Attr[str]
+    #: the key behind which the run that was interrupted goes on
+    cursor: Attr[str | None] = field(None)
+    #: when the last complete look began
+    looked_at: Attr[datetime | None] = field(None)
+    last_job_id: Attr[UUID | None] = field(None)
+    found: Attr[int] = field(0, ge=0)
+    ingested: Attr[int] = field(0, ge=0)
+    removed: Attr[int] = field(0, ge=0)
+    error_message: Attr[str | None] = field(None, max_length=4_000)
+    version: Attr[Version] = field(0)
+
+    key = Key("PIPELINE#{pipeline_id}", "STATE")

@@ -15,9 +15,10 @@ from gateleg.store import LostRace, NotFound
 from gateleg.store.flow import Found, Pause
 from gateleg.store.operations.batches import BatchGet, BatchWrite
 from gateleg.store.operations.bulk_deletes import DeleteAll
+from gateleg.store.operations.collects import Collect
 from gateleg.store.operations.operation import Operation, Stream, locate, shown
 from gateleg.store.operations.pages import ReadPage
-from gateleg.store.operations.queries import Collect, Count, QueryStream, Reading
+from gateleg.store.operations.queries import Count, QueryStream, Reading
 from gateleg.store.operations.reads import Find, Pick
 from gateleg.store.operations.saves import Retrying, Save
 from gateleg.store.operations.transactions import Transact, TransactGet

@@ -22,8 +22,10 @@ __all__ = ["decimal_text", "float_text", "iso", "uuid_text"]
 
 Value = dict[str, Any]
 Item = dict[str, Value]
-#: From an item of schema n-1 to one of schema n. It returns a new item and leaves its argument alone.
-Upcaster = Callable[[Item], Item]
+#: From an item of schema n-1, and the entity that it asked for if it did, to an item of schema n. It leaves its arguments alone.
+Upcaster = Callable[..., Item]
+#: From an item of schema n-1 to the reference of the item that its upcaster needs, or None.
+Lookup = Callable[[Item], Any]
 
 #: Integers beyond this have more than 38 digits.
 INT_LIMIT = 10**38

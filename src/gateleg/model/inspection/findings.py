@@ -10,6 +10,7 @@ WHY = {
     "expiry-not-ttl": "DynamoDB deletes expired items only by a number of epoch seconds; other forms are ignored without a word.",
     "filtered-pattern": "A filter drops items after they were read and paid for, and pages come out short.",
     "hot-partition": "One partition serves at most 3,000 read and 1,000 write units a second, however large the table is.",
+    "legacy-not-indexed": "An index holds only items that have its key attributes. Items from before the index lie in the table alone.",
     "number-as-text": "Text sorts character by character: 10 comes before 9.",
     "partial-index": "What an index does not project must be read from the table, item by item, which costs more than the query.",
     "s3-key-as-text": "A presigned URL that is stored as a key expires, and is a secret until then.",

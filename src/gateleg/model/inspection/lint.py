@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gateleg.model.keys.plans import KeyPlan
+    from gateleg.model.patterns import Access
     from gateleg.model.spec import Spec, Table
 
 __all__ = ["Finding", "few_partitions", "lint"]
@@ -71,6 +72,14 @@ def _patterns(spec: Spec[Any]) -> Iterator[Finding]:
                 f"{index.name} does not hold whole items, so each one is read from the table again.",
                 "Project all attributes, or ask with project=[...] for those that are there.",
             )
+        unseen = _unseen_forms(spec, access)
+        if unseen:
+            yield Finding(
+                "legacy-not-indexed",
+                access.name,
+                f"Items under an older key ({', '.join(unseen)}) are not found unless they have the attributes of {index.name}.",
+                "Name the arguments that give their partition with within=, or say legacy_indexed=True.",
+            )
         if tag_condition(spec, access.plan) is not None:
             yield Finding(
                 "filtered-pattern",
@@ -78,6 +87,15 @@ def _patterns(spec: Spec[Any]) -> Iterator[Finding]:
                 f"Its partition also holds other entities, which are read and dropped by {spec.table.tag}.",
                 "Begin the sort key of each entity with a text of its own, such as SCENE#.",
             )
+
+
+def _unseen_forms(spec: Spec[Any], access: Access[Any]) -> list[str]:
+    """The hash components of older keys whose partition a pattern of an index does not know."""
+    if access.pattern.legacy_indexed or not access.plan.index.name:
+        return []
+    known = spec.arguments_of(access.required)
+    forms = [tuple(name for entry in plan.hash for name in entry.names) for plan in spec.key.legacy]
+    return [" and ".join(form) for form in forms if not set(form) <= known]
 
 
 def _table(table: Table) -> Iterator[Finding]:

@@ -8,30 +8,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from operator import ge, gt, le, lt
 from typing import TYPE_CHECKING, Any, Literal
 
 from gateleg.model.codec.wire import decimal_text
 from gateleg.model.errors import ExpressionValue
 from gateleg.model.expressions.actions import AddAction, DeleteAction, RemoveAction, SetAction
 from gateleg.model.expressions.comparisons import Size, Term
-from gateleg.model.expressions.nodes import Arithmetic, Both, Call, Check, Comparison, Condition, Constant, Not, Operand, Reference, all_of
+from gateleg.model.expressions.evaluation import is_satisfied
+from gateleg.model.expressions.nodes import Arithmetic, Call, Check, Comparison, Condition, Constant, Not, Operand, Reference, all_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from gateleg.model.codec.wire import Item, Value
+    from gateleg.model.codec.wire import Item
     from gateleg.model.expressions.actions import Action
     from gateleg.model.expressions.nodes import Operator, Path
 
 _OPERATORS: dict[str, Operator] = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
 _MIRRORED: dict[Operator, Operator] = {">=": "<=", ">": "<", "<=": ">=", "<": ">"}
+_COMPARE: dict[str, Callable[[Decimal, Decimal], bool]] = {">=": ge, ">": gt, "<=": le, "<": lt}
 _WORDS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than", "min_length": "at least", "max_length": "at most"}
-_COMPARE: dict[str, Callable[[Decimal, Decimal], bool]] = {
-    ">=": lambda one, other: one >= other,
-    ">": lambda one, other: one > other,
-    "<=": lambda one, other: one <= other,
-    "<": lambda one, other: one < other,
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +44,7 @@ class Guard:
 
     def holds(self, item: Item) -> bool:
         """Whether the database would have let an item pass."""
-        return _satisfied(self.condition, item)
+        return is_satisfied(self.condition, item)
 
     @property
     def text(self) -> str:
@@ -193,47 +190,3 @@ def _absent(path: Path) -> Condition:
 
 def _size(path: Path, operator: Operator, count: int) -> Condition:
     return Comparison(Size(Reference(path)), operator, Constant(count, {"N": str(count)}))
-
-
-def _satisfied(condition: Condition, item: Item) -> bool:
-    """Whether an item satisfies a condition of the kinds that guards are made of."""
-    if isinstance(condition, Both):
-        return (all if condition.word == "AND" else any)(_satisfied(term, item) for term in condition.terms)
-    if isinstance(condition, Not):
-        return not _satisfied(condition.condition, item)
-    if isinstance(condition, Check):
-        return _checked(condition, item)
-    assert isinstance(condition, Comparison)
-    assert isinstance(condition.right, Constant)
-    left = condition.left
-    found = _at(item, next(iter(left.paths())))
-    if isinstance(left, Size):
-        number = None if found is None else Decimal(len(next(iter(found.values()))))
-    else:
-        number = None if found is None or "N" not in found else Decimal(found["N"])
-    return number is not None and _COMPARE[condition.operator](number, Decimal(condition.right.wire["N"]))
-
-
-def _checked(condition: Check, item: Item) -> bool:
-    found = _at(item, next(iter(condition.arguments[0].paths())))
-    if condition.function == "attribute_exists":
-        return found is not None
-    if condition.function == "attribute_not_exists":
-        return found is None
-    element = condition.arguments[1]
-    assert isinstance(element, Constant)
-    return found is not None and next(iter(element.wire.values())) in next(iter(found.values()))
-
-
-def _at(item: Item, path: Path) -> Value | None:
-    """The wire value at a path."""
-    value: Value | None = {"M": item}
-    for step in path:
-        if value is None:
-            return None
-        if isinstance(step, int):
-            elements = value.get("L", [])
-            value = elements[step] if step < len(elements) else None
-        else:
-            value = value.get("M", {}).get(step)
-    return value

@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Any
 from gateleg.model.attributes.attr import Attr
 from gateleg.model.codec.shapes import TimeShape
 from gateleg.model.errors import NotAKeyCondition, QueryError
+from gateleg.model.expressions.evaluation import compares
 from gateleg.model.expressions.nodes import Between, Check, Comparison, Condition, Constant, Placeholders
 from gateleg.model.keys.plans import KeyField, KeyPlan, sharded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gateleg.model.codec.wire import Value
+    from gateleg.model.codec.wire import Item, Value
+
+
+__all__ = ["render_key_condition"]
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,18 @@ def render_key_condition(plan: KeyPlan, values: Mapping[str, Any], bound: Bound 
         if operator != "=" or not operands:
             break
     return " AND ".join(clauses)
+
+
+def in_key_range(plan: KeyPlan, values: Mapping[str, Any], bound: Bound | None, item: Item) -> bool:
+    """Whether the range attributes of a wire item satisfy the key condition of some values and a bound."""
+    for entry in plan.range:
+        operator, *operands = _range_clause(entry, values, bound)
+        found = item.get(entry.attribute)
+        if found is None or (operands and not compares(found, operator, *operands)):
+            return False
+        if operator != "=" or not operands:
+            break
+    return True
 
 
 def _range_clause(entry: KeyField, values: Mapping[str, Any], bound: Bound | None) -> list[Any]:

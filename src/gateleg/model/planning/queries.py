@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from decimal import Decimal
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar
 
 from pydantic import BaseModel
 
 from gateleg.model.errors import ConsistentOnGlobal, KeyInFilter, NotAKeyCondition
+from gateleg.model.expressions.evaluation import is_satisfied, orderable
 from gateleg.model.expressions.nodes import Condition, Placeholders, all_of, equals
 from gateleg.model.layout import layout_of, layouts_of
-from gateleg.model.planning.key_conditions import Bound, check_order, read_bound, render_key_condition
+from gateleg.model.planning.key_conditions import Bound, check_order, in_key_range, read_bound, render_key_condition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -36,6 +36,10 @@ class Query(Generic[E]):
     bound: Bound | None = None
     condition: Condition | None = None
     descending: bool = False
+    #: arguments besides the key that all items have, by name: see `Pattern`
+    within: Mapping[str, Any] = field(default_factory=dict)
+    #: whether items under older keys are in the index
+    legacy_indexed: bool = False
 
     def __post_init__(self) -> None:
         """Refuse arguments with gaps, and bounds that are not next in the key."""
@@ -53,6 +57,19 @@ class Query(Generic[E]):
         if keys:
             raise KeyInFilter(f"{', '.join(sorted(keys))} is a key of {self.plan.index.name or 'the table'}.")
         return replace(self, condition=all_of(self.condition, condition))
+
+    @property
+    def filters(self) -> Condition | None:
+        """All that items must satisfy besides the key: the condition, and the arguments of `within`."""
+        sources = layout_of(self.entity).sources
+        return all_of(self.condition, *(equals(sources[name].wire, sources[name].pack(value)) for name, value in self.within.items()))
+
+    def finds(self, item: Item, values: Mapping[str, Any]) -> bool:
+        """Whether the query would find a whole item with these values, as it is written today."""
+        if any(values.get(name) != value for name, value in (*self.values.items(), *self.within.items())) or not self.plan.holds(values):
+            return False
+        filters = self.filters
+        return in_key_range(self.plan, self.values, self.bound, item) and (filters is None or is_satisfied(filters, item))
 
     def reversed(self) -> Self:
         """The same items in the opposite order."""
@@ -88,7 +105,7 @@ class Query(Generic[E]):
         if index.name:
             request["IndexName"] = index.name
         request["KeyConditionExpression"] = render_key_condition(self.plan, self.values, self.bound, out, shard)
-        condition = all_of(self.condition, tag_condition(spec, self.plan))
+        condition = all_of(self.filters, tag_condition(spec, self.plan))
         if condition is not None:
             request["FilterExpression"] = condition.render(out)
         if project:
@@ -111,12 +128,7 @@ class Query(Generic[E]):
     def sort_value(self, item: Item) -> tuple[Any, ...]:
         """What to merge the answers of shards by: the range of the index, then the primary key."""
         table = layout_of(self.entity).table
-        return tuple(_orderable(item[name]) for name in (*self.plan.index.range, *table.attributes))
-
-
-def _orderable(value: Mapping[str, Any]) -> Any:
-    ((tag, content),) = value.items()
-    return Decimal(content) if tag == "N" else content
+        return tuple(orderable(item[name]) for name in (*self.plan.index.range, *table.attributes))
 
 
 def tag_condition(spec: EntityLayout[Any], plan: KeyPlan) -> Condition | None:

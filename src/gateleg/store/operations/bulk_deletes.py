@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.model import spec_of
 from gateleg.store.errors import LostRace, NotFound
-from gateleg.store.operations.batches import batch_write_flow
+from gateleg.store.operations.batch_flows import batch_write_flow
 from gateleg.store.operations.operation import Operation
 from gateleg.store.operations.queries import Question, Reading, asked, question_places
-from gateleg.store.operations.shard_merge import Merge
 from gateleg.store.operations.transaction_entries import identity
 from gateleg.store.operations.unreadable import ListReader
 from gateleg.store.operations.write_kinds import Delete
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from gateleg.model import Condition, Query
     from gateleg.model.keys.plans import KeyPlan
     from gateleg.store.flow import Flow
+    from gateleg.store.operations.shard_merge import Merge
     from gateleg.store.setup import Setup
 
 __all__ = ["DeleteAll"]
@@ -39,20 +39,22 @@ class DeleteAll(Operation[int]):
     def flow(self, setup: Setup) -> Flow[int]:
         """Keys only, page by page, each page deleted in batches. Interrupted, it can be started again: what is gone stays gone."""
         spec, setup = spec_of(self.query.entity), replace(setup, expired=True)
-        marked = bool(spec.uniques or spec.counters)
+        # Markers and counters must go along, and items under older keys must be found there.
+        marked = bool(spec.uniques or spec.counters or spec.key.legacy)
         reading = Reading(self.query, hydrate=not marked or self.query.plan.index.project != "all")
-        return self._pages(reading, reading.requests(setup), marked, setup)
+        reader = ListReader(setup)
+        return self._pages(reading, reading.merge(setup, reader), reader, marked)
 
-    def _pages(self, reading: Reading[Any], requests: tuple[dict[str, Any], ...], marked: bool, setup: Setup) -> Flow[int]:
-        spec, merge, total = spec_of(self.query.entity), Merge(self.query, requests), 0
+    def _pages(self, reading: Reading[Any], merge: Merge[Any], reader: ListReader, marked: bool) -> Flow[int]:
+        spec, setup, total = spec_of(self.query.entity), reader.setup, 0
         name = setup.name_of(spec.table)
         rate = Rate(self.write_units, setup) if self.write_units is not None else None
         while not merge.done:
             yield from merge.fill(None, setup)
             items = merge.take(None)
             if marked:
-                # Markers and counters must go along, so each is deleted in a transaction of its own.
-                for instance in (yield from reading.finish(items, ListReader(setup))):
+                # Each is deleted in a transaction of its own.
+                for instance in (yield from reading.finish(items, reader)):
                     total += yield from _delete_one(instance, setup)
             else:
                 keys = [{part: item[part] for part in spec.table.attributes} for item in items]

@@ -27,6 +27,14 @@ class Position:
     #: the ExclusiveStartKey of each shard; None is its beginning
     starts: tuple[Item | None, ...]
     backward: bool = False
+    #: where items may lie under older keys: the key of the item before the place, and whether that one did
+    last: Item | None = None
+    last_is_legacy: bool = False
+
+    @property
+    def at_start(self) -> bool:
+        """Whether it is the beginning of everything."""
+        return self.last is None and all(start is None for start in self.starts)
 
 
 @dataclass(frozen=True)
@@ -37,7 +45,9 @@ class Signer:
 
     def seal(self, position: Position, question: bytes) -> str:
         """The cursor of a position in the answer to a question."""
-        return Secret(self.key).seal(_PURPOSE, orjson.dumps([position.backward, position.starts]), question)
+        return Secret(self.key).seal(
+            _PURPOSE, orjson.dumps([position.backward, position.starts, position.last, position.last_is_legacy]), question
+        )
 
     def open(self, cursor: str, question: bytes) -> Position:
         """The position of a cursor; anything but a cursor of this question is refused."""
@@ -45,8 +55,9 @@ class Signer:
             body = Secret(self.key).open(_PURPOSE, cursor, question)
         except BadToken:
             raise CursorRejected("The cursor was not made by this store for this pattern and these arguments.") from None
-        backward, starts = orjson.loads(body)
-        return Position(tuple(starts), backward)
+        # A cursor from before there was a `last` has two members.
+        backward, starts, *rest = orjson.loads(body)
+        return Position(tuple(starts), backward, *rest)
 
 
 def question_of(requests: Any) -> bytes:

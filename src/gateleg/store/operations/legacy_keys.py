@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel
-
-from gateleg.model import ModelError, all_of, spec_of
+from gateleg.model import all_of, spec_of
 from gateleg.model.expressions import Placeholders, equals, exists, missing
 from gateleg.store.backoff import settled
 from gateleg.store.flow import Request
+from gateleg.store.operations.entity_reads import read_older
+from gateleg.store.operations.legacy_forms import with_present_key
 from gateleg.store.transports import ServiceError
 
 if TYPE_CHECKING:
@@ -19,35 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["migrate_to_current_key", "unchanged", "with_present_key"]
 
-E = TypeVar("E", bound=BaseModel)
 #: A condition has at most 300 operators, the words between its parts among them.
 _COMPARED = 149
-
-
-def read_older(item: Item, ref: Ref[E]) -> E | None:
-    """The item as an entity, if it is the one that was asked for: an older key says less, and may belong to another item."""
-    spec = spec_of(ref.entity)
-    found = spec.decode(with_present_key(item, spec))
-    values = spec.values(found)
-    return found if all(values.get(name) == ref.values.get(name) for name in spec.key.names) else None
-
-
-def with_present_key(item: Item, spec: Spec[Any]) -> Item:
-    """The item with the key that it would be written with today, as far as it says what that is."""
-    for plan in spec.key.legacy:
-        if not plan.fits(item):
-            continue
-        parts = (source for source in spec.sources.values() if source.name in spec.reachable(spec.key))
-        known: dict[str, Any] = {
-            source.name: source.unpack(item[source.wire])
-            for source in parts
-            if source.wire not in spec.table.attributes and source.shape.tag in item.get(source.wire, {})
-        }
-        try:
-            return {**item, **spec.key.build(spec.arguments(known | plan.parse(item), spec.key.names))}
-        except ModelError:
-            return item
-    return item
 
 
 def migrate_to_current_key(ref: Ref[Any], setup: Setup) -> Flow[bool]:
@@ -59,7 +32,7 @@ def migrate_to_current_key(ref: Ref[Any], setup: Setup) -> Flow[bool]:
     for key in ref.legacy():
         payload = {"TableName": setup.name_of(spec.table), "Key": key, "ConsistentRead": True}
         reply = yield Request("GetItem", payload, f"{spec.name}.move")
-        while "Item" in reply and (found := read_older(reply["Item"], ref)) is not None:
+        while "Item" in reply and (found := (yield from read_older(reply["Item"], ref, setup))) is not None:
             if (yield from _moved(spec, reply["Item"], found, setup)):
                 moved = True
                 break

@@ -9,7 +9,8 @@ from pydantic import BaseModel
 
 from gateleg.model import Ref, spec_of
 from gateleg.model.keys.key_arguments import Presets
-from gateleg.store.operations.batches import GET_LIMIT, BatchGet
+from gateleg.store.operations.batch_flows import GET_LIMIT
+from gateleg.store.operations.batches import BatchGet
 from gateleg.store.operations.operation import locate
 from gateleg.store.operations.transaction_entries import Identity, identity
 

@@ -11,7 +11,6 @@ from gateleg.store.errors import BadLimit
 from gateleg.store.operations.cursors import Position, question_of
 from gateleg.store.operations.operation import Operation
 from gateleg.store.operations.queries import Question, Reading, asked, question_places
-from gateleg.store.operations.shard_merge import Merge
 from gateleg.store.operations.unreadable import ListReader
 
 if TYPE_CHECKING:
@@ -19,7 +18,8 @@ if TYPE_CHECKING:
 
     from gateleg.model import Attr, Condition, Item
     from gateleg.model.keys.plans import KeyPlan
-    from gateleg.store.flow import Flow, Payload
+    from gateleg.store.flow import Flow
+    from gateleg.store.operations.shard_merge import Merge
     from gateleg.store.setup import Setup
     from gateleg.store.unreadable import Unreadable
 
@@ -59,58 +59,46 @@ class ReadPage(Operation[Page[Any]]):
 
     def flow(self, setup: Setup) -> Flow[Page[Any]]:
         """Read until there is one result more than wanted: only then is it known that another page follows."""
-        requests = self.reading.requests(setup)
-        question = question_of([self.reading.query.pattern, self.reading.question(setup)])
+        requests = self.reading.question(setup)
+        question = question_of([self.reading.query.pattern, requests])
         position = Position((None,) * len(requests))
         if self.cursor is not None:
             position = setup.cursors.open(self.cursor, question)
-        return self._read(requests, question, position, setup)
+        reading = replace(self.reading, query=self.reading.query.reversed()) if position.backward else self.reading
+        reader = ListReader(setup)
+        return self._read(reading, reading.merge(setup, reader, position), reader, question, position)
 
-    def _read(self, requests: Sequence[Payload], question: bytes, position: Position, setup: Setup) -> Flow[Page[Any]]:
-        reading = self.reading
-        if position.backward:
-            reading = replace(reading, query=reading.query.reversed())
-            requests = reading.requests(setup)
-        merge = Merge(reading.query, requests, position.starts)
+    def _read(self, reading: Reading[Any], merge: Merge[Any], reader: ListReader, question: bytes, position: Position) -> Flow[Page[Any]]:
+        setup = reader.setup
         items: list[Item] = []
         stops = [merge.position]
-        size, filtered = self.limit + 1, "FilterExpression" in requests[0]
+        size = self.limit + 1
         while len(items) <= self.limit and not merge.done and (self.examine is None or merge.examined < self.examine):
             yield from merge.fill(size if self.examine is None else min(size, self.examine - merge.examined), setup)
             while len(items) <= self.limit and (found := merge.take(1)):
                 items += found
                 stops.append(merge.position)
-            size = min(size * 2, max(_LONGEST_PAGE, size)) if filtered else self.limit + 1 - len(items)
+            size = min(size * 2, max(_LONGEST_PAGE, size)) if merge.filtered else self.limit + 1 - len(items)
         more = len(items) > self.limit or not merge.done
         kept = items[: self.limit]
         # After the last result that is handed out; or, when the search was cut short, after the last item that was looked at.
         ahead = stops[self.limit] if len(items) > self.limit else merge.position
-        reader = ListReader(setup)
         results = yield from reading.finish(kept[::-1] if position.backward else kept, reader)
-        page = self._page(results, kept, more, ahead, position, question, setup)
+        behind = merge.before(kept[0]) if kept and not position.at_start and len(position.starts) == 1 else None
+        page = _page(results, ahead if more else None, behind, position, question, setup)
         return replace(page, unreadable=tuple(reader.unreadable)) if reader.unreadable else page
-
-    def _page(
-        self,
-        results: list[Any],
-        kept: list[Item],
-        more: bool,
-        ahead: tuple[Item | None, ...],
-        position: Position,
-        question: bytes,
-        setup: Setup,
-    ) -> Page[Any]:
-        onward = setup.cursors.seal(Position(ahead, position.backward), question) if more else None
-        back = None
-        arrived = any(start is not None for start in position.starts)
-        if kept and arrived and len(position.starts) == 1:
-            behind = (self.reading.query.resume_key(kept[0]),)
-            back = setup.cursors.seal(Position(behind, not position.backward), question)
-        return Page(results, back, onward) if position.backward else Page(results, onward, back)
 
     def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The queried partition."""
         return question_places(self.reading.query)
+
+
+def _page(
+    results: list[Any], ahead: Position | None, behind: Position | None, position: Position, question: bytes, setup: Setup
+) -> Page[Any]:
+    onward = None if ahead is None else setup.cursors.seal(replace(ahead, backward=position.backward), question)
+    back = None if behind is None else setup.cursors.seal(replace(behind, backward=not position.backward), question)
+    return Page(results, back, onward) if position.backward else Page(results, onward, back)
 
 
 @overload

@@ -1,4 +1,4 @@
-"""Reading many items: query, count and collect."""
+"""Reading many items: query and count."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from pydantic import BaseModel
 
-from gateleg.model import Access, Collected, Collection, CollectionQuery, Query, all_of, spec_of
-from gateleg.model.errors import ConsistentOnGlobal, MissingComponent, NotAQuestion
+from gateleg.model import Access, Query, all_of, spec_of
+from gateleg.model.errors import MissingComponent, NotAQuestion
 from gateleg.model.keys.key_arguments import Presets
 from gateleg.model.planning import holds_expiry, not_expired
 from gateleg.store.errors import KeyGivenTwice, NotProjected
 from gateleg.store.flow import Found, Request, Together
-from gateleg.store.operations.batches import batch_get_flow
+from gateleg.store.operations.batch_flows import batch_get_flow
+from gateleg.store.operations.entity_reads import current_items
+from gateleg.store.operations.legacy_forms import LegacyItem, with_present_key
+from gateleg.store.operations.legacy_merge import LegacyMerge
+from gateleg.store.operations.legacy_partitions import legacy_partitions
 from gateleg.store.operations.operation import Operation, Stream, by_position
 from gateleg.store.operations.shard_merge import Merge
 from gateleg.store.operations.unreadable import ListReader
@@ -24,9 +28,10 @@ if TYPE_CHECKING:
     from gateleg.model import Attr, Condition, Item, Spec
     from gateleg.model.keys.plans import KeyPlan
     from gateleg.store.flow import Flow, Payload
+    from gateleg.store.operations.cursors import Position
     from gateleg.store.setup import Setup
 
-__all__ = ["Collect", "Count", "QueryStream", "Reading"]
+__all__ = ["Count", "QueryStream", "Reading"]
 
 E = TypeVar("E", bound=BaseModel)
 Question = Query[E] | Access[E]
@@ -66,18 +71,35 @@ class Reading(Generic[E]):
         """An item in the wanted form."""
         spec = spec_of(self.query.entity)
         if not self.project:
-            return spec.decode(item)
+            return spec.decode(item if not spec.key.legacy or spec.key.fits(item) else with_present_key(item, spec))
         wanted = {attr.name.split(".")[0].split("[")[0] for attr in self.project}
         return {name: value for name, value in spec.decode_partial(item).items() if name in wanted}
 
     def finish(self, items: list[Item], reader: ListReader) -> Flow[list[Any]]:
         """All items of a page in the wanted form; hydrating reads them from the table. What has been deleted meanwhile is left out."""
         spec, setup = spec_of(self.query.entity), reader.setup
-        if not self.hydrate:
-            return reader.all(spec, items, self.decode if self.project else None)
-        keys = [{name: item[name] for name in spec.table.attributes} for item in items]
-        found = yield from batch_get_flow([(spec.table, key) for key in keys], setup, self.consistent, f"{self.query.pattern} hydrate")
-        return reader.all(spec, [item for item in found if item is not None])
+        if self.hydrate:
+            items = yield from self._whole(items, setup)
+        if spec.lookups and not self.project:
+            items = yield from current_items(spec, items, reader)
+        return reader.all(spec, items, self.decode if self.project or spec.key.legacy else None)
+
+    def _whole(self, items: list[Item], setup: Setup) -> Flow[list[Item]]:
+        """The items as the table has them. Those under older keys are whole already."""
+        spec = spec_of(self.query.entity)
+        parts = {number: item for number, item in enumerate(items) if not isinstance(item, LegacyItem)}
+        keys = [(spec.table, {name: item[name] for name in spec.table.attributes}) for item in parts.values()]
+        found = yield from batch_get_flow(keys, setup, self.consistent, f"{self.query.pattern} hydrate")
+        whole = dict(enumerate(items)) | dict(zip(parts, found, strict=True))
+        return [item for item in whole.values() if item is not None]
+
+    def merge(self, setup: Setup, reader: ListReader, position: Position | None = None) -> Merge[E]:
+        """The items as they are stored, in one order, from wherever they are."""
+        query, requests = self.query, self.requests(setup)
+        if spec_of(query.entity).key.legacy:
+            partitions = legacy_partitions(alive(query, setup), setup, self.consistent)
+            return LegacyMerge(query, requests, partitions, position, reader, self.consistent)
+        return Merge(query, requests, position)
 
 
 def _with_names(request: Payload, names: Sequence[str], keep: bool = False) -> Payload:
@@ -103,11 +125,12 @@ class QueryStream(Stream[Any]):
 
     def flow(self, setup: Setup) -> Flow[None]:
         """Query after Query, until the end or the limit."""
-        requests = self.reading.requests(setup)
-        return self._pages(Merge(self.reading.query, requests), "FilterExpression" in requests[0], setup)
+        reader = ListReader(setup)
+        merge = self.reading.merge(setup, reader)
+        return self._pages(merge, reader, setup)
 
-    def _pages(self, merge: Merge[Any], filtered: bool, setup: Setup) -> Flow[None]:
-        left, reader = self.limit, ListReader(setup)
+    def _pages(self, merge: Merge[Any], reader: ListReader, setup: Setup) -> Flow[None]:
+        left, filtered = self.limit, merge.filtered
         while left is None or left > 0:
             yield from merge.fill(self.page_size if self.page_size is not None or filtered else left, setup)
             items = merge.take(left)
@@ -136,6 +159,8 @@ class Count(Operation[int]):
         spec = spec_of(self.query.entity)
         if spec.ttl is not None and not setup.expired and not _filters_expired(spec, self.query.plan):
             return self._read(spec.ttl.attr, setup)
+        if spec.key.legacy:
+            return self._count(setup)
         requests = alive(self.query, setup).requests(
             table_name=setup.name_of(spec.table), consistent=self.consistent, select="COUNT", limit=self.limit
         )
@@ -145,10 +170,19 @@ class Count(Operation[int]):
         """Count by reading, where no filter of the query can tell which items have expired."""
         there, total = holds_expiry(spec_of(self.query.entity), self.query.plan), 0
         reading = Reading(self.query, self.consistent, hydrate=not there, project=(ttl,) if there else ())
-        merge = Merge(self.query, reading.requests(setup))
+        reader = ListReader(setup)
+        merge = reading.merge(setup, reader)
         while not merge.done and (self.limit is None or total < self.limit):
             yield from merge.fill(None, setup)
-            total += len((yield from reading.finish(merge.take(None), ListReader(setup))))
+            total += len((yield from reading.finish(merge.take(None), reader)))
+        return total if self.limit is None else min(total, self.limit)
+
+    def _count(self, setup: Setup) -> Flow[int]:
+        """Count by the keys of items, where some may be found twice: under a present and an older key."""
+        merge, total = Reading(self.query, self.consistent, hydrate=True).merge(setup, ListReader(setup)), 0
+        while not merge.done and (self.limit is None or total < self.limit):
+            yield from merge.fill(None, setup)
+            total += len(merge.take(None))
         return total if self.limit is None else min(total, self.limit)
 
     def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
@@ -184,43 +218,6 @@ def ask_all(requests: list[Request]) -> Flow[list[dict[str, Any]]]:
         if isinstance(reply, Exception):
             raise reply
     return list(replies)
-
-
-@dataclass(frozen=True, slots=True)
-class Collect(Operation[Collected]):
-    """Several entities of one partition."""
-
-    question: CollectionQuery
-    consistent: bool = False
-
-    def flow(self, setup: Setup) -> Flow[Collected]:
-        """One query over all entities, page by page."""
-        collection = self.question.collection
-        index = collection.plans[0].index
-        if self.consistent and index.name and not index.local:
-            raise ConsistentOnGlobal(f"{index.name} is a global index.")
-        requests = self.question.requests(table_name=setup.name_of(collection.table), consistent=self.consistent)
-        return self._pages(list(requests), collection.title, ListReader(setup))
-
-    def _pages(self, pending: list[Payload], title: str, reader: ListReader) -> Flow[Collected]:
-        items: list[Item] = []
-        while pending:
-            replies = yield from ask_all([Request("Query", payload, title) for payload in pending])
-            for reply in replies:
-                items += reply["Items"]
-            pending = [
-                payload | {"ExclusiveStartKey": reply["LastEvaluatedKey"]}
-                for payload, reply in zip(pending, replies, strict=True)
-                if "LastEvaluatedKey" in reply
-            ]
-        found = self.question.sort(items, reader.one)
-        return replace(found, unreadable=tuple(reader.unreadable))
-
-    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
-        """The partition, for each entity."""
-        collection = self.question.collection
-        for entity, plan in zip(collection.entities, collection.plans, strict=True):
-            yield entity, plan, self.question.values
 
 
 def alive(query: Query[E], setup: Setup) -> Query[E]:
@@ -304,17 +301,3 @@ def count(
 ) -> Operation[int]:
     """How many items a pattern finds, up to a limit. All that are counted are read, and paid for."""
     return Count(asked(question, conditions, arguments), consistent, limit)
-
-
-def collect(
-    question: CollectionQuery | Collection, /, *conditions: Condition, consistent: bool = False, **arguments: Any
-) -> Operation[Collected]:
-    """Several entities of one partition by one query: `collect(project_with_scenes, project_id=p)`, then `.of(Scene)`, `.one(Project)`."""
-    if isinstance(question, Collection):
-        try:
-            return Collect(question(*conditions, **arguments), consistent)
-        except MissingComponent as error:
-            raise by_position(error) from None
-    if arguments or any(not isinstance(one, Presets) for one in conditions):
-        raise KeyGivenTwice("Components of a key were given besides a query, which has its key already.")
-    return Collect(question, consistent)

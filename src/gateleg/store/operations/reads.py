@@ -11,14 +11,14 @@ from gateleg.model import Ref, spec_of
 from gateleg.model.expressions import Placeholders
 from gateleg.store.errors import NotFound
 from gateleg.store.flow import Request
-from gateleg.store.operations.legacy_keys import read_older
+from gateleg.store.operations.entity_reads import brought_up_item, needs_lookup, read_older
 from gateleg.store.operations.operation import Operation, SingleRequest, locate, shown
 from gateleg.store.operations.unreadable import hidden, shown_item
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gateleg.model import Attr, Condition, Item
+    from gateleg.model import Attr, Condition, Item, Spec
     from gateleg.model.keys.plans import KeyPlan
     from gateleg.store.flow import Flow, Payload, Reply
     from gateleg.store.setup import Setup
@@ -50,10 +50,15 @@ class Find(SingleRequest[Any], Generic[E]):
         """The item; when nothing was found, a look under each older form of the key, and the first one again."""
         spec = spec_of(self.ref.entity)
         if "Item" in reply and (spec.ttl is None or not hidden(spec, reply["Item"], setup)):
-            return spec.decode(reply["Item"])
+            return self._upcast(reply["Item"], setup) if spec.lookups else spec.decode(reply["Item"])
         if spec.key.legacy:
             return self._older(setup)
         return self._checked(None)
+
+    def _upcast(self, item: Item, setup: Setup) -> E | Flow[E]:
+        """The item; a flow where its upcasters ask for others."""
+        spec = spec_of(self.ref.entity)
+        return decode_flow(spec, item, setup) if needs_lookup(spec, item) else spec.decode(item)
 
     def _checked(self, found: E | None) -> E | None:
         if found is None and self.required:
@@ -65,12 +70,13 @@ class Find(SingleRequest[Any], Generic[E]):
         for key in ref.legacy():
             reply = yield Request("GetItem", get_payload(setup.name_of(spec.table), key, self.consistent), spec.name + ".get")
             if "Item" in reply and not hidden(spec, reply["Item"], setup):
-                found = read_older(reply["Item"], ref)
+                found = yield from read_older(reply["Item"], ref, setup)
                 if found is not None:
                     return found
         # Somebody may have moved it to its present key since that was looked at; it does not move back.
         reply = yield Request("GetItem", get_payload(setup.name_of(spec.table), self.ref.key, self.consistent), spec.name + ".get")
-        return self._checked(spec.decode(reply["Item"]) if "Item" in reply and not hidden(spec, reply["Item"], setup) else None)
+        item = shown_item(reply.get("Item"), ref.entity, setup)
+        return self._checked(None if item is None else (yield from decode_flow(spec, item, setup)))
 
     def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The item's partition."""
@@ -90,10 +96,12 @@ class Pick(Operation[dict[str, Any]]):
         spec, ref = spec_of(self.ref.entity), self.ref
         item = yield from self._projected(setup, ref.key)
         for key in ref.legacy() if item is None else ():
-            # Only the whole of it tells whether it is the item that was asked for.
+            # Only the whole of it tells whether it is the item that was asked for, and what it has in the present schema.
             reply = yield Request("GetItem", get_payload(setup.name_of(spec.table), key, self.consistent), f"{spec.name}.get")
-            if "Item" in reply and read_older(reply["Item"], ref) is not None:
-                item = yield from self._projected(setup, key)
+            older = shown_item(reply.get("Item"), ref.entity, setup)
+            found = None if older is None else (yield from read_older(older, ref, setup))
+            if found is not None:
+                item = spec.encode(found)
                 break
         if item is None and spec.key.legacy:
             # Somebody may have moved it to its present key since that was looked at.
@@ -116,6 +124,11 @@ class Pick(Operation[dict[str, Any]]):
     def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The item's partition."""
         yield self.ref.entity, spec_of(self.ref.entity).key, self.ref.values
+
+
+def decode_flow(spec: Spec[E], item: Item, setup: Setup) -> Flow[E]:
+    """An item as an entity; what its upcasters ask for is read first."""
+    return spec.decode((yield from brought_up_item(spec, item, setup)))
 
 
 def get_payload(table: str, key: Item, consistent: bool) -> Payload:

@@ -12,6 +12,9 @@ from gateleg.model.expressions import Placeholders
 from gateleg.model.tables import is_marker
 from gateleg.store.errors import OutOfScope
 from gateleg.store.flow import Found, Request, Together
+from gateleg.store.operations.entity_reads import current_items
+from gateleg.store.operations.legacy_forms import is_legacy, read_form
+from gateleg.store.operations.legacy_partitions import newer_items
 from gateleg.store.operations.operation import Stream
 from gateleg.store.operations.unreadable import ListReader, hidden
 from gateleg.store.rates import Rate
@@ -80,7 +83,9 @@ class Scan(Stream[Any]):
             for number, reply in zip(numbers, (yield Together(requests)), strict=True):
                 if isinstance(reply, Exception):
                     raise reply
-                yield Found(self._read(reply["Items"], reader))
+                yield Found(
+                    self._raw(reply["Items"], reader) if self.entity is None else (yield from self._entities(reply["Items"], reader))
+                )
                 # Only now, when the caller has taken all of the page, may the scan be resumed after it.
                 del progress.starts[number]
                 if "LastEvaluatedKey" in reply:
@@ -96,16 +101,29 @@ class Scan(Stream[Any]):
             page["ExclusiveStartKey"] = progress.starts[number]
         return page
 
-    def _read(self, items: Sequence[Item], reader: ListReader) -> Iterator[Any]:
+    def _raw(self, items: Sequence[Item], reader: ListReader) -> Iterator[Item]:
         for item in items:
-            if not self.markers and is_marker(self.table, item):
-                continue
-            spec = self.table.spec_for(item)
-            if self.entity is None:
+            if self.markers or not is_marker(self.table, item):
+                spec = self.table.spec_for(item)
                 if spec is None or not hidden(spec, item, reader.setup):
                     yield item
-            elif spec is not None and spec.entity is self.entity and (instance := reader.one(spec, item)) is not None:
-                yield instance
+
+    def _entities(self, items: Sequence[Item], reader: ListReader) -> Flow[list[Any]]:
+        """The items of the entity, those under older keys too."""
+        assert self.entity is not None
+        spec = spec_of(self.entity)
+        mine = [item for item in items if not is_marker(self.table, item) and (self.table.spec_for(item) is spec or is_legacy(item, spec))]
+        current = yield from current_items(spec, mine, reader)
+        if not spec.key.legacy:
+            return reader.all(spec, current)
+        found: list[Any] = []
+        older: dict[int, list[Any]] = {}
+        for instance, number in reader.all(spec, current, lambda item: read_form(item, spec)):
+            (found if number is None else older.setdefault(number, [])).append(instance)
+        for number, instances in older.items():
+            stored = yield from newer_items(spec, instances, number, reader.setup, self.consistent)
+            found += [one for one, newer in zip(instances, stored, strict=True) if not any(newer)]
+        return found
 
     def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """Everywhere: no scope has room for it."""

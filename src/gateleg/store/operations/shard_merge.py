@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from gateleg.store.flow import Request, Together
+from gateleg.store.operations.cursors import Position
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,11 +37,13 @@ class _Shard:
 class Merge(Generic[E]):
     """The items of a query's requests, one order over all shards."""
 
-    def __init__(self, query: Query[E], requests: Sequence[Payload], starts: Sequence[Item | None] = ()) -> None:
+    def __init__(self, query: Query[E], requests: Sequence[Payload], position: Position | None = None) -> None:
         self._query = query
         self._shards = [_Shard(payload) for payload in requests]
-        for shard, start in zip(self._shards, starts, strict=False):
+        for shard, start in zip(self._shards, () if position is None else position.starts, strict=False):
             shard.start = shard.taken = start
+        #: whether fewer items may be found than are read
+        self.filtered = "FilterExpression" in requests[0]
         #: how many items DynamoDB has looked at, filtered ones included
         self.examined = 0
 
@@ -50,9 +53,13 @@ class Merge(Generic[E]):
         return all(shard.ended and not shard.items for shard in self._shards)
 
     @property
-    def position(self) -> tuple[Item | None, ...]:
+    def position(self) -> Position:
         """Where each shard goes on, after what has been taken from it."""
-        return tuple(self._resume_key(shard.taken) if shard.items or shard.ended else shard.start for shard in self._shards)
+        return Position(tuple(self._resume_key(shard.taken) if shard.items or shard.ended else shard.start for shard in self._shards))
+
+    def before(self, item: Item) -> Position:
+        """Where to go on backwards from the first item of a page; only where there are no shards."""
+        return Position((self._query.resume_key(item),))
 
     def _resume_key(self, taken: Item | None) -> Item | None:
         return None if taken is None else self._query.resume_key(taken)

@@ -8,7 +8,6 @@ along.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import unquote
 
@@ -16,6 +15,7 @@ from gateleg.model import all_of, spec_of
 from gateleg.model.expressions import missing
 from gateleg.model.planning import Joined, plan_check, upper_bounds
 from gateleg.store.errors import DuplicateTarget
+from gateleg.store.operations.identities import Identity, identity
 from gateleg.store.operations.operation import shown
 from gateleg.store.operations.write_kinds import Check, Delete
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Identity", "combined", "identity"]
 
-Identity = tuple[str, tuple[tuple[str, str, Any], ...]]
 Role = Literal["write", "check", "marker", "counter"]
 
 
@@ -59,15 +58,6 @@ class Entry:
     def item(self, setup: Setup) -> dict[str, Any]:
         """The entry as TransactWriteItems wants it."""
         return {str(self.write.kind): self.write.request(setup.name_of(self.write.table))}
-
-
-def identity(table: str, key: Item) -> Identity:
-    """What makes two keys the same item: numbers count by value."""
-    parts = []
-    for name in sorted(key):
-        ((tag, content),) = key[name].items()
-        parts.append((name, tag, Decimal(content).normalize() if tag == "N" else content))
-    return table, tuple(parts)
 
 
 @dataclass

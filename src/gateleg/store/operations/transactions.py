@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
-from gateleg.model import spec_of
+from gateleg.model import DecodeError, spec_of
 from gateleg.store.backoff import settled
 from gateleg.store.error_translation import beyond, explained_together, refused
 from gateleg.store.errors import NotFound, StoreError, TooLarge, TooMany, TransactionCanceled, TransactionConflict, UniqueTaken
 from gateleg.store.flow import Request
-from gateleg.store.operations.legacy_keys import migrate_to_current_key, read_older
+from gateleg.store.operations.entity_reads import brought_up_item, needs_lookup, read_item, read_older
+from gateleg.store.operations.legacy_keys import migrate_to_current_key
 from gateleg.store.operations.operation import Operation
 from gateleg.store.operations.transaction_entries import Entry, combined, identity, marked_values
 from gateleg.store.operations.unreadable import ListReader, shown_item
@@ -75,7 +77,17 @@ def transaction_flow(
         if not unmoved:
             break
         seen |= unmoved
+    yield from _bring_up_reasons(entries, refusal, setup)
     raise _canceled(operations, entries, refusal, request) from refusal
+
+
+def _bring_up_reasons(entries: Sequence[Entry], refusal: ServiceError, setup: Setup) -> Flow[None]:
+    """Bring the items that were in the way to their present schema, where that takes other items."""
+    for entry, reason in zip(entries, refusal.extra.get("CancellationReasons", ()), strict=False):
+        spec = spec_of(entry.ref.entity)
+        if needs_lookup(spec, reason.get("Item")):
+            with contextlib.suppress(DecodeError):
+                reason["Item"] = yield from brought_up_item(spec, reason["Item"], setup)
 
 
 def single_flow(operation: WriteOperation[Any], setup: Setup, write: Write[Any] | None = None) -> Flow[None]:
@@ -267,7 +279,10 @@ class TransactGet(Operation[list[Any]]):
         reply = yield from settled(Request("TransactGetItems", payload, "transact_get"), setup)
         found = {place: answer["Item"] for place, answer in zip(gets, reply["Responses"], strict=True) if answer.get("Item")}
         reader = ListReader(setup)
-        return reader.results([_taken(name, ref, found, reader) for name, ref in zip(names, self.refs, strict=True)])
+        results = []
+        for name, ref in zip(names, self.refs, strict=True):
+            results.append((yield from _taken(name, ref, found, reader)))
+        return reader.results(results)
 
     def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """Those of all items."""
@@ -275,14 +290,18 @@ class TransactGet(Operation[list[Any]]):
             yield ref.entity, spec_of(ref.entity).key, ref.values
 
 
-def _taken(name: str, ref: Ref[E], found: Mapping[Identity, Item], reader: ListReader) -> E | None:
+def _taken(name: str, ref: Ref[E], found: Mapping[Identity, Item], reader: ListReader) -> Flow[E | None]:
     """The item of a reference among those that were found, under its present key or an older one."""
     item = found.get(identity(name, ref.key))
     if item is not None:
-        taken: E | None = reader.one(spec_of(ref.entity), item)
+        taken: E | None = yield from read_item(spec_of(ref.entity), item, reader)
         return taken
-    older = (shown_item(found.get(identity(name, key)), ref.entity, reader.setup) for key in ref.legacy())
-    return next((entity for item in older if item is not None and (entity := read_older(item, ref)) is not None), None)
+    for key in ref.legacy():
+        older = shown_item(found.get(identity(name, key)), ref.entity, reader.setup)
+        entity = None if older is None else (yield from read_older(older, ref, reader.setup))
+        if entity is not None:
+            return entity
+    return None
 
 
 def transact(operations: Sequence[WriteOperation[Any]], /, *, token: str | None = None) -> Operation[list[Any]]:

@@ -38,6 +38,8 @@ class ListReader:
 
     setup: Setup
     unreadable: list[Unreadable] = field(default_factory=list)
+    #: what upcasters have asked for, by table and key: an entity, None, or why it cannot be read
+    asked: dict[Any, Any] = field(default_factory=dict)
 
     def all(self, spec: Spec[Any], items: Sequence[Item], decode: Callable[[Item], Any] | None = None) -> list[Any]:
         """The items that are alive and can be read."""
@@ -68,9 +70,10 @@ class ListReader:
             try:
                 yield decode(item)
             except ModelError as error:
-                self._report(Unreadable(spec.ref_of(item), item, error))
+                self.report(Unreadable(spec.ref_of(item), item, error))
 
-    def _report(self, bad: Unreadable) -> None:
+    def report(self, bad: Unreadable) -> None:
+        """Do with an item that cannot be read what the store says."""
         what = self.setup.on_unreadable
         if what == "raise":
             raise bad.error

@@ -13,15 +13,16 @@ from gateleg.model.planning import Write, guards_of, plan_check, plan_delete, pl
 from gateleg.store.error_translation import Expectation
 from gateleg.store.errors import NotReturned
 from gateleg.store.flow import Request
+from gateleg.store.operations.entity_reads import needs_lookup
 from gateleg.store.operations.operation import locate
-from gateleg.store.operations.reads import get_payload
+from gateleg.store.operations.reads import decode_flow, get_payload
 from gateleg.store.operations.write_operation import WriteOperation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from gateleg.model import Action, Condition
+    from gateleg.model import Action, Condition, Item
     from gateleg.model.planning import Joined
     from gateleg.store.flow import Flow, Reply
     from gateleg.store.setup import Setup
@@ -36,9 +37,15 @@ def reread(operation: WriteOperation[Any], setup: Setup) -> Flow[Any]:
     spec = spec_of(operation.entity)
     reply = yield Request("GetItem", get_payload(setup.name_of(spec.table), operation.ref.key, True), operation.pattern)
     try:
-        return spec.decode(reply["Item"]) if "Item" in reply else None
+        return (yield from decode_flow(spec, reply["Item"], setup)) if "Item" in reply else None
     except DecodeError as error:
         raise written_unreadable(error) from error
+
+
+def returned(entity: type[Any], item: Item, setup: Setup) -> Any:
+    """The item that a write returned; a flow where its upcasters ask for others."""
+    spec = spec_of(entity)
+    return decode_flow(spec, item, setup) if needs_lookup(spec, item) else spec.decode(item)
 
 
 def written_unreadable(error: DecodeError) -> DecodeError:
@@ -107,7 +114,7 @@ class Put(WriteOperation[Any], Generic[E]):
         """The instance as it is stored now, or the one that was there before."""
         write = request.about
         if self.returning == "old" or (write.kind == "Update" and self.returning == "new"):
-            return spec_of(self.entity).decode(reply["Attributes"]) if "Attributes" in reply else None
+            return returned(self.entity, reply["Attributes"], setup) if "Attributes" in reply else None
         return write.instance if self.returning == "new" else None
 
     def after(self, write: Write[Any], setup: Setup) -> Flow[Any]:
@@ -188,7 +195,7 @@ class Patch(WriteOperation[Any], Generic[E]):
         if self.returning == "none" or item is None:
             return None
         try:
-            return spec.decode_partial(item) if self.returning == "changed" else spec.decode(item)
+            return spec.decode_partial(item) if self.returning == "changed" else returned(self.entity, item, setup)
         except DecodeError as error:
             raise written_unreadable(error) from error
 
@@ -246,7 +253,7 @@ class Delete(WriteOperation[Any], Generic[E]):
     def finish(self, request: Request, reply: Reply, setup: Setup) -> Any:
         """The item that was there."""
         item = reply.get("Attributes")
-        return spec_of(self.entity).decode(item) if item is not None and self.returning == "old" else None
+        return returned(self.entity, item, setup) if item is not None and self.returning == "old" else None
 
     def after(self, write: Write[Any], setup: Setup) -> Flow[Any]:
         """The instance that was deleted."""

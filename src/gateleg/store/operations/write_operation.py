@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from types import GeneratorType
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from gateleg.model import spec_of
+from gateleg.model import DecodeError, spec_of
 from gateleg.store.backoff import settled
 from gateleg.store.error_translation import explained
 from gateleg.store.flow import Request
+from gateleg.store.operations.entity_reads import brought_up_item, needs_lookup
 from gateleg.store.operations.legacy_keys import migrate_to_current_key
 from gateleg.store.operations.operation import SingleRequest
 from gateleg.store.setup import Setup
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from gateleg.model import Ref
+    from gateleg.model import Item, Ref
     from gateleg.model.keys.plans import KeyPlan
     from gateleg.model.planning import Joined, Write
     from gateleg.store.error_translation import Expectation
@@ -66,8 +69,8 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
         """Further members of the single request."""
         return None
 
-    def finish(self, request: Request, reply: Reply, setup: Setup) -> R_co:
-        """The result of the single request, which is `about` its write."""
+    def finish(self, request: Request, reply: Reply, setup: Setup) -> R_co | Flow[R_co]:
+        """The result of the single request, which is `about` its write; a flow where reading the answer takes other items."""
         raise NotImplementedError
 
     def after(self, write: Write[Any], setup: Setup) -> Flow[R_co]:
@@ -96,9 +99,24 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
             reply = yield from settled(request, setup, error)
         except ServiceError as last:
             if last.code == "ConditionalCheckFailedException":
-                raise explained(self.expectation(), last.extra.get("Item"), request) from last
+                raise explained(self.expectation(), (yield from self._stored(last, setup)), request) from last
             raise
-        return self.finish(request, reply, setup)
+        return (yield from self._finished(request, reply, setup))
+
+    def _stored(self, refusal: ServiceError, setup: Setup) -> Flow[Item | None]:
+        """The item that a refused write met; in its present schema, unless its upcasters fail."""
+        item: Item | None = refusal.extra.get("Item")
+        if item is not None and needs_lookup(spec_of(self.entity), item):
+            with contextlib.suppress(DecodeError):
+                return (yield from brought_up_item(spec_of(self.entity), item, setup))
+        return item
+
+    def _finished(self, request: Request, reply: Reply, setup: Setup) -> Flow[R_co]:
+        """The result of the single request, inside of a flow."""
+        result = self.finish(request, reply, setup)
+        if isinstance(result, GeneratorType):
+            result = yield from result
+        return cast("R_co", result)
 
     def params(self, prefix: str = "") -> dict[str, Any]:
         """The request that writes, as it would be sent: a dry run."""
@@ -128,7 +146,7 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
             reply = yield request
         except ServiceError as error:
             return (yield from self.refused(request, error, setup))
-        return self.finish(request, reply, setup)
+        return (yield from self._finished(request, reply, setup))
 
     def _transaction(self, write: Write[Any], setup: Setup) -> Flow[R_co]:
         from gateleg.store.operations.transactions import single_flow

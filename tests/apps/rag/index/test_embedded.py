@@ -202,3 +202,11 @@ def test_vectors_are_packed_and_unpacked() -> None:
     assert unpack_vector(pack_vector(vector)).tolist() == vector.tolist()
     half = vector.astype("<f2").tobytes()
     assert unpack_vector(half, DIMENSIONS) == pytest.approx(vector, abs=1e-3)
+
+
+def test_asking_makes_no_file(tmp_path: Path) -> None:
+    index = EmbeddedIndex(tmp_path / "i")
+    assert (index.count(), index.remove("a"), index.generations(), index.complete) == (0, 0, {}, False)
+    assert index.search(directions(1)[0], "word", None, 3) == []
+    index.drop()
+    assert list(tmp_path.iterdir()) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -9,11 +10,11 @@ from gateleg.apps.rag.deleting.hiding import hide_document
 from gateleg.apps.rag.deleting.job_types import CollectionDeletion, DocumentsDeletion, Removal, RepositoryDeletion
 from gateleg.apps.rag.documents import find_document
 from gateleg.apps.rag.errors import RagError
-from gateleg.apps.rag.purging import Counts, Premises, count_left, purge_collection, purge_document
+from gateleg.apps.rag.purging import Counts, Premises, count_left, forget_pipelines, purge_collection, purge_document
 from gateleg.apps.rag.rules import is_default
 from gateleg.apps.rag.subjects import Subject
 from gateleg.apps.rag.tables import Collection, CollectionStatus, Document, DocumentStatus, Repository, RepositoryStatus
-from gateleg.jobs import JobStatus, Snooze
+from gateleg.jobs import JobMissing, JobStatus, Snooze
 from gateleg.store import IllegalTransition, NotFound
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ async def delete_collection(job: JobContext, premises: Premises, queue: AsyncQue
             await _close_collection(store, repository, row)
     except Snooze:
         raise
-    except Exception:
+    except (Exception, asyncio.CancelledError):
         if row is not None:
             with suppress(NotFound, IllegalTransition):
                 await store.patch(row.key, Collection.status.to(CollectionStatus.DELETE_FAILED))
@@ -72,6 +73,8 @@ async def _removed(job: JobContext, premises: Premises, queue: AsyncQueue, confi
     left = await count_left(premises, config.repository_id, config.collection_id)
     if left:
         raise NotRemoved(f"After everything was removed there were still {left}.")
+    # Counting has made an empty index.
+    await asyncio.to_thread(premises.indexes.drop, config.repository_id, config.collection_id)
     return removed
 
 
@@ -84,6 +87,7 @@ async def _close_collection(store: AsyncStore, repository: Repository | None, ro
         if current.status is not CollectionStatus.ACTIVE:
             await store.patch(current, Collection.status.to(CollectionStatus.ACTIVE), Collection.delete_job_id.remove())
         return
+    await forget_pipelines(store, current.pipelines)
     await store.delete(current)
 
 
@@ -122,7 +126,7 @@ async def delete_repository(job: JobContext, premises: Premises, queue: AsyncQue
         await store.delete(row, check_version=False)
     except Snooze:
         raise
-    except Exception:
+    except (Exception, asyncio.CancelledError):
         with suppress(NotFound, IllegalTransition):
             await store.patch(row.key, Repository.status.to(RepositoryStatus.DELETE_FAILED))
         raise
@@ -144,7 +148,9 @@ async def _removed_collections(job: JobContext, premises: Premises, queue: Async
         total += await _removed(job, premises, queue, CollectionDeletion(repository_id=repository_id, collection_id=collection_id))
         row = await store.find(Collection, collection_id=collection_id, repository_id=repository_id, consistent=True)
         if row is not None:
+            await forget_pipelines(store, row.pipelines)
             await store.delete(row)
+    await forget_pipelines(store, repository.config.pipelines)
     return total, len(rows)
 
 
@@ -175,7 +181,10 @@ async def delete_documents(job: JobContext, premises: Premises, queue: AsyncQueu
 async def _stop_ingestion_of(job: JobContext, queue: AsyncQueue, document: Document) -> None:
     if document.job_id is None or document.job_id == job.job_id or document.status is DocumentStatus.DELETE_IN_PROGRESS:
         return
-    running = await queue.get_or_archived(document.job_id)
+    try:
+        running = await queue.get_or_archived(document.job_id)
+    except JobMissing:
+        return
     if running.status in _FINISHED:
         return
     await queue.cancel(document.job_id, reason="its document is being deleted")

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 DELETE_COLLECTION = "rag.delete-collection"
 DELETE_DOCUMENTS = "rag.delete-documents"
 DELETE_REPOSITORY = "rag.delete-repository"
+PURGE = "rag.purge"
 
 
 class CollectionDeletion(BaseModel):
@@ -53,3 +54,13 @@ class Removal(BaseModel):
             objects=counts.objects,
             collections=collections,
         )
+
+
+class Nothing(BaseModel):
+    """The config of a job that needs none."""
+
+
+class Purged(BaseModel):
+    """How many collections are being removed because their time to be restored is over."""
+
+    collections: int = 0

@@ -147,14 +147,6 @@ class IndexDatabase:
         with self.writing() as connection:
             connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
 
-    def position(self, connection: apsw.Connection) -> Position:
-        """Where the changes end."""
-        epoch, chunk, removal = connection.execute(
-            "SELECT (SELECT value FROM facts WHERE name = 'epoch'), (SELECT seq FROM sqlite_sequence WHERE name = 'chunks'),"
-            " (SELECT seq FROM sqlite_sequence WHERE name = 'removals')"
-        ).fetchone() or ("", 0, 0)
-        return Position(epoch, chunk or 0, removal or 0)
-
     def add(self, document_id: str, generation: int, entries: Sequence[IndexEntry]) -> None:
         """Add chunks of a document, or replace those of the same generation and ordinal."""
         for start in range(0, len(entries), _SLICE):
@@ -204,6 +196,15 @@ class IndexDatabase:
             if found != "ok":
                 raise IndexDamaged(f"The index {self.path.name} is damaged: {found}.")
             connection.execute("INSERT INTO texts (texts, rank) VALUES ('integrity-check', 0)")
+
+
+def read_position(connection: apsw.Connection) -> Position:
+    """Where the changes end."""
+    epoch, chunk, removal = connection.execute(
+        "SELECT (SELECT value FROM facts WHERE name = 'epoch'), (SELECT seq FROM sqlite_sequence WHERE name = 'chunks'),"
+        " (SELECT seq FROM sqlite_sequence WHERE name = 'removals')"
+    ).fetchone() or ("", 0, 0)
+    return Position(epoch, chunk or 0, removal or 0)
 
 
 def remove_files(path: Path) -> None:

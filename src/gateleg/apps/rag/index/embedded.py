@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gateleg.apps.rag.errors import BadVector
+from gateleg.apps.rag.errors import BadVector, IndexDamaged
 from gateleg.apps.rag.index.analysis import DEFAULT_LANGUAGE
-from gateleg.apps.rag.index.database import IndexDatabase, Position, remove_files
-from gateleg.apps.rag.index.entries import IndexHit, entry_of
+from gateleg.apps.rag.index.database import IndexDatabase, Position, read_position, remove_files
+from gateleg.apps.rag.index.entries import IndexHit, entry_of, unpack_vector
 from gateleg.apps.rag.index.graph import EXACT, VectorGraph
-from gateleg.apps.rag.index.postings import Postings
+from gateleg.apps.rag.index.postings import KeywordScores, Postings
 from gateleg.apps.rag.index.rows import Rows
 
 if TYPE_CHECKING:
@@ -28,14 +28,16 @@ if TYPE_CHECKING:
     import apsw
     from numpy.typing import NDArray
 
-    from gateleg.apps.rag.index.entries import IndexEntry
+    from gateleg.apps.rag.index.entries import ChunkKey, IndexEntry
     from gateleg.apps.rag.index.filters import Filter
     from gateleg.apps.rag.tables import Chunk
 
-#: How many candidates are rescored exactly for each hit that is asked for, at least so many.
-_RESCORED, _FEWEST = 4, 40
-#: Candidates of the graph when a filter is there: beyond this, the chunks that pass are searched exactly.
-_MOST_CANDIDATES = 2_000
+#: How many more candidates are rescored exactly than are asked for: float16 may exchange those that are nearly alike.
+_SPARE = 30
+#: With a filter: so few chunks that pass are searched exactly, and so are all that pass if the graph would need more candidates than this.
+_FEW_PASSING, _MOST_CANDIDATES = 3_000, 2_000
+#: How many more candidates the graph gives where a filter is there: it is the less exact, the farther away they are.
+_MARGIN = 2
 #: Rows that are read at a time when a process catches up.
 _READ = 5_000
 #: Languages of an index that a query is analysed in: the most frequent ones.
@@ -54,8 +56,10 @@ class EmbeddedIndex:
         self._synchronous = synchronous
         self._exact = exact
         self._catching_up = threading.Lock()
-        self._database = IndexDatabase(path, synchronous=synchronous)
+        #: None while there is no file
+        self._database: IndexDatabase | None = None
         self._forget()
+        self._current()
 
     def _forget(self) -> None:
         self._position = Position()
@@ -73,19 +77,22 @@ class EmbeddedIndex:
 
     def add_entries(self, document_id: str, generation: int, entries: Sequence[IndexEntry]) -> int:
         """`add` for chunks that are not stored."""
-        self._current().add(document_id, generation, entries)
+        self._made().add(document_id, generation, entries)
         return len(entries)
 
     def remove(self, document_id: str, generation: int | None = None) -> int:
         """Remove the chunks of a document, of one generation or of all; how many were removed."""
-        return self._current().remove(document_id, generation)
+        database = self._current()
+        return database.remove(document_id, generation) if database is not None else 0
 
     def drop(self) -> None:
         """Remove it from the disk. Every process that has it open finds it empty."""
         with self._catching_up:
-            with suppress(Exception):
-                self._database.clear()
-            self._database.close()
+            if self._database is not None:
+                with suppress(IndexDamaged):
+                    self._database.clear()
+                self._database.close()
+                self._database = None
             remove_files(self.path)
             if self._vectors is not None:
                 self._vectors.close()
@@ -97,46 +104,56 @@ class EmbeddedIndex:
             if self._vectors is not None:
                 self._vectors.close()
                 self._save()
-            self._database.close()
+            if self._database is not None:
+                self._database.close()
+                self._database = None
             self._forget()
 
     # What is asked of it
 
     def count(self) -> int:
         """How many chunks it has."""
-        with self._current().connection() as connection:
+        database = self._current()
+        if database is None:
+            return 0
+        with database.connection() as connection:
             return int(connection.execute("SELECT count(*) FROM chunks").get)
 
     def generations(self) -> dict[str, set[int]]:
         """The documents that it has chunks of, with the generations of these."""
         found: dict[str, set[int]] = {}
-        with self._current().connection() as connection:
-            for document, generation in connection.execute("SELECT DISTINCT document, generation FROM chunks"):
-                found.setdefault(document, set()).add(generation)
+        for document, generation in self.counts():
+            found.setdefault(document, set()).add(generation)
         return found
 
     def counts(self) -> dict[tuple[str, int], int]:
         """How many chunks each generation of each document has."""
-        with self._current().connection() as connection:
+        database = self._current()
+        if database is None:
+            return {}
+        with database.connection() as connection:
             sql = "SELECT document, generation, count(*) FROM chunks GROUP BY document, generation"
             return {(document, generation): count for document, generation, count in connection.execute(sql)}
 
     @property
     def complete(self) -> bool:
         """Whether everything that was in the chunks table when it was made has been added to it."""
-        return bool(self._current().fact("complete"))
+        database = self._current()
+        return database is not None and bool(database.fact("complete"))
 
     def mark_complete(self) -> None:
         """Record that it has been compared with the chunks table."""
-        self._current().set_fact("complete", 1)
+        self._made().set_fact("complete", 1)
 
     def check(self) -> None:
         """Read the whole file; `IndexDamaged` if something in it is wrong."""
-        self._current().check()
+        database = self._current()
+        if database is not None:
+            database.check()
 
     def settle(self) -> None:
         """Wait until all vectors are in the graph; for tests and benchmarks."""
-        with self._current().reading() as connection:
+        with self._made().reading() as connection:
             self._catch_up(connection)
         if self._vectors is not None:
             self._vectors.settle()
@@ -152,29 +169,62 @@ class EmbeddedIndex:
     ) -> list[IndexHit]:
         """The `k` chunks nearest to a vector and the `k` with the best BM25 for a text; either may be left out.
 
-        Chunks that only the text found have their similarity to the vector, too.
+        Chunks that only one of both found have the other's score, too.
         """
-        with self._current().reading() as connection:
+        database = self._current()
+        if database is None:
+            return []
+        with database.reading() as connection:
             self._catch_up(connection)
             rows = self._rows
             passing = rows.passing(filters, documents)
             near = self._nearest(connection, vector, passing, k) if vector is not None else {}
-            worded = self._worded(connection, text, passing, k) if text else {}
-            missing = [row for row in worded if row not in near] if vector is not None else []
-            near |= self._exact_similarities(connection, vector, missing) if vector is not None and missing else {}
+            words = self._words(connection, text, passing) if text else KeywordScores.none()
+            best = words.best(k)
+            if vector is not None:
+                near |= self._exact_similarities(connection, vector, [row for row in best if row not in near])
+            worded = best | words.of([row for row in near if row not in best])
         return [IndexHit(rows.key(row), near.get(row), worded.get(row)) for row in {**near, **worded}]
+
+    def vectors(self, keys: Iterable[ChunkKey]) -> dict[ChunkKey, NDArray[np.float32]]:
+        """The vectors of chunks, without those that have none."""
+        sql = "SELECT vector FROM vectors WHERE id = (SELECT id FROM chunks WHERE document = ? AND generation = ? AND ordinal = ?)"
+        with self._made().reading() as connection:
+            found = {key: connection.execute(sql, key).get for key in keys}
+        return {key: unpack_vector(blob) for key, blob in found.items() if blob is not None}
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages in which queries are analysed: the most frequent ones of its chunks."""
+        return self._languages
 
     # How it is done
 
-    def _current(self) -> IndexDatabase:
-        """The file as it is now: another process may have removed it."""
-        if self._database.replaced:
+    def _current(self) -> IndexDatabase | None:
+        """The file as it is now, which another process may have made, removed or replaced; None if there is none."""
+        known = self._database
+        if known is not None and not known.replaced:
+            return known
+        with self._catching_up:
+            if self._database is not None and self._database.replaced:
+                self._database.close()
+                self._database = None
+                if self._vectors is not None:
+                    self._vectors.close()
+                self._forget()
+            if self._database is None and self.path.exists():
+                self._database = IndexDatabase(self.path, synchronous=self._synchronous)
+            return self._database
+
+    def _made(self) -> IndexDatabase:
+        """The file, made if there is none."""
+        found = self._current()
+        if found is None:
             with self._catching_up:
-                if self._database.replaced:
-                    self._database.close()
+                if self._database is None:
                     self._database = IndexDatabase(self.path, synchronous=self._synchronous)
-                    self._forget()
-        return self._database
+                found = self._database
+        return found
 
     def _nearest(self, connection: apsw.Connection, vector: NDArray[np.float32], passing: NDArray[np.bool_], k: int) -> dict[int, float]:
         graph = self._vectors
@@ -183,11 +233,12 @@ class EmbeddedIndex:
             return {}
         if len(vector) != graph.dimensions:
             raise BadVector(f"The query's vector has {len(vector)} dimensions; those of the collection have {graph.dimensions}.")
-        wanted = max(_RESCORED * k, _FEWEST)
-        # Among all vectors, one of `part` passes: so many more candidates are needed.
-        candidates = int(wanted * len(graph) / left)
+        wanted = k + _SPARE
+        everything = left == self._rows.count
+        # As many more candidates are needed as there are chunks for each one that passes.
+        candidates = int((1 if everything else _MARGIN) * wanted * len(graph) / left)
         rows: NDArray[np.int64] | None = None
-        if candidates <= _MOST_CANDIDATES:
+        if candidates <= _MOST_CANDIDATES and (everything or left > _FEW_PASSING):
             ids, _ = graph.nearest(vector, min(candidates, len(graph)))
             places = self._rows.places(ids)
             places = places[(places >= 0) & (places < len(passing))]
@@ -213,15 +264,13 @@ class EmbeddedIndex:
         matrix = np.frombuffer(b"".join(blob for _, blob in there), dtype="<f4").reshape(len(there), -1)
         return dict(zip((row for row, _ in there), (matrix @ vector).tolist(), strict=True))
 
-    def _worded(self, connection: apsw.Connection, text: str, passing: NDArray[np.bool_], k: int) -> dict[int, float]:
+    def _words(self, connection: apsw.Connection, text: str, passing: NDArray[np.bool_]) -> KeywordScores:
         with self._catching_up:
-            found = self._postings.scores(connection, self._rows, text, self._languages, passing)
-        best = np.argpartition(-found.scores, k)[:k] if len(found.scores) > k else np.arange(len(found.scores))
-        return dict(zip(found.rows[best].tolist(), found.scores[best].tolist(), strict=True))
+            return self._postings.scores(connection, self._rows, text, self._languages, passing)
 
     def _catch_up(self, connection: apsw.Connection) -> None:
         """Read what has changed since the last search of this process."""
-        now = self._database.position(connection)
+        now = read_position(connection)
         if now == self._position:
             return
         with self._catching_up:
@@ -264,8 +313,9 @@ class EmbeddedIndex:
 
     def _open_graph(self, connection: apsw.Connection) -> None:
         """Begin with the graph that a process has left, if there is one and it is whole."""
-        dimensions = self._database.fact("dimensions", connection)
-        saved = connection.execute("SELECT value FROM facts WHERE name = 'snapshot'").get
+        dimensions, saved = (
+            connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).get for name in ("dimensions", "snapshot")
+        )
         if dimensions is None or saved is None:
             return
         name, last, checksum = str(saved).split(" ")
@@ -279,15 +329,15 @@ class EmbeddedIndex:
             self._save()
 
     def _save(self) -> None:
-        graph = self._vectors
-        if graph is None or not graph.graphed or self._database.replaced:
+        graph, database = self._vectors, self._database
+        if graph is None or not graph.graphed or database is None or database.replaced:
             return
         if graph.last - self._saved < max(_SNAPSHOT_LEAST, _SNAPSHOT_PART * graph.graphed):
             return
         name = secrets.token_hex(6)
         path = self.path.with_name(f"{self.path.name}.graph-{name}")
         last, checksum = graph.save(path)
-        with self._database.writing() as connection:
+        with database.writing() as connection:
             connection.execute("INSERT OR REPLACE INTO facts VALUES ('snapshot', ?)", (f"{name} {last} {checksum}",))
             connection.execute("DELETE FROM removals WHERE number <= ?", (self._position.removal - _REMOVALS_KEPT,))
         self._saved = last

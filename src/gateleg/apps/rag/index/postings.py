@@ -51,6 +51,25 @@ class KeywordScores:
     rows: NDArray[np.int64]
     scores: NDArray[np.float32]
 
+    @classmethod
+    def none(cls) -> KeywordScores:
+        """No rows."""
+        return cls(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32))
+
+    def best(self, k: int) -> dict[int, float]:
+        """The `k` rows with the highest scores."""
+        best = np.argpartition(-self.scores, k)[:k] if len(self.scores) > k else np.arange(len(self.scores))
+        return dict(zip(self.rows[best].tolist(), self.scores[best].tolist(), strict=True))
+
+    def of(self, rows: Sequence[int]) -> dict[int, float]:
+        """The scores of given rows, without those that have none."""
+        if not rows or not len(self.rows):
+            return {}
+        wanted = np.asarray(rows, dtype=np.int64)
+        places = np.minimum(np.searchsorted(self.rows, wanted), len(self.rows) - 1)
+        there = self.rows[places] == wanted
+        return dict(zip(wanted[there].tolist(), self.scores[places[there]].tolist(), strict=True))
+
 
 class Postings:
     """The postings of one index that this process has read."""

@@ -1,0 +1,144 @@
+"""`/api/agents`: ask, look at runs, cancel, retry, approve; files of questions; MCP servers. Everything else is in GraphQL."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Request
+from pydantic import Field
+
+from gateleg.apps.agents.errors import NotFoundInPartition
+from gateleg.apps.agents.running import asking
+from gateleg.apps.agents.running.deciding import Decision, decide_calls
+from gateleg.apps.agents.running.ending import cancel_run, retry_run
+from gateleg.apps.agents.running.files import keep_file
+from gateleg.apps.agents.running.questions import Ask
+from gateleg.apps.agents.running.threads import find_run, find_thread
+from gateleg.apps.agents.running.tools.mcp_servers import check_health
+from gateleg.apps.agents.running.tools.registered import resolve_server
+from gateleg.apps.agents.running.transcripts import read_run
+from gateleg.apps.agents.settings import AgentsSettings
+from gateleg.apps.agents.tables import McpServer
+from gateleg.apps.agents.tenancy import Context
+from gateleg.apps.agents.thread_tables import Message, Run
+from gateleg.apps.agents.web.contexts import context_of
+from gateleg.apps.agents.web.views import CAMEL, AskedView, MessageView, RunView, View
+from gateleg.web import Resources
+from gateleg.web.api.calls import Call, Using
+from gateleg.web.api.pages import Cursor, Limit, Listing
+from gateleg.web.bodies import body_limit
+
+router = APIRouter()
+Once = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200, description="Sent again, it gives the first run back.")]
+#: Bytes that a file of a question may have.
+_FILE = 20_000_000
+
+
+class NewQuestion(Ask):
+    """A question to an agent."""
+
+    model_config = CAMEL
+
+
+class NewDecision(Decision):
+    """Whether a tool call may be made."""
+
+    model_config = CAMEL
+
+
+class NewDecisions(View):
+    """What somebody has decided about tool calls that wait."""
+
+    decisions: list[NewDecision] = Field(min_length=1, max_length=90)
+
+
+class FileView(View):
+    """A file that was kept, to be named in `inputFiles`."""
+
+    object_key: str
+    media_type: str
+    name: str
+
+
+class HealthView(View):
+    """Whether an MCP server answers."""
+
+    ok: bool
+    milliseconds: int
+    tools: int
+    message: str
+
+
+def _own(call: Call, request: Request) -> tuple[Resources[AgentsSettings], Context]:
+    resources: Resources[AgentsSettings] = call.host.resources["agents"]
+    return resources, context_of(request, resources)
+
+
+async def _shown(resources: Resources[AgentsSettings], run: Run) -> RunView:
+    return RunView.of(run, await read_run(resources.store, run.partition, run.thread_uuid, run.run_uuid))
+
+
+@router.post("/ask", status_code=202)
+async def ask(call: Using, request: Request, question: NewQuestion, once: Once = None) -> AskedView:
+    """Ask an agent. The answer is written by a worker: follow `events`, or read the run."""
+    resources, context = _own(call, request)
+    given: dict[str, Any] = question.model_dump()
+    given |= {"idempotency_key": question.idempotency_key or once, "updated_by": question.updated_by or call.principal.name}
+    return AskedView.of(await asking.ask(resources, context, Ask.model_validate(given)))
+
+
+@router.get("/threads/{thread_uuid}/messages")
+async def list_messages(call: Using, request: Request, thread_uuid: str, cursor: Cursor = None, limit: Limit = 50) -> Listing[MessageView]:
+    """The messages of a thread, newest first."""
+    resources, context = _own(call, request)
+    await find_thread(resources.store, context, thread_uuid)
+    question = Message.newest(partition=context.partition, thread_uuid=thread_uuid)
+    page = await resources.store.page(question, limit=limit, cursor=cursor)
+    return Listing(items=[MessageView.of(one) for one in page.items], next=page.next)
+
+
+@router.get("/threads/{thread_uuid}/runs/{run_uuid}")
+async def read(call: Using, request: Request, thread_uuid: str, run_uuid: str) -> RunView:
+    """A run with its messages and tool calls."""
+    resources, context = _own(call, request)
+    return await _shown(resources, await find_run(resources.store, context, thread_uuid, run_uuid))
+
+
+@router.post("/threads/{thread_uuid}/runs/{run_uuid}/cancel")
+async def cancel(call: Using, request: Request, thread_uuid: str, run_uuid: str) -> RunView:
+    """Cancel a run that has not ended."""
+    resources, context = _own(call, request)
+    return await _shown(resources, await cancel_run(resources, context, thread_uuid, run_uuid))
+
+
+@router.post("/threads/{thread_uuid}/runs/{run_uuid}/retry")
+async def retry(call: Using, request: Request, thread_uuid: str, run_uuid: str) -> RunView:
+    """Have a run that failed or expired go on from what it had done."""
+    resources, context = _own(call, request)
+    return await _shown(resources, await retry_run(resources, context, thread_uuid, run_uuid))
+
+
+@router.post("/threads/{thread_uuid}/runs/{run_uuid}/decisions")
+async def decide(call: Using, request: Request, thread_uuid: str, run_uuid: str, given: NewDecisions) -> RunView:
+    """Approve or deny tool calls that wait for it. When none waits any more, the run goes on."""
+    resources, context = _own(call, request)
+    return await _shown(resources, await decide_calls(resources, context, thread_uuid, run_uuid, given.decisions))
+
+
+@router.put("/files/{name}", status_code=201)
+@body_limit(_FILE)
+async def upload(call: Using, request: Request, name: str) -> FileView:
+    """Keep a file for questions. Its media type is the `Content-Type` of the request."""
+    resources, context = _own(call, request)
+    media_type = request.headers.get("content-type", "application/octet-stream").partition(";")[0].strip()
+    kept = await keep_file(resources, context, name, media_type, await request.body())
+    return FileView(object_key=kept.object_key, media_type=kept.media_type, name=kept.name)
+
+
+@router.get("/mcp-servers/{mcp_server_uuid}/health")
+async def health(call: Using, request: Request, mcp_server_uuid: str) -> HealthView:
+    """Whether an MCP server of the tenant lists its tools, and how long that takes."""
+    resources, context = _own(call, request)
+    stored = await resources.store.find(McpServer, partition=context.partition, mcp_server_uuid=mcp_server_uuid)
+    if stored is None:
+        raise NotFoundInPartition(f"There is no MCP server {mcp_server_uuid!r}.")
+    found = await check_health(await resolve_server(resources, context.partition, stored), resources.outgoing)
+    return HealthView(ok=found.ok, milliseconds=found.milliseconds, tools=found.tools, message=found.message)

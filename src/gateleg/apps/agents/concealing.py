@@ -1,0 +1,147 @@
+"""Secrets by reference: what tenants give as headers or keys is kept encrypted, and items hold only `secret:NAME`.
+
+A reference can be returned to clients and sent back by them; the value behind it never leaves. Names belong to a partition: the same one in
+another is another secret.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from hashlib import blake2s
+from typing import TYPE_CHECKING, Any
+
+from gateleg.apps.agents.errors import BadField
+from gateleg.apps.agents.tables import new_id
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+    from gateleg.apps.agents.tenancy import Context
+    from gateleg.web.secret_store import Secrets
+
+REFERENCE = "secret:"
+SERVER, AGENT = "mcp", "agent"
+_REFERENCE = re.compile(r"secret:[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
+#: How names of secrets end, word by word.
+_SECRET_ENDINGS = (
+    *(("key",), ("api", "key"), ("apikey",), ("secret",), ("password",), ("passwd",), ("passphrase",), ("token",)),
+    *(("authorization",), ("credential",), ("credentials",), ("cookie",), ("headers",)),
+)
+#: Names that end so, and are no secrets.
+_HARMLESS = frozenset({"primary_key", "sort_key", "partition_key", "idempotency_key", "cache_key", "public_key", "prompt_cache_key"})
+#: What a header name is made of.
+_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
+
+
+def about(kind: str, uuid: str) -> str:
+    """What the names of the secrets of something begin with, whatever characters its id has."""
+    return f"{kind}.{blake2s(uuid.encode(), digest_size=12).hexdigest()}"
+
+
+def is_reference(value: object) -> bool:
+    """Whether a value names a secret."""
+    return isinstance(value, str) and _REFERENCE.fullmatch(value) is not None
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether what has this name is a secret, judged by its last words: `apiKey`, `x-access-token`, `client_secret`."""
+    words = tuple(word.lower() for word in _WORDS.findall(name))
+    if "_".join(words) in _HARMLESS:
+        return False
+    return any(words[-len(ending) :] == ending for ending in _SECRET_ENDINGS)
+
+
+@dataclass(frozen=True)
+class Keeper:
+    """Keeps the secrets of one thing, and knows those that it has kept."""
+
+    secrets: Secrets
+    context: Context
+    owner: str
+    names: list[str] = field(default_factory=list)
+
+    async def conceal(self, configuration: Mapping[str, Any]) -> dict[str, Any]:
+        """A configuration with its secrets kept apart: texts whose name, or the name of what they are in, says that they are secret."""
+
+        async def concealed(value: Any, *, secret: bool) -> Any:
+            if isinstance(value, dict):
+                return {name: await concealed(one, secret=secret or is_secret_name(name)) for name, one in value.items()}
+            if isinstance(value, list):
+                return [await concealed(one, secret=secret) for one in value]
+            kept = secret and isinstance(value, str) and value and not is_reference(value)
+            return await self._keep(value) if kept else value
+
+        found: dict[str, Any] = await concealed(dict(configuration), secret=False)
+        return found
+
+    async def conceal_headers(self, headers: Mapping[str, Any]) -> dict[str, str]:
+        """Headers with references in the place of all their values. Names stay as they were given."""
+        for name, value in headers.items():
+            if not _HEADER.fullmatch(name):
+                raise BadField(f"{name[:200]!r} cannot be the name of a header.", details={"field": "headers"})
+            if not isinstance(value, str) or not value or any(character in value for character in "\r\n\0"):
+                raise BadField(f"The header {name} must have a text without line breaks.", details={"field": f"headers.{name}"})
+        return {name: value if is_reference(value) else await self._keep(value) for name, value in headers.items()}
+
+    async def copy(self, configuration: Mapping[str, Any], former: str) -> dict[str, Any]:
+        """A configuration with secrets of its own in the place of those of another thing. References to others stay."""
+
+        async def copied(value: Any) -> Any:
+            if isinstance(value, dict):
+                return {name: await copied(one) for name, one in value.items()}
+            if isinstance(value, list):
+                return [await copied(one) for one in value]
+            if is_reference(value) and value.startswith(f"{REFERENCE}{former}."):
+                return await self._keep(await self.secrets.resolve(value, tenant=self.context.partition_key))
+            return value
+
+        found: dict[str, Any] = await copied(dict(configuration))
+        return found
+
+    async def _keep(self, value: str) -> str:
+        name = f"{self.owner}.{new_id()}"
+        await self.secrets.put(name, value, tenant=self.context.partition_key, by=self.context.principal.name)
+        self.names.append(name)
+        return f"{REFERENCE}{name}"
+
+
+@asynccontextmanager
+async def keeping(secrets: Secrets, context: Context, owner: str) -> AsyncIterator[Keeper]:
+    """Keep secrets for something that is written inside the block; they are forgotten again if that fails."""
+    keeper = Keeper(secrets, context, owner)
+    try:
+        yield keeper
+    except BaseException:
+        for name in keeper.names:
+            await secrets.delete(name, tenant=context.partition_key)
+        raise
+
+
+async def reveal_headers(secrets: Secrets, context: Context, headers: Mapping[str, str]) -> dict[str, str]:
+    """Headers with their values, to be sent. Raises `SecretNotFound`."""
+    return {name: await secrets.resolve(value, tenant=context.partition_key) for name, value in headers.items()}
+
+
+async def reveal(secrets: Secrets, context: Context, configuration: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration with its secrets, for the handler that needs them. Raises `SecretNotFound`."""
+
+    async def revealed(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: await revealed(one) for name, one in value.items()}
+        if isinstance(value, list):
+            return [await revealed(one) for one in value]
+        return await secrets.resolve(value, tenant=context.partition_key) if is_reference(value) else value
+
+    found: dict[str, Any] = await revealed(dict(configuration))
+    return found
+
+
+async def forget(secrets: Secrets, context: Context, owner: str) -> int:
+    """Delete the secrets of something that is deleted; how many there were."""
+    names = [one.name for one in await secrets.list(tenant=context.partition_key) if one.name.startswith(f"{owner}.")]
+    for name in names:
+        await secrets.delete(name, tenant=context.partition_key)
+    return len(names)

@@ -1,0 +1,107 @@
+"""The agent that answers: its active version, or the one that a thread is pinned to, and the handler of its model."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from gateleg.ai import Account
+from gateleg.apps.agents.catalogue_tables import Llm
+from gateleg.apps.agents.concealing import is_reference, reveal
+from gateleg.apps.agents.errors import NotFoundInPartition
+from gateleg.apps.agents.running.errors import BadConfiguration, HandlerNotAllowed
+from gateleg.apps.agents.running.handlers.built_in import LocalHandler, OpenAICompatibleHandler
+from gateleg.apps.agents.running.handlers.registry import find_handler, make_handler
+from gateleg.apps.agents.tables import Agent, VersionPointer
+
+if TYPE_CHECKING:
+    from gateleg.ai import AsyncModels
+    from gateleg.apps.agents.running.handlers.contract import AgentHandler
+    from gateleg.apps.agents.settings import AgentsSettings
+    from gateleg.apps.agents.tenancy import Context, Partition
+    from gateleg.apps.agents.thread_tables import Run
+    from gateleg.store import AsyncStore
+    from gateleg.web import Resources
+
+__all__ = ["active_agent", "agent_version", "fallback_handlers", "handler_for"]
+
+#: The name of a tenant's own key for a provider.
+KEY = "api_key"
+_log = logging.getLogger("gateleg.apps.agents")
+
+
+async def active_agent(store: AsyncStore, partition: Partition, agent_uuid: str) -> Agent:
+    """The active version of an agent, in two reads. Raises `NotFoundInPartition`."""
+    pointer = await store.find(VersionPointer, partition=partition, kind="agent", logical_uuid=agent_uuid, consistent=True)
+    if pointer is None:
+        raise NotFoundInPartition(f"There is no agent {agent_uuid!r}.")
+    return await agent_version(store, partition, pointer.active_version_uuid)
+
+
+async def agent_version(store: AsyncStore, partition: Partition, agent_version_uuid: str) -> Agent:
+    """One version of an agent. Raises `NotFoundInPartition`."""
+    found = await store.find(Agent, partition=partition, agent_version_uuid=agent_version_uuid, consistent=True)
+    if found is None:
+        raise NotFoundInPartition(f"There is no version {agent_version_uuid!r} of an agent.")
+    return found
+
+
+async def handler_for(resources: Resources[AgentsSettings], context: Context, agent: Agent, run: Run | None = None) -> AgentHandler:
+    """The handler of an agent's model, with all that handlers have. Its models are billed to the tenant.
+
+    It alone sees the secrets of the configuration. Raises `HandlerNotAllowed`, `BadConfiguration` and `SecretNotFound`.
+    """
+    llm = await resources.store.find(Llm, llm_provider=agent.llm_provider, llm_name=agent.llm_name)
+    settings = resources.settings
+    kind = find_handler(_name(agent, llm, settings.handlers), settings.handlers)
+    key = agent.configuration.get(KEY)
+    if key is not None and not is_reference(key):
+        raise BadConfiguration("The configuration has an api_key in clear.", fix="Save the agent again: its key becomes a secret.")
+    configuration = await reveal(resources.secrets, context, agent.configuration)
+    return make_handler(
+        kind,
+        _log,
+        {**agent.model_dump(exclude={"partition"}), "configuration": configuration},
+        settings.model_dump(),
+        endpoint_id=context.endpoint_id,
+        partition_key=context.partition_key,
+        run=None if run is None else run.model_dump(exclude={"partition", "request"}),
+        connection_id=context.connection_id,
+        models=models_of(resources, context.partition),
+        key=configuration.get(KEY),
+    )
+
+
+def models_of(resources: Resources[AgentsSettings], partition: Partition) -> AsyncModels:
+    """The models of the host, billed to a tenant."""
+    return resources.models.billed_to(Account(resources.application, partition.part_id))
+
+
+def _name(agent: Agent, llm: Llm | None, allowed: list[str]) -> str:
+    """What names the handler: the class of the catalogue's entry if it is one of ours, or else the provider."""
+    if llm is not None and llm.class_name:
+        try:
+            find_handler(llm.class_name, allowed)
+        except HandlerNotAllowed:
+            return agent.llm_provider
+        return llm.class_name
+    return agent.llm_provider
+
+
+def fallback_handlers(resources: Resources[AgentsSettings], first: AgentHandler) -> list[AgentHandler]:
+    """The handlers to ask when the first one's model cannot be reached: those of the agent's configuration, then those of the host."""
+    named = [*_texts(first.configuration.get("fallback_models")), *resources.settings.fallback_models]
+    found: list[AgentHandler] = []
+    for address in dict.fromkeys(named):
+        configuration = {**first.configuration, "model": address}
+        if address.startswith("local:"):
+            configuration["context_tokens"] = LocalHandler.context_tokens
+        handler = OpenAICompatibleHandler(first.logger, {**first.agent, "configuration": configuration}, **first.setting)
+        for name in ("endpoint_id", "partition_key", "run", "connection_id", "models"):
+            setattr(handler, name, getattr(first, name))
+        found.append(handler)
+    return found
+
+
+def _texts(value: Any) -> list[str]:
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []

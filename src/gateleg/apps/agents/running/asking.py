@@ -1,0 +1,227 @@
+"""`ask`: from a question to a run with its job, in one transaction. Nothing is left behind by a question that is refused."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from gateleg.apps.agents.changes import Changes
+from gateleg.apps.agents.running.agents import active_agent
+from gateleg.apps.agents.running.ending import stop_job
+from gateleg.apps.agents.running.errors import IdempotencyKeyReused, RunInProgress, TooManyWaiting
+from gateleg.apps.agents.running.files import check_files
+from gateleg.apps.agents.running.ids import message_uuid, task_uuid
+from gateleg.apps.agents.running.job_types import Asker, RunRequest
+from gateleg.apps.agents.running.threads import is_open, job_for, own_thread, recent_thread, waiting_runs
+from gateleg.apps.agents.tables import Thread, new_id
+from gateleg.apps.agents.thread_tables import AsyncTask, Message, Run, RunStatus
+from gateleg.store import TransactionCanceled, create, patch
+
+if TYPE_CHECKING:
+    from gateleg.apps.agents.running.questions import Ask
+    from gateleg.apps.agents.settings import AgentsSettings, Policy
+    from gateleg.apps.agents.tables import Agent
+    from gateleg.apps.agents.tenancy import Context
+    from gateleg.store import WriteOperation
+    from gateleg.web import Resources
+
+__all__ = ["FUNCTION", "AskedRun", "ask"]
+
+#: What the task of a question is called by, as in the public engine.
+FUNCTION = "async_execute_ask_model"
+#: How often a question is tried while others ask in the same thread.
+_ATTEMPTS = 8
+_TITLE = 80
+
+
+@dataclass(frozen=True, slots=True)
+class AskedRun:
+    """What came of a question: its run, which is answered from now on."""
+
+    agent_uuid: str
+    thread_uuid: str
+    run_uuid: str
+    async_task_uuid: str
+    #: False when the same question was asked before with the same key
+    created: bool = True
+
+
+async def ask(resources: Resources[AgentsSettings], context: Context, question: Ask) -> AskedRun:
+    """Ask an agent: find or begin the thread, write the question, and submit the job that answers it.
+
+    Raises `NotFoundInPartition`, `ThreadNotYours`, `OtherAgent`, `RunInProgress`, `TooManyWaiting`, `IdempotencyKeyReused`.
+    """
+    await check_files(resources, context, question.input_files)
+    for _ in range(_ATTEMPTS):
+        agent = await active_agent(resources.store, context.partition, question.agent_uuid)
+        if question.idempotency_key is not None and (earlier := await _asked_before(resources, context, question)) is not None:
+            return earlier
+        asked = await _attempt(resources, context, question, agent)
+        if asked is not None:
+            return asked
+    raise RunInProgress("Too many questions are asked in this thread at once.", fix="Try again.")
+
+
+async def _asked_before(resources: Resources[AgentsSettings], context: Context, question: Ask) -> AskedRun | None:
+    place = task_uuid(context.owner, question.idempotency_key or "")
+    task = await resources.store.find(AsyncTask, partition=context.partition, async_task_uuid=place, consistent=True)
+    if task is None:
+        return None
+    given = task.arguments or {}
+    if given.get("digest") != _digest(question):
+        raise IdempotencyKeyReused(f"The idempotency key {question.idempotency_key!r} came with another question before.")
+    return AskedRun(given["agent_uuid"], given["thread_uuid"], given["run_uuid"], task.async_task_uuid, created=False)
+
+
+def _digest(question: Ask) -> str:
+    """What tells a question that is repeated from another one."""
+    told = question.model_dump(mode="json", exclude={"idempotency_key", "updated_by"})
+    return hashlib.sha256(orjson.dumps(told, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
+
+
+async def _attempt(resources: Resources[AgentsSettings], context: Context, question: Ask, agent: Agent) -> AskedRun | None:
+    """Ask once; None when somebody else has changed the thread meanwhile."""
+    store, settings = resources.store, resources.settings
+    thread = await _thread(resources, context, question)
+    run = _run(resources, context, question, agent, thread)
+    task = _task(context, question, run)
+    run = run.model_copy(update={"async_task_uuid": task.async_task_uuid})
+    writes, displaced = await _turn(resources, question, thread, run)
+    waits = displaced is not None and displaced.status in _WAITED_FOR and _policy(question, settings) == "enqueue"
+    if not waits:
+        enlisted = await resources.queue.enlist(job_for(run, settings))
+        run = run.model_copy(update={"job_id": str(enlisted.job.job_id)})
+        writes = [*writes, *enlisted.writes]
+    message = Message(
+        partition=context.partition,
+        thread_uuid=run.thread_uuid,
+        owner_id=run.owner_id,
+        message_uuid=message_uuid(run.run_uuid, 0),
+        run_uuid=run.run_uuid,
+        role="user",
+        message=question.user_query,
+        files=[file.model_dump() for file in question.input_files],
+        updated_by=question.updated_by,
+    )
+    try:
+        await store.transact([create(run), create(message), create(task), *writes])
+    except TransactionCanceled:
+        return None
+    if displaced is not None and not waits:
+        await stop_job(resources, displaced)
+    return AskedRun(agent.agent_uuid, run.thread_uuid, run.run_uuid, task.async_task_uuid)
+
+
+_WAITED_FOR = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.REQUIRES_ACTION)
+
+
+async def _thread(resources: Resources[AgentsSettings], context: Context, question: Ask) -> Thread | None:
+    """The thread to ask in; None for a new one."""
+    store = resources.store
+    if question.thread_uuid is not None:
+        return await own_thread(store, context, question.thread_uuid, question.agent_uuid)
+    minutes = resources.settings.thread_life_minutes if question.thread_life_minutes is None else question.thread_life_minutes
+    return await recent_thread(store, context, question.agent_uuid, question.user_id, minutes)
+
+
+def _run(resources: Resources[AgentsSettings], context: Context, question: Ask, agent: Agent, thread: Thread | None) -> Run:
+    seconds = question.seconds or resources.settings.run_seconds
+    request = RunRequest(
+        asker=Asker.of(context.principal),
+        user_id=context.user_id,
+        connection_id=context.connection_id,
+        part_given=context.part_given,
+        output_schema=question.output_schema,
+        history=question.history,
+        options=question.options,
+        seconds=seconds,
+    )
+    pinned = thread.agent_version_uuid if thread is not None else None
+    return Run(
+        partition=context.partition,
+        thread_uuid=thread.thread_uuid if thread is not None else new_id(),
+        owner_id=context.owner,
+        run_uuid=new_id(),
+        agent_uuid=agent.agent_uuid,
+        agent_version_uuid=pinned or agent.agent_version_uuid,
+        user_id=question.user_id,
+        connection_id=context.connection_id,
+        idempotency_key=question.idempotency_key,
+        deadline=resources.store.setup.now() + timedelta(seconds=seconds),
+        request=request.model_dump(mode="json"),
+        updated_by=question.updated_by,
+    )
+
+
+def _task(context: Context, question: Ask, run: Run) -> AsyncTask:
+    key = question.idempotency_key
+    arguments = question.model_dump(mode="json", exclude={"updated_by", "history"}, exclude_none=True)
+    arguments |= {"thread_uuid": run.thread_uuid, "run_uuid": run.run_uuid, "digest": _digest(question)}
+    return AsyncTask(
+        partition=context.partition,
+        owner_id=context.owner,
+        async_task_uuid=new_id() if key is None else task_uuid(context.owner, key),
+        function_name=FUNCTION,
+        arguments=arguments,
+        updated_by=question.updated_by,
+    )
+
+
+def _policy(question: Ask, settings: AgentsSettings) -> Policy:
+    return question.policy or settings.policy
+
+
+async def _turn(
+    resources: Resources[AgentsSettings], question: Ask, thread: Thread | None, run: Run
+) -> tuple[list[WriteOperation[Any]], Run | None]:
+    """The writes that give a run its turn in the thread, or let it wait; and the run that has the turn until then."""
+    if thread is None:
+        return _new_thread(question, run), None
+    store, settings = resources.store, resources.settings
+    take = Thread.current_run_uuid.set(run.run_uuid)
+    if thread.current_run_uuid is None:
+        return [patch(thread, take, condition=Thread.current_run_uuid.missing())], None
+    held = Thread.current_run_uuid == thread.current_run_uuid
+    place = {"partition": thread.partition, "thread_uuid": thread.thread_uuid}
+    current = await store.find(Run, **place, run_uuid=thread.current_run_uuid, consistent=True)
+    if current is None or not is_open(current):
+        return [patch(thread, take, condition=held)], None
+    now = store.setup.now()
+    if current.deadline is not None and current.deadline <= now:
+        late = [Run.status.to(RunStatus.EXPIRED), Run.finished_at.set(now), Run.error.set("The run expired: it took too long.")]
+        return [patch(thread, take, condition=held), patch(current, *late)], current.model_copy(update={"status": RunStatus.EXPIRED})
+    match _policy(question, settings):
+        case "reject":
+            raise RunInProgress(
+                f"The thread {thread.thread_uuid} still answers the question before.", details={"run_uuid": current.run_uuid}
+            )
+        case "interrupt":
+            cancelled = [Run.status.to(RunStatus.CANCELLED), Run.finished_at.set(now)]
+            return [patch(thread, take, condition=held), patch(current, *cancelled)], current.model_copy(
+                update={"status": RunStatus.CANCELLED}
+            )
+        case "enqueue":
+            if len(await waiting_runs(store, thread.partition, thread.thread_uuid, settings.waiting_runs)) >= settings.waiting_runs:
+                raise TooManyWaiting(f"{settings.waiting_runs} messages wait in the thread {thread.thread_uuid} already.")
+            # The thread is written, so that it counts as active, on the condition that the run before still has the turn.
+            return [patch(thread, Thread.current_run_uuid.set(current.run_uuid), condition=held)], current
+
+
+def _new_thread(question: Ask, run: Run) -> list[WriteOperation[Any]]:
+    """The writes of a new thread. Its agent counts it, and so cannot be deleted while it exists."""
+    thread = Thread(
+        partition=run.partition,
+        thread_uuid=run.thread_uuid,
+        agent_uuid=question.agent_uuid,
+        user_id=question.user_id,
+        owner_id=run.owner_id,
+        title=" ".join(question.user_query.split())[:_TITLE] or None,
+        current_run_uuid=run.run_uuid,
+    )
+    begun = Changes()
+    begun.create(thread)
+    return [step.operation for step in begun.steps()]

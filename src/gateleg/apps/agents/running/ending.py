@@ -1,0 +1,150 @@
+"""How runs end: each end is one transaction with the answer, the task and the turn in the thread, so nothing is answered twice."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from gateleg.apps.agents.running.errors import RunEnded, RunInProgress
+from gateleg.apps.agents.running.threads import changeable_run, hand_over, is_open, job_for
+from gateleg.apps.agents.tables import Thread
+from gateleg.apps.agents.thread_tables import AsyncTask, Run, RunStatus, TaskStatus
+from gateleg.jobs import JobError
+from gateleg.store import ConditionFailed, TransactionCanceled, patch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from gateleg.apps.agents.settings import AgentsSettings
+    from gateleg.apps.agents.tenancy import Context
+    from gateleg.store import AsyncStore, WriteOperation
+    from gateleg.web import Resources
+
+__all__ = ["cancel_run", "end_run", "ended_task", "expire_run", "retry_run", "time_spent"]
+
+#: How often an end is tried while others change the same thread.
+_ATTEMPTS = 8
+_LONGEST_ERROR = 5_000
+
+
+async def end_run(
+    resources: Resources[AgentsSettings],
+    run: Run,
+    status: RunStatus,
+    *,
+    error: str | None = None,
+    actions: Sequence[Any] = (),
+    writes: Callable[[], Sequence[WriteOperation[Any]]] = tuple,
+    result: str | None = None,
+    is_due: Callable[[Run], bool] = is_open,
+) -> Run | None:
+    """End a run in a state, with further changes of it and writes beside it; None if it has ended already, or somebody else changed it.
+
+    `run` is as it was read; its version must still hold, unless only the thread has changed.
+    """
+    store = resources.store
+    now = store.setup.now()
+    change = [Run.status.to(status), Run.finished_at.set(now), Run.time_spent.set(time_spent(run, now)), *actions]
+    change.append(Run.error.remove() if error is None else Run.error.set(error[:_LONGEST_ERROR]))
+    for _ in range(_ATTEMPTS):
+        if not is_due(run):
+            return None
+        along = [*writes(), *(await _task_writes(store, run, status, error, result)), *(await hand_over(resources, run))]
+        try:
+            await store.transact([patch(run, *change), *along])
+        except TransactionCanceled as canceled:
+            if isinstance(canceled.reasons[0], ConditionFailed):
+                return None
+            continue
+        return await store.get(Run, partition=run.partition, thread_uuid=run.thread_uuid, run_uuid=run.run_uuid, consistent=True)
+    raise RunInProgress(f"The thread {run.thread_uuid} is changed by too many at once.", fix="Try again.")
+
+
+def time_spent(run: Run, now: datetime) -> int:
+    """Milliseconds since a run began."""
+    return max(0, round((now - (run.started_at or run.created_at)).total_seconds() * 1000))
+
+
+async def _task_writes(store: AsyncStore, run: Run, status: RunStatus, error: str | None, result: str | None) -> list[WriteOperation[Any]]:
+    if run.async_task_uuid is None:
+        return []
+    task = await store.find(AsyncTask, partition=run.partition, async_task_uuid=run.async_task_uuid, consistent=True)
+    return [] if task is None else ended_task(task, status, error, result)
+
+
+def ended_task(task: AsyncTask, status: RunStatus, error: str | None, result: str | None) -> list[WriteOperation[Any]]:
+    """The writes by which a task ends as its run does."""
+    if task.status in (TaskStatus.COMPLETED, TaskStatus.FAILED):
+        return []
+    if status is RunStatus.COMPLETED:
+        return [patch(task, AsyncTask.status.to(TaskStatus.COMPLETED), AsyncTask.result.set(result or ""))]
+    return [patch(task, AsyncTask.status.to(TaskStatus.FAILED), AsyncTask.notes.set((error or f"The run is {status}.")[:_LONGEST_ERROR]))]
+
+
+async def cancel_run(resources: Resources[AgentsSettings], context: Context, thread_uuid: str, run_uuid: str) -> Run:
+    """Cancel a run that has not ended; its worker stops. Raises `NotFoundInPartition` and `RunEnded`."""
+    for _ in range(_ATTEMPTS):
+        run = await changeable_run(resources.store, context, thread_uuid, run_uuid)
+        if not is_open(run):
+            raise RunEnded(f"The run {run_uuid} is {run.status}.")
+        ended = await end_run(resources, run, RunStatus.CANCELLED)
+        if ended is not None:
+            await stop_job(resources, run)
+            return ended
+    raise RunInProgress(f"The run {run_uuid} is changed by too many at once.", fix="Try again.")
+
+
+async def stop_job(resources: Resources[AgentsSettings], run: Run) -> None:
+    """Have the worker of a run that was ended by somebody else stop."""
+    if run.job_id is None:
+        return
+    try:
+        await resources.queue.cancel(UUID(run.job_id))
+    except JobError:
+        # It has ended by itself in the meantime.
+        return
+
+
+async def expire_run(resources: Resources[AgentsSettings], run: Run) -> Run | None:
+    """End a run whose time is up; None if it has ended already, or has more time now."""
+    now = resources.store.setup.now()
+    what = "it waited for approval too long" if run.status is RunStatus.REQUIRES_ACTION else "it took too long"
+    ended = await end_run(
+        resources,
+        run,
+        RunStatus.EXPIRED,
+        error=f"The run expired: {what}.",
+        is_due=lambda run: is_open(run) and run.deadline is not None and run.deadline <= now,
+    )
+    if ended is not None:
+        await stop_job(resources, run)
+    return ended
+
+
+async def retry_run(resources: Resources[AgentsSettings], context: Context, thread_uuid: str, run_uuid: str) -> Run:
+    """Have a run that failed or expired go on from what it had done. Raises `RunEnded` and `RunInProgress`."""
+    store, settings = resources.store, resources.settings
+    run = await changeable_run(store, context, thread_uuid, run_uuid)
+    if run.status not in (RunStatus.FAILED, RunStatus.EXPIRED) or run.request is None:
+        raise RunEnded(f"The run {run_uuid} is {run.status}; only failed and expired runs are tried again.", fix="Ask again.")
+    thread = await store.get(Thread, partition=run.partition, thread_uuid=thread_uuid, consistent=True)
+    if thread.current_run_uuid is not None:
+        raise RunInProgress(f"The thread {thread_uuid} answers another question.", details={"run_uuid": thread.current_run_uuid})
+    deadline = store.setup.now() + timedelta(seconds=int(run.request["seconds"]))
+    enlisted = await resources.queue.enlist(job_for(run, settings))
+    changes = [
+        Run.status.to(RunStatus.QUEUED),
+        Run.error.remove(),
+        Run.finished_at.remove(),
+        Run.deadline.set(deadline),
+        Run.job_id.set(str(enlisted.job.job_id)),
+        Run.earlier_job_ids.set([*run.earlier_job_ids, *([run.job_id] if run.job_id else [])]),
+    ]
+    free = patch(thread, Thread.current_run_uuid.set(run_uuid), condition=Thread.current_run_uuid.missing())
+    try:
+        await store.transact([patch(run, *changes), free, *enlisted.writes])
+    except TransactionCanceled:
+        raise RunInProgress(f"The thread {thread_uuid} answers another question now.") from None
+    return await changeable_run(store, context, thread_uuid, run_uuid)

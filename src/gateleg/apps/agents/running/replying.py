@@ -1,0 +1,296 @@
+"""One reply of the model: what it is shown, its words as they come, and storing it. The reply without tool calls ends the run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from gateleg.ai import (
+    Attachment,
+    ExtraMissing,
+    KeyMissing,
+    ModelAccessDenied,
+    ModelFailed,
+    ModelTimedOut,
+    ModelUnreachable,
+    RateLimited,
+    Reply,
+    System,
+    Usage,
+    WeightsMissing,
+    load_messages,
+)
+from gateleg.apps.agents.running.agents import fallback_handlers
+from gateleg.apps.agents.running.ending import end_run
+from gateleg.apps.agents.running.frames import Frame
+from gateleg.apps.agents.running.history import History, Turn, fit_history, prompt_of
+from gateleg.apps.agents.running.ids import call_uuid, message_uuid
+from gateleg.apps.agents.running.planning import NEAREST, PLANNED, choose_tool
+from gateleg.apps.agents.running.structures import structure_of
+from gateleg.apps.agents.running.summarising import have_summarised
+from gateleg.apps.agents.running.tools.toolbox import matches
+from gateleg.apps.agents.running.transcripts import read_newest, turns_of
+from gateleg.apps.agents.tables import Thread
+from gateleg.apps.agents.thread_tables import Message, Run, RunStatus, ToolCall, ToolCallStatus
+from gateleg.store import TransactionCanceled, create, patch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateleg.ai import AskOptions, Tool
+    from gateleg.ai.messages import Message as Said
+    from gateleg.apps.agents.running.handlers.contract import AgentHandler
+    from gateleg.apps.agents.running.run_work import RunWork
+    from gateleg.apps.agents.running.transcripts import Transcript
+    from gateleg.store import WriteOperation
+
+__all__ = ["ask_model"]
+
+#: What lets another model be asked, if nothing was written yet.
+_UNAVAILABLE = (ExtraMissing, KeyMissing, ModelAccessDenied, ModelFailed, ModelTimedOut, ModelUnreachable, RateLimited, WeightsMissing)
+#: Messages of the present run are shown beside those that the agent is to remember.
+_OWN = 120
+
+
+async def ask_model(work: RunWork, number: int, *, tools: bool, transcript: Transcript) -> Run | None:
+    """Ask for the reply of a step and store it; the run as it ended, if that was its answer. None if it goes on."""
+    reply, notes = await _planned(work, number, transcript) if tools else None, ""
+    if reply is not None:
+        notes = PLANNED
+    else:
+        reply, output = await _asked(work, number, tools=tools, transcript=transcript)
+        if not reply.calls:
+            return await _finish(work, number, _quoted(work, number, reply, transcript), output)
+    await _store_step(work, number, reply, notes)
+    return None
+
+
+async def _planned(work: RunWork, number: int, transcript: Transcript) -> Reply | None:
+    """The tool call that the planner of a small model chooses for the question."""
+    if number != 1 or work.agent.configuration.get("planner") != NEAREST or not work.toolbox.tools:
+        return None
+    question = next((message.message for message in transcript.messages if message.role == "user"), "")
+    call = await choose_tool(question, work.toolbox, work.handler.models.embeddings())
+    return None if call is None else Reply(calls=(call,), finish="tools", model=NEAREST, usage=Usage())
+
+
+async def _asked(work: RunWork, number: int, *, tools: bool, transcript: Transcript) -> tuple[Reply, dict[str, Any] | None]:
+    """The reply of the agent's model, or of the first of its substitutes that can be reached."""
+    # After a planner has called a tool, its model only words the answer.
+    offered = work.toolbox.declared if tools and work.agent.configuration.get("planner") != NEAREST else []
+    handlers = [work.handler, *fallback_handlers(work.resources, work.handler)]
+    for place, handler in enumerate(handlers):
+        written = _Written(work, number)
+        try:
+            return await _reply(work, handler, written, offered, transcript)
+        except _UNAVAILABLE as error:
+            if written.begun or place == len(handlers) - 1:
+                raise
+            named = handlers[place + 1].configuration["model"]
+            work.job.log(f"The agent's model cannot be asked, so {named} is: {error.message}", "WARNING")
+    raise AssertionError("there is always a handler")
+
+
+class _Written:
+    """Streams what a model writes, and knows whether it has begun to."""
+
+    def __init__(self, work: RunWork, step: int) -> None:
+        self._work = work
+        self._step = step
+        self.begun = False
+
+    def take(self, text: str, reasoning: str = "") -> None:
+        for kind, delta in (("reasoning", reasoning), ("text", text)):
+            if delta:
+                self.begun = True
+                self._work.emit(Frame.model_construct(kind=kind, delta=delta, step=self._step))
+
+
+async def _reply(
+    work: RunWork, handler: AgentHandler, written: _Written, offered: Sequence[Tool], transcript: Transcript
+) -> tuple[Reply, dict[str, Any] | None]:
+    messages = await _prompt(work, handler, offered, transcript)
+    options: AskOptions = {**handler.options, **work.request.options}  # type: ignore[typeddict-item]
+    schema = work.request.output_schema
+    if schema is not None and not offered:
+        return await _structured(handler, schema, messages, options, written)
+    if offered:
+        options["tools"] = list(offered)
+        if transcript.calls:
+            # A tool that must be called was called: from then on the model may answer.
+            options.pop("tool_choice", None)
+    else:
+        options.pop("tool_choice", None)
+    reply: Reply | None = None
+    async for delta in handler.stream(messages, **options):
+        # With a schema the words of this reply are not the answer yet.
+        if schema is None:
+            written.take(delta.text, delta.reasoning)
+        reply = delta.reply or reply
+    if reply is None:
+        raise ModelFailed(f"{handler.address} ended without a reply.")
+    if schema is not None and not reply.calls:
+        found, output = await _structured(handler, schema, messages, options, written)
+        return replace(found, usage=reply.usage + found.usage), output
+    return reply, None
+
+
+async def _structured(
+    handler: AgentHandler, schema: dict[str, Any], messages: list[Said], options: AskOptions, written: _Written
+) -> tuple[Reply, dict[str, Any]]:
+    plain: AskOptions = {name: value for name, value in options.items() if name not in ("tools", "tool_choice")}  # type: ignore[assignment]
+    found = await handler.structured(structure_of(schema), messages, **plain)
+    text = orjson.dumps(found.value.root).decode()
+    written.take(text)
+    return replace(found.reply, text=text, usage=found.usage), found.value.root
+
+
+async def _prompt(work: RunWork, handler: AgentHandler, offered: Sequence[Tool], transcript: Transcript) -> list[Said]:
+    """What the model is shown: instructions, summary, and the newest history that fits."""
+    instructions = work.agent.instructions or ""
+    own = [await _with_files(work, turn, transcript) for turn in turns_of(transcript.messages, transcript.calls)]
+    if work.request.history is not None:
+        given = load_messages(orjson.dumps(work.request.history))
+        lead: list[Said] = [System(instructions)] if instructions else []
+        return [*lead, *given, *prompt_of("", "", own, work.toolbox.alias)]
+    store, run = work.resources.store, work.run
+    thread = await store.find(Thread, partition=run.partition, thread_uuid=run.thread_uuid)
+    summary = (thread.summary if thread is not None else None) or ""
+    most = min(work.agent.num_of_messages + len(own), work.agent.num_of_messages + _OWN)
+    newest = await read_newest(store, run.partition, run.thread_uuid, run.run_uuid, most=max(1, most + 1))
+    whole = {turn.id: turn for turn in own}
+    overhead = sum(handler.count(text) for text in (instructions, summary, orjson.dumps([tool.parameters for tool in offered]).decode()))
+    history = fit_history(
+        (whole.get(turn.id, turn) for turn in newest),
+        tokens=max(64, handler.budget - overhead),
+        most=max(1, most),
+        count=handler.count,
+    )
+    if history.cut:
+        work.shown_from.append(history.turns[0].id)
+    return prompt_of(instructions, summary if history.cut else "", _whole(history, own), work.toolbox.alias)
+
+
+def _whole(history: History, own: Sequence[Turn]) -> list[Turn]:
+    """The history with all turns of this run, also where they do not fit: a model must see what it has to answer."""
+    present = {turn.id for turn in own}
+    return [*(turn for turn in history.turns if turn.id not in present), *own]
+
+
+async def _with_files(work: RunWork, turn: Turn, transcript: Transcript) -> Turn:
+    """A turn with the files that came with its message."""
+    message = next((one for one in transcript.messages if one.message_uuid == turn.id), None)
+    if message is None or not message.files:
+        return turn
+    files = []
+    for file in message.files:
+        data = await work.resources.objects.get(str(file["object_key"]))
+        files.append(Attachment(str(file["media_type"]), data, str(file.get("name") or "")))
+    return replace(turn, files=tuple(files))
+
+
+def _quoted(work: RunWork, number: int, reply: Reply, transcript: Transcript) -> Reply:
+    """The reply with what the tools answered below it, word by word, for agents whose model may get it wrong."""
+    if not work.agent.configuration.get("quote_tools") or not transcript.calls:
+        return reply
+    parts = []
+    for call in transcript.calls:
+        if call.content and call.status is ToolCallStatus.COMPLETED:
+            quoted = "\n".join(f"> {line}" for line in call.content.splitlines() or [""])
+            parts.append(f"\n\nFrom {call.name}:\n{quoted}")
+    added = "".join(parts)
+    if added:
+        work.emit(Frame(kind="text", delta=added, step=number))
+    return replace(reply, text=reply.text + added)
+
+
+async def _store_step(work: RunWork, number: int, reply: Reply, notes: str) -> None:
+    """Store a reply with its calls. Those that need approval wait for it."""
+    calls = [
+        ToolCall(
+            **work.place,
+            tool_call_uuid=call_uuid(work.run.run_uuid, number, place),
+            tool_call_id=call.id,
+            name=tool.name if (tool := work.toolbox.find(call.name)) is not None else call.name,
+            tool_type=tool.kind if tool is not None else "function",
+            arguments=call.text or "{}",
+            status=ToolCallStatus.REQUIRES_APPROVAL if _needs_approval(work, call.name) else ToolCallStatus.INITIAL,
+            signature=call.signature or None,
+            notes=notes or None,
+        )
+        for place, call in enumerate(reply.calls[:90])
+    ]
+    writes = [create(_message(work, number, reply)), *(create(call) for call in calls)]
+    run = await _present(work)
+    try:
+        await work.resources.store.transact([patch(run, *_counted(run, reply, number)), *writes])
+    except TransactionCanceled:
+        # Another worker has stored this step, or the run has ended: what is stored decides what comes next.
+        return
+    work.emit(Frame(kind="message", step=number, id=message_uuid(work.run.run_uuid, number)))
+
+
+def _needs_approval(work: RunWork, called: str) -> bool:
+    tool = work.toolbox.find(called)
+    if tool is None:
+        return False
+    wanted = work.agent.configuration.get("require_approval")
+    patterns = list(work.resources.settings.approve)
+    if wanted in ("always", True):
+        return True
+    patterns += [one for one in wanted if isinstance(one, str)] if isinstance(wanted, list) else []
+    return any(matches(tool.name, pattern) for pattern in patterns)
+
+
+def _message(work: RunWork, number: int, reply: Reply) -> Message:
+    return Message(
+        **work.place,
+        message_uuid=message_uuid(work.run.run_uuid, number),
+        role="assistant",
+        message=reply.text,
+        reasoning=reply.reasoning or None,
+    )
+
+
+def _counted(run: Run, reply: Reply, number: int) -> list[Any]:
+    """What a reply adds to its run: tokens as the provider reports them, and their cost where a price is known."""
+    usage = reply.usage
+    found = [
+        Run.prompt_tokens.add(usage.input),
+        Run.completion_tokens.add(usage.output),
+        Run.total_tokens.add(usage.total),
+        Run.iterations.set(number),
+    ]
+    if reply.model != NEAREST:
+        found.append(Run.model.set(reply.model[:200]))
+        known = usage.cost is not None and (run.cost is not None or run.iterations == 0 or run.model is None)
+        found.append(Run.cost.set((run.cost or 0) + usage.cost) if known and usage.cost is not None else Run.cost.remove())
+    return found
+
+
+async def _present(work: RunWork) -> Run:
+    run = work.run
+    return await work.resources.store.get(Run, partition=run.partition, thread_uuid=run.thread_uuid, run_uuid=run.run_uuid, consistent=True)
+
+
+async def _finish(work: RunWork, number: int, reply: Reply, output: dict[str, Any] | None) -> Run | None:
+    """Store the answer and end the run, together: an answer that is there was given once."""
+    run = await _present(work)
+    actions = _counted(run, reply, number)
+    if output is not None:
+        actions.append(Run.output.set(output))
+    message = _message(work, number, reply)
+
+    def writes() -> list[WriteOperation[Any]]:
+        return [create(message)]
+
+    ended = await end_run(work.resources, run, RunStatus.COMPLETED, actions=actions, writes=writes, result=reply.text)
+    if ended is None:
+        return await _present(work)
+    work.emit(Frame(kind="message", step=number, id=message.message_uuid))
+    if work.shown_from:
+        # Only now: a summary must not keep the answer waiting.
+        await have_summarised(work, work.shown_from[0])
+    return ended

@@ -1,0 +1,1 @@
+"""The tools of agents: those that applications offer, and those of MCP servers."""

@@ -1,0 +1,86 @@
+"""Use cases: MCP servers of a tenant. The values of their headers are kept as secrets; items and answers hold references only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from gateleg.apps.agents.access import check_editor
+from gateleg.apps.agents.concealing import SERVER, about, forget, keeping, reveal_headers
+from gateleg.apps.agents.errors import BadField
+from gateleg.apps.agents.items import author, build, create_item, delete_item, find_item, update_item
+from gateleg.apps.agents.listing import Listing, Paging, filtered, list_items, matching, timed
+from gateleg.apps.agents.tables import McpServer, new_id
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from gateleg.apps.agents.tenancy import Context
+    from gateleg.store import AsyncStore
+    from gateleg.web.secret_store import Secrets
+
+_CHANGEABLE = ("mcp_label", "mcp_server_url", "headers", "allowed_tools")
+
+
+async def find_server(store: AsyncStore, context: Context, mcp_server_uuid: str) -> McpServer | None:
+    """A server by its id. Its headers are references."""
+    return await find_item(store, McpServer, {"partition": context.partition, "mcp_server_uuid": mcp_server_uuid})
+
+
+async def list_servers(
+    store: AsyncStore,
+    context: Context,
+    paging: Paging,
+    *,
+    mcp_label: str | None = None,
+    updated_at_gt: datetime | None = None,
+    updated_at_lt: datetime | None = None,
+) -> Listing[McpServer]:
+    """The servers of a tenant, oldest change first."""
+    question = timed(McpServer.by_update(partition=context.partition).reversed(), McpServer.updated_at, updated_at_gt, updated_at_lt)
+    return await list_items(store, filtered(question, matching(McpServer, {"mcp_label": mcp_label})), paging)
+
+
+async def save_server(store: AsyncStore, secrets: Secrets, context: Context, values: Mapping[str, Any]) -> McpServer:
+    """A new server, or a changed one (`mcp_server_uuid`). Headers that are given take the place of all that it had."""
+    check_editor(context)
+    given = {name: values[name] for name in _CHANGEABLE if values.get(name) is not None}
+    _check_url(given.get("mcp_server_url"))
+    server_uuid = values.get("mcp_server_uuid") or new_id()
+    async with keeping(secrets, context, about(SERVER, server_uuid)) as keeper:
+        if "headers" in given:
+            given["headers"] = await keeper.conceal_headers(given["headers"])
+        given["updated_by"] = author(context, values)
+        ids = {"partition": context.partition, "mcp_server_uuid": server_uuid}
+        if values.get("mcp_server_uuid"):
+            return await update_item(store, McpServer, ids, given)
+        return await create_item(store, build(McpServer, {**given, **ids}))
+
+
+async def delete_server(store: AsyncStore, secrets: Secrets, context: Context, mcp_server_uuid: str) -> bool:
+    """Delete a server that no agent and no prompt names, with its secrets."""
+    check_editor(context)
+    deleted = await delete_item(store, McpServer, {"partition": context.partition, "mcp_server_uuid": mcp_server_uuid})
+    if deleted:
+        await forget(secrets, context, about(SERVER, mcp_server_uuid))
+    return deleted
+
+
+async def headers_of(secrets: Secrets, context: Context, server: McpServer) -> dict[str, str]:
+    """The headers of a server with their values, for a request to it. They are never returned to a client."""
+    return await reveal_headers(secrets, context, server.headers)
+
+
+def _check_url(url: str | None) -> None:
+    if url is None:
+        return
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        parts, port = urlsplit(""), None
+    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
+        raise BadField("mcp_server_url must be an address such as https://tools.example.com/mcp.", details={"field": "mcp_server_url"})
+    if parts.username or parts.password:
+        raise BadField("mcp_server_url contains a password.", fix="Send it as a header.", details={"field": "mcp_server_url"})

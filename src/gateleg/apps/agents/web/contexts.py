@@ -1,0 +1,33 @@
+"""Whose data a request of the HTTP surfaces works on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateleg.apps.agents.tenancy import PART_HEADER, Asked, assemble
+from gateleg.web.access import principal_of
+
+if TYPE_CHECKING:
+    from starlette.requests import HTTPConnection
+
+    from gateleg.apps.agents.settings import AgentsSettings
+    from gateleg.apps.agents.tenancy import Context
+    from gateleg.web import Listener, Resources
+
+__all__ = ["context_of", "context_of_listener"]
+
+#: The headers that name an endpoint and a connection.
+_ENDPOINT, _CONNECTION = "X-Endpoint-ID", "X-Connection-ID"
+
+
+def context_of(request: HTTPConnection, resources: Resources[AgentsSettings], *, user_id: str | None = None) -> Context:
+    """The context of a request: its key, and its headers where the caller may choose."""
+    headers = request.headers
+    asked = Asked(headers.get(_ENDPOINT), headers.get(PART_HEADER), headers.get(_CONNECTION), user_id)
+    return assemble(principal_of(request), resources.settings, asked)
+
+
+def context_of_listener(listener: Listener, resources: Resources[AgentsSettings]) -> Context:
+    """The context of somebody who opens an event stream: browsers cannot send headers there, so the query names the part."""
+    asked = Asked(listener.query.get("endpoint_id"), listener.query.get("part_id"))
+    return assemble(listener.principal, resources.settings, asked)

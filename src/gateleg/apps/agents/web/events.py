@@ -1,0 +1,40 @@
+"""`/events/agents/...`: the frames of a run as server-sent events. The id of an event is the frame's index, so a client goes on from it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateleg.apps.agents.running.following import follow_run
+from gateleg.apps.agents.web.contexts import context_of_listener
+from gateleg.web import Event, EventRoute
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from gateleg.apps.agents.running.frames import Frame
+    from gateleg.apps.agents.settings import AgentsSettings
+    from gateleg.web import Listener, Resources
+
+__all__ = ["run_streams"]
+
+
+def run_streams(resources: Resources[AgentsSettings]) -> list[EventRoute]:
+    """The event streams of agents."""
+
+    async def follow(listener: Listener) -> AsyncIterator[Event]:
+        context = context_of_listener(listener, resources)
+        frames = await follow_run(resources, context, listener.params["thread_uuid"], listener.params["run_uuid"], after=_after(listener))
+        return _events(frames)
+
+    about = "The frames of a run as they are written, from `Last-Event-ID` or `?after=` on; `end` is the last one."
+    return [EventRoute("/threads/{thread_uuid}/runs/{run_uuid}", follow, about=about)]
+
+
+def _after(listener: Listener) -> int:
+    seen = listener.last_event_id or listener.query.get("after") or ""
+    return int(seen) if seen.isdigit() and len(seen) < 10 else -1
+
+
+async def _events(frames: AsyncIterator[Frame]) -> AsyncIterator[Event]:
+    async for frame in frames:
+        yield Event(frame.kind, {**frame.to_event(), "index": frame.index}, id=str(frame.index))

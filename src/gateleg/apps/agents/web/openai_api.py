@@ -1,0 +1,228 @@
+"""`/v1/chat/completions` and `/v1/models`: agents for clients of OpenAI's API. Each request is a run, on the queue like all others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from pydantic import ValidationError
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse, StreamingResponse
+from starlette.routing import Route
+
+from gateleg.apps.agents.running.asking import ask
+from gateleg.apps.agents.running.directory import find_named_agent, list_agents
+from gateleg.apps.agents.running.errors import BadCompletion
+from gateleg.apps.agents.running.files import keep_file
+from gateleg.apps.agents.running.following import follow_run
+from gateleg.apps.agents.running.questions import Ask
+from gateleg.apps.agents.running.threads import find_run
+from gateleg.apps.agents.running.transcripts import read_run
+from gateleg.apps.agents.thread_tables import RunStatus
+from gateleg.apps.agents.web.contexts import context_of
+from gateleg.apps.agents.web.openai_messages import CompletionRequest, conversation_of
+from gateleg.errors import GatelegError
+from gateleg.web import Surface
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from gateleg.apps.agents.running.asking import AskedRun
+    from gateleg.apps.agents.running.frames import Frame
+    from gateleg.apps.agents.settings import AgentsSettings
+    from gateleg.apps.agents.tables import Agent
+    from gateleg.apps.agents.tenancy import Context
+    from gateleg.apps.agents.thread_tables import Run
+    from gateleg.web import Resources
+
+__all__ = ["openai_surface"]
+
+#: Bytes of a request, pictures included.
+_BODY = 20_000_000
+_ONCE = "Idempotency-Key"
+
+
+def openai_surface(resources: Resources[AgentsSettings]) -> Surface:
+    """The surface at `/v1`."""
+    api = _Api(resources)
+    routes = [
+        Route("/chat/completions", _told(api.complete), methods=["POST"]),
+        Route("/models", _told(api.models), methods=["GET"]),
+        Route("/models/{name:path}", _told(api.model), methods=["GET"]),
+    ]
+    return Surface("/v1", Starlette(routes=routes), body_limit=_BODY)
+
+
+def _told(answer: Any) -> Any:
+    """Answer errors in the form that clients of OpenAI's API read."""
+
+    async def endpoint(request: Request) -> Response:
+        try:
+            found: Response = await answer(request)
+        except GatelegError as error:
+            return _refused(error)
+        return found
+
+    return endpoint
+
+
+def _refused(error: GatelegError) -> JSONResponse:
+    message = " ".join(filter(None, (error.public or error.message, error.fix)))
+    kind = "invalid_request_error" if error.status < 500 else "server_error"
+    return JSONResponse({"error": {"message": message, "type": kind, "param": None, "code": error.code}}, error.status)
+
+
+class _Api:
+    def __init__(self, resources: Resources[AgentsSettings]) -> None:
+        self._resources = resources
+
+    async def models(self, request: Request) -> Response:
+        """The agents of the tenant, as models."""
+        context = context_of(request, self._resources)
+        agents = await list_agents(self._resources.store, context.partition)
+        return JSONResponse({"object": "list", "data": [_model(name, agent) for name, agent in agents.items()]})
+
+    async def model(self, request: Request) -> Response:
+        """One agent, as a model."""
+        context, name = context_of(request, self._resources), request.path_params["name"]
+        return JSONResponse(_model(name, await find_named_agent(self._resources.store, context.partition, name)))
+
+    async def complete(self, request: Request) -> Response:
+        """The answer of an agent to a conversation."""
+        asked = _parsed(await request.body())
+        asked.check()
+        context = context_of(request, self._resources)
+        agent = await find_named_agent(self._resources.store, context.partition, asked.model)
+        run = await self._ask(context, agent, asked, request.headers.get(_ONCE))
+        if asked.stream:
+            chunks = _Chunks(asked.model, run.run_uuid, usage=bool((asked.stream_options or {}).get("include_usage")))
+            frames = await follow_run(self._resources, context, run.thread_uuid, run.run_uuid)
+            headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", **_ids(run)}
+            return StreamingResponse(chunks.of(frames), media_type="text/event-stream", headers=headers)
+        return await self._whole(context, run, asked.model)
+
+    async def _ask(self, context: Context, agent: Agent, asked: CompletionRequest, once: str | None) -> AskedRun:
+        conversation = conversation_of(asked.messages)
+        files = [await keep_file(self._resources, context, one.name, one.media_type, one.data) for one in conversation.files]
+        try:
+            question = Ask(
+                agent_uuid=agent.agent_uuid,
+                user_query=conversation.question,
+                history=conversation.history,
+                input_files=files,
+                options=asked.options,
+                output_schema=asked.output_schema,
+                idempotency_key=once,
+                updated_by=context.principal.name,
+            )
+        except ValidationError as error:
+            raise BadCompletion(str(error.errors(include_url=False, include_input=False)[0]["msg"])) from None
+        return await ask(self._resources, context, question)
+
+    async def _whole(self, context: Context, asked: AskedRun, model: str) -> Response:
+        async for _ in await follow_run(self._resources, context, asked.thread_uuid, asked.run_uuid):
+            pass
+        run = await find_run(self._resources.store, context, asked.thread_uuid, asked.run_uuid)
+        if run.status is not RunStatus.COMPLETED:
+            return _failed(run)
+        transcript = await read_run(self._resources.store, run.partition, run.thread_uuid, run.run_uuid)
+        choice = {
+            "index": 0,
+            "message": {"role": "assistant", "content": transcript.messages[-1].message, "refusal": None},
+            "finish_reason": "stop",
+            "logprobs": None,
+        }
+        body = {**_head("chat.completion", run.run_uuid, model, run), "choices": [choice], "usage": _usage(run)}
+        return JSONResponse(body, headers=_ids(asked))
+
+
+def _parsed(body: bytes) -> CompletionRequest:
+    try:
+        return CompletionRequest.model_validate_json(body)
+    except ValidationError as error:
+        problem = error.errors(include_url=False, include_input=False)[0]
+        raise BadCompletion(f"{'.'.join(map(str, problem['loc'])) or 'The body'}: {problem['msg']}.") from None
+
+
+def _model(name: str, agent: Agent) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": int(agent.created_at.timestamp()), "owned_by": agent.agent_uuid}
+
+
+def _ids(asked: AskedRun) -> dict[str, str]:
+    """Where the run can be looked at."""
+    return {"X-Thread-UUID": asked.thread_uuid, "X-Run-UUID": asked.run_uuid}
+
+
+def _head(kind: str, run_uuid: str, model: str, run: Run | None = None) -> dict[str, Any]:
+    created = 0 if run is None else int(run.created_at.timestamp())
+    return {"id": f"chatcmpl-{run_uuid}", "object": kind, "created": created, "model": model}
+
+
+def _usage(run: Run) -> dict[str, int]:
+    return {"prompt_tokens": run.prompt_tokens, "completion_tokens": run.completion_tokens, "total_tokens": run.total_tokens}
+
+
+def _failed(run: Run) -> JSONResponse:
+    """Why there is no answer."""
+    waits = run.status is RunStatus.REQUIRES_ACTION
+    message = "The run waits for the approval of tool calls." if waits else run.error or f"The run is {run.status}."
+    error = {"message": message, "type": "requires_action" if waits else "server_error", "param": None, "code": f"run-{run.status}"}
+    return JSONResponse({"error": error, "thread_uuid": run.thread_uuid, "run_uuid": run.run_uuid}, 409 if waits else 502)
+
+
+class _Chunks:
+    """Frames of a run as the chunks of a completion."""
+
+    def __init__(self, model: str, run_uuid: str, *, usage: bool) -> None:
+        self._head = _head("chat.completion.chunk", run_uuid, model)
+        self._usage = usage
+        #: what was sent of the reply that is being written, and how much of it has come again after a restart
+        self._sent = ""
+        self._again: int | None = None
+        self._step = 0
+
+    async def of(self, frames: AsyncIterator[Frame]) -> AsyncIterator[bytes]:
+        """The chunks, as they go over the wire."""
+        yield self._chunk({"role": "assistant", "content": ""})
+        async for frame in frames:
+            if frame.kind == "text" and (text := self._fresh(frame)):
+                yield self._chunk({"content": text})
+            elif frame.kind == "restart":
+                self._again = 0 if self._sent else None
+            elif frame.ends:
+                for part in self._last(frame):
+                    yield part
+        yield b"data: [DONE]\n\n"
+
+    def _fresh(self, frame: Frame) -> str:
+        """The text of a frame that was not sent: a reply that is written anew is sent from where the first attempt ended."""
+        text = frame.delta
+        if frame.step != self._step:
+            text = ("\n\n" if self._step and self._sent else "") + text
+            self._step, self._sent, self._again = frame.step, "", None
+        if self._again is not None:
+            self._again, before = self._again + len(text), self._again
+            text = text[max(0, len(self._sent) - before) :]
+        self._sent += text
+        return text
+
+    def _last(self, frame: Frame) -> list[bytes]:
+        data = frame.data or {}
+        if frame.status != "completed":
+            message = data.get("error") or f"The run is {frame.status}."
+            return [_event({"error": {"message": message, "type": "server_error", "param": None, "code": f"run-{frame.status}"}})]
+        found = [self._chunk({}, "stop")]
+        if self._usage:
+            names = ("prompt_tokens", "completion_tokens", "total_tokens")
+            found.append(_event({**self._head, "choices": [], "usage": {name: data.get(name, 0) for name in names}}))
+        return found
+
+    def _chunk(self, delta: dict[str, Any], finish: str | None = None) -> bytes:
+        return _event({**self._head, "choices": [{"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}]})
+
+
+def _event(body: dict[str, Any]) -> bytes:
+    return b"data: " + orjson.dumps(body) + b"\n\n"

@@ -1,0 +1,45 @@
+"""The job types of agents: answer a run, summarise a thread, and end runs whose time is up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateleg.ai import AiError
+from gateleg.apps.agents.errors import AgentsError
+from gateleg.apps.agents.running.job_types import ANSWER, QUEUE, SUMMARISE, SWEEP, AnswerConfig, AnswerResult, SummariseConfig
+from gateleg.jobs import Jobs, Retry, giving_up
+
+if TYPE_CHECKING:
+    from gateleg.apps.agents.settings import AgentsSettings
+    from gateleg.jobs import JobContext
+    from gateleg.web import Resources
+
+#: Seconds between two looks at runs whose time is up.
+_SWEEP = 60
+
+
+def agents_jobs(resources: Resources[AgentsSettings]) -> Jobs:
+    """The job types with their handlers."""
+    jobs = Jobs()
+
+    @jobs.handler(ANSWER, config=AnswerConfig, result=AnswerResult, queue=QUEUE, priority=70, retry=Retry(times=2, first=1.0))
+    async def answer(job: JobContext, config: AnswerConfig) -> AnswerResult:
+        from gateleg.apps.agents.running.answering import answer_run
+
+        return await answer_run(job, config, resources)
+
+    @jobs.handler(SUMMARISE, config=SummariseConfig, queue=QUEUE, priority=30, retry=Retry(times=1), timeout=600)
+    async def summarise(job: JobContext, config: SummariseConfig) -> dict[str, int]:
+        from gateleg.apps.agents.running.summarising import summarise_thread
+
+        with giving_up(AiError, AgentsError):
+            return {"messages": await summarise_thread(resources, config)}
+
+    @jobs.every(_SWEEP, name=SWEEP)
+    @jobs.handler(SWEEP, queue=QUEUE, retry=Retry(times=0), timeout=300)
+    async def sweep(job: JobContext, config: dict[str, str]) -> dict[str, int]:
+        from gateleg.apps.agents.running.sweeping import expire_overdue
+
+        return {"expired": await expire_overdue(resources)}
+
+    return jobs

@@ -1,0 +1,140 @@
+"""From a question to an answer: search, then extract or generate, then check."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from gateleg.ai import AiError
+from gateleg.apps.rag.answering.answers import Answer, AnswerEvent, AnswerSentence
+from gateleg.apps.rag.answering.extracting import choose, sentences_of
+from gateleg.apps.rag.answering.followups import LOOKED_BACK, complete, needs_earlier
+from gateleg.apps.rag.answering.generating import Checker
+from gateleg.apps.rag.answering.prompting import answer_messages, rewrite_messages
+from gateleg.apps.rag.searching.requests import LONGEST_QUERY, Mode, SearchRequest
+from gateleg.apps.rag.searching.search import SearchTools, search
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from gateleg.ai import AsyncChat
+    from gateleg.apps.rag.searching.results import SearchHit
+    from gateleg.apps.rag.tables import Collection
+
+#: Tokens of a written answer, and of a rewritten question.
+_ANSWER_TOKENS, _QUESTION_TOKENS = 600, 80
+
+
+class AskRequest(BaseModel):
+    """A question, and where to look for the answer."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, extra="forbid")
+
+    question: str = Field(min_length=1, max_length=LONGEST_QUERY)
+    top_k: int = Field(default=6, ge=1, le=20, description="passages that the answer may use")
+    search_mode: Mode = "hybrid"
+    filter: dict[str, Any] | None = Field(default=None, description="a metadata filter")
+    document_ids: list[str] | None = Field(default=None, max_length=1_000, description="use these documents only")
+    conversation_id: str | None = Field(
+        default=None, pattern=r"^[A-Za-z0-9_-]{1,64}$", description="a conversation that this question goes on with, or begins"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerTools:
+    """What answers use."""
+
+    search: SearchTools
+    #: the model that writes answers; without one, they are made of sentences of the documents
+    chat: AsyncChat | None = None
+
+
+async def answer(
+    tools: AnswerTools, collections: Sequence[Collection], request: AskRequest, earlier: Sequence[str] = ()
+) -> AsyncIterator[AnswerEvent]:
+    """An answer as it comes: the passages, each sentence once it is checked, and the whole. `earlier` are the questions before."""
+    searched = await _searched(tools, request.question, earlier)
+    wanted = SearchRequest(
+        query=searched,
+        top_k=request.top_k,
+        search_mode=request.search_mode,
+        filter=request.filter,
+        document_ids=request.document_ids,
+    )
+    result = await search(tools.search, collections, wanted)
+    yield AnswerEvent(kind="passages", hits=result.hits)
+    base = Answer(question=request.question, searched=searched, found=False, hits=result.hits, note=result.note)
+    if tools.chat is not None and result.hits:
+        written: list[AnswerSentence] = []
+        checker = Checker(result.hits)
+        try:
+            async for sentence in _generate(tools.chat, searched, checker):
+                written.append(sentence)
+                yield AnswerEvent(kind="sentence", sentence=sentence)
+            whole = base.model_copy(
+                update={
+                    "sentences": written,
+                    "found": bool(written),
+                    "way": "generated",
+                    "model": tools.chat.model,
+                    "dropped": checker.dropped,
+                }
+            )
+            yield AnswerEvent(kind="answer", answer=whole)
+            return
+        except AiError as error:
+            note = f"The model {tools.chat.model} did not answer: {error.message}"
+            if written:
+                note = f"The answer ends early. {note}"
+                update = {"sentences": written, "found": True, "way": "generated", "model": tools.chat.model, "note": note}
+                yield AnswerEvent(kind="answer", answer=base.model_copy(update=update))
+                return
+            base = base.model_copy(update={"note": f"{note} The answer is made of sentences of the documents."})
+    chosen = await _extract(tools.search, collections, [request.question, searched], result.hits)
+    for one in chosen:
+        yield AnswerEvent(kind="sentence", sentence=one)
+    yield AnswerEvent(kind="answer", answer=base.model_copy(update={"sentences": chosen, "found": bool(chosen)}))
+
+
+async def _searched(tools: AnswerTools, question: str, earlier: Sequence[str]) -> str:
+    """What to search for: a follow-up question, completed by those before it."""
+    if not earlier or not needs_earlier(question):
+        return question
+    if tools.chat is not None:
+        try:
+            reply = await tools.chat.reply(rewrite_messages(question, earlier[-LOOKED_BACK:]), max_tokens=_QUESTION_TOKENS)
+        except AiError:
+            return complete(question, earlier)
+        rewritten = " ".join(reply.text.split())
+        if 0 < len(rewritten) <= 400:
+            return rewritten
+    return complete(question, earlier)
+
+
+async def _generate(chat: AsyncChat, question: str, checker: Checker) -> AsyncIterator[AnswerSentence]:
+    async for delta in chat.stream(answer_messages(question, checker.hits), max_tokens=_ANSWER_TOKENS):
+        if delta.text:
+            for sentence in checker.add(delta.text):
+                yield sentence
+    for sentence in checker.finish():
+        yield sentence
+
+
+async def _extract(
+    tools: SearchTools, collections: Sequence[Collection], questions: Sequence[str], hits: Sequence[SearchHit]
+) -> list[AnswerSentence]:
+    """Sentences of hits that answer a question, which is given as it was asked and as it was completed."""
+    candidates = sentences_of(hits)
+    if not candidates:
+        return []
+    try:
+        model = tools.models.embeddings(collections[0].embedding_model)
+        own = (await model.embed(questions, purpose="query")).mean(axis=0)
+        vectors = await model.embed([one.text for one in candidates])
+    except AiError:
+        return choose(questions, candidates, None, None)
+    return choose(questions, candidates, own / np.linalg.norm(own), vectors)

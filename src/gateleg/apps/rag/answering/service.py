@@ -1,0 +1,100 @@
+"""Questions on behalf of somebody: rights are decided before anything is searched, and conversations are their owners' alone."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from gateleg.apps.rag.answering.answering import AnswerTools, answer
+from gateleg.apps.rag.answering.tables import KEPT_DAYS, ConversationTurn
+from gateleg.apps.rag.errors import BadSearch
+from gateleg.apps.rag.searching.service import open_places, tools_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from gateleg.apps.rag.answering.answering import AskRequest
+    from gateleg.apps.rag.answering.answers import Answer, AnswerEvent
+    from gateleg.apps.rag.searching.service import Place
+    from gateleg.apps.rag.settings import RagSettings
+    from gateleg.apps.rag.tables import Collection
+    from gateleg.web import Principal, Resources
+
+#: Questions that a conversation may have.
+MOST_TURNS = 500
+
+
+async def ask(
+    resources: Resources[RagSettings], principal: Principal, places: Sequence[Place], request: AskRequest
+) -> AsyncIterator[AnswerEvent]:
+    """Answer a question from collections that the caller may search. Raises before the first event if they may not."""
+    collections = await open_places(resources, principal, places)
+    turns = await read_conversation(resources, principal, request.conversation_id) if request.conversation_id else []
+    if len(turns) >= MOST_TURNS:
+        raise BadSearch(f"The conversation has {MOST_TURNS} questions already.", fix="Begin a new one: choose another conversationId.")
+    return _asked(resources, principal, collections, request, turns)
+
+
+async def _asked(
+    resources: Resources[RagSettings],
+    principal: Principal,
+    collections: Sequence[Collection],
+    request: AskRequest,
+    turns: Sequence[ConversationTurn],
+) -> AsyncIterator[AnswerEvent]:
+    async for event in answer(answer_tools(resources), collections, request, [turn.question for turn in turns]):
+        if event.answer is None:
+            yield event
+            continue
+        whole = event.answer.model_copy(update={"conversation_id": request.conversation_id})
+        if request.conversation_id is not None:
+            await _record(resources, principal, collections, whole, len(turns) + 1)
+        yield event.model_copy(update={"answer": whole})
+
+
+async def ask_once(resources: Resources[RagSettings], principal: Principal, places: Sequence[Place], request: AskRequest) -> Answer:
+    """`ask`, as a whole."""
+    found: Answer | None = None
+    async for event in await ask(resources, principal, places, request):
+        found = event.answer or found
+    assert found is not None
+    return found
+
+
+def answer_tools(resources: Resources[RagSettings]) -> AnswerTools:
+    """What answers use, on this host: the configured model, or sentences of the documents."""
+    model = resources.settings.answer_model
+    return AnswerTools(tools_of(resources), resources.models.chat(model) if model else None)
+
+
+async def read_conversation(resources: Resources[RagSettings], principal: Principal, conversation_id: str) -> list[ConversationTurn]:
+    """The questions of one of the caller's own conversations; none for one that nobody, or somebody else, has begun."""
+    query = resources.store.query(ConversationTurn.in_conversation, owner=principal.owner, conversation_id=conversation_id, consistent=True)
+    return [turn async for turn in query]
+
+
+async def forget_conversation(resources: Resources[RagSettings], principal: Principal, conversation_id: str) -> int:
+    """Remove a conversation of the caller; how many questions it had."""
+    turns = await read_conversation(resources, principal, conversation_id)
+    for turn in turns:
+        await resources.store.delete(turn.key)
+    return len(turns)
+
+
+async def _record(
+    resources: Resources[RagSettings], principal: Principal, collections: Sequence[Collection], whole: Answer, number: int
+) -> None:
+    cited = {number for sentence in whole.sentences for number in sentence.citations}
+    hits = [whole.hits[number - 1] for number in sorted(cited)]
+    turn = ConversationTurn(
+        owner=principal.owner,
+        conversation_id=whole.conversation_id or "",
+        turn=number,
+        question=whole.question,
+        searched=whole.searched,
+        found=whole.found,
+        places=[f"{collection.repository_id}/{collection.collection_id}" for collection in collections],
+        citations=[f"{hit.document_id}#{hit.generation}#{hit.ordinal}" for hit in hits],
+        expires_at=resources.store.setup.now() + timedelta(days=KEPT_DAYS),
+    )
+    await resources.store.put(turn)

@@ -1,0 +1,120 @@
+"""Whether a passage supports a sentence. Pure.
+
+The check is of words, and it is strict on what matters most: every number, code and name of the sentence must be in the passage, most
+of its other words must be there too, close together, and a sentence that denies something needs a passage that denies it. It cannot
+see every wrong conclusion from right words; what it refuses, the passage does not say.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gateleg.apps.rag.chunking.sentences import sentences
+from gateleg.apps.rag.index.analysis import DEFAULT_LANGUAGE, analyse, query_words, split_words, stop_words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: The part of a sentence's words that a passage must have.
+ENOUGH = 0.6
+#: Sentences of a passage that may support a sentence together.
+_TOGETHER = 3
+_NEGATION_WORDS = """no not never none nothing nobody neither nor cannot without kein keine nicht nie ohne ne pas jamais sans sin nunca non
+    mai senza"""
+_NEGATIONS = frozenset(_NEGATION_WORDS.split())
+_CONTRACTED = re.compile(r"n['’]t\b")
+#: A word with a capital letter that does not begin a sentence.
+_NAME = re.compile(r"(?<=[^.!?:\n] )([^\W\d_a-zß-öø-ÿ][^\W\d_]{2,})")
+_CODE = re.compile(r"(?<!\w)(?=[\w.,:/-]*\d)[^\W_][\w.,:/-]*")
+_CITED = re.compile(r"\s*\[(\d{1,2}(?:\s*[,;]\s*\d{1,2})*)\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """How far a passage bears a sentence out."""
+
+    #: the part of the sentence's words that the passage has, 0 to 1; 0 where the passage contradicts it or lacks a number or a name
+    score: float
+    #: what is missing, for people
+    missing: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether the passage supports the sentence."""
+        return self.score >= ENOUGH
+
+
+def support(sentence: str, passage: str, languages: Sequence[str] = (DEFAULT_LANGUAGE,)) -> Support:
+    """How far a passage supports a sentence: by those of its sentences that do so best together."""
+    facts = [fact for fact in facts_of(sentence) if not _has_fact(passage, fact)]
+    if facts:
+        return Support(0.0, tuple(facts))
+    wanted = [forms for forms in query_words(sentence, languages) if not set(forms) <= _NEGATIONS]
+    if not wanted:
+        return Support(0.0)
+    ranges = list(sentences(passage))
+    best = Support(0.0)
+    for first in range(len(ranges)):
+        part = passage[ranges[first][0] : ranges[min(first + _TOGETHER, len(ranges)) - 1][1]]
+        found = _covered(sentence, wanted, part, languages)
+        if found.score > best.score:
+            best = found
+    return best
+
+
+def _covered(sentence: str, wanted: list[tuple[str, ...]], part: str, languages: Sequence[str]) -> Support:
+    held = {word for language in languages for word in analyse(part, language)}
+    missing = [forms[0] for forms in wanted if held.isdisjoint(forms)]
+    if denies(sentence) != denies(_nearest(sentence, part, languages)):
+        return Support(0.0, ("a denial" if denies(sentence) else "an affirmation",))
+    return Support(1 - len(missing) / len(wanted), tuple(missing))
+
+
+def _nearest(statement: str, part: str, languages: Sequence[str]) -> str:
+    """The sentence of a passage that has the most words of a statement."""
+    own = {form for forms in query_words(statement, languages) for form in forms}
+    nearest, best = "", 0
+    for start, end in sentences(part):
+        shared = len(own & {word for language in languages for word in analyse(part[start:end], language)})
+        if shared > best:
+            nearest, best = part[start:end], shared
+    return nearest
+
+
+def denies(text: str) -> bool:
+    """Whether a text denies something."""
+    return bool(_CONTRACTED.search(text)) or any(word in _NEGATIONS for word in split_words(text))
+
+
+def facts_of(text: str) -> list[str]:
+    """Numbers and codes of a text, and the names in it that do not begin a sentence."""
+    plain = _CITED.sub("", text)
+    codes = [match.group().strip(".,:;") for match in _CODE.finditer(plain)]
+    names = [match.group(1) for match in _NAME.finditer(plain) if match.group(1)]
+    stops = stop_words(DEFAULT_LANGUAGE)
+    return list(dict.fromkeys([*codes, *(name for name in names if name.casefold() not in stops)]))
+
+
+def _has_fact(passage: str, fact: str) -> bool:
+    """Whether a number, code or name is in a passage, in any letter case and with or without marks of thousands."""
+    if re.search(rf"(?<!\w){re.escape(fact)}(?!\w)", passage, re.IGNORECASE):
+        return True
+    if any(letter.isdigit() for letter in fact):
+        squeezed = re.sub(r"[,\s_]", "", fact)
+        return (
+            re.search(rf"(?<![\w.]){re.escape(squeezed)}(?!\w)", re.sub(r"(?<=\d)[,_\s](?=\d{3})", "", passage), re.IGNORECASE) is not None
+        )
+    # Plurals and cases of names.
+    return set(analyse(fact)) <= set(analyse(passage))
+
+
+def cited_numbers(sentence: str) -> list[int]:
+    """The passages that a sentence cites: [1], [2, 3]."""
+    return list(dict.fromkeys(int(number) for match in _CITED.finditer(sentence) for number in re.split(r"\s*[,;]\s*", match.group(1))))
+
+
+def without_citations(sentence: str) -> str:
+    """A sentence without its citation marks."""
+    return " ".join(_CITED.sub("", sentence).split())

@@ -1,0 +1,100 @@
+"""Document collections as an application of a host. Importing it loads nothing that parses, embeds or searches."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from gateleg.apps.rag import tables
+from gateleg.apps.rag.answering.tables import CONVERSATION_TABLES
+from gateleg.apps.rag.needed import NEEDED
+from gateleg.apps.rag.settings import RagSettings
+from gateleg.web import Application
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from fastapi import APIRouter
+
+    from gateleg.jobs import ArchivedJob, Job, Jobs
+    from gateleg.web import Principal, Resources
+
+
+def check_installed() -> None:
+    """Raise `ModuleNotFoundError` for the first package that jobs would miss, without importing any."""
+    for name in NEEDED:
+        if find_spec(name) is None:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+def make_jobs(resources: Resources[RagSettings]) -> Jobs:
+    """The job types of document collections."""
+    from gateleg.apps.rag.work import rag_jobs
+
+    return rag_jobs(resources)
+
+
+def make_routes(resources: Resources[RagSettings]) -> APIRouter:
+    """The routes of document collections."""
+    from fastapi import APIRouter
+
+    from gateleg.apps.rag import api
+    from gateleg.apps.rag.web import ask_api, collection_api, document_api, ingest_api, job_api, pipeline_api, reingest_api, search_api
+
+    router = APIRouter()
+    # Fixed words before placeholders: /repository/collections is not a repository, and the older paths take any word.
+    parts = (collection_api, job_api, search_api, ask_api, ingest_api, reingest_api, pipeline_api, document_api, api)
+    for part in parts:
+        router.routes.extend(part.router.routes)
+    router.routes.extend(document_api.older.routes)
+    return router
+
+
+def register_pages(resources: Resources[RagSettings]) -> None:
+    """The pages of document collections."""
+    from gateleg.apps.rag.pages import register
+
+    register(resources)
+
+
+@asynccontextmanager
+async def keep_indexes(resources: Resources[RagSettings]) -> AsyncIterator[None]:
+    """Close the search indexes that were opened, when the host or the worker stops."""
+    from gateleg.apps.rag.index.registry import close_indexes
+
+    try:
+        yield
+    finally:
+        close_indexes(resources)
+
+
+async def sees_job(resources: Resources[RagSettings], principal: Principal, job: Job | ArchivedJob) -> bool:
+    """Whether a member sees a job: their own, while they can read what it is about, and all about collections that they may change."""
+    from gateleg.apps.rag.job_access import may_see_job
+
+    return await may_see_job(resources, principal, job)
+
+
+async def changes_job(resources: Resources[RagSettings], principal: Principal, job: Job | ArchivedJob) -> bool:
+    """Whether a member may cancel a job and let it begin again: whoever sees it may."""
+    from gateleg.apps.rag.job_access import may_see_job
+
+    return await may_see_job(resources, principal, job)
+
+
+check_installed()
+application = Application(
+    name="rag",
+    title="Documents",
+    icon="library_books",
+    about="Collections of documents that can be searched and asked, with answers that cite page and passage.",
+    tables=(*tables.TABLES, *CONVERSATION_TABLES),
+    jobs=make_jobs,
+    routes=make_routes,
+    pages=register_pages,
+    lifespan=keep_indexes,
+    settings=RagSettings,
+    sees_job=sees_job,
+    changes_job=changes_job,
+)

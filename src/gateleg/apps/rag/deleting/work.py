@@ -1,0 +1,57 @@
+"""The job types of deletions, and the daily purge of collections whose time to be restored is over."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateleg.apps.rag.deleting.handlers import delete_collection, delete_documents, delete_repository
+from gateleg.apps.rag.deleting.job_types import (
+    DELETE_COLLECTION,
+    DELETE_DOCUMENTS,
+    DELETE_REPOSITORY,
+    PURGE,
+    CollectionDeletion,
+    DocumentsDeletion,
+    Nothing,
+    Purged,
+    Removal,
+    RepositoryDeletion,
+)
+from gateleg.apps.rag.deleting.sweeping import purge_deleted
+from gateleg.apps.rag.index.registry import indexes_of
+from gateleg.apps.rag.purging import Premises
+from gateleg.jobs import Jobs
+
+if TYPE_CHECKING:
+    from gateleg.apps.rag.settings import RagSettings
+    from gateleg.jobs import JobContext
+    from gateleg.web import Resources
+
+
+def premises_of(resources: Resources[RagSettings]) -> Premises:
+    """Where documents lie on this host."""
+    return Premises(resources.store, resources.objects, indexes_of(resources))
+
+
+def deletion_jobs(resources: Resources[RagSettings]) -> Jobs:
+    """The job types with their handlers."""
+    jobs = Jobs()
+
+    @jobs.handler(DELETE_COLLECTION, config=CollectionDeletion, result=Removal, priority=40, timeout=3600)
+    async def collection(job: JobContext, config: CollectionDeletion) -> Removal:
+        return await delete_collection(job, premises_of(resources), resources.queue, config)
+
+    @jobs.handler(DELETE_DOCUMENTS, config=DocumentsDeletion, result=Removal, priority=40, timeout=3600)
+    async def documents(job: JobContext, config: DocumentsDeletion) -> Removal:
+        return await delete_documents(job, premises_of(resources), resources.queue, config)
+
+    @jobs.handler(DELETE_REPOSITORY, config=RepositoryDeletion, result=Removal, priority=40, timeout=4 * 3600)
+    async def repository(job: JobContext, config: RepositoryDeletion) -> Removal:
+        return await delete_repository(job, premises_of(resources), resources.queue, config)
+
+    @jobs.every("0 3 * * *")
+    @jobs.handler(PURGE, config=Nothing, result=Purged, priority=30, timeout=3600)
+    async def purge(job: JobContext, config: Nothing) -> Purged:
+        return Purged(collections=await purge_deleted(resources.queue))
+
+    return jobs

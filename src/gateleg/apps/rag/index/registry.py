@@ -1,0 +1,128 @@
+"""The indexes that a process has open: one file for each collection, so that one which a caller may not search is not even opened."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
+
+from gateleg.apps.rag.errors import IndexDamaged
+from gateleg.apps.rag.index.database import remove_files
+from gateleg.apps.rag.index.embedded import EmbeddedIndex
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from gateleg.web import Resources
+
+T = TypeVar("T")
+
+#: Indexes that stay in memory; the one that was used the longest ago goes first.
+_MOST_OPEN = 64
+#: A file's name has 255 bytes at most.
+_LONGEST_NAME = 120
+_STATE = "rag-indexes"
+
+
+class Indexes:
+    """Opens the index of a collection, once, and keeps it."""
+
+    def __init__(self, folder: Path, *, most: int = _MOST_OPEN) -> None:
+        self.folder = folder
+        self._most = most
+        self._open: OrderedDict[Path, EmbeddedIndex] = OrderedDict()
+        self._opening = threading.Lock()
+        self._comparing: dict[Path, asyncio.Lock] = {}
+
+    def path(self, repository_id: str, collection_id: str) -> Path:
+        """The file of a collection's index."""
+        return self.folder / _file_name(repository_id) / f"{_file_name(collection_id)}.index"
+
+    def open(self, repository_id: str, collection_id: str) -> EmbeddedIndex:
+        """The index of a collection, made if there is none. One that is damaged is removed, to be filled again from the chunks table."""
+        path = self.path(repository_id, collection_id)
+        with self._opening:
+            found = self._open.get(path)
+            if found is None:
+                found = self._open[path] = _open(path)
+            self._open.move_to_end(path)
+            old = [self._open.pop(next(iter(self._open))) for _ in range(len(self._open) - self._most)]
+        for index in old:
+            index.close()
+        return found
+
+    def discard(self, repository_id: str, collection_id: str) -> None:
+        """Remove an index that cannot be read."""
+        path = self.path(repository_id, collection_id)
+        with self._opening:
+            found = self._open.pop(path, None)
+            if found is not None:
+                found.drop()
+            remove_files(path)
+
+    async def run(self, repository_id: str, collection_id: str, act: Callable[[EmbeddedIndex], T]) -> T:
+        """Do something with an index in a thread. A damaged one is made anew and `IndexDamaged` raised: it has to be filled again."""
+
+        def acting() -> T:
+            return act(self.open(repository_id, collection_id))
+
+        try:
+            return await asyncio.to_thread(acting)
+        except IndexDamaged:
+            await asyncio.to_thread(self.discard, repository_id, collection_id)
+            raise
+
+    def comparing(self, repository_id: str, collection_id: str) -> asyncio.Lock:
+        """Held by the one task of this process that compares an index with the chunks table."""
+        return self._comparing.setdefault(self.path(repository_id, collection_id), asyncio.Lock())
+
+    def drop(self, repository_id: str, collection_id: str) -> None:
+        """Remove the index of a collection from the disk."""
+        path = self.path(repository_id, collection_id)
+        if path.exists():
+            self.open(repository_id, collection_id).drop()
+            with self._opening:
+                self._open.pop(path, None)
+        remove_files(path)
+
+    def close(self) -> None:
+        """Close all of them."""
+        with self._opening:
+            found, self._open = list(self._open.values()), OrderedDict()
+        for index in found:
+            index.close()
+
+
+def indexes_of(resources: Resources[Any]) -> Indexes:
+    """The indexes of this process, opened when they are first asked for."""
+    found = resources.state.get(_STATE)
+    if not isinstance(found, Indexes):
+        found = resources.state[_STATE] = Indexes(resources.data / "index")
+    return found
+
+
+def close_indexes(resources: Resources[Any]) -> None:
+    """Close what `indexes_of` has opened; the application's lifespan does it at the end."""
+    found = resources.state.pop(_STATE, None)
+    if isinstance(found, Indexes):
+        found.close()
+
+
+def _open(path: Path) -> EmbeddedIndex:
+    try:
+        return EmbeddedIndex(path)
+    except IndexDamaged:
+        remove_files(path)
+        return EmbeddedIndex(path)
+
+
+def _file_name(name: str) -> str:
+    """A name that any id can have in a folder, and no two ids share."""
+    quoted = quote(name, safe="").replace(".", "%2E")
+    if len(quoted) <= _LONGEST_NAME:
+        return quoted
+    return f"{quoted[:_LONGEST_NAME]}~{hashlib.sha256(name.encode()).hexdigest()[:16]}"

@@ -1,0 +1,55 @@
+"""Vectors of chunks: those of the generation before where its texts are the same, the others from the model, batch by batch."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gateleg.apps.rag.index.entries import pack_vector
+from gateleg.apps.rag.tables import Chunk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gateleg.ai import AsyncEmbeddings
+    from gateleg.apps.rag.tables import Document
+    from gateleg.store import AsyncStore
+
+#: Texts that are embedded at a time: small enough to stop soon and to show progress.
+_BATCH = 64
+
+
+def embedded_text(text: str, heading: str | None) -> str:
+    """What is embedded of a chunk: its text below its headings, which often name what the text only refers to."""
+    return text if not heading or text.startswith(heading.rpartition(" > ")[2]) else f"{heading}\n\n{text}"
+
+
+def chunk_hash(text: str, heading: str | None) -> str:
+    """What tells whether a chunk has changed."""
+    return hashlib.sha256(f"{heading or ''}\0{text}".encode("utf-8", "replace")).hexdigest()
+
+
+async def known_vectors(store: AsyncStore, document: Document, model: str) -> dict[str, bytes]:
+    """The vectors of the generation that is found now, by the hashes of its chunks."""
+    if document.generation is None:
+        return {}
+    query = Chunk.of_document(document_id=document.document_id, generation=document.generation)
+    return {one.content_hash: one.vector async for one in store.query(query) if one.vector is not None and one.embedding_model == model}
+
+
+async def embed_chunks(
+    model: AsyncEmbeddings, texts: Sequence[str], hashes: Sequence[str], known: dict[str, bytes], report: Callable[[int], None]
+) -> tuple[list[bytes], int]:
+    """A vector for each text, and how many were known. `report` hears how many are done, and may end it."""
+    wanted = {one: text for one, text in zip(hashes, texts, strict=True) if one not in known}
+    reused = sum(one in known for one in hashes)
+    found = dict(known)
+    names = list(wanted)
+    for start in range(0, len(names), _BATCH):
+        report(reused + start)
+        batch = names[start : start + _BATCH]
+        rows = await model.embed([wanted[name] for name in batch], purpose="document")
+        found |= {name: pack_vector(np.asarray(row)) for name, row in zip(batch, rows, strict=True)}
+    return [found[one] for one in hashes], reused

@@ -1,0 +1,73 @@
+"""What filters see of a chunk: the metadata of repository, collection, pipeline and document together. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from gateleg.apps.rag.errors import BadField
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Described(Protocol):
+    """Something with tags and custom fields."""
+
+    @property
+    def tags(self) -> list[str]:
+        """Words."""
+        ...
+
+    @property
+    def custom_fields(self) -> dict[str, Any]:
+        """Values by name."""
+        ...
+
+
+#: Fields that the product writes; custom fields cannot take their place.
+RESERVED = frozenset(
+    {"tags", "documentId", "documentName", "repositoryId", "collectionId", "source", "contentType", "username", "uploadDate"}
+    | {"ingestionType", "language", "title", "author"}
+)
+
+
+def merge_metadata(*levels: Described | None) -> dict[str, Any]:
+    """Tags of all levels in order, each once, and custom fields, of which the later level wins. Objects are merged field by field."""
+    tags: dict[str, None] = {}
+    fields: dict[str, Any] = {}
+    for level in levels:
+        if level is not None:
+            tags |= dict.fromkeys(level.tags)
+            fields = _merged(fields, level.custom_fields)
+    return {**fields, "tags": list(tags)}
+
+
+def _merged(outer: Mapping[str, Any], inner: Mapping[str, Any]) -> dict[str, Any]:
+    found = dict(outer)
+    for name, value in inner.items():
+        before = found.get(name)
+        found[name] = _merged(before, value) if isinstance(before, dict) and isinstance(value, dict) else value
+    return found
+
+
+def check_reserved(fields: Mapping[str, Any]) -> None:
+    """Refuse custom fields that would hide what the product writes."""
+    taken = sorted(RESERVED & fields.keys())
+    if taken:
+        raise BadField(
+            f"metadata.customFields may not have {taken[0]!r}: every chunk has a field of that name.", fix="Choose another name."
+        )
+
+
+def chunk_metadata(merged: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The metadata of a document's chunks: what was merged, and the product's own fields, which nothing overwrites."""
+    return {**{name: value for name, value in merged.items() if name not in facts}, **{n: v for n, v in facts.items() if v is not None}}
+
+
+def without_nulls(value: Any) -> Any:
+    """A value as a table stores it: null is absent, and empty names are left out."""
+    if isinstance(value, dict):
+        return {name: without_nulls(inner) for name, inner in value.items() if inner is not None and name}
+    if isinstance(value, list):
+        return [without_nulls(inner) for inner in value if inner is not None]
+    return value

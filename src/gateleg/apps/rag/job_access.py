@@ -1,0 +1,35 @@
+"""Which jobs somebody may see: their own, and those about collections that they may change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateleg.apps.rag.access import Action, Caller
+from gateleg.apps.rag.collections import find_collection
+from gateleg.apps.rag.subjects import parse_subject
+from gateleg.apps.rag.tables import Repository
+
+if TYPE_CHECKING:
+    from gateleg.apps.rag.settings import RagSettings
+    from gateleg.jobs import ArchivedJob, Job
+    from gateleg.web import Principal, Resources
+
+
+async def may_see_job(resources: Resources[RagSettings], principal: Principal, job: Job | ArchivedJob) -> bool:
+    """Whether somebody may see a job. Whoever submitted it loses it with the right to read what it is about."""
+    own = (job.created_by, job.tenant) == (principal.name, principal.tenant)
+    subject = parse_subject(job.subject)
+    if subject is None:
+        return own
+    caller = Caller(principal, resources.settings.admin_group)
+    repository = await resources.store.find(Repository, repository_id=subject.repository_id, consistent=True)
+    if repository is None:
+        return own
+    if subject.collection_id is None:
+        return caller.may(Action.CHANGE_PIPELINES, repository) or (own and caller.may(Action.READ, repository))
+    collection = await find_collection(resources.store, repository, subject.collection_id)
+    if collection is None:
+        return own and caller.may(Action.READ, repository)
+    if caller.may(Action.CHANGE_COLLECTION, repository, collection):
+        return True
+    return own and caller.may(Action.READ, repository, collection)

@@ -1,0 +1,44 @@
+"""The pages of document collections in the console: `/rag` has the repositories, below it are collections and documents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nicegui import ui
+
+from gateleg.apps.rag.web.collection_page import collection_page
+from gateleg.apps.rag.web.document_page import document_page
+from gateleg.apps.rag.web.home_page import NEW, home_page, new_page
+from gateleg.apps.rag.web.places import HOME
+from gateleg.apps.rag.web.repository_page import repository_page
+from gateleg.web.console.patience import PATIENT
+
+if TYPE_CHECKING:
+    from gateleg.apps.rag.settings import RagSettings
+    from gateleg.web import Resources
+
+
+def register(resources: Resources[RagSettings]) -> None:
+    """Make the pages known to the console."""
+    ui.add_css(Path(__file__).parent / "web" / "rag.css", shared=True)
+
+    @ui.page(HOME, response_timeout=PATIENT)
+    async def home() -> None:
+        await home_page(resources)
+
+    @ui.page(NEW, response_timeout=PATIENT)
+    async def new() -> None:
+        new_page(resources)
+
+    @ui.page(f"{HOME}/{{repository}}", response_timeout=PATIENT)
+    async def repository_of(repository: str, cursor: str = "", deleted: str = "") -> None:
+        await repository_page(resources, repository, cursor, deleted)
+
+    @ui.page(f"{HOME}/{{repository}}/collection/{{collection:path}}", response_timeout=PATIENT)
+    async def collection_of(repository: str, collection: str, tab: str = "", cursor: str = "") -> None:
+        await collection_page(resources, repository, collection, tab, cursor)
+
+    @ui.page(f"{HOME}/{{repository}}/document/{{document}}", response_timeout=PATIENT)
+    async def document_of(repository: str, document: str, cursor: str = "", chunk: str = "") -> None:
+        await document_page(resources, repository, document, cursor, chunk)

@@ -1,0 +1,52 @@
+"""Where the words of a query are in a text. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from gateleg.apps.rag.index.analysis import DEFAULT_LANGUAGE, analyse, query_words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_WORD = re.compile(r"[^\W_]+")
+#: Characters of a snippet.
+SNIPPET = 240
+
+
+def matched_spans(query: str, text: str, languages: Sequence[str] = (DEFAULT_LANGUAGE,)) -> list[tuple[int, int]]:
+    """The spans [start, end) of words in a text that are words of the query in one of their forms."""
+    wanted = {form for forms in query_words(query, languages) for form in forms}
+    found = []
+    for match in _WORD.finditer(text):
+        forms = {form for language in languages for form in analyse(match.group(), language)}
+        if forms & wanted:
+            found.append(match.span())
+    return found
+
+
+def matched_words(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
+    """The words at spans, each once, in lower case."""
+    return list(dict.fromkeys(text[start:end].casefold() for start, end in spans))
+
+
+def best_snippet(text: str, spans: Sequence[tuple[int, int]], length: int = SNIPPET) -> tuple[int, int]:
+    """The part of a text, at most about so long, that has the most different words of the query; its beginning if there are none."""
+    if len(text) <= length:
+        return 0, len(text)
+    best, start = -1, 0
+    for first, _ in spans:
+        inside = {text[one:other].casefold() for one, other in spans if first <= one and other <= first + length}
+        if len(inside) > best:
+            best, start = len(inside), first
+    # A little before the first word, from the beginning of a word to the end of one.
+    start = max(0, min(start - length // 6, len(text) - length))
+    start = _next_word(text, start) if start else 0
+    end = min(len(text), start + length)
+    return start, end if end == len(text) else max(text.rfind(" ", start, end), start + length // 2)
+
+
+def _next_word(text: str, at: int) -> int:
+    space = text.find(" ", at, at + 40)
+    return at if space < 0 else space + 1

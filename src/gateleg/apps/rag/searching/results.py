@@ -1,0 +1,97 @@
+"""What a search returns: hits that cite document, page, span and chunk."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from gateleg.apps.rag.searching.requests import Fusion, Mode  # noqa: TC001 - pydantic reads them
+
+
+class Answered(BaseModel):
+    """A value of an answer: frozen, in camelCase on the wire."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
+
+
+class Passage(Answered):
+    """A chunk beside a hit."""
+
+    ordinal: int
+    text: str
+    page: int | None = None
+    start: int
+    end: int
+
+
+class Why(Answered):
+    """Why a hit was found, and what its score is made of."""
+
+    #: its place by similarity and by BM25, from 1; None where that way did not find it
+    vector_rank: int | None = None
+    keyword_rank: int | None = None
+    vector_part: float = 0.0
+    keyword_part: float = 0.0
+    #: words of the query that its text has, as they are written there
+    matched_words: list[str] = Field(default_factory=list)
+    sentence: str = ""
+
+
+class SearchHit(Answered):
+    """A passage, where it is, and how well it fits."""
+
+    repository_id: str
+    collection_id: str
+    document_id: str
+    document_name: str
+    #: the object key of the document
+    source: str
+    generation: int
+    #: 0-based place of the chunk in its document
+    ordinal: int
+    #: the characters [start, end) of the document's extracted text
+    start: int
+    end: int
+    page: int | None = None
+    boxes: list[list[float]] | None = None
+    heading: str | None = None
+    text: str
+    #: the best part of the text, as a span of it
+    snippet: tuple[int, int] | None = None
+    #: words of the query, as spans of the text
+    highlights: list[tuple[int, int]] = Field(default_factory=list)
+    #: what hits are ordered by: similarity (vector), BM25 (keyword), both combined (hybrid), or the reranker's
+    score: float
+    #: cosine
+    similarity: float | None = None
+    #: BM25
+    keyword: float | None = None
+    rerank: float | None = None
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    before: list[Passage] = Field(default_factory=list)
+    after: list[Passage] = Field(default_factory=list)
+    why: Why | None = None
+
+    @property
+    def citation(self) -> str:
+        """The hit in a few words: document and page."""
+        return self.document_name if self.page is None else f"{self.document_name}, page {self.page}"
+
+
+class SearchResult(Answered):
+    """Hits, best first, and how they were found."""
+
+    hits: list[SearchHit]
+    search_mode: Mode
+    #: the mode that was used: another one than asked for when the embedding model did not answer
+    actual_mode_used: Mode
+    fusion: Fusion | None = None
+    #: why another mode was used
+    note: str | None = None
+    reranked_by: str | None = None
+    #: the offset of the next page; None on the last one
+    next_offset: int | None = None
+    collections_searched: int = 0
+    milliseconds: float = 0.0

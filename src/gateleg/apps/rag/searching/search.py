@@ -1,0 +1,248 @@
+"""Searching collections that the caller may search: find, rank, verify, rerank, diversify, cite.
+
+Rights are decided before: what is given here may be searched. `service.search` opens it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from operator import methodcaller
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gateleg.ai import AiError
+from gateleg.apps.rag.errors import BadSearch, IndexDamaged
+from gateleg.apps.rag.index.filters import parse_filter
+from gateleg.apps.rag.index.rebuilding import ready_index
+from gateleg.apps.rag.searching.citing import cite
+from gateleg.apps.rag.searching.diversity import diversify
+from gateleg.apps.rag.searching.fusion import Candidate, rank
+from gateleg.apps.rag.searching.results import SearchResult
+from gateleg.apps.rag.searching.verifying import DocumentReader, read_chunks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from gateleg.ai import AsyncModels
+    from gateleg.apps.rag.index.entries import ChunkKey, IndexHit
+    from gateleg.apps.rag.index.filters import Filter
+    from gateleg.apps.rag.index.registry import Indexes
+    from gateleg.apps.rag.searching.fusion import Ranked
+    from gateleg.apps.rag.searching.requests import Mode, SearchRequest
+    from gateleg.apps.rag.searching.verifying import Verified
+    from gateleg.apps.rag.tables import Collection
+    from gateleg.store import AsyncStore
+
+    Vectors = Mapping[str, NDArray[np.float32]]
+
+#: Candidates of each way of searching, at least, and at most.
+_DEPTH, _DEEPEST = 100, 4_000
+#: Hits that a reranker reads, and that diversity chooses from.
+_POOL = 50
+#: Feedback: the weight of the best hits beside the query, and how many they are.
+FEEDBACK_WEIGHT, FEEDBACK_HITS = 0.3, 3
+#: How often a search is widened because hits were out of date.
+_WIDENINGS = 2
+_PROCESSED_TOGETHER = 4
+
+
+@dataclass(frozen=True, slots=True)
+class SearchTools:
+    """What searches use."""
+
+    store: AsyncStore
+    models: AsyncModels
+    indexes: Indexes
+    #: the address of a reranker; empty for none
+    reranker: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A ranking before it is verified."""
+
+    ranking: list[Ranked]
+    #: whether an index had more to give
+    cut: bool
+
+
+async def search(tools: SearchTools, collections: Sequence[Collection], request: SearchRequest) -> SearchResult:
+    """Search collections together. Every hit is of its document's current generation."""
+    began = time.perf_counter()
+    filters = parse_filter(request.filter)
+    vectors, note = await _embed(tools, collections, request)
+    mode: Mode = request.search_mode if vectors or request.search_mode == "keyword" else "keyword"
+    reader = DocumentReader(tools.store, collections)
+    wanted = request.offset + request.top_k + 1
+    reranks = bool(tools.reranker) and request.rerank
+    pool = max(wanted, _POOL) if reranks or request.diversity else wanted
+    depth = min(max(_DEPTH, 2 * pool), _DEEPEST)
+    verified: list[Verified] = []
+    for _ in range(_WIDENINGS + 1):
+        found = await _ranking(tools, collections, request, mode, vectors, filters, depth)
+        verified = await reader.verified(found.ranking, pool)
+        if len(verified) >= wanted or not found.cut or depth >= _DEEPEST:
+            break
+        depth = min(4 * depth, _DEEPEST)
+    scores: Mapping[int, float] = {}
+    if reranks:
+        verified, scores, note = await _rerank(tools, verified, request.query, note)
+    if request.diversity:
+        verified, scores = await _diversify(tools, collections, verified, scores, request, wanted)
+    page = list(enumerate(verified))[request.offset : request.offset + request.top_k]
+    hits = await cite(tools.store, collections, [(one, scores.get(place)) for place, one in page], mode, request)
+    return SearchResult(
+        hits=hits,
+        search_mode=request.search_mode,
+        actual_mode_used=mode,
+        fusion=request.fusion if mode == "hybrid" else None,
+        note=note,
+        reranked_by=tools.reranker if scores and reranks else None,
+        next_offset=request.offset + request.top_k if len(verified) > request.offset + request.top_k else None,
+        collections_searched=len(collections),
+        milliseconds=round(1000 * (time.perf_counter() - began), 2),
+    )
+
+
+async def _embed(tools: SearchTools, collections: Sequence[Collection], request: SearchRequest) -> tuple[Vectors, str | None]:
+    """The query's vector by each model; none for a keyword search, or if hybrid has to do without."""
+    if request.search_mode == "keyword":
+        return {}, None
+    found: dict[str, NDArray[np.float32]] = {}
+    try:
+        for model in dict.fromkeys(collection.embedding_model for collection in collections):
+            found[model] = (await tools.models.embeddings(model).embed([request.query], purpose="query"))[0]
+    except AiError as error:
+        if request.search_mode == "vector":
+            raise
+        return {}, f"The embedding model did not answer, so words alone were searched for: {error.message}"
+    return found, None
+
+
+async def _ranking(
+    tools: SearchTools,
+    collections: Sequence[Collection],
+    request: SearchRequest,
+    mode: Mode,
+    vectors: Vectors,
+    filters: Filter | None,
+    depth: int,
+) -> _Found:
+    candidates, cut = await _candidates(tools, collections, request, mode, vectors, filters, depth)
+    ranking = rank(candidates, mode, request)
+    if request.feedback and mode != "keyword" and ranking:
+        nearer = await _nearer(tools, collections, ranking[:FEEDBACK_HITS], vectors)
+        candidates, cut = await _candidates(tools, collections, request, mode, nearer, filters, depth)
+        ranking = rank(candidates, mode, request)
+    return _Found(ranking, cut)
+
+
+async def _candidates(
+    tools: SearchTools,
+    collections: Sequence[Collection],
+    request: SearchRequest,
+    mode: Mode,
+    vectors: Vectors,
+    filters: Filter | None,
+    depth: int,
+) -> tuple[list[Candidate], bool]:
+    """What the index of each collection finds; and whether one of them was cut off at `depth`."""
+    text = request.query if mode != "vector" else None
+    turns = asyncio.Semaphore(_PROCESSED_TOGETHER)
+
+    async def one(collection: Collection) -> list[IndexHit]:
+        vector = vectors.get(collection.embedding_model)
+        async with turns:
+            return await _search_index(tools, collection, vector, text, filters, depth, request.document_ids)
+
+    answers = await asyncio.gather(*(one(collection) for collection in collections))
+    candidates = [
+        Candidate(source, hit.key, hit.similarity, hit.keyword, collections[source].embedding_model)
+        for source, hits in enumerate(answers)
+        for hit in hits
+    ]
+    return candidates, any(len(hits) >= depth for hits in answers)
+
+
+async def _search_index(
+    tools: SearchTools,
+    collection: Collection,
+    vector: NDArray[np.float32] | None,
+    text: str | None,
+    filters: Filter | None,
+    depth: int,
+    documents: Sequence[str] | None,
+) -> list[IndexHit]:
+    place = (collection.repository_id, collection.collection_id)
+    for again in (True, False):
+        try:
+            await ready_index(tools.store, tools.indexes, *place)
+            return await tools.indexes.run(*place, lambda index: index.search(vector, text, filters, depth, documents=documents))
+        except IndexDamaged:
+            # It has been removed; the second time it is filled from the tables.
+            if not again:
+                raise
+    raise AssertionError("unreachable")
+
+
+async def _nearer(tools: SearchTools, collections: Sequence[Collection], best: Sequence[Ranked], vectors: Vectors) -> Vectors:
+    """The query's vectors, moved towards the best hits (Rocchio)."""
+    known = await _vectors_of(tools, collections, best)
+    moved = dict(vectors)
+    for model, vector in vectors.items():
+        own = [found for one, found in zip(best, known, strict=True) if one.candidate.model == model and found is not None]
+        if own:
+            sum_ = vector + FEEDBACK_WEIGHT * np.mean(own, axis=0)
+            moved[model] = (sum_ / np.linalg.norm(sum_)).astype(np.float32)
+    return moved
+
+
+async def _vectors_of(tools: SearchTools, collections: Sequence[Collection], ranked: Sequence[Ranked]) -> list[NDArray[np.float32] | None]:
+    found: dict[tuple[int, ChunkKey], NDArray[np.float32]] = {}
+    for source in {one.candidate.source for one in ranked}:
+        keys = [one.candidate.key for one in ranked if one.candidate.source == source]
+        own = collections[source]
+        vectors = await tools.indexes.run(own.repository_id, own.collection_id, methodcaller("vectors", keys))
+        found |= {(source, key): vector for key, vector in vectors.items()}
+    return [found.get((one.candidate.source, one.candidate.key)) for one in ranked]
+
+
+async def _rerank(
+    tools: SearchTools, verified: list[Verified], query: str, note: str | None
+) -> tuple[list[Verified], dict[int, float], str | None]:
+    """The first hits in the order of the reranker, with its scores; as they were if it does not answer."""
+    first, rest = verified[:_POOL], verified[_POOL:]
+    chunks = await read_chunks(tools.store, [one.ranked.candidate.key for one in first])
+    there = [one for one in first if one.ranked.candidate.key in chunks]
+    try:
+        scores = await tools.models.reranker(tools.reranker).scores(query, [chunks[one.ranked.candidate.key].text for one in there])
+    except AiError as error:
+        return verified, {}, note or f"The reranker did not answer, so hits are in the order of the search: {error.message}"
+    order = sorted(range(len(there)), key=lambda place: -scores[place])
+    return [*(there[place] for place in order), *rest], {new: scores[old] for new, old in enumerate(order)}, note
+
+
+async def _diversify(
+    tools: SearchTools,
+    collections: Sequence[Collection],
+    verified: list[Verified],
+    scores: Mapping[int, float],
+    request: SearchRequest,
+    wanted: int,
+) -> tuple[list[Verified], dict[int, float]]:
+    vectors = await _vectors_of(tools, collections, [one.ranked for one in verified])
+    worth = [scores.get(place, one.ranked.score) for place, one in enumerate(verified)]
+    order = diversify(worth, vectors, request.diversity, wanted)
+    return [verified[place] for place in order], {new: scores[old] for new, old in enumerate(order) if old in scores}
+
+
+def check_request(request: SearchRequest, most: int) -> SearchRequest:
+    """The request, if it asks for no more hits than the settings allow."""
+    if request.top_k > most:
+        raise BadSearch(f"topK is {request.top_k}; {most} are allowed.", fix=f"Ask for at most {most} hits, and page with offset.")
+    return request

@@ -1,0 +1,105 @@
+"""What can be done with a collection from its page. Every deed asks the rules again: a page may be old."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nicegui import ui
+from pydantic import BaseModel, Field
+
+from gateleg.apps.rag.access import Action
+from gateleg.apps.rag.collections import delete_softly, update_collection
+from gateleg.apps.rag.deleting.starting import start_collection_deletion
+from gateleg.apps.rag.drafts import CollectionChanges
+from gateleg.apps.rag.tables import CollectionStatus
+from gateleg.apps.rag.web.places import repository_place
+from gateleg.apps.rag.web.visiting import do
+from gateleg.web.console.components import ModelForm, button, confirm, section, tag
+
+if TYPE_CHECKING:
+    from gateleg.apps.rag.web.visiting import Visit
+
+
+class ChangesForm(BaseModel):
+    """What can be changed of a collection on its page."""
+
+    name: str = Field(default="", title="Name", max_length=100)
+    description: str = Field(default="", title="Description", max_length=2_000)
+    private: bool = Field(default=False, title="Private: for its creator and administrators only")
+    groups: list[str] = Field(default_factory=list, title="Groups", description="of the repository, one on each line; all when empty")
+
+    def changes(self) -> CollectionChanges:
+        """The changes as the rules want them."""
+        found = CollectionChanges(description=self.description or None, private=self.private, allowed_groups=self.groups or None)
+        return found.model_copy(update={"name": self.name}) if self.name else found
+
+
+def deeds_part(visit: Visit) -> None:
+    """The buttons of a collection."""
+    found, store = visit.opened.collection, visit.resources.store
+    if not visit.caller.may(Action.CHANGE_COLLECTION, visit.opened.repository, found):
+        return
+    where = (found.repository_id, found.collection_id)
+
+    async def change_status(status: CollectionStatus, done: str) -> None:
+        changes = CollectionChanges(status=status)
+        await do(visit.view, lambda: update_collection(store, visit.caller, *where, changes), done, visit.here)
+
+    async def delete() -> None:
+        days = visit.resources.settings.restore_days
+        if await confirm("Delete this collection?", f"It is not searched any more, and can be restored for {days} days.", verb="Delete"):
+            await do(visit.view, lambda: delete_softly(store, visit.caller, *where, days=days), "Deleted", visit.here)
+
+    async def remove() -> None:
+        loss = "Documents, passages, vectors and files are removed for good. A job does it and counts that nothing is left."
+        if await confirm("Remove it for good?", loss, verb="Remove"):
+            queue = visit.resources.queue
+            there = repository_place(found.repository_id)
+            await do(visit.view, lambda: start_collection_deletion(queue, visit.caller, *where), "Removal has begun", there)
+
+    with tag("div", classes="deeds"):
+        match found.status:
+            case CollectionStatus.ACTIVE:
+                button("Archive", lambda: change_status(CollectionStatus.ARCHIVED, "Archived"), icon="archive", look="small")
+                button("Delete", delete, icon="delete", look="small danger")
+            case CollectionStatus.ARCHIVED:
+                button("Unarchive", lambda: change_status(CollectionStatus.ACTIVE, "Active again"), icon="unarchive", look="small")
+                button("Delete", delete, icon="delete", look="small danger")
+            case CollectionStatus.DELETED:
+                button("Restore", lambda: change_status(CollectionStatus.ACTIVE, "Restored"), icon="restore", look="small first")
+                button("Remove for good", remove, icon="delete_forever", look="small danger")
+            case CollectionStatus.DELETE_FAILED:
+                button("Remove for good", remove, icon="delete_forever", look="small danger")
+
+
+def settings_part(visit: Visit) -> None:
+    """A form for what may be changed, and what never changes."""
+    found = visit.opened.collection
+    if visit.caller.may(Action.CHANGE_COLLECTION, visit.opened.repository, found):
+
+        async def save(form: ChangesForm) -> None:
+            changed = await update_collection(
+                visit.resources.store, visit.caller, found.repository_id, found.collection_id, form.changes(), expected=found.version
+            )
+            for warning in changed.warnings:
+                ui.notify(warning, type="warning")
+            ui.navigate.to(f"{visit.here}?tab=settings")
+
+        values = {
+            "name": found.name or "",
+            "description": found.description or "",
+            "private": found.private,
+            "groups": found.allowed_groups or [],
+        }
+        ModelForm(ChangesForm, save, title="Change the collection", values=values)
+    with section("Fixed"), tag("dl", classes="facts"):
+        strategy = found.chunking_strategy or {}
+        facts = {
+            "Id": found.collection_id,
+            "Embedding model": found.embedding_model,
+            "Created by": found.created_by,
+            "Chunking": str(strategy.get("type", "as the host usually does")),
+        }
+        for name, value in facts.items():
+            tag("dt", name)
+            tag("dd", value)

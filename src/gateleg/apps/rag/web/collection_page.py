@@ -1,0 +1,156 @@
+"""The page of a collection: its documents, a search in them, who can read it and why, and what can be done with it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from gateleg.apps.rag.access import Action, explain
+from gateleg.apps.rag.collections import open_collection
+from gateleg.apps.rag.documents import DocumentFilter, list_documents
+from gateleg.apps.rag.statistics import count_collection
+from gateleg.apps.rag.web.collection_deeds import deeds_part, settings_part
+from gateleg.apps.rag.web.places import HOME, document_place, repository_place
+from gateleg.apps.rag.web.search_part import search_part
+from gateleg.apps.rag.web.statuses import collection_badge, document_cell
+from gateleg.apps.rag.web.visiting import NOT_THERE, Visit, caller_of, not_there
+from gateleg.web.console.components import Column, Crumb, Grid, Row, Tabs, Topic, ago_cell, empty, follow, frame, pager, section, tag
+from gateleg.web.console.sizes import size_text
+
+if TYPE_CHECKING:
+    from gateleg.apps.rag.documents import DocumentPage
+    from gateleg.apps.rag.settings import RagSettings
+    from gateleg.apps.rag.tables import Document
+    from gateleg.web import Resources
+
+_COLUMNS = (
+    Column("name", "Document"),
+    Column("status", "Status"),
+    Column("chunks", "Passages", right=True),
+    Column("pages", "Pages", right=True, desk=True),
+    Column("size", "Size", right=True, desk=True),
+    Column("by", "Added by", desk=True),
+    Column("added", "Added", desk=True),
+)
+_SIZE = 50
+#: Seconds between two looks at the documents of a page.
+_EVERY = 1.0
+#: What somebody may do with a collection, in words.
+ACTIONS = {
+    Action.READ: "read its documents",
+    Action.SEARCH: "search it",
+    Action.INGEST: "add documents",
+    Action.CHANGE_COLLECTION: "change or delete it",
+}
+TABS = (("documents", "Documents"), ("search", "Search"), ("ask", "Ask"), ("access", "Access"), ("settings", "Settings"))
+
+
+async def collection_page(
+    resources: Resources[RagSettings], repository_id: str, collection_id: str, tab: str = "", cursor: str = ""
+) -> None:
+    """A collection, if who looks can read it."""
+    with frame(title="Collection", section="rag", crumbs=[Crumb("Documents", HOME)], titled=False) as view:
+        caller = caller_of(view, resources)
+        try:
+            opened = await open_collection(resources.store, caller, repository_id, collection_id)
+        except NOT_THERE:
+            not_there("collection")
+            return
+        visit = Visit(view, resources, caller, opened)
+        await _head(visit)
+
+        async def build(key: str) -> None:
+            match key:
+                case "documents":
+                    await _documents(visit, cursor)
+                case "search":
+                    search_part(visit)
+                case "access":
+                    _access(visit)
+                case "settings":
+                    settings_part(visit)
+
+        await Tabs(TABS, tab or None, build).start()
+
+
+async def _head(visit: Visit) -> None:
+    opened = visit.opened
+    found = opened.collection
+    counted = await count_collection(visit.resources.store, opened)
+    with tag("div", classes="head"):
+        with tag("div", classes="titles"):
+            tag("h1", found.name or "Default collection", dir="auto")
+            if found.description:
+                tag("p", found.description, "muted", dir="auto")
+            with tag("p", classes="line gap-1 meta"):
+                collection_badge(found.status)
+                tag(
+                    "a", opened.repository.config.repository_name or found.repository_id, "link", href=repository_place(found.repository_id)
+                )
+                tag("span", f"{counted.documents:,} documents", "num")
+                tag("span", f"{counted.chunks:,} passages", "num")
+                tag("span", size_text(counted.size), "num")
+                tag("span", found.embedding_model)
+        deeds_part(visit)
+
+
+async def _documents(visit: Visit, cursor: str) -> None:
+    found = visit.opened.collection
+
+    async def look() -> DocumentPage:
+        return await list_documents(
+            visit.resources.store,
+            visit.caller,
+            found.repository_id,
+            DocumentFilter(),
+            collection_id=found.collection_id,
+            size=_SIZE,
+            token=cursor or None,
+        )
+
+    first = await look()
+    with section("Documents"):
+        grid = Grid("Documents", _COLUMNS, [_row(one) for one in first.page.rows])
+        nothing = empty("tray", "No documents yet", "Send files above, or let a pipeline of the collection fetch them.")
+        pager(visit.here, {}, cursor=cursor or None, following=first.page.next, shown=len(first.page.rows))
+
+    def show(now: DocumentPage) -> None:
+        grid.show([_row(one) for one in now.page.rows])
+        grid.set_visibility(bool(now.page.rows))
+        nothing.set_visibility(not now.page.rows)
+
+    show(first)
+    # What is seen depends on who looks: pages of one person share one look.
+    topic = Topic(("rag", found.repository_id, found.collection_id, visit.caller.user, cursor), look, _EVERY)
+    follow(visit.view.live, topic, show)
+
+
+def _row(one: Document) -> Row:
+    cells = {
+        "name": one.document_name or one.document_id,
+        "status": document_cell(one.status),
+        "chunks": f"{one.chunks:,}",
+        "pages": "" if one.pages is None else f"{one.pages:,}",
+        "size": "" if one.size is None else size_text(one.size),
+        "by": one.username,
+        "added": ago_cell(_moment(one.upload_date)),
+    }
+    return Row(one.document_id, cells, href=document_place(one.repository_id, one.document_id))
+
+
+def _moment(milliseconds: int) -> datetime | None:
+    return datetime.fromtimestamp(milliseconds / 1_000, UTC) if milliseconds else None
+
+
+def _access(visit: Visit) -> None:
+    """Who can read the collection, and why."""
+    opened = visit.opened
+    with section("Who can read it"), tag("ul", classes="stack gap-1"):
+        for sentence in explain(opened.repository, opened.collection, admin_group=visit.caller.admin_group):
+            tag("li", sentence)
+    with section("What you may do"), tag("ul", classes="stack gap-1"):
+        for action, words in ACTIONS.items():
+            decision = visit.caller.decide(action, opened.repository, opened.collection)
+            with tag("li", classes="line gap-1"):
+                tag("span", "Yes" if decision.allowed else "No", "strong")
+                tag("span", f"{words}: {decision.reason}.")

@@ -1,0 +1,66 @@
+"""`/api/rag`: the jobs of a repository. Cancel, retry, logs and events of a job are at `/api/rag/jobs`, as for every application."""
+
+from datetime import timedelta
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+
+from gateleg.apps.rag.api import PageSize, Token, caller_of, clamped, mine
+from gateleg.apps.rag.repositories import get_repository
+from gateleg.apps.rag.subjects import parse_subject
+from gateleg.apps.rag.web.views import View
+from gateleg.jobs import ArchivedJob, Job
+from gateleg.web.api.calls import Call, Using
+from gateleg.web.api.jobs.views import JobDetail
+from gateleg.web.errors import Unknown
+from gateleg.web.member_jobs import MemberJobs
+
+router = APIRouter()
+
+
+class JobsView(View):
+    """A page of jobs."""
+
+    jobs: list[JobDetail]
+    last_evaluated_key: str | None
+    has_next_page: bool
+    has_previous_page: bool
+
+
+def _jobs_of(call: Call) -> MemberJobs:
+    application = next(one for one in call.host.applications if one.name == "rag")
+    return MemberJobs(application, mine(call), call.principal)
+
+
+def _is_about(job: Job | ArchivedJob, repository_id: str) -> bool:
+    subject = parse_subject(job.subject)
+    return subject is not None and subject.repository_id == repository_id
+
+
+@router.get("/repository/{repository_id}/jobs")
+async def list_jobs(
+    call: Using,
+    repository_id: str,
+    hours: Annotated[int, Query(alias="timeLimit", ge=1, le=8760, description="Only jobs of so many hours.")] = 720,
+    page_size: PageSize = 10,
+    token: Token = None,
+) -> JobsView:
+    """The jobs that the caller has submitted for a repository, newest first. A page may be short; the token leads on."""
+    await get_repository(call.host.store, caller_of(call), repository_id)
+    found = await _jobs_of(call).page(limit=clamped(page_size), cursor=token)
+    since = call.host.store.setup.now() - timedelta(hours=hours)
+    recent = [job for job in found if job.created_at >= since]
+    own = [JobDetail.of(job) for job in recent if _is_about(job, repository_id)]
+    onward = found.next if len(recent) == len(found) else None
+    return JobsView(jobs=own, last_evaluated_key=onward, has_next_page=onward is not None, has_previous_page=token is not None)
+
+
+@router.get("/repository/{repository_id}/jobs/{job_id}")
+async def get_job(call: Using, repository_id: str, job_id: UUID) -> JobDetail:
+    """A job about the repository, with its progress, its result or its error."""
+    await get_repository(call.host.store, caller_of(call), repository_id)
+    job = await _jobs_of(call).get(job_id)
+    if not _is_about(job, repository_id):
+        raise Unknown(f"There is no job {job_id} of the repository {repository_id!r}.")
+    return JobDetail.of(job)

@@ -1,0 +1,85 @@
+"""Searching a collection on its page: what was found, with its words marked, and why each passage was found."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from nicegui import ui
+
+from gateleg.apps.rag.searching.requests import SearchRequest
+from gateleg.apps.rag.searching.service import Place, search
+from gateleg.apps.rag.web.places import document_place
+from gateleg.web.console.components import Field, button, empty, section, tag, trouble
+from gateleg.web.console.failures import told
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateleg.apps.rag.searching.results import SearchHit, SearchResult
+    from gateleg.apps.rag.web.visiting import Visit
+
+_MODES = (("hybrid", "Words and meaning"), ("vector", "Meaning"), ("keyword", "Words"))
+
+
+def search_part(visit: Visit) -> None:
+    """A search box, and below it the passages that were found."""
+    with tag("div", classes="line gap-1 rag-search", role="search"):
+        query = Field("Search for", "", placeholder="Words, or a question", whole=True, on_enter=lambda: look())
+        mode = Field("By", "hybrid", kind="choice", choices=_MODES)
+        button("Search", lambda: look(), icon="search", look="first")
+    found = tag("div", classes="stack gap-2", aria_live="polite")
+
+    async def look() -> None:
+        found.clear()
+        if not query.text.strip():
+            return
+        collection = visit.opened.collection
+        place = Place(collection.repository_id, collection.collection_id)
+        try:
+            request = SearchRequest.model_validate({"query": query.text, "searchMode": mode.text, "explain": True})
+            result = await search(visit.resources, visit.view.principal, [place], request)
+        except Exception as error:
+            with found:
+                trouble(told(error))
+            return
+        with found:
+            _show(result)
+
+
+def _show(result: SearchResult) -> None:
+    if not result.hits:
+        empty("search", "Nothing found", "No passage has these words or anything like them.")
+        return
+    with section(f"{len(result.hits)} passages"):
+        if result.actual_mode_used != result.search_mode:
+            tag("p", f"Searched by {result.actual_mode_used}: the embedding model did not answer.", "note")
+        for hit in result.hits:
+            _hit(hit)
+
+
+def _hit(hit: SearchHit) -> None:
+    with tag("article", classes="card stack gap-1 rag-hit"):
+        with tag("p", classes="line gap-1 meta"):
+            tag("a", hit.citation, "link strong", href=f"{document_place(hit.repository_id, hit.document_id)}?chunk={hit.ordinal}")
+            if hit.heading:
+                tag("span", hit.heading, dir="auto")
+            tag("span", f"score {hit.score:.3f}", "num")
+            if hit.similarity is not None:
+                tag("span", f"similarity {hit.similarity:.3f}", "num")
+            if hit.keyword is not None:
+                tag("span", f"BM25 {hit.keyword:.2f}", "num")
+        ui.html(marked(hit.text, hit.highlights), sanitize=False).classes("rag-text").props("dir=auto")
+        if hit.why is not None and hit.why.sentence:
+            tag("p", hit.why.sentence, "meta")
+
+
+def marked(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """A text as HTML, with spans of it marked. Everything in it is escaped."""
+    parts, at = [], 0
+    for start, end in sorted(spans):
+        if start < at:
+            continue
+        parts += [escape(text[at:start]), f"<mark>{escape(text[start:end])}</mark>"]
+        at = end
+    return "".join([*parts, escape(text[at:])])

@@ -1,0 +1,77 @@
+"""The job types of document collections: what ingests documents, what follows their sources, and what removes them.
+
+An ingestion runs in the worker's event loop and waits most of the time: parsers are processes with limits, models have their own threads.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from gateleg.apps.rag.deleting.work import deletion_jobs
+from gateleg.apps.rag.index.registry import indexes_of
+from gateleg.apps.rag.ingesting.ingestion import ingest
+from gateleg.apps.rag.ingesting.job_types import (
+    INGEST,
+    INGESTION_QUEUE,
+    REINGEST,
+    IngestConfig,
+    IngestResult,
+    ReingestConfig,
+    ReingestResult,
+)
+from gateleg.apps.rag.ingesting.reingestion import reingest
+from gateleg.apps.rag.pipelines.following import follow_pipelines
+from gateleg.apps.rag.pipelines.job_types import (
+    FOLLOW_PIPELINES,
+    RUN_PIPELINE,
+    FollowedPipelines,
+    Nothing,
+    PipelineConfig,
+    PipelineResult,
+)
+from gateleg.apps.rag.pipelines.running import run_pipeline
+from gateleg.jobs import Jobs, Retry
+
+if TYPE_CHECKING:
+    from gateleg.apps.rag.settings import RagSettings
+    from gateleg.jobs import JobContext
+    from gateleg.web import Resources
+
+#: Seconds that the ingestion of one document may take: hours, for models that are slow and documents that are long.
+_LONGEST = 4 * 3600
+
+
+def rag_jobs(resources: Resources[RagSettings]) -> Jobs:
+    """The job types with their handlers."""
+    jobs = Jobs()
+    limit = resources.settings.ingestions_per_worker or max(os.cpu_count() or 2, 2)
+
+    @jobs.handler(
+        INGEST,
+        config=IngestConfig,
+        result=IngestResult,
+        queue=INGESTION_QUEUE,
+        limit_per_worker=limit,
+        timeout=_LONGEST,
+        retry=Retry(times=4, first=2.0),
+    )
+    async def ingest_one(job: JobContext, config: IngestConfig) -> IngestResult:
+        return await ingest(job, config, resources, indexes_of(resources))
+
+    @jobs.handler(REINGEST, config=ReingestConfig, result=ReingestResult, timeout=_LONGEST)
+    async def reingest_all(job: JobContext, config: ReingestConfig) -> ReingestResult:
+        return await reingest(job, config, resources)
+
+    @jobs.handler(RUN_PIPELINE, config=PipelineConfig, result=PipelineResult, timeout=_LONGEST)
+    async def run_one(job: JobContext, config: PipelineConfig) -> PipelineResult:
+        return await run_pipeline(job, config, resources)
+
+    # Whoever changes a pipeline does the same at once: this is for what other programs write.
+    @jobs.every(900)
+    @jobs.handler(FOLLOW_PIPELINES, config=Nothing, result=FollowedPipelines, priority=40, timeout=600)
+    async def follow(job: JobContext, config: Nothing) -> FollowedPipelines:
+        return await follow_pipelines(resources, lambda text: job.log(text, "WARNING"))
+
+    jobs.include(deletion_jobs(resources))
+    return jobs

@@ -1,0 +1,137 @@
+"""Conditions evaluated in Python, with DynamoDB's meaning: values of different types are unequal and have no order."""
+
+from __future__ import annotations
+
+from binascii import a2b_base64
+from decimal import Decimal
+from operator import ge, gt, le, lt
+from typing import TYPE_CHECKING, Any
+
+from gateleg.model.errors import ExpressionError
+from gateleg.model.expressions.comparisons import Size
+from gateleg.model.expressions.nodes import Between, Both, Check, Comparison, Condition, Constant, Membership, Not, Operand
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gateleg.model.codec.wire import Item, Value
+    from gateleg.model.expressions.nodes import Path
+
+__all__ = ["compares", "is_satisfied", "orderable"]
+
+_ORDERED: dict[str, Callable[[Any, Any], bool]] = {"<": lt, "<=": le, ">": gt, ">=": ge}
+_SIZED = ("S", "SS", "NS", "BS", "L", "M")
+
+
+def is_satisfied(condition: Condition, item: Item) -> bool:
+    """Whether the database would find that a wire item satisfies a condition."""
+    if isinstance(condition, Both):
+        return (all if condition.word == "AND" else any)(is_satisfied(term, item) for term in condition.terms)
+    if isinstance(condition, Not):
+        return not is_satisfied(condition.condition, item)
+    if isinstance(condition, Check):
+        return _checked(condition, item)
+    if isinstance(condition, Between):
+        found = value_of(condition.operand, item)
+        bounds = value_of(condition.low, item), value_of(condition.high, item)
+        return found is not None and compares(found, "BETWEEN", *bounds)
+    if isinstance(condition, Membership):
+        found = value_of(condition.operand, item)
+        return found is not None and any(compares(found, "=", value_of(choice, item)) for choice in condition.choices)
+    assert isinstance(condition, Comparison)
+    found = value_of(condition.left, item)
+    # A missing value satisfies this comparison alone.
+    return condition.operator == "<>" if found is None else compares(found, condition.operator, value_of(condition.right, item))
+
+
+def compares(found: Value, operator: str, *operands: Value | None) -> bool:
+    """Whether a wire value stands in a relation to others: =, <>, <, <=, >, >=, BETWEEN or begins_with."""
+    if any(operand is None for operand in operands):
+        return operator == "<>"
+    mine, others = comparable(found), [comparable(operand) for operand in operands if operand is not None]
+    if operator in ("=", "<>"):
+        return (mine == others[0]) is (operator == "=")
+    if mine[0] not in ("S", "N", "B") or any(other[0] != mine[0] for other in others):
+        return False
+    if operator == "begins_with":
+        return mine[0] != "N" and bool(mine[1].startswith(others[0][1]))
+    if operator == "BETWEEN":
+        return bool(others[0][1] <= mine[1] <= others[1][1])
+    return _ORDERED[operator](mine[1], others[0][1])
+
+
+def comparable(value: Value) -> tuple[str, Any]:
+    """The type of a wire value and its content: two of them are equal if and only if DynamoDB finds the values equal."""
+    ((tag, content),) = value.items()
+    if tag == "N":
+        return tag, Decimal(content)
+    if tag == "B":
+        return tag, a2b_base64(content)
+    if tag in ("SS", "NS", "BS"):
+        return tag, frozenset(comparable({tag[0]: member}) for member in content)
+    if tag == "L":
+        return tag, tuple(comparable(member) for member in content)
+    if tag == "M":
+        return tag, frozenset((name, comparable(member)) for name, member in content.items())
+    return tag, content
+
+
+def orderable(value: Value) -> Any:
+    """What a key attribute is sorted by."""
+    return comparable(value)[1]
+
+
+def value_of(operand: Operand[Any], item: Item) -> Value | None:
+    """The wire value of an operand in an item: a constant, the value at a path, or a size."""
+    if isinstance(operand, Constant):
+        return operand.wire
+    paths = list(operand.paths())
+    if len(paths) != 1:
+        raise ExpressionError(f"{operand!r} cannot be compared here.", fix="Compare an attribute, its size, or a value.")
+    found = _at(item, paths[0])
+    return _size(found) if isinstance(operand, Size) else found
+
+
+def _size(found: Value | None) -> Value | None:
+    if found is None:
+        return None
+    ((tag, content),) = found.items()
+    if tag == "B":
+        return {"N": str(len(a2b_base64(content)))}
+    return {"N": str(len(content))} if tag in _SIZED else None
+
+
+def _checked(condition: Check, item: Item) -> bool:
+    found = value_of(condition.arguments[0], item)
+    if condition.function == "attribute_exists":
+        return found is not None
+    if condition.function == "attribute_not_exists":
+        return found is None
+    given = value_of(condition.arguments[1], item)
+    if found is None or given is None:
+        return False
+    if condition.function == "attribute_type":
+        return given.get("S") in found
+    return _contains(found, given) if condition.function == "contains" else compares(found, condition.function, given)
+
+
+def _contains(found: Value, sought: Value) -> bool:
+    tag, content = comparable(found)
+    kind, wanted = comparable(sought)
+    if tag in ("S", "B"):
+        return kind == tag and wanted in content
+    return tag in ("SS", "NS", "BS", "L") and (kind, wanted) in content
+
+
+def _at(item: Item, path: Path) -> Value | None:
+    """The wire value at a path."""
+    value: Value | None = {"M": item}
+    for step in path:
+        if value is None:
+            return None
+        if isinstance(step, int):
+            elements = value.get("L", [])
+            value = elements[step] if step < len(elements) else None
+        else:
+            value = value.get("M", {}).get(step)
+    return value

@@ -1,0 +1,120 @@
+"""BatchGetItem and BatchWriteItem for any number of keys or items: concurrent requests of 100 or 25; unprocessed ones are retried."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from gateleg.net import is_throttled
+from gateleg.store.errors import Throttled
+from gateleg.store.flow import Pause, Request, Together
+from gateleg.store.operations.identities import Identity, identity
+from gateleg.store.transports import ServiceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gateleg.model import Item, Table
+    from gateleg.store.flow import Flow
+    from gateleg.store.rates import Rate
+    from gateleg.store.setup import Setup
+
+__all__ = ["batch_write_flow"]
+
+GET_LIMIT = 100
+WRITE_LIMIT = 25
+
+
+def rounds(
+    work: dict[Identity, Any],
+    size: int,
+    ask: Callable[[dict[Identity, Any]], Request],
+    read: Callable[[dict[str, Any]], list[Identity]],
+    setup: Setup,
+    rate: Rate | None = None,
+) -> Flow[None]:
+    """Do all work in requests of `size`, as many at once as the setup allows, until nothing is left.
+
+    `ask` makes the request of a chunk; `read` takes its answer and says what is left undone. What is left waits for the next round, and a
+    round after one that left something waits with full jitter.
+    """
+    delays, pending, number = setup.delays(), dict(work), 0
+    while pending:
+        places = list(pending)
+        left: dict[Identity, Any] = {}
+        for first in range(0, len(places), size * setup.concurrency):
+            chunks = [
+                {place: pending[place] for place in places[start : start + size]}
+                for start in range(first, min(first + size * setup.concurrency, len(places)), size)
+            ]
+            requests = [replace(ask(chunk), retries=number) for chunk in chunks]
+            for chunk, reply in zip(chunks, (yield Together(requests)), strict=True):
+                if isinstance(reply, ServiceError) and is_throttled(reply.code, reply.status):
+                    left |= chunk
+                elif isinstance(reply, Exception):
+                    raise reply
+                else:
+                    left |= {place: chunk[place] for place in read(reply)}
+                    if rate is not None:
+                        yield from rate.charge(reply)
+        if left:
+            delay = next(delays, None)
+            if delay is None:
+                raise Throttled(f"{len(left)} of {len(work)} items of the batch were not done.", unprocessed=len(left))
+            yield Pause(delay)
+        if len(left) < len(pending):
+            # It moves: only standing still uses up the tries.
+            delays = setup.delays()
+        pending, number = left, number + 1
+
+
+def batch_get_flow(keys: Sequence[tuple[Table, Item]], setup: Setup, consistent: bool, pattern: str) -> Flow[list[Item | None]]:
+    """The items of some keys, in their order; None where there is none. Keys may repeat."""
+    wanted = [identity(setup.name_of(table), key) for table, key in keys]
+    attributes = {setup.name_of(table): table.attributes for table, _ in keys}
+    found: dict[Identity, Item] = {}
+
+    def ask(chunk: dict[Identity, Item]) -> Request:
+        tables: dict[str, dict[str, Any]] = {}
+        for (name, _), key in chunk.items():
+            tables.setdefault(name, {"ConsistentRead": True, "Keys": []} if consistent else {"Keys": []})["Keys"].append(key)
+        return Request("BatchGetItem", {"RequestItems": tables}, pattern)
+
+    def read(reply: dict[str, Any]) -> list[Identity]:
+        for name, items in reply.get("Responses", {}).items():
+            found.update({identity(name, {part: item[part] for part in attributes[name]}): item for item in items})
+        return [identity(name, key) for name, entry in reply.get("UnprocessedKeys", {}).items() for key in entry["Keys"]]
+
+    yield from rounds(dict(zip(wanted, (key for _, key in keys), strict=True)), GET_LIMIT, ask, read, setup)
+    return [found.get(place) for place in wanted]
+
+
+def batch_write_flow(entries: dict[Identity, dict[str, Any]], setup: Setup, pattern: str, rate: Rate | None = None) -> Flow[int]:
+    """Carry out PutRequests and DeleteRequests; the result is their number."""
+    attributes: dict[str, tuple[str, ...]] = {}
+    for name, parts in entries:
+        attributes[name] = tuple(part[0] for part in parts)
+
+    def ask(chunk: dict[Identity, dict[str, Any]]) -> Request:
+        tables: dict[str, list[dict[str, Any]]] = {}
+        for (name, _), entry in chunk.items():
+            tables.setdefault(name, []).append(entry)
+        payload: dict[str, Any] = {"RequestItems": tables}
+        if rate is not None:
+            payload["ReturnConsumedCapacity"] = "TOTAL"
+        return Request("BatchWriteItem", payload, pattern)
+
+    def read(reply: dict[str, Any]) -> list[Identity]:
+        return [
+            identity(name, _entry_key(entry, attributes[name]))
+            for name, undone in reply.get("UnprocessedItems", {}).items()
+            for entry in undone
+        ]
+
+    yield from rounds(entries, WRITE_LIMIT, ask, read, setup, rate)
+    return len(entries)
+
+
+def _entry_key(entry: dict[str, Any], attributes: tuple[str, ...]) -> Item:
+    item = entry["DeleteRequest"]["Key"] if "DeleteRequest" in entry else entry["PutRequest"]["Item"]
+    return {name: item[name] for name in attributes}

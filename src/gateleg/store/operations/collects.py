@@ -1,0 +1,133 @@
+"""Reading several entities of one partition: collect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from gateleg.model import Collected, Collection, CollectionQuery, Query, spec_of
+from gateleg.model.errors import ConsistentOnGlobal, MissingComponent
+from gateleg.model.keys.key_arguments import Presets
+from gateleg.store.errors import KeyGivenTwice
+from gateleg.store.flow import Request
+from gateleg.store.operations.entity_reads import current_items
+from gateleg.store.operations.legacy_forms import has_older_form
+from gateleg.store.operations.legacy_partitions import legacy_items, legacy_partitions, present_identity, without_replaced
+from gateleg.store.operations.operation import Operation, by_position
+from gateleg.store.operations.queries import ask_all
+from gateleg.store.operations.unreadable import ListReader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pydantic import BaseModel
+
+    from gateleg.model import Condition, Item
+    from gateleg.model.keys.plans import KeyPlan
+    from gateleg.store.flow import Flow, Payload
+    from gateleg.store.operations.legacy_forms import LegacyItem
+    from gateleg.store.operations.legacy_partitions import LegacyPartition
+    from gateleg.store.setup import Setup
+
+
+__all__ = ["Collect"]
+
+
+@dataclass(frozen=True, slots=True)
+class Collect(Operation[Collected]):
+    """Several entities of one partition."""
+
+    question: CollectionQuery
+    consistent: bool = False
+
+    def flow(self, setup: Setup) -> Flow[Collected]:
+        """One query over all entities, page by page; before it, one for each partition that may hold some under older keys."""
+        collection = self.question.collection
+        index = collection.plans[0].index
+        if self.consistent and index.name and not index.local:
+            raise ConsistentOnGlobal(f"{index.name} is a global index.")
+        requests = self.question.requests(table_name=setup.name_of(collection.table), consistent=self.consistent)
+        return self._read(requests, self._older(setup), ListReader(setup))
+
+    def _older(self, setup: Setup) -> list[LegacyPartition]:
+        """Where items of the entities may lie under older keys."""
+        collection, values = self.question.collection, self.question.values
+        found: list[LegacyPartition] = []
+        for entity, plan in zip(collection.entities, collection.plans, strict=True):
+            if spec_of(entity).key.legacy:
+                query = Query(entity, collection.title, plan, {name: values[name] for name in plan.names if name in values})
+                found += legacy_partitions(query, setup, self.consistent)
+        return found
+
+    def _read(self, requests: Sequence[Payload], older: list[LegacyPartition], reader: ListReader) -> Flow[Collected]:
+        title = self.question.collection.title
+        legacy: dict[Any, LegacyItem] = {}
+        for partition in older:
+            items = yield from _all_pages([partition.payload], title)
+            found = yield from legacy_items(partition, items, reader)
+            kept = yield from without_replaced(partition, found, reader, self.consistent)
+            legacy |= {present_identity(partition.query, item): item for item in kept}
+        items = yield from _all_pages(requests, title)
+        if older:
+            items = self._joined(items, legacy, older)
+        for entity in self.question.collection.entities:
+            items = yield from self._brought_up(items, entity, reader)
+        return replace(self.question.sort(items, reader.one), unreadable=tuple(reader.unreadable))
+
+    def _joined(self, items: list[Item], legacy: dict[Any, LegacyItem], older: list[LegacyPartition]) -> list[Item]:
+        """All items, each once, in the order of the partition."""
+        table, query = self.question.collection.table, older[0].query
+        present = [
+            item
+            for item in items
+            if not any(item[table.hash] == one.hash and has_older_form(item, spec_of(one.query.entity), one.plan) for one in older)
+        ]
+        moved = {present_identity(query, item) for item in present}
+        left: list[Item] = [item for place, item in legacy.items() if place not in moved]
+        return sorted([*present, *left], key=query.sort_value) if left else present
+
+    def _brought_up(self, items: list[Item], entity: type[BaseModel], reader: ListReader) -> Flow[list[Item]]:
+        spec = spec_of(entity)
+        if not spec.lookups:
+            return items
+        # In place: an item that cannot be brought up is reported and left out.
+        found: list[Item] = []
+        for item in items:
+            found += (yield from current_items(spec, [item], reader)) if spec.table.spec_for(item) is spec else [item]
+        return found
+
+    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+        """The partition, for each entity."""
+        collection = self.question.collection
+        for entity, plan in zip(collection.entities, collection.plans, strict=True):
+            yield entity, plan, self.question.values
+
+
+def _all_pages(requests: Sequence[Payload], title: str) -> Flow[list[Item]]:
+    """All items of some Query requests, asked side by side."""
+    items: list[Item] = []
+    pending = list(requests)
+    while pending:
+        replies = yield from ask_all([Request("Query", payload, title) for payload in pending])
+        for reply in replies:
+            items += reply["Items"]
+        pending = [
+            payload | {"ExclusiveStartKey": reply["LastEvaluatedKey"]}
+            for payload, reply in zip(pending, replies, strict=True)
+            if "LastEvaluatedKey" in reply
+        ]
+    return items
+
+
+def collect(
+    question: CollectionQuery | Collection, /, *conditions: Condition, consistent: bool = False, **arguments: Any
+) -> Operation[Collected]:
+    """Several entities of one partition by one query: `collect(project_with_scenes, project_id=p)`, then `.of(Scene)`, `.one(Project)`."""
+    if isinstance(question, Collection):
+        try:
+            return Collect(question(*conditions, **arguments), consistent)
+        except MissingComponent as error:
+            raise by_position(error) from None
+    if arguments or any(not isinstance(one, Presets) for one in conditions):
+        raise KeyGivenTwice("Components of a key were given besides a query, which has its key already.")
+    return Collect(question, consistent)

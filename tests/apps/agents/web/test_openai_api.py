@@ -1,0 +1,109 @@
+"""Agents for OpenAI's own Python SDK."""
+
+import base64
+from typing import Any
+
+import httpx2
+import openai
+import orjson
+import pytest
+
+from gateleg.ai import Assistant, ModelRefused, System, User
+from gateleg.apps.agents.running.frames import Frame
+from gateleg.apps.agents.web.openai_api import _Chunks
+from tests.apps.agents.running.hosted import EVE, calling
+from tests.apps.agents.web.conftest import Served
+
+
+def sdk(served: Served, name: str = "ann") -> openai.AsyncOpenAI:
+    """The SDK, as somebody with a key of the host uses it."""
+    http = httpx2.AsyncClient(transport=httpx2.ASGITransport(served.app, client=("127.0.0.1", 50_000)))
+    return openai.AsyncOpenAI(api_key=served.tokens[name], base_url="http://127.0.0.1:8000/v1", http_client=http, max_retries=0)
+
+
+async def test_the_sdk_lists_agents_and_asks_one(served: Served) -> None:
+    agent = await served.hosted.agent("Four.", agent_name="Little Helper", instructions="Be brief.")
+    await served.hosted.agent(principal=EVE, agent_name="Stranger")
+    async with sdk(served) as client:
+        assert [model.id async for model in client.models.list()] == ["little_helper"]
+        assert (await client.models.retrieve("little_helper")).owned_by == agent.agent_uuid
+        completion = await client.chat.completions.create(
+            model="little_helper",
+            messages=[
+                {"role": "system", "content": "Count well."},
+                {"role": "user", "content": "One and one?"},
+                {"role": "assistant", "content": "Two."},
+                {"role": "user", "content": [{"type": "text", "text": "Two and two?"}]},
+            ],
+            temperature=0.5,
+            max_tokens=9,
+        )
+    assert (completion.choices[0].message.content, completion.choices[0].finish_reason) == ("Four.", "stop")
+    assert completion.usage is not None
+    assert completion.usage.total_tokens > 0
+    (prompt,) = served.hosted.script(agent).asked
+    assert prompt.messages == (System("Be brief."), System("Count well."), User("One and one?"), Assistant("Two."), User("Two and two?"))
+    assert (prompt.temperature, prompt.max_tokens) == (0.5, 9)
+
+
+async def test_the_sdk_streams(served: Served) -> None:
+    agent = await served.hosted.agent(
+        calling(("desk_add", '{"a":2,"b":3}'), text="Hm."), "It is five.", configuration={"tools": ["desk.add"]}
+    )
+    async with sdk(served) as client:
+        stream = await client.chat.completions.create(
+            model=agent.agent_uuid, messages=[{"role": "user", "content": "?"}], stream=True, stream_options={"include_usage": True}
+        )
+        chunks = [chunk async for chunk in stream]
+    text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+    assert text == "Hm.\n\nIt is five."
+    assert [chunk.choices[0].finish_reason for chunk in chunks if chunk.choices][-1] == "stop"
+    assert chunks[-1].usage is not None
+
+
+async def test_the_sdk_gets_structures_and_sends_pictures(served: Served) -> None:
+    agent = await served.hosted.agent('{"colour": "red"}')
+    schema: Any = {"type": "object", "properties": {"colour": {"type": "string"}}, "required": ["colour"]}
+    picture = "data:image/png;base64," + base64.b64encode(b"\x89PNG").decode()
+    content: Any = [{"type": "text", "text": "Which colour?"}, {"type": "image_url", "image_url": {"url": picture}}]
+    async with sdk(served) as client:
+        completion = await client.chat.completions.create(
+            model=agent.agent_uuid,
+            messages=[{"role": "user", "content": content}],
+            response_format={"type": "json_schema", "json_schema": {"name": "found", "schema": schema}},
+        )
+    assert completion.choices[0].message.content == '{"colour":"red"}'
+    assert [file.media_type for file in served.hosted.script(agent).asked[0].files] == ["image/png"]
+
+
+async def test_errors_are_those_of_the_sdk(served: Served) -> None:
+    agent = await served.hosted.agent(ModelRefused("No."))
+    message: Any = [{"role": "user", "content": "?"}]
+    async with sdk(served) as ann, sdk(served, "eve") as eve:
+        with pytest.raises(openai.NotFoundError, match="There is no agent"):
+            await eve.chat.completions.create(model=agent.agent_uuid, messages=message)
+        with pytest.raises(openai.BadRequestError, match="gives one answer"):
+            await ann.chat.completions.create(model=agent.agent_uuid, messages=message, n=2)
+        with pytest.raises(openai.BadRequestError, match="not one of the user"):
+            await ann.chat.completions.create(model=agent.agent_uuid, messages=[{"role": "system", "content": "?"}])
+        with pytest.raises(openai.InternalServerError, match="No\\."):
+            await ann.chat.completions.create(model=agent.agent_uuid, messages=message)
+        stranger = ann.with_options(api_key="gk_nobody")
+        with pytest.raises(openai.AuthenticationError):
+            await stranger.models.list()
+
+
+async def test_a_reply_that_is_written_anew_goes_on_where_it_broke() -> None:
+    async def frames() -> Any:
+        for frame in (
+            Frame(kind="text", delta="Hel", step=1),
+            Frame(kind="restart", step=1),
+            Frame(kind="text", delta="He", step=1),
+            Frame(kind="text", delta="llo!", step=1),
+            Frame(kind="end", status="completed"),
+        ):
+            yield frame
+
+    sent = b"".join([chunk async for chunk in _Chunks("m", "r", usage=False).of(frames())]).decode()
+    texts = [orjson.loads(line.removeprefix("data: "))["choices"][0]["delta"].get("content") for line in sent.split("\n\n")[:-2]]
+    assert texts == ["", "Hel", "lo!", None]
