@@ -146,3 +146,32 @@ class BadVariable(AgentsError):
 
     code = "bad-variable"
     fix = "Give a value of the declared type."
+
+
+class BadQuery(AgentsError):
+    """A GraphQL document or its variables do not fit the schema."""
+
+    code = "bad-query"
+    status = 400
+    fix = "Correct the document; the page at /graphql shows the schema."
+
+
+class QueryTooDeep(AgentsError):
+    """A GraphQL operation nests its fields too deeply."""
+
+    code = "query-too-deep"
+    fix = "Ask for the inner parts in a second query."
+
+
+class TooManyAliases(AgentsError):
+    """A GraphQL operation has too many aliases."""
+
+    code = "too-many-aliases"
+    fix = "Send several requests."
+
+
+class QueryTooComplex(AgentsError):
+    """A GraphQL operation would resolve too many fields."""
+
+    code = "query-too-complex"
+    fix = "Lower `limit`, or select fewer fields."

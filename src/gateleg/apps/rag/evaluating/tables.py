@@ -43,7 +43,7 @@ class GoldenQuestion(Entity, table=evaluations_table, case="camel"):
     #: what a right answer says
     answer: Attr[str | None] = field(None, max_length=4_000)
 
-    key = Key("{repository_id}#{collection_id}#{set_id}", "{number:05d}")
+    key = Key("{repository_id}#{collection_id}#{set_id}", "QUESTION#{number:05d}")
     of_set = Pattern(title="The questions of a golden set, in order")
 
 
