@@ -181,7 +181,7 @@ async def test_running_ingestion_is_cancelled_and_waited_for(served: Served) -> 
     await served.work(begun["jobId"])
     assert (await served.host.queue.get(slow.job_id)).status is JobStatus.CANCELLED
     assert (await served.host.queue.get(UUID(begun["jobId"]))).status is JobStatus.COMPLETED
-    assert await served.host.store.count(Document.in_collection, collection_id=collection_id) == 0
+    assert await served.host.store.count(Document.in_collection, repository_id="legal", collection_id=collection_id) == 0
 
 
 async def test_deletion_that_fails_says_so_and_can_be_asked_for_again(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,7 +230,7 @@ async def test_deleted_collections_are_purged_before_their_rows_expire(served: S
     row = await served.host.store.get(Collection, collection_id=collection_id, repository_id="legal")
     assert (row.status, row.deleted_at) == (CollectionStatus.DELETE_IN_PROGRESS, None)
     await served.work(str(row.delete_job_id))
-    assert await served.host.store.count(Document.in_collection, collection_id=collection_id) == 0
+    assert await served.host.store.count(Document.in_collection, repository_id="legal", collection_id=collection_id) == 0
     assert await purge_deleted(served.host.queue) == 0
 
 
