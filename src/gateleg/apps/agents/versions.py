@@ -14,7 +14,7 @@ from gateleg.apps.agents.changes import Changes, Raced, commit, settle
 from gateleg.apps.agents.errors import ActiveVersion, BadField, NotFoundInPartition, StillUsed
 from gateleg.apps.agents.items import author, build, contents
 from gateleg.apps.agents.references import AGENT, FLOW, PROMPT
-from gateleg.apps.agents.tables import NAME, Agent, FlowSnippet, Named, PromptTemplate, VersionPointer, VersionStatus, new_id
+from gateleg.apps.agents.tables import NAME, Agent, FlowSnippet, Named, PromptTemplate, VersionPointer, VersionStatus, is_identifier, new_id
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -57,11 +57,15 @@ FLOWS = Versioned(FLOW, FlowSnippet, "flow_snippet_version_uuid", "flow_snippet_
 
 async def find_pointer(store: AsyncStore, context: Context, of: Versioned[Any], logical_uuid: str) -> VersionPointer | None:
     """Which version is active: one read."""
+    if not is_identifier(logical_uuid):
+        return None
     return await store.find(VersionPointer, partition=context.partition, kind=of.kind, logical_uuid=logical_uuid, consistent=True)
 
 
 async def find_version(store: AsyncStore, context: Context, of: Versioned[V], version_uuid: str) -> V | None:
     """A version by its own id."""
+    if not is_identifier(version_uuid):
+        return None
     return await store.find(of.entity, partition=context.partition, consistent=True, **{of.version_id: version_uuid})
 
 

@@ -55,7 +55,7 @@ def make_routes(resources: Resources[RagSettings]) -> APIRouter:
 
     router = APIRouter()
     # Fixed words before placeholders: /repository/collections is not a repository, and the older paths take any word.
-    parts = (collection_api, job_api, search_api, ask_api, evaluation_api, ingest_api, reingest_api, pipeline_api, document_api, api)
+    parts = (collection_api, evaluation_api, job_api, search_api, ask_api, ingest_api, reingest_api, pipeline_api, document_api, api)
     for part in parts:
         router.routes.extend(part.router.routes)
     router.routes.extend(document_api.older.routes)
@@ -71,18 +71,18 @@ def make_surfaces(resources: Resources[RagSettings]) -> Sequence[Surface]:
     return (mcp_surface(resources),)
 
 
-def make_tools(resources: Resources[RagSettings]) -> Sequence[AgentTool]:
-    """What agents may do with document collections."""
-    from gateleg.apps.rag.tools import rag_tools
-
-    return rag_tools(resources)
-
-
 def register_pages(resources: Resources[RagSettings]) -> None:
     """The pages of document collections."""
     from gateleg.apps.rag.pages import register
 
     register(resources)
+
+
+def make_tools(resources: Resources[RagSettings]) -> Sequence[AgentTool]:
+    """Search and ask, for agents."""
+    from gateleg.apps.rag.tools import rag_tools
+
+    return rag_tools(resources)
 
 
 @asynccontextmanager
@@ -110,6 +110,13 @@ async def changes_job(resources: Resources[RagSettings], principal: Principal, j
     return await may_see_job(resources, principal, job)
 
 
+async def load_demo(resources: Resources[RagSettings]) -> None:
+    """Ingest the product's manual. Done again, it changes nothing."""
+    from gateleg.apps.rag.demonstration import load
+
+    await load(resources)
+
+
 check_installed()
 application = Application(
     name="rag",
@@ -120,10 +127,12 @@ application = Application(
     jobs=make_jobs,
     routes=make_routes,
     surfaces=make_surfaces,
-    tools=make_tools,
     pages=register_pages,
     lifespan=keep_indexes,
     settings=RagSettings,
+    tools=make_tools,
     sees_job=sees_job,
     changes_job=changes_job,
+    commands="gateleg.apps.rag.commands:app",
+    demo=load_demo,
 )

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from gateleg.apps.rag.settings import RagSettings
     from gateleg.apps.rag.tables import Collection
-    from gateleg.store import AsyncStore, Page
+    from gateleg.store import AsyncStore
     from gateleg.web import Principal, Resources
 
 EVALUATE = "rag_evaluate"
@@ -130,36 +130,6 @@ async def create_set(
     ]
     await resources.store.batch_write(rows)
     return await resources.store.create(golden)
-
-
-async def list_sets(
-    resources: Resources[RagSettings],
-    principal: Principal,
-    repository_id: str,
-    collection_id: str,
-    *,
-    limit: int,
-    cursor: str | None = None,
-) -> Page[GoldenSet]:
-    """A page of the golden sets of a collection."""
-    collection = await _searchable(resources, principal, repository_id, collection_id)
-    query = GoldenSet.of_collection(repository_id=collection.repository_id, collection_id=collection.collection_id)
-    return await resources.store.page(query, limit=limit, cursor=cursor)
-
-
-async def list_runs(
-    resources: Resources[RagSettings],
-    principal: Principal,
-    repository_id: str,
-    collection_id: str,
-    *,
-    limit: int,
-    cursor: str | None = None,
-) -> Page[EvaluationRun]:
-    """A page of the evaluation runs of a collection, newest first."""
-    collection = await _searchable(resources, principal, repository_id, collection_id)
-    query = EvaluationRun.of_collection(repository_id=collection.repository_id, collection_id=collection.collection_id)
-    return await resources.store.page(query, limit=limit, cursor=cursor)
 
 
 async def questions_of(store: AsyncStore, golden: GoldenSet) -> list[GoldenQuestion]:
