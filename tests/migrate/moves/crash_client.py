@@ -37,7 +37,8 @@ class Journal:
                 self._take(json.loads(line))
             except json.JSONDecodeError:
                 continue
-        self.maybe += self._open is not None and self._open.startswith("shared")
+        if (self._open or "").startswith("shared"):
+            self.maybe += 1
         self._path = path
 
     def _take(self, entry: dict[str, Any]) -> None:
