@@ -258,8 +258,10 @@ async def test_a_planner_calls_the_nearest_tool_and_the_answer_quotes_it(hosted:
     assert (call.name, call.arguments) == ("desk.opening_hours", '{"question":"At what time does the office open?"}')
     answer = assemble(await hosted.frames(asked))
     assert answer == "From nine to five.\n\nFrom desk.opening_hours:\n> The office is open from 9 to 17 on weekdays."
-    # The model is asked to answer, and not to call.
-    assert hosted.script(agent).asked[0].tools == ()
+    # The model is asked to answer, and not to call: what was looked up stands with the question.
+    (prompt,) = hosted.script(agent).asked
+    fact = "The office is open from 9 to 17 on weekdays."
+    assert (prompt.tools, prompt.messages) == ((), (User(f"{fact}\n\nAt what time does the office open?"),))
     other = await hosted.ask(agent, "Purple monkeys sing loudly")
     assert (await hosted.ended(other)).status is RunStatus.COMPLETED
     assert (await hosted.transcript(other)).calls == ()

@@ -27,7 +27,7 @@ from gateleg.apps.agents.running.ending import end_run
 from gateleg.apps.agents.running.frames import Frame
 from gateleg.apps.agents.running.history import History, Turn, fit_history, prompt_of
 from gateleg.apps.agents.running.ids import call_uuid, message_uuid
-from gateleg.apps.agents.running.planning import NEAREST, PLANNED, choose_tool
+from gateleg.apps.agents.running.planning import NEAREST, PLANNED, choose_tool, grounded
 from gateleg.apps.agents.running.structures import structure_of
 from gateleg.apps.agents.running.summarising import have_summarised
 from gateleg.apps.agents.running.tools.toolbox import matches
@@ -170,7 +170,10 @@ async def _prompt(work: RunWork, handler: AgentHandler, offered: Sequence[Tool],
     )
     if history.cut:
         work.shown_from.append(history.turns[0].id)
-    return prompt_of(instructions, summary if history.cut else "", _whole(history, own), work.toolbox.alias)
+    turns = _whole(history, own)
+    if work.agent.configuration.get("planner") == NEAREST:
+        turns = grounded(turns)
+    return prompt_of(instructions, summary if history.cut else "", turns, work.toolbox.alias)
 
 
 def _whole(history: History, own: Sequence[Turn]) -> list[Turn]:
