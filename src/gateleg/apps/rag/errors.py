@@ -37,7 +37,7 @@ class UnknownDocument(RagError):
 class AccessDenied(RagError):
     """Something that the caller may read, but not do."""
 
-    code = "access-denied"
+    code = "rag-access-denied"
     status = 403
     fix = "Ask the creator, a RAG administrator of the repository, or an administrator of the host."
 
@@ -85,7 +85,7 @@ class ImmutableField(RagError):
 class BadField(RagError):
     """A value that a field does not accept."""
 
-    code = "bad-field"
+    code = "bad-value"
     status = 422
 
 
