@@ -184,7 +184,7 @@ class _Planner:
         previous = yield from self._attempted(direction, before)
         wanted: Item | None = None
         try:
-            wanted = yield from direction.expected(after, None, setup)
+            wanted = yield from direction.expected(after, setup)
             if wanted is not None and after is not None:
                 yield from direction.check_loss(after, wanted, setup)
         except Inconvertible:
@@ -199,15 +199,14 @@ class _Planner:
             self._attempt.seen[place] = existing
             if place == kept:
                 yield from self._moving.check_collision(direction, after, existing, setup)
-                full = yield from direction.expected(after, existing, setup)
-                assert full is not None
-                self._attempt.add(copy_over(target, full, existing), owner)
+                assert wanted is not None
+                self._attempt.add(copy_over(target, direction.beside_own(wanted, existing), existing), owner)
             elif existing is not None:
                 self._attempt.add(remove(target, existing), owner)
 
     def _attempted(self, direction: Direction, item: Item | None) -> Flow[Item | None]:
         try:
-            return (yield from direction.expected(item, None, self._setup))
+            return (yield from direction.expected(item, self._setup))
         except Inconvertible:
             return None
 

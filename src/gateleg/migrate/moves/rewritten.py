@@ -192,7 +192,7 @@ class _Carrier:
         return converted if converted is not None and spec_of(ref.entity).ref(converted).key == ref.key else None
 
     def _with_own(self, direction: Direction, old: Item) -> Flow[Any]:
-        wire = yield from direction.reverse.expected(old, None, self._setup)
+        wire = yield from direction.reverse.expected(old, self._setup)
         return None if wire is None else direction.source.decode(wire)
 
     def _delete_all(self, operation: DeleteAll) -> Flow[int]:
