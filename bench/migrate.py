@@ -3,8 +3,8 @@
     python bench/migrate.py [--items 20000] [--quick] [--json]
 
 Both copy the same items to a table with another key, on the same endpoint (our own, in a process of its own) and with the same number of
-segments. The loop is boto3's `scan` and `batch_writer`: it checks nothing, and would overwrite or resurrect what others write meanwhile. The
-backfill checks in each transaction that the old item still is what was read. `embedded` is the backfill on an engine in this process.
+segments. The loop is boto3's `scan` and `batch_writer`: it checks nothing, and would overwrite or resurrect what others write meanwhile.
+The backfill checks in each transaction that the old item still is what was read. `embedded` is the backfill on an engine in this process.
 Then a reader gets items by key, in a process of its own, while a backfill runs beside it with and without a limit of write units.
 """
 
