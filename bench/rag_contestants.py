@@ -10,6 +10,8 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ BATCH = 1_000
 #: What part of the chunks passes each filter, in percent: `group` is 0 to 99.
 FILTERS = (1, 10, 50)
 WARM = 20
+ROUNDS = 3
 
 
 def memory() -> float:
@@ -32,16 +35,19 @@ def memory() -> float:
 
 
 def timed(ask: Callable[[int], list[int]], count: int) -> dict[str, Any]:
-    """The answers of queries, and how long each took; the first ones are asked once before."""
+    """The answers of queries, and how long each took: in the quietest of some rounds, since other processes may be at work."""
     for number in range(min(WARM, count)):
         ask(number)
-    answers, seconds = [], []
-    for number in range(count):
-        began = time.perf_counter()
-        answers.append(ask(number))
-        seconds.append(time.perf_counter() - began)
-    p50, p95 = np.percentile(np.array(seconds) * 1000, [50, 95])
-    return {"p50": float(p50), "p95": float(p95), "answers": answers}
+    rounds = []
+    for _ in range(ROUNDS):
+        answers, seconds = [], []
+        for number in range(count):
+            began = time.perf_counter()
+            answers.append(ask(number))
+            seconds.append(time.perf_counter() - began)
+        p50, p95 = np.percentile(np.array(seconds) * 1000, [50, 95])
+        rounds.append({"p50": float(p50), "p95": float(p95), "answers": answers})
+    return {**min(rounds, key=lambda one: float(one["p95"])), "first": rounds[0]["p95"]}
 
 
 class Gateleg:
@@ -88,9 +94,7 @@ class Chroma:
     """Chroma with its defaults, in a folder."""
 
     def __init__(self, folder: Path) -> None:
-        import chromadb
-
-        self.client = chromadb.PersistentClient(str(folder / "chroma"))
+        self.client = import_module("chromadb").PersistentClient(str(folder / "chroma"))
         self.rows = self.client.create_collection("rows", metadata={"hnsw:space": "cosine"}, embedding_function=None)
 
     def add(self, first: int, vectors: Any, texts: Sequence[str], groups: Sequence[int]) -> None:
@@ -111,9 +115,7 @@ class Lance:
     """LanceDB with an index of its usual kind (IVF_PQ, refined) and full-text search."""
 
     def __init__(self, folder: Path) -> None:
-        import lancedb
-
-        self.database = lancedb.connect(str(folder / "lance"))
+        self.database = import_module("lancedb").connect(str(folder / "lance"))
         self.table: Any = None
 
     def add(self, first: int, vectors: Any, texts: Sequence[str], groups: Sequence[int]) -> None:
@@ -181,9 +183,14 @@ def run(name: str, folder: Path, what: str) -> dict[str, Any]:
 def _speed(one: Any, queries: Any, questions: Sequence[str]) -> dict[str, Any]:
     found = {"vector": timed(lambda number: one.vector(queries[number]), len(queries))}
     for below in FILTERS:
-        found[f"filter{below}"] = timed(lambda number, below=below: one.vector(queries[number], below), len(queries))
+        found[f"filter{below}"] = timed(partial(_filtered, one, queries, below), len(queries))
     if hasattr(one, "hybrid"):
         found["hybrid"] = timed(lambda number: one.hybrid(queries[number], questions[number]), len(queries))
+    return found
+
+
+def _filtered(one: Any, queries: Any, below: int, number: int) -> list[int]:
+    found: list[int] = one.vector(queries[number], below)
     return found
 
 

@@ -42,7 +42,8 @@ def purposes(write: Write[Any]) -> list[str]:
 def test_a_create_takes_the_marker_and_counts() -> None:
     write = plan_put(Member(club_id="c", member_id="m", email="Ann#@X"), now=NOW, create=True)
     assert purposes(write) == ["hold Member.one_email", "count Club.all +1", "count Club.active +1"]
-    assert write.markers[0].parameters["Item"] == MARKER
+    owner = {"M": {name: write.parameters["Item"][name] for name in ("PK", "SK")}}
+    assert write.markers[0].parameters["Item"] == {**MARKER, "_owner": owner}
     assert condition(write.markers[0]) == "attribute_not_exists(#PK)"
     assert all(change.required for change in write.counts)
 

@@ -60,7 +60,6 @@ CONDITIONS: list[Condition] = [
     Thing.number.is_in([1, 10]),
     Thing.data > b"\x00",
     Thing.data == b"\x00",
-    Thing.data.begins_with(b"\x00"),
     Thing.text.begins_with("a"),
     Thing.text.contains("b"),
     Thing.names.contains("b"),

@@ -33,6 +33,7 @@ from gateleg.jobs.errors import (
     BadConfig,
     BadEvent,
     BadHandler,
+    BadPurge,
     BadSchedule,
     BadSubmission,
     ConfigTooLarge,
@@ -45,6 +46,7 @@ from gateleg.jobs.errors import (
     LeaseLost,
     NoHandlers,
     ParentGone,
+    PurgeIncomplete,
     QueueDraining,
     ResultTooLarge,
     ScheduleMissing,
@@ -59,6 +61,10 @@ from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.monitor.follow import Update, follow, follow_async
 from gateleg.jobs.monitor.stats import QueueStats
 from gateleg.jobs.monitor.trees import Branch
+from gateleg.jobs.purging.declaration import Purge
+from gateleg.jobs.purging.handlers import PurgeConfig, purge_jobs
+from gateleg.jobs.purging.purger import Purger
+from gateleg.jobs.purging.report import PurgeReport
 from gateleg.jobs.queue import TABLES, AsyncQueue, Queue
 from gateleg.jobs.queue_context import QueueSettings
 from gateleg.jobs.rules import Retry
@@ -84,6 +90,7 @@ __all__ = [
     "BadConfig",
     "BadEvent",
     "BadHandler",
+    "BadPurge",
     "BadSchedule",
     "BadSubmission",
     "Branch",
@@ -110,6 +117,11 @@ __all__ = [
     "NoHandlers",
     "ParentGone",
     "Progress",
+    "Purge",
+    "PurgeConfig",
+    "PurgeIncomplete",
+    "PurgeReport",
+    "Purger",
     "Queue",
     "QueueDraining",
     "QueueSettings",
@@ -142,6 +154,7 @@ __all__ = [
     "follow",
     "follow_async",
     "giving_up",
+    "purge_jobs",
     "reporting",
     "submit_stages",
 ]

@@ -176,3 +176,18 @@ class BadHandler(JobError):
 
     code = "bad-handler"
     fix = "Write `async def handle(job, config)`; one that runs in a process must be at the top of a module."
+
+
+class BadPurge(JobError):
+    """A declaration of what is purged with an item that cannot work."""
+
+    code = "bad-purge"
+    status = 422
+
+
+class PurgeIncomplete(JobError):
+    """Some items could not be purged. What was removed of them stays removed; the next sweep goes on."""
+
+    code = "purge-incomplete"
+    status = 500
+    fix = "Look at the log of the job; the sweep is done again by its schedule, or by submitting the job."

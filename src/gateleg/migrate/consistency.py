@@ -151,7 +151,7 @@ def _take(store: Store, marker: WrongMarker) -> bool:
     condition = as_marked(spec, values)
     assert condition is not None
     check = {"TableName": name, "Key": key, "ConditionExpression": condition.render(out), **out.parameters()}
-    put = take_marker(spec, constraint, marker.key).request(store.setup.name_of(spec.table))
+    put = take_marker(spec, constraint, marker.key, key).request(store.setup.name_of(spec.table))
     payload = {"TransactItems": [{"ConditionCheck": check}, {"Put": put}], "ClientRequestToken": store.setup.token()}
     return store.drive(_held(Request("TransactWriteItems", payload, f"{table.name} check"), store.setup))
 

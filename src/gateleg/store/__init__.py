@@ -75,6 +75,7 @@ from gateleg.store.operations.collects import collect
 from gateleg.store.operations.health_checks import Health, health
 from gateleg.store.operations.loaders import AsyncLoader, Loader
 from gateleg.store.operations.locks import Lock, acquire, locks, release, renew
+from gateleg.store.operations.marker_release import release_unique
 from gateleg.store.operations.operation import Operation, Stream
 from gateleg.store.operations.pages import Page, page
 from gateleg.store.operations.queries import count, query
@@ -170,6 +171,7 @@ __all__ = [
     "put",
     "query",
     "release",
+    "release_unique",
     "renew",
     "retrying",
     "save",

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import pytest
 
+from gateleg.apps.rag.evaluating.service import QuestionDraft, SetDraft, create_set
 from gateleg.apps.rag.ingesting.job_types import REINGEST, ReingestConfig
 from gateleg.jobs import Submission
 from gateleg.web.app import flat_routes
@@ -52,18 +53,21 @@ class Target:
     collection_id: str
     document_id: str
     job_id: str
+    set_id: str
+    pipeline_id: str
     readers: set[str]
 
     def path(self, template: str, repository_id: str = "legal") -> str:
-        ids = {"collection_id": self.collection_id, "document_id": self.document_id, "job_id": self.job_id}
-        return template.format(repository_id=repository_id, conversation_id="c1", number=1, **ids)
+        ids = {name: getattr(self, name) for name in ("collection_id", "document_id", "job_id", "set_id", "pipeline_id")}
+        return template.format(repository_id=repository_id, conversation_id="c1", number=1, run_id="none", **ids)
 
 
 def entries(target: Target) -> dict[tuple[str, str], Entry]:
     """An entry for every route."""
     one, many = "/repository/{repository_id}/collections/{collection_id}", "/repository/{repository_id}/collections"
     document = "/repository/{repository_id}/document/{document_id}"
-    owners, adders = CHANGERS | {"partner"}, set(PEOPLE) - {"viewer"}
+    pipeline = "/repository/{repository_id}/pipelines/{pipeline_id}"
+    owners, adders, managers = CHANGERS | {"partner"}, set(PEOPLE) - {"viewer"}, CHANGERS - {"creator"}
     places = [{"repositoryId": "legal", "collectionId": target.collection_id}]
     query: dict[str, Any] = {"query": SECRET, "searchMode": "keyword"}
     question: dict[str, Any] = {"question": SECRET, "searchMode": "keyword"}
@@ -84,6 +88,13 @@ def entries(target: Target) -> dict[tuple[str, str], Entry]:
         ("GET", one + "/access"): Entry("collection"),
         ("GET", one + "/statistics"): Entry("collection"),
         ("POST", one + "/reingest"): Entry("collection", CHANGERS, changes=True),
+        ("GET", one + "/golden-sets"): Entry("collection"),
+        ("POST", one + "/golden-sets"): Entry("collection", CHANGERS, body={"name": "x", "make": 1}, changes=True),
+        ("GET", one + "/golden-sets/{set_id}"): Entry("collection"),
+        ("DELETE", one + "/golden-sets/{set_id}"): Entry("collection", CHANGERS, changes=True),
+        ("POST", one + "/evaluations"): Entry("collection", body={"setId": "s", "configurations": [{"name": "x"}]}, good=(404,)),
+        ("GET", one + "/evaluations"): Entry("collection"),
+        ("GET", one + "/evaluations/{run_id}"): Entry("collection", good=(404,)),
         ("GET", "/repository/{repository_id}/jobs"): Entry("repository"),
         ("GET", "/repository/{repository_id}/jobs/{job_id}"): Entry("job", CHANGERS | {"viewer"}),
         ("POST", "/search"): Entry("collection", body={**query, "places": places}),
@@ -120,8 +131,10 @@ def entries(target: Target) -> dict[tuple[str, str], Entry]:
         ("DELETE", document): Entry("document", owners, changes=True),
         ("GET", document + "/download"): Entry("document"),
         ("GET", document + "/chunks"): Entry("document"),
-        ("POST", document + "/ingest"): Entry("document", owners, changes=True),
-        ("POST", document + "/revision/{number}"): Entry("document", owners, good=(422,)),
+        ("POST", document + "/reingest"): Entry("document", owners, changes=True),
+        ("POST", document + "/revisions/{number}/restore"): Entry("document", owners, good=(422,)),
+        ("GET", pipeline): Entry("repository", managers, params={"collectionId": target.collection_id}),
+        ("POST", pipeline + "/run"): Entry("repository", managers, params={"collectionId": target.collection_id}, changes=True),
         ("GET", "/repository/{repository_id}/{document_id}"): Entry("document"),
         ("GET", "/repository/{repository_id}/{document_id}/download"): Entry("document"),
         ("GET", "/jobs"): Entry("list", params={"subject": f"rag/legal/{target.collection_id}"}),
@@ -157,7 +170,13 @@ async def prepare(served: Served, shared: dict[str, Any], readers: set[str]) -> 
     config = ReingestConfig(repository_id="legal", collection_id=collection_id, username=SECRET)
     submission = Submission(REINGEST, config, subject=f"rag/legal/{collection_id}", created_by="ann")
     job = (await served.host.queue.submit(submission)).job
-    return Target(collection_id, document.document_id, str(job.job_id), readers)
+    pipelines = {"pipelines": [{"s3Bucket": SECRET, "s3Prefix": SECRET, "paused": True}]}
+    changed = await served["admin"].put(f"{ROOT}/legal/collections/{collection_id}", json=pipelines)
+    draft = SetDraft(name=SECRET, questions=[QuestionDraft(question=f"Where is {SECRET}?", documents=[document.document_id])])
+    golden = await create_set(served.host.resources["rag"], PEOPLE["creator"], "legal", collection_id, draft)
+    return Target(
+        collection_id, document.document_id, str(job.job_id), golden.set_id, changed.json()["pipelines"][0]["pipelineId"], readers
+    )
 
 
 def expected(who: str, entry: Entry, target: Target) -> tuple[int, ...] | None:
@@ -226,7 +245,7 @@ async def test_nothing_is_reached_through_another_repository(served: Served) -> 
 
 async def test_documents_of_default_collections_with_one_id_are_kept_apart(served: Served) -> None:
     document = await served.document("legal", "minilm", f"{SECRET}.txt", username="olga", text=SECRET)
-    target = Target("minilm", document.document_id, "none", HOST | LAWYERS)
+    target = Target("minilm", document.document_id, "none", "none", "none", HOST | LAWYERS)
     wrong: list[str] = []
     for (method, path), entry in entries(target).items():
         words = ("/search", "/similaritySearch", "/ask", "/document")
@@ -240,7 +259,7 @@ async def test_documents_of_default_collections_with_one_id_are_kept_apart(serve
 
 
 async def test_every_route_is_in_the_matrix(served: Served) -> None:
-    known = set(entries(Target("c", "d", "j", set())))
+    known = set(entries(Target("c", "d", "j", "s", "p", set())))
     assert routes_of(served) == known
 
 

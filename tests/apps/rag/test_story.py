@@ -38,6 +38,7 @@ async def test_document_from_upload_to_removal(served: Served) -> None:
     assert (await ready(served, "creator", bulk))["document_id"] == signed["documentId"]
     await search(served, document["document_id"])
     await ask(served)
+    await evaluate(served, document["document_id"])
     await change(served, document["document_id"])
     await remove(served, document["document_id"])
 
@@ -69,6 +70,25 @@ async def ask(served: Served) -> None:
     assert (await served["lawyer"].delete("/api/rag/conversation/c1")).status_code == 404
 
 
+async def evaluate(served: Served, document_id: str) -> None:
+    where = f"{ROOT}/papers/collections/Contracts"
+    body = {"name": "Pumps", "questions": [{"question": "How long is the warranty?", "documents": ["pump.txt"]}]}
+    golden = (await served["creator"].post(f"{where}/golden-sets", json=body)).json()
+    assert (golden["questions"], golden["origin"]) == (1, "written")
+    listed = (await served["lawyer"].get(f"{where}/golden-sets")).json()["items"]
+    assert [one["setId"] for one in listed] == [golden["setId"]]
+    questions = (await served["lawyer"].get(f"{where}/golden-sets/{golden['setId']}")).json()["items"]
+    assert questions[0]["documents"] == [document_id]
+    ways = [{"name": "hybrid"}, {"name": "words", "request": {"searchMode": "keyword"}}]
+    begun = await served["lawyer"].post(f"{where}/evaluations", json={"setId": golden["setId"], "configurations": ways, "k": 5})
+    assert begun.status_code == 202, begun.text
+    await served.work(begun.json()["jobId"])
+    run = (await served["lawyer"].get(f"{where}/evaluations/{begun.json()['runId']}")).json()
+    assert [one["recall"] for one in run["results"]] == [1.0, 1.0]
+    assert [one["runId"] for one in (await served["lawyer"].get(f"{where}/evaluations")).json()["items"]] == [run["runId"]]
+    assert (await served["lawyer"].delete(f"{where}/golden-sets/{golden['setId']}")).status_code == 403
+
+
 async def change(served: Served, document_id: str) -> None:
     """What filters see follows the metadata of a document."""
     where = f"{ROOT}/papers/document/{document_id}"
@@ -78,10 +98,10 @@ async def change(served: Served, document_id: str) -> None:
     await served.work(changed["jobId"])
     found = (await served["lawyer"].post(f"{ROOT}/papers/search", json=wanted)).json()["hits"]
     assert [hit["documentId"] for hit in found] == [document_id]
-    again = await served["creator"].post(f"{where}/ingest", params={"force": "true"})
+    again = await served["creator"].post(f"{where}/reingest", params={"force": "true"})
     assert again.status_code == 202
     await served.work(again.json()["jobId"])
-    assert (await served["lawyer"].post(f"{where}/ingest")).status_code == 403
+    assert (await served["lawyer"].post(f"{where}/reingest")).status_code == 403
 
 
 async def remove(served: Served, document_id: str) -> None:

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING
 
 from gateleg.ai import AiError
 from gateleg.apps.agents.errors import AgentsError
-from gateleg.apps.agents.running.job_types import ANSWER, QUEUE, SUMMARISE, SWEEP, AnswerConfig, AnswerResult, SummariseConfig
+from gateleg.apps.agents.running.job_types import (
+    ANSWER,
+    DEMONSTRATE,
+    QUEUE,
+    SUMMARISE,
+    SWEEP,
+    AnswerConfig,
+    AnswerResult,
+    DemonstrateConfig,
+    SummariseConfig,
+)
 from gateleg.jobs import Jobs, Retry, giving_up
 
 if TYPE_CHECKING:
@@ -34,6 +44,12 @@ def agents_jobs(resources: Resources[AgentsSettings]) -> Jobs:
 
         with giving_up(AiError, AgentsError):
             return {"messages": await summarise_thread(resources, config)}
+
+    @jobs.handler(DEMONSTRATE, config=DemonstrateConfig, queue=QUEUE, priority=30, retry=Retry(times=1), timeout=300)
+    async def demonstrate(job: JobContext, config: DemonstrateConfig) -> dict[str, list[str]]:
+        from gateleg.apps.agents.running.demonstrating import ask_when_ready
+
+        return {"runs": await ask_when_ready(job, config, resources)}
 
     @jobs.every(_SWEEP, name=SWEEP)
     @jobs.handler(SWEEP, queue=QUEUE, retry=Retry(times=0), timeout=300)

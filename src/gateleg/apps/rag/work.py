@@ -9,6 +9,7 @@ import os
 from typing import TYPE_CHECKING
 
 from gateleg.apps.rag.deleting.work import deletion_jobs
+from gateleg.apps.rag.evaluating.work import evaluation_jobs
 from gateleg.apps.rag.index.registry import indexes_of
 from gateleg.apps.rag.ingesting.ingestion import ingest
 from gateleg.apps.rag.ingesting.job_types import (
@@ -74,4 +75,5 @@ def rag_jobs(resources: Resources[RagSettings]) -> Jobs:
         return await follow_pipelines(resources, lambda text: job.log(text, "WARNING"))
 
     jobs.include(deletion_jobs(resources))
+    jobs.include(evaluation_jobs(resources))
     return jobs

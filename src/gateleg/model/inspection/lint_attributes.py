@@ -41,7 +41,7 @@ def attribute_findings(spec: Spec[Any]) -> Iterator[Finding]:
                 "expired-still-counted",
                 f"{spec.name}.{name}",
                 "Its items expire, but the service that deletes them neither takes them off a counter nor releases their unique values.",
-                "Delete the items yourself before they expire.",
+                "Delete the items before they expire: declare a Purge, and include purge_jobs in your jobs.",
             )
 
 

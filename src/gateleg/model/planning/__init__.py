@@ -5,7 +5,7 @@ from gateleg.model.planning.counter_changes import CounterChange, Joined, counte
 from gateleg.model.planning.expiry import holds_expiry, is_expired, not_expired
 from gateleg.model.planning.queries import tag_condition
 from gateleg.model.planning.updates import changed_attributes, plan_update
-from gateleg.model.planning.writes import Write, as_marked, plan_check, plan_delete, plan_put, take_marker
+from gateleg.model.planning.writes import Write, as_marked, plan_check, plan_delete, plan_put, plan_release, take_marker
 
 __all__ = [
     "CounterChange",
@@ -22,6 +22,7 @@ __all__ = [
     "plan_check",
     "plan_delete",
     "plan_put",
+    "plan_release",
     "plan_update",
     "tag_condition",
     "take_marker",

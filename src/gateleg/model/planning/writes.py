@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from gateleg.model.spec import Spec, Table
 
 E = TypeVar("E", bound=BaseModel)
+#: the attribute of a marker that names the item it belongs to, by its key
+MARKER_OWNER = "_owner"
 Kind = Literal["Put", "Update", "Delete", "ConditionCheck"]
 
 
@@ -90,7 +92,8 @@ def moved_markers(spec: Spec[Any], before: Mapping[str, Any] | None, after: Mapp
     old = markers(spec, before) if before is not None else {}
     new = markers(spec, after) if after is not None else {}
     changed = [name for name in spec.uniques if old.get(name) != new.get(name)]
-    taken = [take_marker(spec, name, new[name]) for name in changed if name in new]
+    owner = spec.key.build(after) if after is not None else {}
+    taken = [take_marker(spec, name, new[name], owner) for name in changed if name in new]
     released = [
         Write(spec.entity, spec.table, "Delete", {"Key": old[name]}, purpose=f"release {spec.name}.{name}")
         for name in changed
@@ -110,11 +113,32 @@ def as_marked(spec: Spec[Any], values: Mapping[str, Any]) -> Condition | None:
     return all_of(*conditions)
 
 
-def take_marker(spec: Spec[Any], name: str, key: Item) -> Write[Any]:
-    """The write that takes a marker, which must be free."""
+def take_marker(spec: Spec[Any], name: str, key: Item, owner: Item) -> Write[Any]:
+    """The write that takes a marker, which must be free, for the item whose key is `owner`."""
     out = Placeholders()
-    parameters = with_condition({"Item": key}, missing(spec.table.hash), out)
+    parameters = with_condition({"Item": {**key, MARKER_OWNER: {"M": dict(owner)}}}, missing(spec.table.hash), out)
     return Write(spec.entity, spec.table, "Put", parameters, purpose=f"hold {spec.name}.{name}")
+
+
+def plan_release(instance: BaseModel) -> list[tuple[Write[Any], Write[Any]]]:
+    """For each marker of an item that is gone, the check that it is, and the release: only of a marker that is still the item's own.
+
+    Markers from before they had an owner are released as well.
+    """
+    spec: Spec[Any] = spec_of(type(instance))
+    values = spec.values(instance)
+    key = spec.ref(instance).key
+    found = []
+    for name, marker in markers(spec, values).items():
+        gone, free = Placeholders(), Placeholders()
+        check = with_condition({"Key": dict(key)}, missing(spec.table.hash), gone)
+        own = missing(MARKER_OWNER) | equals(MARKER_OWNER, {"M": spec.key.build(values)})
+        release = with_condition({"Key": marker}, own, free)
+        purpose = f"release {spec.name}.{name}"
+        found.append(
+            (Write(spec.entity, spec.table, "ConditionCheck", check), Write(spec.entity, spec.table, "Delete", release, purpose=purpose))
+        )
+    return found
 
 
 def plan_put(

@@ -63,6 +63,10 @@ class Query(BaseModel):
     question: str
 
 
+class Nothing(BaseModel):
+    """No arguments."""
+
+
 @dataclass
 class Desk:
     """What the tools of the application `desk` have done."""
@@ -88,11 +92,15 @@ class Desk:
             self.calls.append((principal.name, given))
             return "The office is open from 9 to 17 on weekdays."
 
+        async def today(principal: Principal, given: Nothing) -> str:
+            return "Nothing is on."
+
         def tools(resources: Resources[Any]) -> list[AgentTool]:
             return [
                 AgentTool("add", "Add two numbers.", Addend, add),
                 AgentTool("wait", "Wait.", Addend, wait),
                 AgentTool("opening_hours", "Find out when the office is open.", Query, opening_hours),
+                AgentTool("today", "What is on today.", Nothing, today),
                 AgentTool("dismiss", "Dismiss everybody.", Addend, add, role=Role.OPERATOR),
             ]
 

@@ -35,7 +35,7 @@ class UnfinishedHandler(AgentHandler):
 
 
 async def die(hosted: Hosted, thread_uuid: str, run_uuid: str, when: str) -> None:
-    place = {"partition": hosted.context(ANN).partition, "thread_uuid": thread_uuid, "run_uuid": run_uuid}
+    place: dict[str, Any] = {"partition": hosted.context(ANN).partition, "thread_uuid": thread_uuid, "run_uuid": run_uuid}
     while True:
         run = await hosted.resources.store.get(Run, **place, consistent=True)
         calls = (await read_run(hosted.resources.store, run.partition, thread_uuid, run_uuid)).calls

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateleg.ai import AskOptions, Tool
-    from gateleg.ai.messages import Message as Said
+    from gateleg.ai import Message as Said
     from gateleg.apps.agents.running.handlers.contract import AgentHandler
     from gateleg.apps.agents.running.run_work import RunWork
     from gateleg.apps.agents.running.transcripts import Transcript

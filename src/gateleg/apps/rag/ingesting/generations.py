@@ -52,6 +52,7 @@ class Outcome:
     etag: str | None = None
     url: str | None = None
     metadata: Metadata | None = None
+    override: dict[str, Any] | None = None
 
 
 async def begin_generation(store: AsyncStore, document: Document, job_id: UUID) -> Document:
@@ -102,6 +103,7 @@ async def finish_generation(store: AsyncStore, document: Document, job_id: UUID,
         (Document.source_etag, found.etag),
         (Document.url, found.url),
         (Document.metadata, found.metadata),
+        (Document.strategy_override, found.override),
     ]
     actions += [attribute.remove() if value is None else attribute.set(value) for attribute, value in optional]
     if document.content_hash != found.content_hash:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 import orjson
 
 from gateleg.ai.errors import AiError
-from gateleg.apps.rag.chunking import parse_strategy
 from gateleg.apps.rag.collections import find_collection
 from gateleg.apps.rag.errors import IndexDamaged, RagError
 from gateleg.apps.rag.ingesting.embedding import chunk_hash, embed_chunks, embedded_text, known_vectors
@@ -32,6 +31,7 @@ from gateleg.apps.rag.ingesting.preparation import (
     chunks_metadata,
     cut_document,
     document_facts,
+    find_pipeline,
     ingestion_digest,
     merged_metadata,
     parse_bounds,
@@ -201,9 +201,10 @@ class _Ingestion:
         if repository is None or collection is None or document is None or document.job_id != self.job.job_id:
             raise Superseded
         check_accepts_documents(repository, collection)
-        own = config.pipeline_strategy
-        strategy = chosen_strategy(repository, collection, config.strategy) if own is None else parse_strategy(own)
-        return _Opened(repository, collection, document, strategy, merged_metadata(repository, collection, document, config))
+        pipeline = find_pipeline(repository, collection, config.pipeline_id)
+        strategy = chosen_strategy(repository, collection, config.strategy, pipeline)
+        merged = merged_metadata(repository, collection, pipeline, document, config)
+        return _Opened(repository, collection, document, strategy, merged)
 
     async def _fetch(self, opened: _Opened) -> Fetched:
         self._report("fetch", 0.0, self.config.name)
@@ -311,6 +312,7 @@ class _Ingestion:
             title=parsed.title,
             warnings=parsed.warnings[:100],
             strategy=opened.strategy.stored(),
+            override=self.config.strategy,
             simhash=mark,
             source=self._source(fetched),
             bucket=self.config.source.bucket,

@@ -49,12 +49,8 @@ class IngestConfig(BaseModel):
     source: SourceConfig
     #: in place of the collection's strategy, where it allows that
     strategy: dict[str, Any] | None = None
-    #: that of the pipeline, whose own it is to choose
-    pipeline_strategy: dict[str, Any] | None = None
     #: None keeps those that the document has
     metadata: DocumentMetadata | None = None
-    #: those of the pipeline, between the collection's and the document's
-    pipeline_metadata: DocumentMetadata | None = None
     ingestion_type: IngestionType = IngestionType.MANUAL
     pipeline_id: str | None = None
     username: str = ""

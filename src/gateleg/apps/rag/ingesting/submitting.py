@@ -13,7 +13,7 @@ from gateleg.apps.rag.errors import AccessDenied, BadField, NotActive, SourceMis
 from gateleg.apps.rag.ingesting.job_types import INGEST, DocumentMetadata, IngestConfig, SourceConfig
 from gateleg.apps.rag.ingesting.metadata import check_reserved
 from gateleg.apps.rag.ingesting.premade import PREMADE, PremadeChunk, pack_chunks
-from gateleg.apps.rag.ingesting.preparation import chosen_strategy
+from gateleg.apps.rag.ingesting.preparation import checked_override
 from gateleg.apps.rag.ingesting.sourcing import name_of_url
 from gateleg.apps.rag.object_keys import document_prefix, source_key
 from gateleg.apps.rag.rules import check_accepts_documents, check_metadata
@@ -119,7 +119,7 @@ def document_id_of(repository_id: str, collection_id: str, source: str) -> str:
 async def _ingest(resources: Resources[RagSettings], caller: Caller, opened: Opened, new: NewDocument) -> Submitted:
     repository, collection = opened.repository, opened.collection
     check_accepts_documents(repository, collection)
-    strategy = None if new.strategy is None else chosen_strategy(repository, collection, new.strategy).stored()
+    strategy = None if new.strategy is None else checked_override(collection, new.strategy).stored()
     if new.metadata is not None:
         check_metadata(Metadata(tags=new.metadata.tags, custom_fields=new.metadata.custom_fields))
         check_reserved(new.metadata.custom_fields)

@@ -11,8 +11,7 @@ from gateleg.apps.rag.access import Caller
 from gateleg.apps.rag.collections import find_collection
 from gateleg.apps.rag.deleting.starting import start_document_deletion
 from gateleg.apps.rag.errors import RagError
-from gateleg.apps.rag.ingesting.job_types import DocumentMetadata, IngestConfig, SourceConfig
-from gateleg.apps.rag.ingesting.preparation import strategy_of
+from gateleg.apps.rag.ingesting.job_types import IngestConfig, SourceConfig
 from gateleg.apps.rag.ingesting.submitting import document_id_of, submit_ingestion
 from gateleg.apps.rag.pipelines.job_types import PipelineResult
 from gateleg.apps.rag.pipelines.matching import is_due, takes
@@ -57,7 +56,7 @@ class _Look:
 
 async def run_pipeline(job: JobContext, config: PipelineConfig, resources: Resources[RagSettings]) -> PipelineResult:
     """The handler: look once."""
-    found = await find_pipeline(resources, config)
+    found = await load_pipeline(resources, config)
     if found is None:
         return PipelineResult(note="The pipeline was removed.")
     repository, collection, pipeline = found
@@ -74,7 +73,7 @@ async def run_pipeline(job: JobContext, config: PipelineConfig, resources: Resou
         raise GiveUp(str(error)) from error
 
 
-async def find_pipeline(resources: Resources[Any], config: PipelineConfig) -> tuple[Repository, Collection, Pipeline] | None:
+async def load_pipeline(resources: Resources[Any], config: PipelineConfig) -> tuple[Repository, Collection, Pipeline] | None:
     """A pipeline with its repository and the collection that it fills; None when one of them is gone."""
     repository = await resources.store.find(Repository, repository_id=config.repository_id, consistent=True)
     if repository is None:
@@ -161,12 +160,11 @@ def _key(look: _Look, document_id: str) -> Any:
 
 
 async def _submit(look: _Look, seen: Seen, document: Document | None, resources: Resources[RagSettings]) -> None:
-    pipeline, strategy = look.pipeline, strategy_of(look.pipeline)
+    pipeline = look.pipeline
     if pipeline.folder is not None:
         source = SourceConfig(kind="folder", folder=pipeline.folder, key=seen.key, etag=seen.etag)
     else:
         source = SourceConfig(key=seen.key, bucket=pipeline.s3_bucket, etag=seen.etag)
-    own = pipeline.metadata
     first = look.state.looked_at is None
     config = IngestConfig(
         repository_id=look.collection.repository_id,
@@ -174,8 +172,6 @@ async def _submit(look: _Look, seen: Seen, document: Document | None, resources:
         document_id=_document_id(look, seen.key),
         name=seen.key if pipeline.folder is not None else seen.key.removeprefix(pipeline.s3_prefix).lstrip("/") or seen.key,
         source=source,
-        pipeline_strategy=None if strategy is None else strategy.stored(),
-        pipeline_metadata=None if own is None else DocumentMetadata(tags=own.tags, custom_fields=own.custom_fields),
         ingestion_type=IngestionType.EXISTING if first else IngestionType.AUTO,
         pipeline_id=pipeline.pipeline_id,
         username=SYSTEM.user,

@@ -4,17 +4,16 @@ import asyncio
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Header, Path, Query, Request
+from fastapi import APIRouter, Header, Query, Request
 from pydantic import Field
 
 from gateleg.apps.rag.access import Action
-from gateleg.apps.rag.api import JobStarted, caller_of, mine
+from gateleg.apps.rag.api import caller_of, mine
 from gateleg.apps.rag.chunking import legacy_strategy, parse_strategy, preview
 from gateleg.apps.rag.collections import DEFAULT_ALIAS, Opened, open_collection
 from gateleg.apps.rag.drafts import Draft, MetadataDraft
 from gateleg.apps.rag.ingesting.job_types import DocumentMetadata
 from gateleg.apps.rag.ingesting.premade import PremadeChunk
-from gateleg.apps.rag.ingesting.reingestion import restore_revision, retry_document, start_reingestion
 from gateleg.apps.rag.ingesting.submitting import (
     MOST_IN_BATCH,
     MOST_TEXT,
@@ -152,10 +151,6 @@ def _shown(opened: Opened, batch: list[NewDocument], result: BatchResult) -> Ing
 def _one(new: NewDocument, found: Submitted | GatelegError) -> IngestView:
     if isinstance(found, GatelegError):
         return IngestView(status="REFUSED", s3_path=new.key or "", document_id=new.document_id, error=found.code, message=found.message)
-    return _submitted(found)
-
-
-def _submitted(found: Submitted) -> IngestView:
     document = found.document
     return IngestView(job_id=found.job.job_id, document_id=document.document_id, status=document.status.value, s3_path=document.source)
 
@@ -221,41 +216,6 @@ async def _kept(call: Call, opened: Opened, file: ReceivedFile) -> str:
     with file.path.open("rb") as content:
         await call.host.objects.put(key, content, content_type=file.content_type)
     return key
-
-
-@router.post("/repository/{repository_id}/collections/{collection_id}/reingest", status_code=202)
-async def make_anew(
-    call: Using,
-    repository_id: str,
-    collection_id: str,
-    force: Annotated[bool, Query(description="Also documents that are up to date.")] = False,
-    once: Once = None,
-) -> JobStarted:
-    """Make all documents of a collection anew, with its present strategy, model and metadata. Searches find the older ones meanwhile."""
-    job = await start_reingestion(mine(call), caller_of(call), repository_id, collection_id, force=force, once=once)
-    await call.note("rag.reingest", f"{repository_id}/{collection_id}", job=str(job.job_id))
-    return JobStarted(job_id=job.job_id, status=job.status.value)
-
-
-@router.post("/repository/{repository_id}/document/{document_id}/ingest", status_code=202)
-async def ingest_again(
-    call: Using,
-    repository_id: str,
-    document_id: str,
-    force: Annotated[bool, Query(description="Also when nothing has changed.")] = False,
-) -> IngestView:
-    """Ingest a document again: after it has failed, or with the present strategy and metadata of its collection."""
-    found = await retry_document(mine(call), caller_of(call), repository_id, document_id, force=force)
-    await call.note("rag.ingest-again", f"{repository_id}/{document_id}", job=str(found.job.job_id))
-    return _submitted(found)
-
-
-@router.post("/repository/{repository_id}/document/{document_id}/revision/{number}", status_code=202)
-async def bring_back(call: Using, repository_id: str, document_id: str, number: Annotated[int, Path(ge=1, le=1_000_000)]) -> IngestView:
-    """Make an earlier content of a document the present one."""
-    found = await restore_revision(mine(call), caller_of(call), repository_id, document_id, number)
-    await call.note("rag.restore-revision", f"{repository_id}/{document_id}", revision=number, job=str(found.job.job_id))
-    return _submitted(found)
 
 
 @router.post("/chunking/preview")

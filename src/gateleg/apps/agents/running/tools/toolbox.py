@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.running.tools.mcp_servers import McpServer, McpTool
     from gateleg.apps.agents.running.tools.tool_lists import ToolLists
     from gateleg.net.http import GuardedClient
-    from gateleg.web.contributions import OfferedTool
-    from gateleg.web.principal import Principal
+    from gateleg.web import OfferedTool, Principal
 
 __all__ = ["AvailableTool", "ToolOutput", "Toolbox", "application_tools", "mcp_tools", "put_together"]
 

@@ -1,0 +1,86 @@
+"""`Purge`: what hangs on the items of an entity, and how items that are due are found."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Generic, TypeVar, get_args, get_origin
+
+from pydantic import BaseModel
+
+from gateleg.jobs.errors import BadPurge
+from gateleg.model import Access, Action, Query, spec_of
+from gateleg.model.attributes.annotations import read_annotation
+from gateleg.model.attributes.special_types import find_mark
+
+E = TypeVar("E", bound=BaseModel)
+#: A pattern whose arguments are attributes of the parent, or a function from the parent to queries.
+Children = Access[Any] | Callable[[Any], Sequence[Query[Any]]]
+
+
+def _nothing(item: Any) -> tuple[()]:
+    return ()
+
+
+@dataclass(frozen=True)
+class Purge(Generic[E]):
+    """What must be removed with an item of an entity that has a TTL attribute.
+
+    An item is purged `ahead` of the date in that attribute, which must be longer than the time between two sweeps: TTL removes items
+    alone, and is the last resort. `children` are patterns, whose arguments are attributes of the parent by the same names, or functions
+    from the parent to queries; children that have a `Purge` of their own are purged, others deleted. Objects are those of all `S3Key`
+    attributes, and what `objects` gives: keys, or prefixes that end with a slash. `hooks` remove what is elsewhere, such as vectors, by
+    name; each says how many it has removed.
+
+    `begin` gives actions that are written when a purge begins, such as a move to a state from which nothing restores the item. `due`
+    gives the queries that find items whose date is not after a time; without it the table is scanned, with at most `read_units` a second.
+    """
+
+    entity: type[E]
+    ahead: timedelta = timedelta(days=1)
+    children: Sequence[Children] = ()
+    objects: Callable[[E], Sequence[str]] = _nothing
+    hooks: Mapping[str, Callable[[E], Awaitable[int | None]]] = field(default_factory=dict)
+    begin: Callable[[E], Sequence[Action]] = _nothing
+    due: Callable[[datetime], Sequence[Query[E]]] | None = None
+    read_units: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse children that the parent cannot name."""
+        spec = spec_of(self.entity)
+        for child in self.children:
+            if isinstance(child, Access) and (missing := [name for name in child.required if name not in spec.sources]):
+                raise BadPurge(
+                    f"{child.name} asks by {', '.join(missing)}, which {spec.name} does not have.",
+                    fix="Give a function from the parent to queries in place of the pattern.",
+                )
+        if self.ahead <= timedelta(0):
+            raise BadPurge(
+                f"{spec.name} would be purged after its date.", fix="Give an `ahead` that is longer than the time between two sweeps."
+            )
+
+    def queries(self, item: E) -> list[Query[Any]]:
+        """The queries that find the children of an item."""
+        values = spec_of(self.entity).values(item)
+        found: list[Query[Any]] = []
+        for child in self.children:
+            found += [child(**{name: values[name] for name in child.required})] if isinstance(child, Access) else child(item)
+        return found
+
+    def object_keys(self, item: E) -> list[str]:
+        """The keys and prefixes of an item's objects."""
+        found: list[str] = []
+        for attribute in spec_of(self.entity).attributes.values():
+            value = getattr(item, attribute.name)
+            if _holds_keys(attribute.annotation) and value is not None:
+                found += [value] if isinstance(value, str) else list(value)
+        return [*found, *self.objects(item)]
+
+
+def _holds_keys(annotation: Any) -> bool:
+    """Whether a type is an object key, or a list or set of them."""
+    declared = read_annotation(annotation)
+    if find_mark(declared.metadata, "s3-key"):
+        return True
+    return get_origin(declared.type) in (list, set, frozenset, tuple) and any(_holds_keys(one) for one in get_args(declared.type))

@@ -1,0 +1,62 @@
+"""The job that sweeps: registered with its schedule like any other."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+
+from gateleg.jobs.errors import BadPurge, PurgeIncomplete
+from gateleg.jobs.handlers import DeclaredSchedule, Jobs
+from gateleg.jobs.purging.purger import Purger, longest_interval
+from gateleg.jobs.purging.report import PurgeReport
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateleg.jobs.context import JobContext
+    from gateleg.jobs.purging.declaration import Purge
+    from gateleg.objects import AsyncObjects
+    from gateleg.store import AsyncStore
+
+
+class PurgeConfig(BaseModel):
+    """How a sweep is made."""
+
+    #: only count what is due
+    dry_run: bool = False
+
+
+def purge_jobs(
+    store: AsyncStore,
+    purges: Sequence[Purge[Any]],
+    *,
+    objects: AsyncObjects | None = None,
+    job_type: str = "purge",
+    every: int = 3600,
+) -> Jobs:
+    """A registry with the job that sweeps, every so many seconds: an application includes it in its own, `jobs.include(purge_jobs(...))`.
+
+    `every` is at most half of the shortest `ahead`, so that TTL does not come first when a sweep is missed.
+    """
+    longest = longest_interval(purges)
+    if timedelta(seconds=every) > longest:
+        fix = f"Sweep every {int(longest.total_seconds())} seconds or less, or purge further ahead."
+        raise BadPurge(f"A sweep every {timedelta(seconds=every)} may come after TTL.", fix=fix)
+    jobs, purger = Jobs(), Purger(store, purges, objects)
+
+    async def sweep(job: JobContext, config: PurgeConfig) -> PurgeReport:
+        if config.dry_run:
+            return PurgeReport(due=await purger.count_due())
+        report = await purger.sweep(job.log, job.check)
+        for name, number in report.model_dump(exclude={"hooked", "failures"}).items():
+            job.metric(name, number)
+        if report.failed:
+            raise PurgeIncomplete(f"{report.failed} of {report.due} items could not be purged: {'; '.join(report.failures)}.")
+        job.log(str(report))
+        return report
+
+    jobs.handler(job_type, config=PurgeConfig, result=PurgeReport)(sweep)
+    jobs.add_schedule(DeclaredSchedule(job_type, job_type, every=every))
+    return jobs

@@ -1,0 +1,235 @@
+"""`Purger`: removes what hangs on items, and then the items. All of it may be done again: what is gone stays gone."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from gateleg.jobs.errors import BadPurge
+from gateleg.jobs.purging.report import PurgeReport
+from gateleg.model import spec_of
+from gateleg.store import ConditionFailed, LostRace, NotFound, TransactionCanceled, release_unique
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Sequence
+    from datetime import datetime
+
+    from pydantic import BaseModel
+
+    from gateleg.jobs.purging.declaration import Purge
+    from gateleg.model import Attr
+    from gateleg.objects import AsyncObjects
+    from gateleg.store import AsyncStore
+
+_log = logging.getLogger("gateleg.jobs.purge")
+#: Objects that are listed and deleted at a time.
+_OBJECTS = 500
+
+
+class Restored(Exception):
+    """The item is no longer to be purged."""
+
+
+class Purger:
+    """Purges items of entities that have a `Purge`. `objects` holds what their `S3Key` attributes name."""
+
+    def __init__(self, store: AsyncStore, purges: Sequence[Purge[Any]], objects: AsyncObjects | None = None) -> None:
+        #: sees items whose time is over
+        self._store = store.reading(expired=True)
+        self._objects = objects
+        self._purges = {purge.entity: purge for purge in purges}
+        if len(self._purges) < len(purges):
+            raise BadPurge("An entity has two purges.", fix="Put all that hangs on it into one.")
+
+    async def sweep(self, tell: Callable[[str], object] = _log.info, check: Callable[[], object] = lambda: None) -> PurgeReport:
+        """Purge every item whose date is near. One that fails does not keep the others from it.
+
+        `tell` is called with a line for every item, `check` before each of them: it raises what ends the sweep.
+        """
+        report = PurgeReport()
+        for purge in self._purges.values():
+            if spec_of(purge.entity).ttl is None:
+                continue
+            until = self._until(purge)
+            async for item in self._due(purge, until):
+                check()
+                report.due += 1
+                await self._purge_one(purge, item, until, report, tell)
+        return report
+
+    async def count_due(self) -> int:
+        """How many items a sweep would purge now."""
+        total = 0
+        for purge in self._purges.values():
+            if spec_of(purge.entity).ttl is not None:
+                total += len([item async for item in self._due(purge, self._until(purge))])
+        return total
+
+    async def purge(self, item: BaseModel) -> PurgeReport:
+        """Remove an item now, whatever its date is, with all that hangs on it; the item last."""
+        report = PurgeReport(due=1)
+        await self._remove(self._of(type(item)), item, report)
+        report.purged += 1
+        return report
+
+    async def clean_up(self, item: BaseModel) -> PurgeReport:
+        """Remove what is left of an item that TTL has removed: what hung on it, and its unique values. Nothing if it is there again."""
+        report = PurgeReport(due=1)
+        if await self._store.find(item, consistent=True) is not None:
+            report.kept += 1
+            return report
+        await self._empty(self._of(type(item)), item, report)
+        report.released = await self._store.run(release_unique(item))
+        report.purged += 1
+        return report
+
+    def _of(self, entity: type[BaseModel]) -> Purge[Any]:
+        purge = self._purges.get(entity)
+        if purge is None:
+            raise BadPurge(f"{entity.__name__} has no purge.", fix=f"Declare Purge({entity.__name__}, ...).")
+        return purge
+
+    def _until(self, purge: Purge[Any]) -> datetime:
+        """Items whose date is not after this are due. TTL counts whole seconds."""
+        return (self._store.setup.now() + purge.ahead).replace(microsecond=0)
+
+    async def _due(self, purge: Purge[Any], until: datetime) -> AsyncIterator[Any]:
+        date = _date_of(purge)
+        if purge.due is None:
+            async for item in self._store.export(purge.entity, filter=date <= until, read_units=purge.read_units):
+                yield item
+            return
+        for query in purge.due(until):
+            async for item in self._store.query(query, hydrate=query.plan.index.project != "all"):
+                found = getattr(item, date.name)
+                if found is not None and found <= until:
+                    yield item
+
+    async def _purge_one(self, purge: Purge[Any], item: Any, until: datetime, report: PurgeReport, tell: Callable[[str], object]) -> None:
+        name = f"{purge.entity.__name__} {_key_text(item)}"
+        try:
+            sealed = await self._begin(purge, item, until)
+            await self._empty(purge, sealed, report, guarded=True)
+            await self._end(purge, sealed)
+        except Restored:
+            report.kept += 1
+            tell(f"{name} was restored and is kept")
+        except NotFound:
+            tell(f"{name} was removed by others")
+        except Exception as error:  # whatever a hook, the store or the objects say
+            report.fail(f"{name}: {type(error).__name__}: {error}")
+            _log.exception("%s could not be purged; the next sweep tries again", name)
+        else:
+            report.purged += 1
+            tell(f"{name} was purged")
+
+    async def _begin(self, purge: Purge[Any], item: Any, until: datetime) -> Any:
+        """Claim an item for its purge: a write that is refused if the item was restored since it was read.
+
+        Its date moves to the end of what is due now, so that TTL does not remove it while its purge goes on, and the next sweep finds it
+        if this one does not end. Whoever read it before and restores it by its version loses from here on.
+        """
+        date = _date_of(purge)
+        while True:
+            before = getattr(item, date.name)
+            if before is None or before > until:
+                raise Restored
+            try:
+                return await self._store.patch(item, date.set(max(before, until)), *purge.begin(item), condition=date == before)
+            except (LostRace, ConditionFailed, TransactionCanceled) as error:
+                item = await self._again(item, error)
+
+    async def _again(self, item: Any, error: Exception) -> Any:
+        """The item as it is now, after somebody else has changed it."""
+        found = await self._store.find(item, consistent=True)
+        if found is None:
+            raise NotFound("The item is gone.") from error
+        if found == item:
+            # Nobody has: the write itself is refused, and would be again.
+            raise error
+        return found
+
+    async def _end(self, purge: Purge[Any], sealed: Any) -> None:
+        """Delete the item itself with its markers and counters, unless it was restored."""
+        date = _date_of(purge)
+        until, item = getattr(sealed, date.name), sealed
+        while True:
+            if getattr(item, date.name) != until:
+                raise Restored
+            try:
+                return await self._store.delete(item, condition=date == until)
+            except (LostRace, ConditionFailed, TransactionCanceled) as error:
+                item = await self._again(item, error)
+
+    async def _remove(self, purge: Purge[Any], item: Any, report: PurgeReport) -> None:
+        await self._empty(purge, item, report)
+        while True:
+            try:
+                return await self._store.delete(item)
+            except NotFound:
+                return None
+            except (LostRace, ConditionFailed, TransactionCanceled) as error:
+                try:
+                    item = await self._again(item, error)
+                except NotFound:
+                    return None
+
+    async def _empty(self, purge: Purge[Any], item: Any, report: PurgeReport, *, guarded: bool = False) -> None:
+        """Remove all that hangs on an item; `guarded`, as long as nobody restores it."""
+        for query in purge.queries(item):
+            await self._check(purge, item, guarded)
+            own = self._purges.get(query.entity)
+            if own is None:
+                report.children += await self._store.delete_all(query)
+                continue
+            async for child in self._store.query(query, hydrate=query.plan.index.project != "all"):
+                await self._remove(own, child, report)
+                report.children += 1
+        await self._check(purge, item, guarded)
+        report.objects += await self._remove_objects(purge.object_keys(item))
+        for name, hook in purge.hooks.items():
+            await self._check(purge, item, guarded)
+            report.hook(name, await hook(item))
+
+    async def _check(self, purge: Purge[Any], sealed: Any, guarded: bool) -> None:
+        if not guarded:
+            return
+        date = _date_of(purge)
+        found = await self._store.find(sealed, consistent=True)
+        if found is None or getattr(found, date.name) != getattr(sealed, date.name):
+            raise Restored
+
+    async def _remove_objects(self, keys: Sequence[str]) -> int:
+        if keys and self._objects is None:
+            raise BadPurge("There are objects to remove, and no object store.", fix="Give the purger objects=.")
+        removed = 0
+        for key in keys:
+            assert self._objects is not None
+            if not key.endswith("/"):
+                removed += await self._objects.exists(key)
+                await self._objects.delete(key)
+                continue
+            while found := (await self._objects.list(key, limit=_OBJECTS)).objects:
+                await self._objects.delete_many([entry.key for entry in found])
+                removed += len(found)
+        return removed
+
+
+def _date_of(purge: Purge[Any]) -> Attr[Any]:
+    """The TTL attribute of a purge's entity."""
+    ttl = spec_of(purge.entity).ttl
+    if ttl is None:
+        raise BadPurge(f"{purge.entity.__name__} has no TTL attribute, so no date to be purged at.")
+    found: Attr[Any] = getattr(purge.entity, ttl.name)
+    return found
+
+
+def _key_text(item: BaseModel) -> str:
+    key = spec_of(type(item)).ref(item).key
+    return " ".join(str(next(iter(value.values()))) for value in key.values())
+
+
+def longest_interval(purges: Sequence[Purge[Any]]) -> timedelta:
+    """The time between two sweeps that all purges allow: half of the shortest `ahead`, so that one sweep may be missed."""
+    return min((purge.ahead for purge in purges), default=timedelta(days=1)) / 2
