@@ -79,8 +79,18 @@ def write_moved(
 
     `alone` is a write whose error is its own; else `TransactionCanceled` has the error of each operation.
     """
+    yield from moving.views.current(setup)
+    begun = moving.views.begin()
+    try:
+        return (yield from _tried(moving, operations, setup, token, alone))
+    finally:
+        moving.views.end(begun)
+
+
+def _tried(
+    moving: MoveRegistry, operations: Sequence[WriteOperation[Any]], setup: Setup, token: str | None, alone: bool
+) -> Flow[list[Any]]:
     for number in range(_ATTEMPTS):
-        yield from moving.views.current(setup)
         attempt = _Attempt(setup.now())
         planner, planned = _Planner(moving, attempt, setup), list[_Planned]()
         for owner, operation in enumerate(operations):
