@@ -1,5 +1,6 @@
 """The whole surface: every query and every mutation, asked once for everything that it has, against a real store."""
 
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -265,6 +266,41 @@ async def test_tool_calls_are_found_by_name_and_type(callers: Callers, world: Wo
     query = "query q($n: String, $t: String) { toolCallList(name: $n, toolType: $t) { total } }"
     assert (await callers.ann.ask(query, n=USERS_OWN, t="function"))["total"] == 1
     assert (await callers.ann.ask(query, n="other"))["total"] == 0
+
+
+async def test_a_thread_is_read_with_all_that_was_said_and_done(callers: Callers, world: World) -> None:
+    thread = await callers.ann.ask(
+        "mutation m($a: String!) { insertThread(agentUuid: $a) { thread { threadUuid } } }", a=world.ids["agentUuid"]
+    )
+    place: dict[str, Any] = {"threadUuid": thread["thread"]["threadUuid"]}
+    written: list[tuple[str, dict[str, Any]]] = []
+    run = {**place, "totalTokens": 3}
+    place["runUuid"] = (await callers.ann.ask(operation("mutation", "insertUpdateRun", run), **run))["run"]["runUuid"]
+    for role, text in (("user", "yes"), ("assistant", "ok"), ("user", "yes")):
+        given = {**place, "role": role, "message": text}
+        written.append(("Message", (await callers.ann.ask(operation("mutation", "insertUpdateMessage", given), **given))["message"]))
+    call = {**place, "toolCallId": "c1", "name": "add", "arguments": '{"a": 1}', "content": "2"}
+    written.append(("ToolCall", (await callers.ann.ask(operation("mutation", "insertUpdateToolCall", call), **call))["toolCall"]))
+    query = "query q($t: String!, $n: Int) { thread(threadUuid: $t) { messages(limit: $n) toolCalls } }"
+    found = await callers.ann.ask(query, t=place["threadUuid"])
+    said = [(one["message"]["role"], one["message"]["content"]) for one in found["messages"]]
+    assert said[:3] == [("user", "yes"), ("assistant", "ok"), ("user", "yes")]
+    assert (said[3][0], json.loads(said[3][1])["output"]) == ("developer", "2")
+    assert found["messages"][0]["message"]["run"] == {
+        "runUuid": place["runUuid"],
+        "promptTokens": 0,
+        "completionTokens": 0,
+        "totalTokens": 3,
+    }
+    assert [one["toolCallId"] for one in found["toolCalls"]] == ["c1"]
+    newest = await callers.ann.ask(query, t=place["threadUuid"], n=2)
+    assert (len(newest["messages"]), newest["messages"][0]["message"]["content"]) == (2, "yes")
+    for name, item in written:
+        keys = {one: item[one] for one in root_fields("mutation")[f"delete{name}"].args}
+        assert (await callers.ann.ask(operation("mutation", f"delete{name}", keys), **keys))["ok"] is True
+    for name in ("deleteRun", "deleteThread"):
+        keys = {one: place[one] for one in root_fields("mutation")[name].args}
+        assert (await callers.ann.ask(operation("mutation", name, keys), **keys))["ok"] is True
 
 
 async def test_versions_are_compared_and_labelled(callers: Callers, world: World) -> None:
