@@ -226,6 +226,14 @@ class UnknownPipeline(RagError):
     fix = "The pipelines are in the collection or the repository: GET /repository/{repositoryId}."
 
 
+class IndexRebuilding(RagError):
+    """A search index that was lost and is being filled again from the chunks table."""
+
+    code = "index-rebuilding"
+    status = 503
+    fix = "Try again in a minute; nothing is lost."
+
+
 class UnknownGoldenSet(RagError):
     """A golden set that does not exist for its collection."""
 
