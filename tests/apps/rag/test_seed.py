@@ -161,8 +161,8 @@ async def test_13_repository_has_its_new_attributes_inside_its_config(store: Asy
 )
 def test_14_every_access_pattern_is_declared_and_named(pattern: str) -> None:
     entity, _, name = pattern.partition(".")
-    spec = spec_of({"Collection": Collection, "Document": Document}[entity])
-    assert spec.patterns[name].pattern.title
+    patterns = spec_of(Collection).patterns if entity == "Collection" else spec_of(Document).patterns
+    assert patterns[name].pattern.title
 
 
 async def test_15_use_of_each_pattern_is_measured(legal: Repository, store: AsyncStore, caller: Callers) -> None:
