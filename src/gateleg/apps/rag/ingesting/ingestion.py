@@ -42,9 +42,10 @@ from gateleg.apps.rag.object_keys import source_key
 from gateleg.apps.rag.rules import check_accepts_documents
 from gateleg.apps.rag.tables import Chunk, Document, DocumentStatus, Metadata, Repository
 from gateleg.jobs import GiveUp
-from gateleg.net.errors import AddressRefused
+from gateleg.net.errors import AddressRefused, AnswerTooLarge, TooManyRedirects
 from gateleg.objects import plain_name
 from gateleg.store import ConditionFailed, IllegalTransition, NotFound
+from gateleg.web.errors import StoreNotConfigured
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -94,7 +95,7 @@ async def ingest(job: JobContext, config: IngestConfig, resources: Resources[Rag
         return await _Ingestion(job, config, resources, indexes).run()
     except Superseded:
         return IngestResult(document_id=config.document_id, outcome="superseded")
-    except (RagError, AddressRefused) as error:
+    except (RagError, AddressRefused, AnswerTooLarge, TooManyRedirects, StoreNotConfigured) as error:
         # The same again would fail again.
         await settle(resources, config, job, error.message)
         raise GiveUp(str(error)) from error
@@ -255,7 +256,8 @@ class _Ingestion:
         hashes = [chunk_hash(text, span.heading) for text, span in zip(texts, spans, strict=True)]
         wanted = [embedded_text(text, span.heading) for text, span in zip(texts, spans, strict=True)]
         model = self.resources.models.embeddings(opened.model, cache=False)
-        known = await known_vectors(self.resources.store, opened.document, opened.model)
+        # Whoever forces an ingestion wants the vectors anew, too.
+        known = {} if self.config.force else await known_vectors(self.resources.store, opened.document, opened.model)
         total = max(1, len(texts))
         vectors, reused = await embed_chunks(
             model, wanted, hashes, known, lambda done: self._report("embed", done / total, f"{done} of {total} chunks")
