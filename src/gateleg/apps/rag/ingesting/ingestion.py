@@ -164,7 +164,7 @@ class _Ingestion:
         language = cut.document.language
         numbered = self._numbered(chunks, generation)
         await self._in_index(lambda index: index.add(document.document_id, generation, numbered, language=language))
-        mark = simhash(cut.document.text)
+        mark = await asyncio.to_thread(simhash, cut.document.text)
         alike = await find_alike(self.resources.store, document, fetched.digest, mark)
         self.job.check()
         outcome = self._outcome(opened, fetched, cut, digest, generation, mark)
@@ -262,9 +262,14 @@ class _Ingestion:
         vectors, reused = await embed_chunks(
             model, wanted, hashes, known, lambda done: self._report("embed", done / total, f"{done} of {total} chunks")
         )
+        return await asyncio.to_thread(self._rows, opened, cut, texts, hashes, vectors), reused
+
+    def _rows(self, opened: _Opened, cut: Cut, texts: Sequence[str], hashes: Sequence[str], vectors: Sequence[bytes]) -> list[Chunk]:
+        """The chunks as they are stored. In a thread: a long document has tens of thousands."""
+        parsed = cut.document
         facts = document_facts(opened.document, self.config, parsed)
-        extras = cut.extras or [{}] * len(spans)
-        chunks = [
+        extras = cut.extras or [{}] * len(cut.spans)
+        return [
             Chunk(
                 document_id=self.config.document_id,
                 generation=1,
@@ -282,9 +287,8 @@ class _Ingestion:
                 vector=vector,
                 embedding_model=opened.model,
             )
-            for place, (text, span, digest, vector, extra) in enumerate(zip(texts, spans, hashes, vectors, extras, strict=True))
+            for place, (text, span, digest, vector, extra) in enumerate(zip(texts, cut.spans, hashes, vectors, extras, strict=True))
         ]
-        return chunks, reused
 
     async def _write(self, document: Document, generation: int, chunks: Sequence[Chunk], cut: Cut) -> None:
         total = max(1, len(chunks))
