@@ -210,3 +210,19 @@ def test_asking_makes_no_file(tmp_path: Path) -> None:
     assert index.search(directions(1)[0], "word", None, 3) == []
     index.drop()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_was_removed_is_forgotten_once_it_is_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gateleg.apps.rag.index.embedded._COMPACTED", 10)
+    index = EmbeddedIndex(tmp_path / "i", synchronous=False)
+    vectors = directions(30)
+    index.add_entries("a", 1, entries(vectors, "old"))
+    index.add_entries("b", 1, entries(vectors[:5], "new"))
+    assert len(nearest(index, vectors[0], 40)) == 35
+    index.remove("a")
+    assert {key.document_id for key in nearest(index, vectors[0], 40)} == {"b"}
+    assert len(index._rows) == 5
+    assert worded(index, "old") == []
+    index.add_entries("c", 1, entries(vectors[:1], "newest"))
+    assert {key.document_id for key in nearest(index, vectors[0], 2)} == {"b", "c"}
+    index.close()

@@ -44,6 +44,8 @@ _READ = 5_000
 _MOST_LANGUAGES = 3
 #: A snapshot is written when this part of the graph, and this many vectors, are newer than the last one.
 _SNAPSHOT_PART, _SNAPSHOT_LEAST = 0.1, 5_000
+#: Removed rows that are kept in memory at most, if more of them are removed than not.
+_COMPACTED = 5_000
 #: Removals that other processes may still have to read.
 _REMOVALS_KEPT = 100_000
 
@@ -285,6 +287,17 @@ class EmbeddedIndex:
             sql = "SELECT language FROM languages ORDER BY chunks DESC LIMIT ?"
             self._languages = tuple(row[0] for row in connection.execute(sql, (_MOST_LANGUAGES,))) or (DEFAULT_LANGUAGE,)
             self._position = Position(now.epoch, max(now.chunk, self._position.chunk), max(now.removal, self._position.removal))
+            if self._rows.removed > max(self._rows.count, _COMPACTED):
+                self._compact(connection)
+
+    def _compact(self, connection: apsw.Connection) -> None:
+        """Begin anew with what is there: most of what is in memory has been removed."""
+        position = self._position
+        if self._vectors is not None:
+            self._vectors.close()
+        self._forget()
+        self._read_rows(connection, position.chunk)
+        self._position = position
 
     def _missed_removals(self, connection: apsw.Connection) -> bool:
         oldest = connection.execute("SELECT min(number) FROM removals").get
