@@ -174,7 +174,7 @@ def sample(move: KeyMove, stage: MoveStage, setup: Setup, number: int = 5) -> Fl
 
 def _shown(direction: Direction, item: Item, setup: Setup) -> Flow[dict[str, Any]]:
     try:
-        after = yield from direction.expected(item, None, setup)
+        after = yield from direction.expected(item, setup)
         if after is not None:
             yield from direction.check_loss(item, after, setup)
     except Inconvertible as error:
