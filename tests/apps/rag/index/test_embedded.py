@@ -164,6 +164,8 @@ def test_the_graph_is_taken_from_a_snapshot(tmp_path: Path, monkeypatch: pytest.
     index = EmbeddedIndex(tmp_path / "i", exact=100)
     index.add_entries("a", 1, entries(vectors))
     index.settle()
+    # It is saved when it has grown, so that a process that is killed leaves it behind.
+    (saved,) = tmp_path.glob("*.graph-*")
     index.close()
     (saved,) = tmp_path.glob("*.graph-*")
     monkeypatch.setattr("gateleg.apps.rag.index.graph.VectorGraph._grow", lambda self: pytest.fail("the graph was built again"))

@@ -6,11 +6,13 @@ back but the graph, as a snapshot that spares the next process from building it.
 
 from __future__ import annotations
 
+import logging
 import secrets
 import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+import apsw
 import numpy as np
 
 from gateleg.apps.rag.errors import BadVector, IndexDamaged
@@ -25,13 +27,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    import apsw
     from numpy.typing import NDArray
 
     from gateleg.apps.rag.index.entries import ChunkKey, IndexEntry
     from gateleg.apps.rag.index.filters import Filter
     from gateleg.apps.rag.tables import Chunk
 
+_log = logging.getLogger(__name__)
 #: How many more candidates are rescored exactly than are asked for: float16 may exchange those that are nearly alike.
 _SPARE = 30
 #: With a filter: so few chunks that pass are searched exactly, and so are all that pass if the graph would need more candidates than this.
@@ -319,7 +321,7 @@ class EmbeddedIndex:
             return
         matrix = np.frombuffer(b"".join(blob for _, blob in vectors), dtype="<f4").reshape(len(vectors), -1)
         if self._vectors is None:
-            self._vectors = VectorGraph(matrix.shape[1], exact=self._exact)
+            self._vectors = VectorGraph(matrix.shape[1], exact=self._exact, on_grown=self._save_if_free)
         self._vectors.add(np.array([number for number, _ in vectors], dtype=np.int64), matrix)
 
     # The snapshot of the graph
@@ -332,7 +334,7 @@ class EmbeddedIndex:
         if dimensions is None or saved is None:
             return
         name, last, checksum = str(saved).split(" ")
-        graph = VectorGraph(int(dimensions), exact=self._exact)
+        graph = VectorGraph(int(dimensions), exact=self._exact, on_grown=self._save_if_free)
         if graph.load(self.path.with_name(f"{self.path.name}.graph-{name}"), int(last), int(checksum)):
             self._vectors, self._saved = graph, int(last)
 
@@ -340,6 +342,16 @@ class EmbeddedIndex:
         """Write the graph to a file, if it has grown enough since the last time, so that the next process need not build it."""
         with self._catching_up:
             self._save()
+
+    def _save_if_free(self) -> None:
+        """Write a snapshot when the graph has grown; not while the index is being read or closed, which comes first."""
+        if self._catching_up.acquire(blocking=False):
+            try:
+                self._save()
+            except (OSError, apsw.Error):
+                _log.exception("the graph of %s could not be saved; it is built again by the next process", self.path.name)
+            finally:
+                self._catching_up.release()
 
     def _save(self) -> None:
         graph, database = self._vectors, self._database
