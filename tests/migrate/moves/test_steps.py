@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gateleg.migrate import KeyMove, MoveStage, Pace, Phase
+from gateleg.migrate import KeyMove, MoveStage, Moving, Pace, Phase
 from gateleg.migrate.errors import MoveClosed, Paused, PhaseRefused
 from gateleg.migrate.moves.control import read_state, set_paused
 from gateleg.migrate.moves.item_errors import read_errors
@@ -218,3 +218,19 @@ def test_the_old_entity_is_not_closed_while_it_is_used() -> None:
     assert go(store, Phase.CLEAN_UP, conduct=Conduct()) is Phase.CLEAN_UP
     with pytest.raises(MoveClosed):
         clients(store).get(OldAgent, endpoint_id="acme-prod", agent_uuid="000")
+
+
+def test_reads_find_a_difference_while_both_sides_are_read_and_stop_the_move(caplog: pytest.LogCaptureFixture) -> None:
+    store = filled(4)
+    go(store, Phase.DUAL_READ)
+    client = store.moving(Moving([agents_move], compare=1.0))
+    assert client.get(NewAgent, partition_key=ACME, agent_uuid="000").title == "agent 0"
+    assert store.drive(read_errors(agents_move, ALL, store.setup)) == []
+    # Somebody who knows nothing of the move.
+    store.patch(OldAgent, OldAgent.name.set("unaware"), endpoint_id="acme-prod", agent_uuid="000")
+    client.get(NewAgent, partition_key=ACME, agent_uuid="000")
+    assert "differ" in caplog.text
+    (error,) = store.drive(read_errors(agents_move, ALL, store.setup))
+    assert error.reason == "differs"
+    with pytest.raises(PhaseRefused, match="items differ"):
+        go(store, Phase.CUT_OVER)

@@ -209,8 +209,15 @@ def _check(move: KeyMove, stage: MoveStage, phase: Phase, setup: Setup, conduct:
             errors = yield from read_errors(move, stage, setup, limit=5)
             why = "; ".join(f"{error.item_key}: {error.why.rstrip('.')}" for error in errors) or "it was not verified"
             raise PhaseRefused(f"{place} cannot be read from the new side: {why}.", fix="Correct it, and verify again.")
-    elif phase is Phase.CLOSING:
-        yield from _check_closing(move, setup, conduct)
+    elif phase in (Phase.CUT_OVER, Phase.CLOSING):
+        # What a read finds is noted with the last stage.
+        errors = yield from read_errors(move, stage, setup, limit=5)
+        errors += yield from read_errors(move, move.stages[-1], setup, limit=5)
+        if errors:
+            why = "; ".join(f"{error.item_key}: {error.why.rstrip('.')}" for error in errors[:5])
+            raise PhaseRefused(f"{place} cannot go on: items differ. {why}.", fix="Correct them, and verify again.")
+        if phase is Phase.CLOSING:
+            yield from _check_closing(move, setup, conduct)
 
 
 def _check_closing(move: KeyMove, setup: Setup, conduct: Conduct) -> Flow[None]:
