@@ -1,7 +1,7 @@
 """What a host shows of agents at first: a guide that looks things up in the demonstration of opinion maps, and two questions to it.
 
 The guide's model is the small one of this machine, which neither chooses tools well nor reads numbers reliably. So the planner chooses the
-tool (`running/planning.py`), the model words an answer, and what the tool said is quoted below it: that part is always right.
+tool (`running/planning.py`), what the tool said is quoted, which is always right, and the model adds its own words, which may be wrong.
 """
 
 from __future__ import annotations
@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 AGENT = "agent-town-guide"
 #: The tools of another application that the guide looks things up with, where that is installed.
 TOOLS = "delphi.*"
-_INSTRUCTIONS = (
-    "You are the guide to a town's conversation about its future. Answer in one or two plain sentences. "
-    "Use only what the tool has answered; do not add anything."
-)
+_INSTRUCTIONS = "You answer questions from the facts that stand before them, in one or two short sentences."
 QUESTIONS = ("Which groups of opinion are there in the town, and what divides them?", "What do all groups agree on?")
 
 
@@ -42,7 +39,7 @@ async def load(resources: Resources[AgentsSettings]) -> None:
         "llm_provider": LOCAL_LLM[0],
         "llm_name": LOCAL_LLM[1],
         "instructions": _INSTRUCTIONS,
-        "configuration": {"tools": [TOOLS], "planner": "nearest", "quote_tools": True, "max_tokens": 120, "temperature": 0, "seed": 1},
+        "configuration": {"tools": [TOOLS], "planner": "nearest", "quote_tools": True, "max_tokens": 60, "temperature": 0, "seed": 1},
     }
     with suppress(AlreadyThere):
         await create_first(resources.store, context, AGENTS, values)

@@ -139,7 +139,9 @@ async def test_every_query_of_one_thing_answers_with_all_of_it(callers: Callers,
 
 @pytest.mark.parametrize("name", [name for name in QUERIES if name.endswith("List")])
 async def test_every_list_has_what_there_is(callers: Callers, world: World, name: str) -> None:
-    found = await callers.ann.ask(operation("query", name, {}))
+    # The host has models of its own.
+    given = {"llmProvider": world.ids["llmProvider"]} if name == "llmList" else {}
+    found = await callers.ann.ask(operation("query", name, given), **given)
     assert (len(found[name]), found["total"], found["pageNumber"], found["pageSize"], found["nextCursor"]) == (1, 1, 1, 100, None)
     filters = {one: world.ids[one] for one in root_fields("query")[name].args if one in world.ids}
     if filters:
@@ -272,3 +274,12 @@ async def test_everything_can_be_deleted_in_order(callers: Callers, world: World
             given: dict[str, Any] = arguments_of(world, "mutation", name)
             found = await caller.ask(operation("mutation", name, given), **given)
             assert found["ok"] is True, (name, found)
+
+
+async def test_the_tools_of_a_server_are_asked_for_behind_the_guard(callers: Callers, world: World) -> None:
+    given = {"mcpLabel": "inside", "mcpServerUrl": "http://127.0.0.1:9/mcp"}
+    created = await callers.ann.ask(operation("mutation", "insertUpdateMcpServer", given), **given)
+    uuid = created["mcpServer"]["mcpServerUuid"]
+    answer = await callers.ann.post("query q($u: String!) { mcpServer(mcpServerUuid: $u) { mcpLabel tools } }", u=uuid)
+    assert [(error["path"], error["extensions"]["code"]) for error in answer["errors"]] == [(["mcpServer", "tools"], "mcp-failed")]
+    assert answer["data"] == {"mcpServer": {"mcpLabel": "inside", "tools": None}}

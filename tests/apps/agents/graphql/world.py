@@ -10,7 +10,7 @@ from tests.apps.agents.graphql.operations import operation, root_fields
 #: Words that stand in what a tenant has, and in what one of its users has.
 TENANTS_OWN, USERS_OWN = "belongs-to-acme", "belongs-to-ann"
 
-LLM = {"llmProvider": "local", "llmName": "smol"}
+LLM = {"llmProvider": "ours", "llmName": "smol"}
 COMPONENT = {"uiComponentType": "card"}
 WIZARD_SCHEMA = {"wizardSchemaType": "form", "wizardSchemaName": "contact"}
 #: What is created, in this order: the mutation, what it is given, and the ids that are kept of the answer.

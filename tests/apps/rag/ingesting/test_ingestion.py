@@ -1,5 +1,6 @@
 """Documents from their source to chunks that are found, by the jobs of a real worker."""
 
+import asyncio
 import gzip
 import json
 import threading
@@ -22,6 +23,7 @@ from gateleg.apps.rag.ingesting.reingestion import restore_revision, retry_docum
 from gateleg.apps.rag.ingesting.submitting import NewDocument, Submitted, ingest_batch
 from gateleg.apps.rag.object_keys import source_key
 from gateleg.apps.rag.tables import Chunk, Document, DocumentStatus, Fingerprint
+from gateleg.jobs import Job, Worker, follow_async
 from gateleg.net.errors import AddressRefused
 from gateleg.web import Principal, Role
 from tests.apps.rag.ingesting.library import ADMIN, Library, open_library, result
@@ -243,6 +245,30 @@ async def test_what_was_asked_for_one_document_stays_with_it(library: Library) -
     await library.work(submitted.job.job_id)
     again = await library.document(document.document_id)
     assert (again.generation, again.chunks, again.strategy_override) == (2, 1, {"type": "NONE"})
+
+
+@pytest.mark.parametrize("kind", ["TOKEN", "SEMANTIC", "SENTENCE"])
+async def test_strategies_that_need_a_model_have_the_collection_s(library: Library, kind: str) -> None:
+    text = "Ships sail on the sea. Harbours are full of ships. Bread is made of flour. Bakers rise early to bake bread. " * 8
+    document, _ = await library.ingest(NewDocument(text=text, name="two.txt", strategy={"type": kind, "chunkSize": 150}))
+    chunks = await library.chunks(document)
+    assert document.chunks == len(chunks) > 1
+    assert all(text[chunk.start : chunk.end] == chunk.text for chunk in chunks)
+
+
+async def test_an_ingestion_that_is_cancelled_while_it_embeds_leaves_nothing_to_be_found(library: Library) -> None:
+    text = "\n\n".join(f"Paragraph {number} is about the harbour and the {number} ships in it." for number in range(400))
+    submitted = await library.submit(NewDocument(text=text, name="long.txt", strategy={"type": "FIXED", "chunkSize": 100}))
+    worker = Worker(library.host.queue, concurrency=1)
+    running = asyncio.ensure_future(worker.run())
+    async for seen in follow_async(library.host.queue, submitted.job.job_id):
+        if isinstance(seen.job, Job) and seen.job.progress is not None and seen.job.progress.message.startswith("embed"):
+            await library.host.queue.cancel(submitted.job.job_id)
+    worker.stop()
+    await running
+    document = await library.document(submitted.document.document_id)
+    assert (document.status, document.error_message) == (DocumentStatus.FAILED, "The ingestion was cancelled.")
+    assert (document.generation, await count_chunks(library), await library.indexed()) == (None, 0, {})
 
 
 async def test_a_cancelled_ingestion_says_so(library: Library) -> None:

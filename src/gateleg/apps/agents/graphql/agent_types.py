@@ -73,9 +73,9 @@ class MCPServerType(TenantType, TimesType):
         """The headers of its requests, with their names as they were given. Secrets are shown as references."""
         return Verbatim(root.headers)
 
-    @offer(list[JSON])
+    @offer(list[JSON] | None)
     async def tools(root: strawberry.Parent[McpServer], info: Info) -> list[dict[str, Any]]:
-        """Its tools, as the server lists them now."""
+        """Its tools, as the server lists them now; null, with an error, when it does not."""
         return [Verbatim(one) for one in await list_live_tools(info.context, root)]
 
 
