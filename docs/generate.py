@@ -206,6 +206,23 @@ def python(room: str) -> str:
     return f"{NOTE}\n{python_reference.page(room)}"
 
 
+def graphql_schemas() -> dict[str, Callable[[], str]]:
+    """The schema of every application that serves GraphQL, as `{name}.graphql`."""
+    found: dict[str, Callable[[], str]] = {}
+    for application in own_applications().values():
+        surfaces = () if application.surfaces is None else application.surfaces(unopened_resources(application, Settings()))
+        for surface in surfaces:
+            schema = getattr(surface.app, "schema", None)
+            if schema is not None:
+                found[f"{application.name}.graphql"] = partial(graphql_schema, schema)
+    return found
+
+
+def graphql_schema(schema: Any) -> str:
+    """A schema in GraphQL's own language."""
+    return f"# Written by docs/generate.py; change the code instead.\n\n{schema}\n"
+
+
 GENERATED: dict[str, Callable[[], str]] = {
     "operations.md": operations,
     "command-line.md": command_line,
@@ -213,6 +230,7 @@ GENERATED: dict[str, Callable[[], str]] = {
     "settings.md": settings,
     "http.md": http,
     **{f"python/{room}.md": partial(python, room) for room in python_reference.ROOMS},
+    **graphql_schemas(),
 }
 
 if __name__ == "__main__":

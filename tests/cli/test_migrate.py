@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -53,6 +54,13 @@ def test_a_move_is_planned_applied_watched_verified_and_undone(store: str) -> No
     with Store.connect(store) as opened:
         assert len(raw(opened, old_agents)) == 7
         assert raw(opened, new_agents) == []
+
+
+def test_a_worker_can_do_it(store: str) -> None:
+    submitted = migrate(store, "apply", "agency", "--queue", "--segments", "2")
+    assert submitted.exit_code == 0, submitted.output
+    UUID(submitted.output.strip())
+    assert "MIGRATION" in CliRunner().invoke(app, ["jobs", "show", submitted.output.strip(), "--store", store]).output
 
 
 def test_what_cannot_be_done_is_said_in_one_line(store: str) -> None:

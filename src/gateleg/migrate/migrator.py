@@ -12,10 +12,11 @@ from gateleg.migrate.applying import apply as apply_table
 from gateleg.migrate.applying import plan_of
 from gateleg.migrate.backfill import Fault, backfill
 from gateleg.migrate.consistency import check_consistency
-from gateleg.migrate.errors import MigrationRefused, NoBackup, UnknownMigration
+from gateleg.migrate.errors import MigrationRefused, NoBackup, Paused, UnknownMigration
 from gateleg.migrate.migrations import Migration, in_order
 from gateleg.migrate.moves import steps
 from gateleg.migrate.moves.control import read_state, set_paused
+from gateleg.migrate.moves.passes import progress_of
 from gateleg.migrate.moves.phases import Phase, way
 from gateleg.migrate.moves.steps import Conduct
 from gateleg.migrate.moves.tables import LedgerEntry
@@ -60,8 +61,8 @@ class Report:
 
     #: a step begins
     step: Callable[[str], None] = lambda text: None
-    #: a pass over a table goes on
-    progress: Callable[[str, list[Checkpoint]], None] = lambda task, checkpoints: None
+    #: a pass over a table goes on: its name, and how far it is (`gateleg.migrate.moves.passes.progress_of`)
+    progress: Callable[[str, dict[str, Any]], None] = lambda task, progress: None
 
 
 class Migrator:
@@ -141,7 +142,7 @@ class Migrator:
         with self._alone():
             for move, stage in self._stages(one, None):
                 self._report.step(f"comparing {move.name}, {stage.name}")
-                found[f"{move.name}/{stage.name}"] = self._drive(steps.verify(move, stage, self._store.setup, self._watched()))
+                found[f"{move.name}/{stage.name}"] = self._drive(steps.verify(move, stage, self._store.setup, self._watched(move)))
             wrong = sum(result.wrong for result in found.values())
             self._drive(ledger.log(self.application, one, "verify", self._by, self._store.setup, result=f"{wrong} items are wrong"))
         return found
@@ -160,7 +161,7 @@ class Migrator:
             self._noted(one, "rolling-back", "rollback", until=str(until))
             for move, which in reversed(self._stages(one, stage)):
                 self._report.step(f"going back to {until}: {move.name}, {which.name}")
-                self._drive(steps.go_back(move, which, until, self._store.setup, self._watched()))
+                self._drive(steps.go_back(move, which, until, self._store.setup, self._watched(move)))
             if until is Phase.OFF and stage is None:
                 if one.undo is not None:
                     one.undo(self._store)
@@ -204,10 +205,13 @@ class Migrator:
                 self._rewrite(entity)
             for move, which in self._stages(one, stage):
                 self._report.step(f"moving {move.name}, {which.name}, to {until}")
-                self._drive(steps.advance(move, which, until, self._store.setup, self._watched()))
+                self._drive(steps.advance(move, which, until, self._store.setup, self._watched(move)))
             self._mend(one)
             if one.apply is not None and not again:
                 one.apply(self._store)
+        except Paused as error:
+            self._noted(one, "applying", "apply", error=error.message)
+            raise
         except BaseException as error:
             text = str(error) if isinstance(error, GatelegError) else f"{type(error).__name__}: {error}"
             self._noted(one, "failed", "apply", error=text[:2000])
@@ -282,10 +286,14 @@ class Migrator:
     def _noted(self, one: Migration, state: str, action: str, *, error: str | None = None, **details: Any) -> None:
         self._drive(ledger.note(self.application, one, state, action, self._by, self._store.setup, error=error, **details))
 
-    def _watched(self) -> Conduct:
+    def _watched(self, move: KeyMove) -> Conduct:
+        totals: dict[str, int | None] = {}
+
         def watch(task: str, checkpoints: list[Checkpoint]) -> None:
             self._keep_lock()
-            self._report.progress(task, checkpoints)
+            if task not in totals:
+                totals[task] = self._drive(steps.items_in(move, task, self._store.setup))
+            self._report.progress(task, progress_of(checkpoints, totals[task]))
 
         def waiting(text: str) -> None:
             self._keep_lock()

@@ -17,6 +17,8 @@ from gateleg.web.errors import Refusal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+__all__ = ["body_of"]
+
 _log = logging.getLogger("gateleg.web")
 _LATER = "Try again in a moment. Whoever runs this host finds the reason in its log."
 _AGAIN = "Read it again, and decide on what it is now."

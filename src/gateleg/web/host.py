@@ -22,7 +22,7 @@ from gateleg.web.handler_processes import factory_of
 from gateleg.web.keys import Keys
 from gateleg.web.lifespans import held
 from gateleg.web.local import LocalAccess
-from gateleg.web.migrating import check_migrations, store_for, tables_for_migrations
+from gateleg.web.migrating import check_migrations, jobs_for_migrations, store_for, tables_for_migrations
 from gateleg.web.principal import Role
 from gateleg.web.queue_rules import queue_rules
 from gateleg.web.queue_stats import QueueStatsCache
@@ -246,6 +246,7 @@ class Host:
         """Give the queue the handlers of the host and of all applications; those of each application, by its name."""
         jobs = self.queue.context.jobs
         jobs.include(webhook_jobs(self.store, self.secrets, self.outgoing))
+        jobs.include(jobs_for_migrations(self.applications, self.settings))
         found: dict[str, Jobs] = {}
         for application, resources in self.plugged:
             with self.leaving_out(application):

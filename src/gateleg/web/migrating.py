@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from gateleg.jobs import Jobs
     from gateleg.model import Table
     from gateleg.store import AsyncStore
     from gateleg.web.application import Application
+    from gateleg.web.settings import Settings
 
 
 def store_for(application: Application, store: AsyncStore) -> AsyncStore:
@@ -40,3 +42,20 @@ async def check_migrations(application: Application, store: AsyncStore) -> None:
     from gateleg.migrate.ledger import begin_empty
 
     await store.drive(begin_empty(application.name, load_migrations(application.migrations), "host", store.setup))
+
+
+def jobs_for_migrations(applications: Iterable[Application], settings: Settings) -> Jobs:
+    """The job type of migrations, where an application has some."""
+    from gateleg.jobs import Jobs
+
+    named = {application.name: application.migrations for application in applications if application.migrations is not None}
+    if not named:
+        return Jobs()
+    from gateleg.migrate import load_migrations
+    from gateleg.migrate.queued import migration_jobs
+    from gateleg.store import Store
+
+    def open_store() -> Store:
+        return Store.connect(settings.store, settings.prefix, table_names=settings.table_names)
+
+    return migration_jobs(open_store, {name: load_migrations(package) for name, package in named.items()})

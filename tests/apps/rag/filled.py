@@ -4,9 +4,6 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from gateleg.ai import AsyncModels
 from gateleg.apps.rag.index.entries import pack_vector
 from gateleg.apps.rag.tables import Chunk, Collection, Document, DocumentStatus, IngestionType
@@ -41,7 +38,7 @@ async def add_document(
     language: str | None = None,
 ) -> Document:
     """A document whose ingestion is complete, with its chunks; the index is not told."""
-    vectors = await _embed(models, texts)
+    vectors = await models.embeddings(MODEL).embed(texts)
     own = document_id or f"{collection.collection_id}-{name}"
     start = 0
     chunks = []
@@ -81,17 +78,6 @@ async def add_document(
         language=language,
     )
     return await store.put(document, check_version=False)
-
-
-#: Vectors that were computed in this run: many tests use the same texts.
-_KNOWN: dict[str, NDArray[np.float32]] = {}
-
-
-async def _embed(models: AsyncModels, texts: Sequence[str]) -> list[NDArray[np.float32]]:
-    new = [text for text in texts if text not in _KNOWN]
-    if new:
-        _KNOWN.update(zip(new, await models.embeddings(MODEL).embed(new), strict=True))
-    return [_KNOWN[text] for text in texts]
 
 
 async def fill(store: AsyncStore, models: AsyncModels, collection: Collection, documents: Mapping[str, Sequence[str]] = MANUAL) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 import httpx
+from fastapi import FastAPI
 
 from gateleg.apps.rag.application import application
 from gateleg.apps.rag.index.registry import Indexes, indexes_of
@@ -29,6 +30,7 @@ class Served:
     """The host and its callers by name."""
 
     host: Host
+    app: FastAPI
     callers: dict[str, httpx.AsyncClient]
 
     def __getitem__(self, name: str) -> httpx.AsyncClient:
@@ -51,14 +53,16 @@ class Served:
         assert answer.status_code == 201, answer.text
         return str(answer.json()["collectionId"])
 
-    async def document(self, repository_id: str, collection_id: str, name: str = "a.txt", username: str = "ann", **fields: Any) -> Document:
+    async def document(
+        self, repository_id: str, collection_id: str, name: str = "a.txt", username: str = "ann", text: str = "Passage", **fields: Any
+    ) -> Document:
         """A document that is ingested: its row, two chunks of two generations, their vectors, and its object."""
         made = Document(repository_id=repository_id, collection_id=collection_id, document_name=name, username=username, **fields)
         key = source_key(repository_id, collection_id, made.document_id, name)
         await self.host.objects.put(key, f"The text of {name}.".encode(), content_type="text/plain")
         await self.host.objects.put(key.replace("/source/", "/text/"), b"text")
         for generation in (1, 2):
-            chunks = [self._chunk(made, generation, ordinal) for ordinal in range(2)]
+            chunks = [self._chunk(made, generation, ordinal, text) for ordinal in range(2)]
             for chunk in chunks:
                 await self.host.store.create(chunk)
             index = self.indexes.open(repository_id, collection_id)
@@ -69,14 +73,14 @@ class Served:
         return await self.host.store.create(made)
 
     @staticmethod
-    def _chunk(document: Document, generation: int, ordinal: int) -> Chunk:
+    def _chunk(document: Document, generation: int, ordinal: int, text: str = "Passage") -> Chunk:
         return Chunk(
             document_id=document.document_id,
             generation=generation,
             ordinal=ordinal,
             repository_id=document.repository_id,
             collection_id=document.collection_id,
-            text=f"Passage {ordinal}",
+            text=f"{text} {ordinal}",
             start=ordinal * 10,
             end=ordinal * 10 + 9,
             page=1,
@@ -109,7 +113,7 @@ async def serving(folder: Path, **own: object) -> AsyncIterator[Served]:
         for name, person in PEOPLE.items():
             key = await host.keys.create(person.name, person.role, groups=person.groups, tenant=person.tenant)
             callers[name] = _client(app, {"authorization": f"Bearer {key.token}"})
-        yield Served(host, callers)
+        yield Served(host, app, callers)
         for client in callers.values():
             await client.aclose()
 

@@ -10,6 +10,7 @@ from uuid import UUID
 import pytest
 
 from gateleg.apps.rag.deleting.sweeping import purge_deleted
+from gateleg.apps.rag.evaluating.tables import GoldenSet
 from gateleg.apps.rag.object_keys import repository_prefix
 from gateleg.apps.rag.tables import Chunk, Collection, CollectionStatus, Document, Fingerprint, Repository, RepositoryStatus
 from gateleg.jobs import JobContext, Jobs, JobStatus, Submission
@@ -20,7 +21,7 @@ from tests.apps.rag.served import ROOT, Served
 async def everything(served: Served) -> dict[str, int]:
     """How many items and objects there are of each kind, markers of names included."""
     found: dict[str, int] = {}
-    for entity in (Repository, Collection, Document, Chunk, Fingerprint):
+    for entity in (Repository, Collection, Document, Chunk, Fingerprint, GoldenSet):
         items = await served.host.store.transport.call("Scan", {"TableName": spec_of(entity).table.name})
         found[entity.__name__] = len(items["Items"])
     found["objects"] = len([entry async for entry in served.host.objects.walk("rag/")])
@@ -43,6 +44,8 @@ async def test_collection_is_removed_with_everything_in_it(served: Served, tmp_p
     collection_id = await served.collection("creator", "legal", "Contracts")
     for number in range(3):
         await served.document("legal", collection_id, f"{number}.txt")
+    golden = {"name": "Set", "questions": [{"question": "What?", "documents": ["0.txt"]}]}
+    assert (await served["creator"].post(f"{ROOT}/legal/collections/{collection_id}/golden-sets", json=golden)).status_code == 201
     # What a killed ingestion has left: chunks of a generation that no document names, and an object of none.
     await served.host.store.create(served._chunk(Document(repository_id="legal", collection_id=collection_id), 9, 0))
     await served.host.objects.put(f"{repository_prefix('legal')}{collection_id}/lost/source/x.txt", b"x")
@@ -133,7 +136,7 @@ async def test_documents_are_removed_and_those_that_cannot_be_say_why(served: Se
     assert answer.status_code == 202
     outcomes = {one["documentId"]: one for one in answer.json()["jobs"]}
     assert outcomes[own.document_id]["status"] == "DELETE_PENDING"
-    assert [outcomes[one]["error"] for one in ids[1:]] == ["access-denied", "unknown-document", "unknown-document"]
+    assert [outcomes[one]["error"] for one in ids[1:]] == ["rag-access-denied", "unknown-document", "unknown-document"]
     hidden = (await served["lawyer"].get(f"{ROOT}/legal/document/{own.document_id}")).json()
     assert (hidden["status"], hidden["generation"]) == ("DELETE_IN_PROGRESS", None)
     await served.work(outcomes[own.document_id]["jobId"])
@@ -178,7 +181,7 @@ async def test_running_ingestion_is_cancelled_and_waited_for(served: Served) -> 
     await served.work(begun["jobId"])
     assert (await served.host.queue.get(slow.job_id)).status is JobStatus.CANCELLED
     assert (await served.host.queue.get(UUID(begun["jobId"]))).status is JobStatus.COMPLETED
-    assert await served.host.store.count(Document.in_collection, collection_id=collection_id) == 0
+    assert await served.host.store.count(Document.in_collection, repository_id="legal", collection_id=collection_id) == 0
 
 
 async def test_deletion_that_fails_says_so_and_can_be_asked_for_again(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,6 +207,16 @@ async def test_deletion_that_fails_says_so_and_can_be_asked_for_again(served: Se
     assert await served.host.store.find(Collection, collection_id=collection_id, repository_id="legal") is None
 
 
+async def test_deletion_whose_job_was_cancelled_can_be_asked_for_again(served: Served) -> None:
+    collection_id = await served.collection("creator", "legal", "Contracts")
+    begun = await hard_delete(served, "legal", collection_id)
+    assert (await served["creator"].post(f"/api/rag/jobs/{begun['jobId']}/cancel")).json()["status"] == "CANCELLED"
+    again = await hard_delete(served, "legal", collection_id)
+    assert again["jobId"] != begun["jobId"]
+    await served.work(again["jobId"])
+    assert (await served["creator"].get(f"{ROOT}/legal/collections/{collection_id}")).status_code == 404
+
+
 async def test_deleted_collections_are_purged_before_their_rows_expire(served: Served) -> None:
     collection_id = await served.collection("creator", "legal", "Contracts")
     fresh = await served.collection("creator", "legal", "Fresh")
@@ -217,7 +230,7 @@ async def test_deleted_collections_are_purged_before_their_rows_expire(served: S
     row = await served.host.store.get(Collection, collection_id=collection_id, repository_id="legal")
     assert (row.status, row.deleted_at) == (CollectionStatus.DELETE_IN_PROGRESS, None)
     await served.work(str(row.delete_job_id))
-    assert await served.host.store.count(Document.in_collection, collection_id=collection_id) == 0
+    assert await served.host.store.count(Document.in_collection, repository_id="legal", collection_id=collection_id) == 0
     assert await purge_deleted(served.host.queue) == 0
 
 

@@ -51,7 +51,8 @@ async def serve(folder: Path, applications: list[Application], objects: tuple[st
     async with Host.open(settings, applications) as host:
         slow_down(host.store, folder / "slow")
         tokens = {role.word: (await host.keys.create(role.word, role)).token for role in Role} if keys else {}
-        worker = Worker(host.queue, queues=QUEUES, concurrency=8, worker_id="tests:1", idle=(0.01, 0.2), drain_seconds=0.1)
+        queues = QUEUES | {handler.queue: 1 for handler in host.queue.context.jobs}
+        worker = Worker(host.queue, queues=queues, concurrency=8, worker_id="tests:1", idle=(0.01, 0.2), drain_seconds=0.1)
         working = asyncio.ensure_future(worker.run()) if work else None
         listener = socket.socket()
         listener.bind(("127.0.0.1", 0))

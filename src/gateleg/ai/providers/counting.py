@@ -6,6 +6,8 @@ import math
 
 from gateleg.ai.replies import TokenCount
 
+__all__ = ["estimate"]
+
 #: Bytes of UTF-8 for each token, as a rule of thumb for today's vocabularies; on the careful side for other scripts and for code.
 _BYTES = 3.6
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from gateleg.apps.agents.settings import AgentsSettings
 from gateleg.web import Application
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncIterator, Sequence
 
     from fastapi import APIRouter
 
@@ -48,11 +49,12 @@ def make_routes(resources: Resources[AgentsSettings]) -> APIRouter:
 
 
 def make_surfaces(resources: Resources[AgentsSettings]) -> Sequence[Surface]:
-    """OpenAI's API, and agents as MCP tools."""
+    """GraphQL, OpenAI's API, and agents as MCP tools."""
+    from gateleg.apps.agents.graphql.view import graphql_surface
     from gateleg.apps.agents.web.mcp_api import mcp_surface
     from gateleg.apps.agents.web.openai_api import openai_surface
 
-    return [openai_surface(resources), mcp_surface(resources)]
+    return [graphql_surface(resources), openai_surface(resources), mcp_surface(resources)]
 
 
 def make_streams(resources: Resources[AgentsSettings]) -> Sequence[EventRoute]:
@@ -60,6 +62,29 @@ def make_streams(resources: Resources[AgentsSettings]) -> Sequence[EventRoute]:
     from gateleg.apps.agents.web.events import run_streams
 
     return run_streams(resources)
+
+
+@asynccontextmanager
+async def lifespan(resources: Resources[AgentsSettings]) -> AsyncIterator[None]:
+    """Have the model of this machine in the catalogue."""
+    from gateleg.apps.agents.running.local_model import add_local_model
+
+    await add_local_model(resources.store)
+    yield
+
+
+async def load_demo(resources: Resources[AgentsSettings]) -> None:
+    """Make an agent, and have it asked. Done again, it changes nothing."""
+    from gateleg.apps.agents.demonstration import load
+
+    await load(resources)
+
+
+def register_pages(resources: Resources[AgentsSettings]) -> None:
+    """The pages of agents."""
+    from gateleg.apps.agents.pages import register
+
+    register(resources)
 
 
 check_installed()
@@ -71,9 +96,14 @@ application = Application(
     about="Agents with tools, prompts and flows in versions, for many tenants.",
     tables=TABLES,
     settings=AgentsSettings,
+    migrations="gateleg.apps.agents.migrations",
     jobs=make_jobs,
     routes=make_routes,
     surfaces=make_surfaces,
     streams=make_streams,
+    lifespan=lifespan,
+    commands="gateleg.apps.agents.commands:app",
+    demo=load_demo,
+    pages=register_pages,
     checks=make_checks,
 )

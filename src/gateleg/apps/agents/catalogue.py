@@ -8,6 +8,7 @@ from gateleg.apps.agents.access import check_catalogue_editor
 from gateleg.apps.agents.catalogue_tables import CatalogueItem, Llm, UiComponent, WizardSchema
 from gateleg.apps.agents.items import author, build, create_item, delete_item, find_item, update_item
 from gateleg.apps.agents.listing import Listing, Paging, filtered, list_items, matching, times
+from gateleg.apps.agents.wizards.checks import check_schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -117,6 +118,7 @@ async def list_wizard_schemas(
 
 async def save_wizard_schema(store: AsyncStore, context: Context, values: Mapping[str, Any]) -> WizardSchema:
     """A new wizard schema, or a changed one."""
+    check_schema(values.get("attributes") or ())
     return await _save(store, context, WizardSchema, ("wizard_schema_type", "wizard_schema_name"), values)
 
 

@@ -20,7 +20,7 @@ from gateleg.apps.agents.errors import AlreadyThere, BusyVersions, StillUsed, To
 from gateleg.apps.agents.references import moves, target_of
 from gateleg.model import spec_of
 from gateleg.model.planning import changed_attributes
-from gateleg.store import ConstraintFailed, NotFound, TransactionCanceled, create, delete, patch
+from gateleg.store import ConstraintFailed, IllegalTransition, NotFound, TransactionCanceled, create, delete, patch
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -57,6 +57,7 @@ class Step:
 class _Write:
     before: Entity | None
     after: Entity | None
+    condition: Condition | None = None
 
 
 class Changes:
@@ -70,9 +71,9 @@ class Changes:
         """Write a new item."""
         self._writes[target_of(item)] = _Write(None, item)
 
-    def update(self, before: Entity, after: Entity) -> None:
-        """Bring a stored item from one state to another, if it is still as it was read."""
-        self._writes[target_of(before)] = _Write(before, after)
+    def update(self, before: Entity, after: Entity, condition: Condition | None = None) -> None:
+        """Bring a stored item from one state to another, if it is still as it was read, or as a condition says."""
+        self._writes[target_of(before)] = _Write(before, after, condition)
 
     def delete(self, before: Entity) -> None:
         """Delete a stored item, if it is still as it was read and nothing names it."""
@@ -97,14 +98,14 @@ class Changes:
 
 
 def _written(target: Target, write: _Write, moved: int) -> list[Step]:
-    counting = "reference_count" in spec_of(target.entity).attributes
+    count = _count_of(target.entity)
     if write.before is None and write.after is not None:
-        item = write.after.model_copy(update={"reference_count": moved}) if counting else write.after
+        item = write.after.model_copy(update={"reference_count": moved}) if count == "reference_count" else write.after
         return [Step(create(item), "create", target)]
     if write.before is not None and write.after is None:
         condition = _unchanged(write.before)
-        if counting:
-            condition = _joined(condition, _is(target.entity.reference_count, -moved, 0))
+        if count is not None:
+            condition = _joined(condition, _is(getattr(target.entity, count), -moved, 0))
         return [Step(delete(write.before, must_exist=True, condition=condition), "delete", target, -moved)]
     assert write.before is not None and write.after is not None  # noqa: PT018
     actions = changed_attributes(write.before, write.after)
@@ -112,7 +113,15 @@ def _written(target: Target, write: _Write, moved: int) -> list[Step]:
         actions.append(target.entity.reference_count.add(moved))
     if not actions:
         return []
-    return [Step(patch(write.before, *actions, *_raised(target.entity), condition=_unchanged(write.before)), "update", target)]
+    condition = write.condition if write.condition is not None else _unchanged(write.before)
+    operation = patch(write.before, *actions, *_raised(target.entity), condition=condition, returning="none")
+    return [Step(operation, "update", target)]
+
+
+def _count_of(entity: type[Any]) -> str | None:
+    """The attribute that counts what must be gone before an item is deleted."""
+    names = spec_of(entity).attributes
+    return next((name for name in ("reference_count", "run_count", "item_count") if name in names), None)
 
 
 def _raised(entity: type[Any]) -> list[Action]:
@@ -171,12 +180,18 @@ def _explained(step: Step, reason: StoreError) -> Exception:
         return reason
     if step.role == "use" and isinstance(reason, NotFound):
         return UnknownReference(f"There is no {step.target.title}.", details={"missing": step.target.title})
+    if step.role == "create" and isinstance(reason, NotFound):
+        return UnknownReference(f"What the {step.target.title} belongs to does not exist.")
+    if isinstance(reason, IllegalTransition):
+        return reason
     if step.role == "create":
         return AlreadyThere(f"There is a {step.target.title} already.")
     current = getattr(reason, "current", None)
-    count = getattr(current, "reference_count", 0) or 0
+    count = getattr(current, _count_of(step.target.entity) or "", 0) or 0
     if step.role == "delete" and count > step.released:
-        return StillUsed(f"The {step.target.title} is named by {count - step.released} others.", details={"references": count})
+        others = count - step.released
+        what = f"is named by {others} others" if _count_of(step.target.entity) == "reference_count" else f"has {others} items"
+        return StillUsed(f"The {step.target.title} {what}.", details={"references": others})
     return Raced() if step.role in ("update", "delete") else reason
 
 

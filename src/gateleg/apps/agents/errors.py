@@ -104,6 +104,14 @@ class NotAnEditor(AgentsError):
     fix = "Ask for a key of the group that `editors` in the section [agents] of the settings names."
 
 
+class NotYours(AgentsError):
+    """Something belongs to another user, and the caller may only look at it."""
+
+    code = "not-yours"
+    status = 403
+    fix = "Ask its owner or an operator."
+
+
 class NotACatalogueEditor(AgentsError):
     """The catalogue of models, components and schemas is shared by all tenants."""
 
@@ -138,3 +146,32 @@ class BadVariable(AgentsError):
 
     code = "bad-variable"
     fix = "Give a value of the declared type."
+
+
+class BadQuery(AgentsError):
+    """A GraphQL document or its variables do not fit the schema."""
+
+    code = "bad-query"
+    status = 400
+    fix = "Correct the document; the page at /graphql shows the schema."
+
+
+class QueryTooDeep(AgentsError):
+    """A GraphQL operation nests its fields too deeply."""
+
+    code = "query-too-deep"
+    fix = "Ask for the inner parts in a second query."
+
+
+class TooManyAliases(AgentsError):
+    """A GraphQL operation has too many aliases."""
+
+    code = "too-many-aliases"
+    fix = "Send several requests."
+
+
+class QueryTooComplex(AgentsError):
+    """A GraphQL operation would resolve too many fields."""
+
+    code = "query-too-complex"
+    fix = "Lower `limit`, or select fewer fields."

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from gateleg.apps.agents.changes import Changes, commit, settle
 from gateleg.apps.agents.errors import BadField, MissingField, NotFoundInPartition
 from gateleg.apps.agents.references import TITLES, target_of
+from gateleg.apps.agents.tables import is_identifier
 from gateleg.model import Entity
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def author(context: Context, values: Mapping[str, Any]) -> str:
 
 async def find_item(store: AsyncStore, entity: type[I], ids: Mapping[str, Any]) -> I | None:
     """An item by its ids, as it is now; None when there is none."""
-    if not all(isinstance(value, str) and value for name, value in ids.items() if name != "partition"):
+    if not all(is_identifier(value) for name, value in ids.items() if name != "partition"):
         return None
     return await store.find(entity, consistent=True, **ids)
 

@@ -61,11 +61,12 @@ class Listing(Generic[E]):
     previous: str | None
     paging: Paging
     store: AsyncStore
-    question: Query[E]
+    #: None for a list that the caller may not see anything of
+    question: Query[E] | None
 
     async def total(self) -> int:
         """How many items the whole list has. This reads all of them."""
-        return await self.store.count(self.question)
+        return 0 if self.question is None else await self.store.count(self.question)
 
 
 async def list_items(store: AsyncStore, question: Query[E], paging: Paging, *, consistent: bool = True) -> Listing[E]:

@@ -23,6 +23,7 @@ from gateleg.apps.agents.tables import (
     WizardGroup,
     WizardGroupFilter,
 )
+from gateleg.apps.agents.thread_tables import AsyncTask, FineTuningMessage, Message, Run, ToolCall
 from gateleg.model import spec_of
 
 if TYPE_CHECKING:
@@ -47,6 +48,11 @@ TITLES: Mapping[type[Any], str] = {
     Llm: "model of the catalogue",
     UiComponent: "UI component",
     WizardSchema: "wizard schema",
+    Run: "run",
+    Message: "message",
+    ToolCall: "tool call",
+    AsyncTask: "task",
+    FineTuningMessage: "fine-tuning message",
 }
 
 
@@ -113,6 +119,10 @@ def _of_thread(thread: Thread) -> Iterator[Target]:
         yield _in(thread, Agent, agent_version_uuid=thread.agent_version_uuid)
 
 
+def _of_fine_tuning(message: FineTuningMessage) -> Iterator[Target]:
+    yield pointer_target(message.partition, AGENT, message.agent_uuid)
+
+
 def _of_prompt(prompt: PromptTemplate) -> Iterator[Target]:
     servers = (one["mcp_server_uuid"] for one in prompt.mcp_servers if one.get("mcp_server_uuid"))
     yield from (_in(prompt, McpServer, mcp_server_uuid=one) for one in dict.fromkeys(servers))
@@ -145,6 +155,7 @@ def _of_filter(one: WizardGroupFilter) -> Iterator[Target]:
 _REFERENCES: dict[type[Any], Callable[[Any], Iterable[Target]]] = {
     Agent: _of_agent,
     Thread: _of_thread,
+    FineTuningMessage: _of_fine_tuning,
     PromptTemplate: _of_prompt,
     FlowSnippet: _of_flow,
     Wizard: _of_wizard,

@@ -4,6 +4,7 @@ Names, keys, attributes and local indexes are those of the public design; attrib
 what happens in a thread, `catalogue_tables` what all tenants share.
 """
 
+import re
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -21,6 +22,11 @@ NAME, TEXT = 200, 200_000
 def new_id() -> str:
     """A new identifier. Text order is time order."""
     return str(time_uuid())
+
+
+def is_identifier(value: object) -> bool:
+    """Whether an item can have this identifier: anything else finds nothing."""
+    return isinstance(value, str) and len(value) <= LONGEST_IDENTIFIER and re.fullmatch(IDENTIFIER, value) is not None
 
 
 def identifier(*, name: str | None = None) -> Any:

@@ -4,8 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gateleg.apps.agents.running.job_types import ANSWER, QUEUE, SWEEP, AnswerConfig, AnswerResult
-from gateleg.jobs import Jobs, Retry
+from gateleg.ai import AiError
+from gateleg.apps.agents.errors import AgentsError
+from gateleg.apps.agents.running.job_types import (
+    ANSWER,
+    DEMONSTRATE,
+    QUEUE,
+    SUMMARISE,
+    SWEEP,
+    AnswerConfig,
+    AnswerResult,
+    DemonstrateConfig,
+    SummariseConfig,
+)
+from gateleg.jobs import Jobs, Retry, giving_up
 
 if TYPE_CHECKING:
     from gateleg.apps.agents.settings import AgentsSettings
@@ -25,6 +37,19 @@ def agents_jobs(resources: Resources[AgentsSettings]) -> Jobs:
         from gateleg.apps.agents.running.answering import answer_run
 
         return await answer_run(job, config, resources)
+
+    @jobs.handler(SUMMARISE, config=SummariseConfig, queue=QUEUE, priority=30, retry=Retry(times=1), timeout=600)
+    async def summarise(job: JobContext, config: SummariseConfig) -> dict[str, int]:
+        from gateleg.apps.agents.running.summarising import summarise_thread
+
+        with giving_up(AiError, AgentsError):
+            return {"messages": await summarise_thread(resources, config)}
+
+    @jobs.handler(DEMONSTRATE, config=DemonstrateConfig, queue=QUEUE, priority=30, retry=Retry(times=1), timeout=300)
+    async def demonstrate(job: JobContext, config: DemonstrateConfig) -> dict[str, list[str]]:
+        from gateleg.apps.agents.running.demonstrating import ask_when_ready
+
+        return {"runs": await ask_when_ready(job, config, resources)}
 
     @jobs.every(_SWEEP, name=SWEEP)
     @jobs.handler(SWEEP, queue=QUEUE, retry=Retry(times=0), timeout=300)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fastapi import APIRouter
 
     from gateleg.jobs import ArchivedJob, Job, Jobs
-    from gateleg.web import Found, Principal, Resources, Tile
+    from gateleg.web import AgentTool, Found, Principal, Resources, Tile
 
 
 def check_installed() -> None:
@@ -95,6 +95,13 @@ async def load_demo(resources: Resources) -> None:
     await load(resources.store, resources.queue)
 
 
+def make_tools(resources: Resources) -> Sequence[AgentTool]:
+    """What agents may look up in conversations."""
+    from gateleg.apps.delphi.web.agent_tools import delphi_tools
+
+    return delphi_tools(resources)
+
+
 check_installed()
 application = Application(
     name="delphi",
@@ -107,6 +114,7 @@ application = Application(
     pages=register_pages,
     tiles=find_tiles,
     search=search,
+    tools=make_tools,
     sees_job=sees_job,
     changes_job=changes_job,
     commands="gateleg.apps.delphi.commands:app",

@@ -10,6 +10,7 @@ from gateleg.apps.rag.access import Caller
 from gateleg.apps.rag.deleting.starting import start_repository_deletion
 from gateleg.apps.rag.drafts import NewRepository, RepositoryChanges
 from gateleg.apps.rag.keyset import Pager
+from gateleg.apps.rag.pipelines.following import follow_pipelines
 from gateleg.apps.rag.repositories import create_repository, get_repository, list_repositories, update_repository
 from gateleg.apps.rag.settings import RagSettings
 from gateleg.apps.rag.tables import Repository, RepositoryStatus
@@ -97,6 +98,8 @@ async def create(call: Using, new: NewRepository, response: Response) -> Reposit
     resources = mine(call)
     usual = resources.settings.embedding_model or str(resources.models.embeddings().model)
     made = await create_repository(call.host.store, caller_of(call), new, usual)
+    if made.config.pipelines:
+        await follow_pipelines(resources)
     await call.note("rag.create-repository", made.repository_id)
     response.headers["Location"] = f"/api/rag/repository/{made.repository_id}"
     return _shown(response, made)
@@ -114,6 +117,8 @@ async def update(
 ) -> RepositoryView:
     """Change a repository; null clears. RAG administrators change its pipelines only."""
     found = await update_repository(call.host.store, caller_of(call), repository_id, changes, expected(if_match))
+    if "pipelines" in changes.model_fields_set:
+        await follow_pipelines(mine(call))
     await call.note("rag.update-repository", repository_id, fields=sorted(changes.model_fields_set))
     return _shown(response, found)
 

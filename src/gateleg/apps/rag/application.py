@@ -7,17 +7,19 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from gateleg.apps.rag import tables
+from gateleg.apps.rag.answering.tables import CONVERSATION_TABLES
+from gateleg.apps.rag.evaluating.tables import EVALUATION_TABLES
 from gateleg.apps.rag.needed import NEEDED
 from gateleg.apps.rag.settings import RagSettings
 from gateleg.web import Application
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
 
     from fastapi import APIRouter
 
     from gateleg.jobs import ArchivedJob, Job, Jobs
-    from gateleg.web import Principal, Resources
+    from gateleg.web import AgentTool, Principal, Resources, Surface
 
 
 def check_installed() -> None:
@@ -39,14 +41,34 @@ def make_routes(resources: Resources[RagSettings]) -> APIRouter:
     from fastapi import APIRouter
 
     from gateleg.apps.rag import api
-    from gateleg.apps.rag.web import collection_api, document_api, job_api
+    from gateleg.apps.rag.web import (
+        ask_api,
+        collection_api,
+        document_api,
+        evaluation_api,
+        ingest_api,
+        job_api,
+        pipeline_api,
+        reingest_api,
+        search_api,
+    )
 
     router = APIRouter()
     # Fixed words before placeholders: /repository/collections is not a repository, and the older paths take any word.
-    parts = (collection_api.router, job_api.router, document_api.router, api.router, document_api.older)
+    parts = (collection_api, evaluation_api, job_api, search_api, ask_api, ingest_api, reingest_api, pipeline_api, document_api, api)
     for part in parts:
-        router.routes.extend(part.routes)
+        router.routes.extend(part.router.routes)
+    router.routes.extend(document_api.older.routes)
     return router
+
+
+def make_surfaces(resources: Resources[RagSettings]) -> Sequence[Surface]:
+    """Search and ask over the Model Context Protocol, where its package is installed."""
+    if find_spec("mcp") is None:
+        return ()
+    from gateleg.apps.rag.web.mcp_api import mcp_surface
+
+    return (mcp_surface(resources),)
 
 
 def register_pages(resources: Resources[RagSettings]) -> None:
@@ -54,6 +76,13 @@ def register_pages(resources: Resources[RagSettings]) -> None:
     from gateleg.apps.rag.pages import register
 
     register(resources)
+
+
+def make_tools(resources: Resources[RagSettings]) -> Sequence[AgentTool]:
+    """Search and ask, for agents."""
+    from gateleg.apps.rag.tools import rag_tools
+
+    return rag_tools(resources)
 
 
 @asynccontextmanager
@@ -81,18 +110,29 @@ async def changes_job(resources: Resources[RagSettings], principal: Principal, j
     return await may_see_job(resources, principal, job)
 
 
+async def load_demo(resources: Resources[RagSettings]) -> None:
+    """Ingest the product's manual. Done again, it changes nothing."""
+    from gateleg.apps.rag.demonstration import load
+
+    await load(resources)
+
+
 check_installed()
 application = Application(
     name="rag",
     title="Documents",
     icon="library_books",
     about="Collections of documents that can be searched and asked, with answers that cite page and passage.",
-    tables=tables.TABLES,
+    tables=(*tables.TABLES, *CONVERSATION_TABLES, *EVALUATION_TABLES),
     jobs=make_jobs,
     routes=make_routes,
+    surfaces=make_surfaces,
     pages=register_pages,
     lifespan=keep_indexes,
     settings=RagSettings,
+    tools=make_tools,
     sees_job=sees_job,
     changes_job=changes_job,
+    commands="gateleg.apps.rag.commands:app",
+    demo=load_demo,
 )

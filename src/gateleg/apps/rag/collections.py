@@ -253,9 +253,11 @@ def _actions(repository: Repository, row: Collection, sent: dict[str, Any]) -> l
 
 
 def _warnings(before: Collection, after: Collection) -> tuple[str, ...]:
-    if before.chunking_strategy != after.chunking_strategy:
-        return ("The new chunking strategy is for documents that are ingested from now on; the others keep their chunks.",)
-    return ()
+    """What a change does not do by itself to the documents that are there."""
+    changed = [("chunking strategy", "chunking_strategy"), ("metadata", "metadata")]
+    words = [word for word, name in changed if getattr(before, name) != getattr(after, name)]
+    text = "The new {} holds for documents that are ingested from now on. POST .../reingest makes the others anew."
+    return tuple(text.format(word) for word in words)
 
 
 async def delete_softly(store: AsyncStore, caller: Caller, repository_id: str, id_or_name: str, *, days: int) -> Opened:

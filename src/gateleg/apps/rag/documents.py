@@ -164,9 +164,9 @@ async def _fitting(rows: AsyncIterator[Document], fits: Callable[[Document], boo
 async def stream_documents(
     store: AsyncStore, repository_id: str, collection_id: str, *, descending: bool = True, last: Place | None = None
 ) -> AsyncIterator[Document]:
-    """The documents of a collection by their date, from a place on. Repositories with one model have default collections with one id."""
-    query = _from(Document.in_collection(collection_id=collection_id), last, descending)
-    async for row in in_order(aiter(store.query(query.filter(Document.repository_id == repository_id))), _place):
+    """The documents of a collection by their date, from a place on."""
+    query = _from(Document.in_collection(collection_id=collection_id, repository_id=repository_id), last, descending)
+    async for row in in_order(aiter(store.query(query)), _place):
         yield row
 
 

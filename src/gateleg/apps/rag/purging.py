@@ -9,6 +9,7 @@ import asyncio
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Protocol
 
+from gateleg.apps.rag.evaluating.service import remove_evaluations
 from gateleg.apps.rag.ingesting.fingerprints import forget_fingerprint
 from gateleg.apps.rag.object_keys import collection_prefix, document_prefix
 from gateleg.apps.rag.tables import Chunk, Document, PipelineState
@@ -120,6 +121,7 @@ async def purge_collection(
         await store.delete(document, check_version=False)
         total += Counts(1, chunks, 0, objects)
         tell(total.documents)
+    await remove_evaluations(store, repository_id, collection_id)
     strays = await store.delete_all(Chunk.in_collection, repository_id=repository_id, collection_id=collection_id)
     objects = await _purge_objects(premises.objects, collection_prefix(repository_id, collection_id))
     return total + Counts(chunks=strays, objects=objects)

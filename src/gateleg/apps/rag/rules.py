@@ -10,6 +10,7 @@ import orjson
 
 from gateleg.apps.rag.chunking import parse_strategy
 from gateleg.apps.rag.errors import BadField, BadGroups, NotActive
+from gateleg.apps.rag.pipelines.matching import check_pipeline
 from gateleg.apps.rag.tables import (
     LONGEST_NAME,
     LONGEST_TAG,
@@ -118,6 +119,7 @@ def kept_pipelines(drafts: Sequence[PipelineDraft] | None, before: Sequence[Pipe
             made.metadata = made.metadata or earlier.metadata
         made.metadata = check_metadata(made.metadata)
         made.chunking_strategy = check_strategy(made.chunking_strategy)
+        check_pipeline(made)
         found.append(made)
     if len({pipeline.pipeline_id for pipeline in found}) < len(found):
         raise BadField("Two pipelines have the same pipelineId, or the same collection, bucket and prefix.", fix="Send each of them once.")

@@ -35,3 +35,7 @@ class RagSettings(BaseModel):
     ingestions_per_worker: int | None = Field(
         default=None, ge=1, le=256, description="documents that a worker ingests side by side; as many as it has cores, when left out"
     )
+    pipeline_seconds: int = Field(default=60, ge=5, le=86_400, description="seconds between two looks of pipelines that follow events")
+    pipeline_folders: tuple[str, ...] = Field(
+        default=(), description="folders of this machine that pipelines may read, with all below them"
+    )

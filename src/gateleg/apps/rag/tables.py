@@ -19,9 +19,11 @@ from gateleg.model import (
     Key,
     Pattern,
     Record,
+    Ref,
     States,
     Table,
     Unique,
+    Value,
     Version,
     field,
     required,
@@ -304,6 +306,8 @@ class Document(Entity, table=documents_table, schema=2):
     #: 64 bits, in hexadecimal, of which few differ between texts that are alike
     simhash: Attr[str | None] = field(None)
     title: Attr[str | None] = field(None, max_length=300)
+    #: the strategy that was asked for in its ingestion, in place of the collection's
+    strategy_override: Attr[dict[str, Any] | None] = field(None, name="strategyOverride")
     #: what its parser left out
     warnings: Attr[list[str]] = field(factory=list)
     #: the address that it was fetched from
@@ -320,17 +324,35 @@ class Document(Entity, table=documents_table, schema=2):
     version: Attr[Version] = field(0)
 
     key = Key("{repository_id}#{collection_id}", "{document_id}", legacy=["{repository_id}"])
-    in_collection = Pattern("CollectionIndex", title="Documents of a collection, newest first", order="desc")
+    #: repositories with one embedding model have default collections with one id
+    in_collection = Pattern("CollectionIndex", title="Documents of a collection, newest first", order="desc", within="repository_id")
     in_partition = Pattern(title="Documents of a collection of a repository, by id")
-    with_id = Pattern("DocumentIndex", title="The document with an id")
+    with_id = Pattern("DocumentIndex", title="The document with an id", legacy_indexed=True)
     in_repository = Pattern("RepositoryDocumentIndex", title="Documents of a repository, newest first", order="desc")
 
 
-@upcaster(Document, to=2)
-def name_collection(item: Item) -> Item:
+def repository_of(item: Item) -> Ref[Repository] | None:
+    """The repository that says to which collection an older document belongs; None for one that says so itself."""
+    return None if "collectionId" in item or "collection_id" in item else Repository.key(repository_id=_repository_id(item))
+
+
+def _repository_id(item: Item) -> str:
+    return str(item["repository_id"]["S"] if "repository_id" in item else item["pk"]["S"].partition("#")[0])
+
+
+@upcaster(Document, to=2, asks=repository_of)
+def name_collection(item: Item, repository: Repository | None) -> Item:
     """Rows of the public system: it writes `collection_id`, or no collection at all, and ingests before it writes."""
-    older = {"collectionId": item["collection_id"]} if "collection_id" in item else {}
-    return {"status": {"S": DocumentStatus.COMPLETED.value}, **older, **item}
+    added = {"status": {"S": DocumentStatus.COMPLETED.value}, "repository_id": {"S": _repository_id(item)}}
+    if "collectionId" not in item:
+        added["collectionId"] = item.get("collection_id") or _default_collection(item, repository)
+    return {**added, **item}
+
+
+def _default_collection(item: Item, repository: Repository | None) -> Value:
+    if repository is None:
+        raise LookupError(f"the repository {_repository_id(item)!r} is gone, which has the embedding model of the document")
+    return {"S": repository.config.embedding_model_id}
 
 
 class Chunk(Entity, table=chunks_table, case="camel"):

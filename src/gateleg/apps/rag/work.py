@@ -1,4 +1,4 @@
-"""The job types of document collections: what ingests documents, and what removes them.
+"""The job types of document collections: what ingests documents, what follows their sources, and what removes them.
 
 An ingestion runs in the worker's event loop and waits most of the time: parsers are processes with limits, models have their own threads.
 """
@@ -8,7 +8,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from gateleg.apps.rag.deleting.job_types import Nothing
 from gateleg.apps.rag.deleting.work import deletion_jobs
+from gateleg.apps.rag.evaluating.work import evaluation_jobs
 from gateleg.apps.rag.index.registry import indexes_of
 from gateleg.apps.rag.ingesting.ingestion import ingest
 from gateleg.apps.rag.ingesting.job_types import (
@@ -21,6 +23,15 @@ from gateleg.apps.rag.ingesting.job_types import (
     ReingestResult,
 )
 from gateleg.apps.rag.ingesting.reingestion import reingest
+from gateleg.apps.rag.pipelines.following import follow_pipelines
+from gateleg.apps.rag.pipelines.job_types import (
+    FOLLOW_PIPELINES,
+    RUN_PIPELINE,
+    FollowedPipelines,
+    PipelineConfig,
+    PipelineResult,
+)
+from gateleg.apps.rag.pipelines.running import run_pipeline
 from gateleg.jobs import Jobs, Retry
 
 if TYPE_CHECKING:
@@ -53,5 +64,16 @@ def rag_jobs(resources: Resources[RagSettings]) -> Jobs:
     async def reingest_all(job: JobContext, config: ReingestConfig) -> ReingestResult:
         return await reingest(job, config, resources)
 
+    @jobs.handler(RUN_PIPELINE, config=PipelineConfig, result=PipelineResult, timeout=_LONGEST)
+    async def run_one(job: JobContext, config: PipelineConfig) -> PipelineResult:
+        return await run_pipeline(job, config, resources)
+
+    # Whoever changes a pipeline does the same at once: this is for what other programs write.
+    @jobs.every(900)
+    @jobs.handler(FOLLOW_PIPELINES, config=Nothing, result=FollowedPipelines, priority=40, timeout=600)
+    async def follow(job: JobContext, config: Nothing) -> FollowedPipelines:
+        return await follow_pipelines(resources, lambda text: job.log(text, "WARNING"))
+
     jobs.include(deletion_jobs(resources))
+    jobs.include(evaluation_jobs(resources))
     return jobs

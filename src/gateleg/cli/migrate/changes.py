@@ -1,12 +1,11 @@
 """`apply`, `verify`, `rollback`, `pause` and `resume`."""
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateleg.cli.migrate.looking import told_progress
-from gateleg.cli.migrate.opening import ApplicationArgument, NumberArgument, StageOption, open_migrator
+from gateleg.cli.migrate.opening import ApplicationArgument, NumberArgument, StageOption, open_migrator, submitted
 from gateleg.commands.failures import FAILED, MISUSED, fail
 from gateleg.commands.options import ConfigOption, JsonOption, PrefixOption, StoreOption
 from gateleg.commands.printing import print_json
@@ -14,7 +13,6 @@ from gateleg.commands.printing import print_json
 if TYPE_CHECKING:
     from gateleg.migrate import Conduct, Phase
     from gateleg.migrate.migrator import Report
-    from gateleg.migrate.moves.tables import Checkpoint
 
 SegmentsOption = Annotated[int, typer.Option(min=1, max=10_000, help="Parts of a table that are read side by side.")]
 ReadOption = Annotated[float | None, typer.Option("--read-units", min=0.1, help="Read units to use in a second, at most.")]
@@ -39,11 +37,18 @@ def apply(
     latency: LatencyOption = None,
     sample: SampleOption = 1.0,
     force: Annotated[bool, typer.Option("--force", help="Close old entities although they were used a moment ago.")] = False,
+    queue: Annotated[bool, typer.Option("--queue", help="Let a worker of the host do it: submit a job and print its id.")] = False,
     store: StoreOption = None,
     prefix: PrefixOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Apply what is pending, in order. May be stopped at any time and run again; `--phase clean-up` removes the old items in the end."""
+    if queue:
+        if sample < 1:
+            fail("a job compares all items: leave out --sample", MISUSED)
+        task = {"number": number, "phase": _phase(phase), "stage": stage, "segments": segments, "force": force}
+        typer.echo(submitted(application, config, store, prefix, **task, read_units=read_units, write_units=write_units, latency=latency))
+        return
     conduct = _conduct(segments, read_units, write_units, latency, sample, force)
     with open_migrator(application, config, store, prefix, conduct=conduct, report=_report()) as migrator:
         done = migrator.apply(number=number, until=_phase(phase), stage=stage)
@@ -150,14 +155,14 @@ def _report() -> "Report":
     import time
 
     from gateleg.migrate.migrator import Report
-    from gateleg.migrate.moves.passes import progress_of
+    from gateleg.migrate.moves.passes import told_progress
 
     told = [0.0]
 
-    def progress(task: str, checkpoints: "list[Checkpoint]") -> None:
-        if time.monotonic() - told[0] > 1 or all(one.done for one in checkpoints):
+    def progress(task: str, found: "dict[str, Any]") -> None:
+        if time.monotonic() - told[0] > 1 or found["done"]:
             told[0] = time.monotonic()
-            typer.echo(f"  {task}: {told_progress(progress_of(checkpoints))}", err=True)
+            typer.echo(f"  {task}: {told_progress(found)}", err=True)
 
     def step(text: str) -> None:
         typer.echo(text, err=True)

@@ -62,6 +62,8 @@ def status(
 
 
 def _show(one: "MigrationStatus") -> None:
+    from gateleg.migrate.moves.passes import told_progress
+
     when = f", {one.changed_at:%Y-%m-%d %H:%M:%S} by {one.changed_by}" if one.changed_at else ""
     typer.echo(f"{one.number:04d} {one.name}: {one.state}{when}")
     if one.error:
@@ -77,15 +79,3 @@ def _show(one: "MigrationStatus") -> None:
             typer.echo(f"    {task}: {told_progress(progress)}")
         for error in stage["errors"]:
             typer.echo(f"    {error['reason']} {error['side']} {error['key']}: {error['why']}")
-
-
-def told_progress(progress: "dict[str, Any]") -> str:
-    """How far a pass is, in words."""
-    words = [f"{progress['seen']:,} items seen", f"{progress['written']:,} written"]
-    words += [f"{progress['failed']:,} failed"] if progress["failed"] else []
-    words += [f"{progress['items_per_second']:,} a second"] if progress["items_per_second"] else []
-    if progress["done"]:
-        words.append("done")
-    elif progress["seconds_left"] is not None:
-        words.append(f"about {progress['seconds_left']:,.0f} s left")
-    return ", ".join(words)

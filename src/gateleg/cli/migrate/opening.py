@@ -53,6 +53,25 @@ def open_migrator(
             fail(str(error), FAILED)
 
 
+def submitted(name: str, config: Path | None, store: str | None, prefix: str | None, **task: Any) -> str:
+    """Submit the job that applies migrations; its id."""
+    from gateleg.cli.jobs.opening import names_in
+    from gateleg.jobs import Queue, Submission
+    from gateleg.jobs.tables.queue_tables import tables_named
+    from gateleg.migrate.queued import MIGRATION_JOB, MigrationTask, migration_jobs
+
+    settings = settings_from(config, store=store, prefix=prefix)
+    _application(settings, name)
+    with opened(settings) as target:
+        names = names_in(settings, target)
+        target.ensure_tables(*tables_named(names).all)
+        # The handler is only looked at here, and not run.
+        queue = Queue(target, migration_jobs(lambda: opened(settings), {name: ()}), tables=names)
+        task_of = MigrationTask(application=name, **task)
+        answer = queue.submit(Submission(MIGRATION_JOB, task_of, subject=f"migrations of {name}", created_by=operator()))
+        return str(answer.job.job_id)
+
+
 def operator() -> str:
     """Whoever types the command, and where."""
     try:

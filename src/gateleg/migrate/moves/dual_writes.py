@@ -79,8 +79,18 @@ def write_moved(
 
     `alone` is a write whose error is its own; else `TransactionCanceled` has the error of each operation.
     """
+    yield from moving.views.current(setup)
+    begun = moving.views.begin()
+    try:
+        return (yield from _tried(moving, operations, setup, token, alone))
+    finally:
+        moving.views.end(begun)
+
+
+def _tried(
+    moving: MoveRegistry, operations: Sequence[WriteOperation[Any]], setup: Setup, token: str | None, alone: bool
+) -> Flow[list[Any]]:
     for number in range(_ATTEMPTS):
-        yield from moving.views.current(setup)
         attempt = _Attempt(setup.now())
         planner, planned = _Planner(moving, attempt, setup), list[_Planned]()
         for owner, operation in enumerate(operations):
@@ -184,7 +194,7 @@ class _Planner:
         previous = yield from self._attempted(direction, before)
         wanted: Item | None = None
         try:
-            wanted = yield from direction.expected(after, None, setup)
+            wanted = yield from direction.expected(after, setup)
             if wanted is not None and after is not None:
                 yield from direction.check_loss(after, wanted, setup)
         except Inconvertible:
@@ -199,15 +209,14 @@ class _Planner:
             self._attempt.seen[place] = existing
             if place == kept:
                 yield from self._moving.check_collision(direction, after, existing, setup)
-                full = yield from direction.expected(after, existing, setup)
-                assert full is not None
-                self._attempt.add(copy_over(target, full, existing), owner)
+                assert wanted is not None
+                self._attempt.add(copy_over(target, direction.beside_own(wanted, existing), existing), owner)
             elif existing is not None:
                 self._attempt.add(remove(target, existing), owner)
 
     def _attempted(self, direction: Direction, item: Item | None) -> Flow[Item | None]:
         try:
-            return (yield from direction.expected(item, None, self._setup))
+            return (yield from direction.expected(item, self._setup))
         except Inconvertible:
             return None
 
@@ -242,7 +251,9 @@ def _result(planned: _Planned, setup: Setup) -> Flow[Any]:
         return (yield from reread(operation, setup))
     if isinstance(operation, Put) and planned.write.kind == "Put":
         return planned.write.instance
-    assert planned.after is not None
+    if planned.after is None:
+        # An item of no move, which is written together with others that are moved.
+        return (yield from reread(operation, setup))
     if isinstance(operation, Patch) and returning == "changed":
         before = planned.before or {}
         changed = {name: value for name, value in planned.after.items() if before.get(name) != value}

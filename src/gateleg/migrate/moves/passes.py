@@ -134,7 +134,7 @@ class Pass:
         if self.direction.source_side == "old":
             return move.stage_of(self.direction.partition(item, item)) is self.stage
         try:
-            old = yield from self.direction.expected(item, None, setup)
+            old = yield from self.direction.expected(item, setup)
         except Inconvertible:
             # What cannot be read is reported with the rest.
             return self.stage is move.stages[-1]
@@ -232,6 +232,7 @@ def progress_of(checkpoints: list[Checkpoint], total: int | None = None) -> dict
     left = max(0, total - seen) / rate if rate and total is not None else None
     done = bool(checkpoints) and all(one.done for one in checkpoints)
     return {
+        "total": total,
         "segments": len(checkpoints),
         "segments_done": sum(one.done for one in checkpoints),
         "seen": seen,
@@ -247,3 +248,15 @@ def write_units(item: Item) -> float:
     """What a copy of an item costs: it is written and checked in a transaction, which counts twice."""
     size = len(json.dumps(item))
     return 4.0 * max(1, math.ceil(size / 1024))
+
+
+def told_progress(progress: dict[str, Any]) -> str:
+    """How far a pass is, in words."""
+    words = [f"{progress['seen']:,} items seen", f"{progress['written']:,} written"]
+    words += [f"{progress['failed']:,} failed"] if progress["failed"] else []
+    words += [f"{progress['items_per_second']:,} a second"] if progress["items_per_second"] else []
+    if progress["done"]:
+        words.append("done")
+    elif progress["seconds_left"] is not None:
+        words.append(f"about {progress['seconds_left']:,.0f} s left")
+    return ", ".join(words)

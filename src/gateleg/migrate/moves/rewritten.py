@@ -13,7 +13,7 @@ from gateleg.model import Ref, spec_of
 from gateleg.model.planning import changed_attributes
 from gateleg.store import LostRace, NotFound
 from gateleg.store.flow import Found, Pause
-from gateleg.store.operations.batches import BatchGet, BatchWrite
+from gateleg.store.operations.batches import BatchGet, BatchWrite, batch_get_flow
 from gateleg.store.operations.bulk_deletes import DeleteAll
 from gateleg.store.operations.collects import Collect
 from gateleg.store.operations.operation import Operation, Stream, locate, shown
@@ -22,7 +22,7 @@ from gateleg.store.operations.queries import Count, QueryStream, Reading
 from gateleg.store.operations.reads import Find, Pick
 from gateleg.store.operations.saves import Retrying, Save
 from gateleg.store.operations.transactions import Transact, TransactGet
-from gateleg.store.operations.unreadable import Items
+from gateleg.store.operations.unreadable import Items, shown_item
 from gateleg.store.operations.write_kinds import Delete, Patch, Put
 from gateleg.store.operations.write_operation import WriteOperation
 from gateleg.store.transports import ServiceError, Unreachable
@@ -186,14 +186,23 @@ class _Carrier:
     def _converted(self, direction: Direction, ref: Ref[Any]) -> Flow[Any]:
         """A new item as its old one says it is, which counts until all are copied."""
         old = yield from self._moving.old_item(direction, ref, None, None, self._setup)
-        if old is None:
+        if old is None or shown_item(old, direction.move.old, self._setup) is None:
             return None
-        converted = yield from self._with_own(direction, old)
+        (converted,) = (yield from self._all_converted(direction, [old])) or [None]
         return converted if converted is not None and spec_of(ref.entity).ref(converted).key == ref.key else None
 
-    def _with_own(self, direction: Direction, old: Item) -> Flow[Any]:
-        wire = yield from direction.reverse.expected(old, None, self._setup)
-        return None if wire is None else direction.source.decode(wire)
+    def _all_converted(self, direction: Direction, items: list[Item]) -> Flow[list[Any]]:
+        """Old items as new ones, with the attributes that only new ones have, where a copy is there already."""
+        forward, new = direction.reverse, direction.source
+        wires: list[Item] = []
+        for item in items:
+            wire = yield from forward.expected(item, self._setup)
+            wires += [wire] if wire is not None else []
+        copies: list[Item | None] = [None] * len(wires)
+        if forward.own:
+            keys = [(new.table, forward.key_of(wire)) for wire in wires]
+            copies = yield from batch_get_flow(keys, self._setup, True, f"{new.name}.move")
+        return [new.decode(forward.beside_own(wire, copy)) for wire, copy in zip(wires, copies, strict=True)]
 
     def _delete_all(self, operation: DeleteAll) -> Flow[int]:
         """Read and delete, page by page, each item with its copy."""
@@ -249,12 +258,8 @@ class _Carrier:
             return
 
     def _results(self, direction: Direction, found: list[Any]) -> Flow[list[Any]]:
-        old, results = spec_of(direction.move.old), []
-        for instance in found:
-            converted = yield from self._with_own(direction, old.encode(instance))
-            if converted is not None:
-                results.append(converted)
-        return results
+        old = spec_of(direction.move.old)
+        return (yield from self._all_converted(direction, [old.encode(instance) for instance in found]))
 
     def _translated(self, query: Query[Any]) -> tuple[Direction, Query[Any]] | None:
         """The query of the old entity that answers one of the new entity; None when it can be asked as it is."""

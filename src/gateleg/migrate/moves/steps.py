@@ -174,7 +174,7 @@ def sample(move: KeyMove, stage: MoveStage, setup: Setup, number: int = 5) -> Fl
 
 def _shown(direction: Direction, item: Item, setup: Setup) -> Flow[dict[str, Any]]:
     try:
-        after = yield from direction.expected(item, None, setup)
+        after = yield from direction.expected(item, setup)
         if after is not None:
             yield from direction.check_loss(item, after, setup)
     except Inconvertible as error:
@@ -201,13 +201,13 @@ def _check(move: KeyMove, stage: MoveStage, phase: Phase, setup: Setup, conduct:
         done = progress_of((yield from tasks.backfill(move, stage).checkpoints(setup)))["done"]
         errors = yield from read_errors(move, stage, setup, limit=5)
         if not done or errors:
-            why = "; ".join(f"{error.item_key}: {error.why}" for error in errors) or "not all items were copied"
+            why = "; ".join(f"{error.item_key}: {error.why.rstrip('.')}" for error in errors) or "not all items were copied"
             raise PhaseRefused(f"{place} cannot be verified: {why}.", fix="Correct them, and apply again: they are tried again.")
     elif phase is Phase.DUAL_READ:
         state = yield from read_state(move, stage, setup)
         if not state.verified:
             errors = yield from read_errors(move, stage, setup, limit=5)
-            why = "; ".join(f"{error.item_key}: {error.why}" for error in errors) or "it was not verified"
+            why = "; ".join(f"{error.item_key}: {error.why.rstrip('.')}" for error in errors) or "it was not verified"
             raise PhaseRefused(f"{place} cannot be read from the new side: {why}.", fix="Correct it, and verify again.")
     elif phase is Phase.CLOSING:
         yield from _check_closing(move, setup, conduct)
@@ -258,14 +258,12 @@ def state_of(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[Phase]:
 def stage_status(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[dict[str, Any]]:
     """How far a stage is, in plain values: its phase, the progress of its passes, and its errors."""
     state = yield from read_state(move, stage, setup)
-    description = yield from describe(setup.name_of(spec_of(move.old).table))
-    total = None if description is None or len(move.stages) > 1 else int(description.get("ItemCount", 0)) or None
     passes: dict[str, Any] = {}
     for one in (tasks.backfill, tasks.compare_old, tasks.compare_new, tasks.restore, tasks.remove_old, tasks.remove_new):
         made = one(move, stage)
         checkpoints = yield from made.checkpoints(setup)
         if checkpoints:
-            passes[made.task] = progress_of(checkpoints, total)
+            passes[made.task] = progress_of(checkpoints, (yield from items_in(move, made.task, setup)))
     errors = yield from read_errors(move, stage, setup, limit=20)
     processes = yield from read_processes(setup)
     used = [process.old_used[move.name] for process in processes if move.name in process.old_used]
@@ -282,3 +280,12 @@ def stage_status(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[dict[str
         "processes": sum(move.name in process.moves for process in processes),
         "old_used_seconds_ago": round(setup.clock() - max(used), 1) if used else None,
     }
+
+
+def items_in(move: KeyMove, task: str, setup: Setup) -> Flow[int | None]:
+    """About how many items a pass goes through; None when nobody knows: the table holds others too, or is moved in stages."""
+    spec = spec_of(move.new if task in ("verify-new", "restore", "remove-new") else move.old)
+    if len(move.stages) > 1 or len(spec.table.specs) > 1:
+        return None
+    description = yield from describe(setup.name_of(spec.table))
+    return None if description is None else int(description.get("ItemCount", 0)) or None

@@ -19,12 +19,15 @@ from gateleg.store.operations.batches import batch_get_flow
 if TYPE_CHECKING:
     from gateleg.migrate.moves.declaration import KeyMove, MoveStage
     from gateleg.migrate.moves.phase_views import StageView
-    from gateleg.model import Item
+    from gateleg.model import Item, Spec
     from gateleg.store.flow import Flow
+    from gateleg.store.operations.write_operation import WriteOperation
     from gateleg.store.setup import Setup
 
 _COPYING = frozenset({Phase.BACKFILL, Phase.VERIFY})
 _COMPARING = frozenset({Phase.BACKFILL, Phase.VERIFY, Phase.DUAL_READ, Phase.CUT_OVER, Phase.CLOSING})
+#: entries of one transaction, below DynamoDB's limit of 100
+_ENTRIES = 90
 #: how often a pair that differs is read again, in case somebody was writing it
 _LOOKS = 3
 
@@ -72,23 +75,35 @@ def _copy(one: Pass, items: list[Item], view: StageView, setup: Setup) -> Flow[P
 
 
 def _remove(one: Pass, items: list[Item], view: StageView, setup: Setup) -> Flow[PageDone]:
-    """Delete items with their markers and counters, unless the phase has changed."""
-    done, spec = PageDone(seen=len(items)), one.direction.source
-    for item in items:
-        current: Item | None = item
-        while current is not None:
-            now, operations = setup.now(), [remove(spec, current), fence_check(view, setup)]
-            try:
-                seen = {place_of(spec, current, setup): current}
-                yield from write_together(operations, [operation.write(now) for operation in operations], seen, now, setup)
-                break
-            except Refusal as refusal:
-                if refusal.error.reasons[-1] is not None:
-                    raise EpochOver from refusal
+    """Delete items with their markers and counters, unless the phase has changed: many in a transaction, and one by one what changes."""
+    done, spec = PageDone(seen=len(items), written=len(items)), one.direction.source
+    size = max(1, _ENTRIES // (1 + len(spec.uniques) + len(spec.counters)))
+    for start in range(0, len(items), size):
+        group = items[start : start + size]
+        if (yield from _removed(spec, group, view, setup)):
+            continue
+        for item in group:
+            current: Item | None = item
+            while current is not None and not (yield from _removed(spec, [current], view, setup)):
                 current = yield from read_item(spec, key_of(spec, current), setup)
-        done.written += 1
-        done.units += write_units(item)
+    done.units = sum(map(write_units, items))
     return done
+
+
+def _removed(spec: Spec[Any], items: list[Item], view: StageView, setup: Setup) -> Flow[bool]:
+    """Delete items in one transaction; False when one of them is not what was read."""
+    now = setup.now()
+    operations: list[WriteOperation[Any]] = [*(remove(spec, item) for item in items), fence_check(view, setup)]
+    seen = {place_of(spec, item, setup): item for item in items}
+    try:
+        yield from write_together(operations, [operation.write(now) for operation in operations], seen, now, setup)
+    except Refusal as refusal:
+        if refusal.error.reasons[-1] is not None:
+            raise EpochOver from refusal
+        if len(items) == 1 and not refusal.stale:
+            raise refusal.error from refusal
+        return False
+    return True
 
 
 class _Comparison:
@@ -104,7 +119,7 @@ class _Comparison:
         digests: list[int] = []
         for item in items:
             try:
-                other = yield from direction.expected(item, None, setup)
+                other = yield from direction.expected(item, setup)
             except Inconvertible as error:
                 done.failed += 1
                 yield from note_error(direction, one.stage, item, reason_of(error), error.message, setup)
@@ -134,13 +149,13 @@ class _Comparison:
             current = yield from read_item(direction.source, key, setup)
             if current is None:
                 return None
-            other = yield from direction.expected(current, None, setup)
+            other = yield from direction.expected(current, setup)
             if other is None:
                 return None
             current, stored = yield from _both(direction, key, direction.key_of(other), setup)
             if current is None:
                 return None
-            other = yield from direction.expected(current, stored, setup)
+            other = yield from direction.expected(current, setup)
             if other is None or _matches(direction, current, other, stored):
                 return None
             problem = _problem(direction, other, stored)

@@ -5,7 +5,7 @@ Layout          `section` has a heading, `card` a border; `stack` and `line` pla
 Table           `Grid` with `Column` and `Row`; cells are texts or come from `badge_cell`, `ago_cell`, `id_cell`, `link_cell`, `meta_cell`,
                 `bar_cell` and `button_cell`
 Form            `ModelForm` makes a form of a pydantic model; `Field` is a single control
-Uploads         `UploadField` sends files to the application's uploads, in parts and with progress
+Uploads         `UploadField` sends files to the application's uploads, in parts and with progress; `FileForm` to any route at once
 Actions         `button`; `confirm` asks first; `carry_out` checks the role, does the work and says what came of it
 Status          `badge` is a state as icon, word and colour; `ago`, `since` and `duration` are times
 States of pages `empty` where there is nothing yet, `trouble` for an error, `show_when_there` while something slow is read
@@ -36,7 +36,7 @@ from gateleg.web.console.paging import address, pager
 from gateleg.web.console.patience import show_when_there
 from gateleg.web.console.tabs import Tabs
 from gateleg.web.console.times import ago, duration, since
-from gateleg.web.console.uploads import UPLOAD_MODULE, UploadField
+from gateleg.web.console.uploads import UPLOAD_MODULE, FileForm, UploadField
 
 if TYPE_CHECKING:
     from nicegui.element import Element
@@ -70,6 +70,7 @@ __all__ = [
     "Column",
     "Crumb",
     "Field",
+    "FileForm",
     "Grid",
     "ModelForm",
     "Row",

@@ -76,11 +76,16 @@ def _asked(name: str, part: Mapping[str, Any], required: bool, value: Any) -> As
         start = "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
         return Asked(name, label, kind, "number", required, start, hint or _span(least, most), least=least, most=most)
     if kind == "string":
-        return Asked(name, label, "string", "area" if _long(value) else "text", required, "" if value is None else str(value), hint)
+        roomy = _long(value) or part.get("maxLength", 0) >= _ROOMY
+        return Asked(name, label, "string", "area" if roomy else "text", required, "" if value is None else str(value), hint)
     if kind == "array" and part.get("items", {}).get("type") == "string" and "enum" not in part.get("items", {}):
         return Asked(name, label, "strings", "area", required, "\n".join(map(str, value or ())), hint or "One in each line")
     start = "" if value is None else json.dumps(value, indent=2, ensure_ascii=False)
     return Asked(name, label, "json", "area", required, start, hint or "As JSON")
+
+
+#: Fields that take so many characters have several lines.
+_ROOMY = 1_000
 
 
 def _long(value: Any) -> bool:

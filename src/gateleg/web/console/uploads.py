@@ -1,4 +1,4 @@
-"""`UploadField`: a field of a page that sends files to the application's uploads, in parts and with progress."""
+"""`UploadField` sends files to the application's uploads, in parts and with progress; `FileForm` sends them to any route in one request."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nicegui.element import Element
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["UPLOAD_MODULE", "UploadField"]
+__all__ = ["UPLOAD_MODULE", "FileForm", "UploadField"]
 
 #: The module that components of applications import what they need for uploads from: `esm=UPLOAD_MODULE`.
 UPLOAD_MODULE = {"gateleg-uploads": f"{__file__.removesuffix('uploads.py')}static/uploads"}
@@ -42,3 +42,16 @@ class UploadField(Element, component="static/upload_field.js", esm=UPLOAD_MODULE
         self.props["size"] = part
         if on_uploaded is not None:
             self.on("uploaded", lambda event: on_uploaded(event.args))
+
+
+class FileForm(Element, component="static/file_form.js", esm=UPLOAD_MODULE):
+    """Sends files to a route in one request: `FileForm("/api/shop/orders/7/photo", accept="image/*", most=...)`.
+
+    The page is shown anew when they have arrived; what the route refuses is shown below the field.
+    """
+
+    def __init__(
+        self, address: str, *, most: int, method: str = "PUT", accept: str = "", words: str = "or drop it here", multiple: bool = False
+    ) -> None:
+        super().__init__()
+        self.props.update({"address": address, "method": method, "accept": accept, "words": words, "most": most, "multiple": multiple})

@@ -24,7 +24,7 @@ from gateleg.apps.agents.settings import AgentsSettings
 from gateleg.apps.agents.tables import Agent, VersionPointer, new_id
 from gateleg.apps.agents.tenancy import Asked, Context, assemble
 from gateleg.apps.agents.thread_tables import Run
-from gateleg.jobs import Worker
+from gateleg.jobs import LAYOUTS, AsyncQueue, QueueSettings, Worker
 from gateleg.web import AgentTool, Application, Principal, Resources, Role
 from gateleg.web.host import Host
 from gateleg.web.settings import load_settings
@@ -63,6 +63,10 @@ class Query(BaseModel):
     question: str
 
 
+class Nothing(BaseModel):
+    """No arguments."""
+
+
 @dataclass
 class Desk:
     """What the tools of the application `desk` have done."""
@@ -88,11 +92,15 @@ class Desk:
             self.calls.append((principal.name, given))
             return "The office is open from 9 to 17 on weekdays."
 
+        async def today(principal: Principal, given: Nothing) -> str:
+            return "Nothing is on."
+
         def tools(resources: Resources[Any]) -> list[AgentTool]:
             return [
                 AgentTool("add", "Add two numbers.", Addend, add),
                 AgentTool("wait", "Wait.", Addend, wait),
                 AgentTool("opening_hours", "Find out when the office is open.", Query, opening_hours),
+                AgentTool("today", "What is on today.", Nothing, today),
                 AgentTool("dismiss", "Dismiss everybody.", Addend, add, role=Role.OPERATOR),
             ]
 
@@ -151,9 +159,12 @@ class Hosted:
         return await read_run(self.resources.store, self.context(principal).partition, asked.thread_uuid, asked.run_uuid)
 
     @asynccontextmanager
-    async def working(self) -> AsyncIterator[Worker]:
-        """A worker of the host."""
-        worker = Worker(self.host.queue, concurrency=8, duties=False)
+    async def working(self, *, lease: float | None = None) -> AsyncIterator[Worker]:
+        """A worker of the host; with a lease, one that takes over the jobs of others that have died."""
+        queue = self.host.queue
+        if lease is not None:
+            queue = AsyncQueue(self.host.store, queue.context.jobs, QueueSettings(lease_seconds=lease), tables=LAYOUTS["delphi"])
+        worker = Worker(queue, concurrency=8, duties=lease is not None)
         running = asyncio.ensure_future(worker.run())
         try:
             yield worker
@@ -163,12 +174,14 @@ class Hosted:
 
 
 @asynccontextmanager
-async def hosting(folder: Path, *, work: bool = True, models: dict[str, str] | None = None, **own: str) -> AsyncIterator[Hosted]:
-    """A host in memory. `own` are settings of agents, `models` those of models, as variables of the environment have them."""
+async def hosting(
+    folder: Path, *, work: bool = True, models: dict[str, str] | None = None, store: str = "embedded::memory:", **own: str
+) -> AsyncIterator[Hosted]:
+    """A host, in memory unless told otherwise. `own` are settings of agents, `models` others, as variables of the environment have them."""
     desk = Desk()
     environ = {f"GATELEG_AGENTS__{name.upper()}": value for name, value in own.items()}
     environ |= {f"GATELEG_{name}": value for name, value in (models or {}).items()}
-    flags = {"store": "embedded::memory:", "objects": f"dir:{folder}/objects", "data": folder}
+    flags = {"store": store, "objects": f"dir:{folder}/objects", "data": folder}
     async with Host.open(load_settings(flags=flags, environ=environ), [application, desk.application()]) as host:
         hosted = Hosted(host, desk)
         if not work:

@@ -38,7 +38,7 @@ async def test_tools_are_called_with_the_rights_of_whoever_asks(hosted: Hosted) 
     results = [message for message in hosted.script(agent).asked[1].messages if isinstance(message, ToolResult)]
     assert [(one.name, one.text) for one in results] == [("desk_add", "5"), ("desk_add", "50")]
     # What needs a role that the user does not have is not even offered.
-    assert [tool.name for tool in hosted.script(agent).asked[0].tools] == ["desk_add", "desk_wait", "desk_opening_hours"]
+    assert [tool.name for tool in hosted.script(agent).asked[0].tools] == ["desk_add", "desk_wait", "desk_opening_hours", "desk_today"]
 
 
 async def test_calls_of_one_reply_are_made_side_by_side(hosted: Hosted) -> None:
@@ -109,7 +109,9 @@ async def test_a_run_waits_for_approval_without_a_worker(hosted: Hosted) -> None
     assert results == ["5", "The user has denied this call. Once is enough."]
     # The stream goes on where it was, over both jobs of the run.
     after = await hosted.frames(asked)
-    assert after[: len(before)] == before
+    assert after[: len(before) - 1] == before[:-1]
+    assert after[len(before) - 1] == before[-1].model_copy(update={"kind": "status"})
+    assert sum(frame.ends for frame in after) == 1
     assert [frame.index for frame in after] == list(range(len(after)))
     assert await hosted.frames(asked, after=before[-1].index) == after[len(before) :]
     with pytest.raises(NotWaiting):
@@ -257,9 +259,13 @@ async def test_a_planner_calls_the_nearest_tool_and_the_answer_quotes_it(hosted:
     (call,) = (await hosted.transcript(asked)).calls
     assert (call.name, call.arguments) == ("desk.opening_hours", '{"question":"At what time does the office open?"}')
     answer = assemble(await hosted.frames(asked))
-    assert answer == "From nine to five.\n\nFrom desk.opening_hours:\n> The office is open from 9 to 17 on weekdays."
-    # The model is asked to answer, and not to call.
-    assert hosted.script(agent).asked[0].tools == ()
+    quoted = "From desk.opening_hours:\n> The office is open from 9 to 17 on weekdays."
+    assert answer == f"{quoted}\n\nIn the words of the model, which may be wrong: From nine to five."
+    assert (await hosted.transcript(asked)).messages[-1].message == answer
+    # The model is asked to answer, and not to call: what was looked up stands with the question.
+    (prompt,) = hosted.script(agent).asked
+    fact = "The office is open from 9 to 17 on weekdays."
+    assert (prompt.tools, prompt.messages) == ((), (User(f"{fact}\n\nAt what time does the office open?"),))
     other = await hosted.ask(agent, "Purple monkeys sing loudly")
     assert (await hosted.ended(other)).status is RunStatus.COMPLETED
     assert (await hosted.transcript(other)).calls == ()
@@ -270,3 +276,9 @@ async def test_history_of_the_caller_replaces_that_of_the_thread(hosted: Hosted)
     asked = await hosted.ask(agent, "And now?", history=[{"role": "user", "text": "I like tea."}, {"role": "assistant", "text": "Good."}])
     await hosted.ended(asked)
     assert [message.text for message in hosted.script(agent).asked[0].messages] == ["Be kind.", "I like tea.", "Good.", "And now?"]
+
+
+async def test_an_answer_quotes_what_tools_have_said(hosted: Hosted) -> None:
+    agent = await hosted.agent(calling(SUM), "Five.", configuration={**TOOLS, "quote_tools": True})
+    asked = await hosted.ask(agent)
+    assert assemble(await hosted.frames(asked)) == "Five.\n\nFrom desk.add:\n> 5"

@@ -39,6 +39,10 @@ def test_windows_and_pieces_keep_the_laws(text: str, size: int, data: st.DataObj
     check(text, spans_of(text, recursive(text, 0, len(text), data.draw(SEPARATORS), size, overlap)), size)
 
 
+def test_a_chunk_that_the_next_one_contains_is_left_out() -> None:
+    assert spans_of(" ab", windows(" ab", 0, 3, 2, 1)) == [Span(1, 3)]
+
+
 @given(TEXTS, st.integers(1, 60), SEPARATORS)
 def test_pieces_are_adjacent(text: str, size: int, separators: list[str]) -> None:
     found = list(pieces(text, 0, len(text), separators, size))

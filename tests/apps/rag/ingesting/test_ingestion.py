@@ -1,8 +1,12 @@
 """Documents from their source to chunks that are found, by the jobs of a real worker."""
 
+import asyncio
 import gzip
 import json
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -15,10 +19,11 @@ from gateleg.apps.rag.ingesting.fingerprints import forget_fingerprint
 from gateleg.apps.rag.ingesting.generations import text_key
 from gateleg.apps.rag.ingesting.job_types import DocumentMetadata
 from gateleg.apps.rag.ingesting.premade import PremadeChunk
-from gateleg.apps.rag.ingesting.reingestion import restore_revision, start_reingestion
+from gateleg.apps.rag.ingesting.reingestion import restore_revision, retry_document, start_reingestion
 from gateleg.apps.rag.ingesting.submitting import NewDocument, Submitted, ingest_batch
 from gateleg.apps.rag.object_keys import source_key
 from gateleg.apps.rag.tables import Chunk, Document, DocumentStatus, Fingerprint
+from gateleg.jobs import Job, Worker, follow_async
 from gateleg.net.errors import AddressRefused
 from gateleg.web import Principal, Role
 from tests.apps.rag.ingesting.library import ADMIN, Library, open_library, result
@@ -82,11 +87,12 @@ async def test_an_earlier_content_can_be_restored(library: Library) -> None:
 
 
 async def test_duplicates_are_known_also_those_that_are_almost_the_same(library: Library) -> None:
+    whole = {"type": "NONE"}
     text = " ".join(f"Sentence number {number} is about the harbour and its ships." for number in range(60))
-    first, _ = await library.ingest(NewDocument(text=text, name="one.txt"))
-    second, job = await library.ingest(NewDocument(text=text, name="two.txt"))
+    first, _ = await library.ingest(NewDocument(text=text, name="one.txt", strategy=whole))
+    second, job = await library.ingest(NewDocument(text=text, name="two.txt", strategy=whole))
     assert (result(job).duplicates, result(job).similar) == ([first.document_id], [])
-    _, job = await library.ingest(NewDocument(text=f"{text} One more.", name="three.txt"))
+    _, job = await library.ingest(NewDocument(text=f"{text} One more.", name="three.txt", strategy=whole))
     assert set(result(job).similar) == {first.document_id, second.document_id}
     _, job = await library.ingest(NewDocument(text="Something else altogether is told here.", name="four.txt"))
     assert (result(job).duplicates, result(job).similar) == ([], [])
@@ -117,6 +123,31 @@ async def test_chunks_that_were_made_elsewhere_stay_as_they_are(library: Library
     found = await library.chunks(document)
     assert [(chunk.text, chunk.page, chunk.heading) for chunk in found] == [("One part.", 3, "Top"), ("Another part.", 4, None)]
     assert [chunk.metadata.get("kind") for chunk in found] == ["a", None]
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[str]:
+    """A web site on this machine with one page."""
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "ships.html").write_bytes(samples.HTML)
+    handler = partial(SimpleHTTPRequestHandler, directory=str(tmp_path / "site"))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+async def test_a_page_is_fetched_through_the_guard_and_kept(tmp_path: Path, site: str) -> None:
+    async with open_library(tmp_path, environ={"GATELEG_OUTGOING_ALLOW": "127.0.0.1"}) as library:
+        document, job = await library.ingest(NewDocument(url=f"{site}/ships.html"))
+        assert (document.document_name, document.title, document.url) == ("ships.html", "Ships & harbours", f"{site}/ships.html")
+        assert await library.resources.objects.get(document.source) == samples.HTML
+        assert result(job).outcome == "ingested"
+        missing, job = await library.ingest(NewDocument(url=f"{site}/nothing.html"))
+        assert missing.error_message == f"{site}/nothing.html answers with status 404."
+        assert job.status.value == "FAILED"
 
 
 async def test_a_document_that_cannot_be_read_says_why(library: Library) -> None:
@@ -206,6 +237,38 @@ async def test_a_collection_is_made_anew_with_its_new_strategy(library: Library)
     again = await library.document(document.document_id)
     assert (again.chunks, again.generation, again.revision, again.chunk_strategy) == (1, 2, 1, {"type": "NONE"})
     assert await count_chunks(library) == 1
+
+
+async def test_what_was_asked_for_one_document_stays_with_it(library: Library) -> None:
+    document, _ = await library.ingest(NewDocument(text=SHIPS, name="ships.md", strategy={"type": "NONE"}))
+    submitted = await retry_document(library.resources, ADMIN, "books", document.document_id, force=True)
+    await library.work(submitted.job.job_id)
+    again = await library.document(document.document_id)
+    assert (again.generation, again.chunks, again.strategy_override) == (2, 1, {"type": "NONE"})
+
+
+@pytest.mark.parametrize("kind", ["TOKEN", "SEMANTIC", "SENTENCE"])
+async def test_strategies_that_need_a_model_have_the_collection_s(library: Library, kind: str) -> None:
+    text = "Ships sail on the sea. Harbours are full of ships. Bread is made of flour. Bakers rise early to bake bread. " * 8
+    document, _ = await library.ingest(NewDocument(text=text, name="two.txt", strategy={"type": kind, "chunkSize": 150}))
+    chunks = await library.chunks(document)
+    assert document.chunks == len(chunks) > 1
+    assert all(text[chunk.start : chunk.end] == chunk.text for chunk in chunks)
+
+
+async def test_an_ingestion_that_is_cancelled_while_it_embeds_leaves_nothing_to_be_found(library: Library) -> None:
+    text = "\n\n".join(f"Paragraph {number} is about the harbour and the {number} ships in it." for number in range(400))
+    submitted = await library.submit(NewDocument(text=text, name="long.txt", strategy={"type": "FIXED", "chunkSize": 100}))
+    worker = Worker(library.host.queue, concurrency=1)
+    running = asyncio.ensure_future(worker.run())
+    async for seen in follow_async(library.host.queue, submitted.job.job_id):
+        if isinstance(seen.job, Job) and seen.job.progress is not None and seen.job.progress.message.startswith("embed"):
+            await library.host.queue.cancel(submitted.job.job_id)
+    worker.stop()
+    await running
+    document = await library.document(submitted.document.document_id)
+    assert (document.status, document.error_message) == (DocumentStatus.FAILED, "The ingestion was cancelled.")
+    assert (document.generation, await count_chunks(library), await library.indexed()) == (None, 0, {})
 
 
 async def test_a_cancelled_ingestion_says_so(library: Library) -> None:

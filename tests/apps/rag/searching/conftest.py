@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from gateleg.ai import AsyncModels
+from gateleg.ai import MODEL_TABLES, AsyncModels
 from gateleg.apps.rag.access import Caller
 from gateleg.apps.rag.collections import create_collection
 from gateleg.apps.rag.drafts import NewCollection
@@ -14,10 +14,18 @@ from gateleg.store import AsyncStore
 from tests.apps.rag.filled import MODEL, fill
 
 
+@pytest.fixture(scope="session")
+def remembered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where vectors are kept, so that each text is embedded once for all tests."""
+    return tmp_path_factory.mktemp("vectors") / "store.db"
+
+
 @pytest.fixture
-async def models() -> AsyncIterator[AsyncModels]:
-    async with AsyncModels() as models:
-        yield models
+async def models(remembered: Path) -> AsyncIterator[AsyncModels]:
+    async with AsyncStore.embedded(str(remembered)) as cache:
+        await cache.ensure_tables(*MODEL_TABLES)
+        async with AsyncModels(store=cache) as models:
+            yield models
 
 
 @pytest.fixture

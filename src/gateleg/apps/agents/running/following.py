@@ -48,7 +48,8 @@ async def follow_run(
 
 async def _frames(resources: Resources[AgentsSettings], context: Context, run: Run, after: int) -> AsyncIterator[Frame]:
     index, last = 0, None
-    for job_id in await _jobs(resources, context, run):
+    jobs = await _jobs(resources, context, run)
+    for job_id in jobs:
         async for frame in _frames_of(resources, job_id, index, after):
             if frame is None:
                 # Its events are gone: what is stored is all that is left to tell.
@@ -57,7 +58,8 @@ async def _frames(resources: Resources[AgentsSettings], context: Context, run: R
                 return
             last, index = frame, frame.index + 1
             if frame.index > after:
-                yield frame
+                # The end of a job after which the run went on is not the end of the run.
+                yield frame.model_copy(update={"kind": "status"}) if frame.ends and job_id != jobs[-1] else frame
     run = await find_run(resources.store, context, run.thread_uuid, run.run_uuid)
     if last is None or not last.ends or last.status != run.status:
         yield end_frame(run).model_copy(update={"index": index})

@@ -6,11 +6,12 @@ from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
 from gateleg.apps.agents.tenancy import Context, Partition
-from gateleg.web.principal import Principal, Role
+from gateleg.web import Principal, Role
 
-__all__ = ["ANSWER", "QUEUE", "SUMMARISE", "SWEEP", "AnswerConfig", "AnswerResult", "Asker", "InputFile", "RunRequest", "SummariseConfig"]
+__all__ = ["ANSWER", "DEMONSTRATE", "QUEUE", "SUMMARISE", "SWEEP", "AnswerConfig", "AnswerResult", "Asker", "DemonstrateConfig"]
+__all__ += ["InputFile", "RunRequest", "SummariseConfig"]
 
-ANSWER, SUMMARISE, SWEEP = "agents.answer", "agents.summarise", "agents.sweep"
+ANSWER, SUMMARISE, SWEEP, DEMONSTRATE = "agents.answer", "agents.summarise", "agents.sweep", "agents.demonstrate"
 #: Answers have a queue of their own, so that long jobs of other applications do not delay them.
 QUEUE = "agents"
 
@@ -111,4 +112,20 @@ class SummariseConfig(BaseModel):
     agent_version_uuid: str
     #: the first message that is still shown to the model
     until: str
-    asker: Asker
+    #: that of the run which left messages out
+    request: RunRequest
+
+    @property
+    def partition(self) -> Partition:
+        """The tenant's partition."""
+        return Partition(endpoint_id=self.endpoint_id, part_id=self.part_id)
+
+
+class DemonstrateConfig(BaseModel):
+    """Which questions an agent of the demonstration is asked, once a tool has something to answer."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    agent_uuid: str
+    tool: str
+    questions: list[str]

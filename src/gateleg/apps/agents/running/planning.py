@@ -8,6 +8,7 @@ and streamed like one of the model's own.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -15,10 +16,13 @@ import orjson
 from gateleg.ai import ToolCall
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gateleg.ai import AsyncEmbeddings
+    from gateleg.apps.agents.running.history import Turn
     from gateleg.apps.agents.running.tools.toolbox import Toolbox
 
-__all__ = ["NEAREST", "PLANNED", "arguments_for", "choose_tool"]
+__all__ = ["NEAREST", "PLANNED", "arguments_for", "choose_tool", "grounded"]
 
 #: The value of `planner` in an agent's configuration.
 NEAREST = "nearest"
@@ -37,6 +41,22 @@ def arguments_for(schema: dict[str, Any], question: str) -> dict[str, Any] | Non
     if len(required) > 1 or properties.get(required[0], {}).get("type") != "string":
         return None
     return {required[0]: question}
+
+
+def grounded(turns: Sequence[Turn]) -> list[Turn]:
+    """Turns without tool calls: what the tools answered stands with the question that they were called for.
+
+    A small model that is shown a call writes another one in place of an answer.
+    """
+    found: list[Turn] = []
+    for turn in turns:
+        facts = "\n".join(call.result for call in turn.calls if call.result and not call.failed)
+        asked = next((place for place in reversed(range(len(found))) if found[place].role == "user"), None)
+        if facts and asked is not None:
+            found[asked] = replace(found[asked], text=f"{facts}\n\n{found[asked].text}")
+        if turn.text or not turn.calls:
+            found.append(replace(turn, calls=()))
+    return found
 
 
 async def choose_tool(question: str, toolbox: Toolbox, embeddings: AsyncEmbeddings, *, enough: float = ENOUGH) -> ToolCall | None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from gateleg.ai import (
-    Attachment,
     ExtraMissing,
     KeyMissing,
     ModelAccessDenied,
@@ -17,21 +16,18 @@ from gateleg.ai import (
     ModelUnreachable,
     RateLimited,
     Reply,
-    System,
     Usage,
     WeightsMissing,
-    load_messages,
 )
 from gateleg.apps.agents.running.agents import fallback_handlers
 from gateleg.apps.agents.running.ending import end_run
 from gateleg.apps.agents.running.frames import Frame
-from gateleg.apps.agents.running.history import History, Turn, fit_history, prompt_of
 from gateleg.apps.agents.running.ids import call_uuid, message_uuid
 from gateleg.apps.agents.running.planning import NEAREST, PLANNED, choose_tool
+from gateleg.apps.agents.running.prompting import prompt_for, quote_results
 from gateleg.apps.agents.running.structures import structure_of
+from gateleg.apps.agents.running.summarising import have_summarised
 from gateleg.apps.agents.running.tools.toolbox import matches
-from gateleg.apps.agents.running.transcripts import read_newest, turns_of
-from gateleg.apps.agents.tables import Thread
 from gateleg.apps.agents.thread_tables import Message, Run, RunStatus, ToolCall, ToolCallStatus
 from gateleg.store import TransactionCanceled, create, patch
 
@@ -39,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateleg.ai import AskOptions, Tool
-    from gateleg.ai.messages import Message as Said
+    from gateleg.ai import Message as Said
     from gateleg.apps.agents.running.handlers.contract import AgentHandler
     from gateleg.apps.agents.running.run_work import RunWork
     from gateleg.apps.agents.running.transcripts import Transcript
@@ -49,8 +45,6 @@ __all__ = ["ask_model"]
 
 #: What lets another model be asked, if nothing was written yet.
 _UNAVAILABLE = (ExtraMissing, KeyMissing, ModelAccessDenied, ModelFailed, ModelTimedOut, ModelUnreachable, RateLimited, WeightsMissing)
-#: Messages of the present run are shown beside those that the agent is to remember.
-_OWN = 120
 
 
 async def ask_model(work: RunWork, number: int, *, tools: bool, transcript: Transcript) -> Run | None:
@@ -59,11 +53,32 @@ async def ask_model(work: RunWork, number: int, *, tools: bool, transcript: Tran
     if reply is not None:
         notes = PLANNED
     else:
+        before = _quote_first(work, number, transcript)
         reply, output = await _asked(work, number, tools=tools, transcript=transcript)
         if not reply.calls:
-            return await _finish(work, number, _quoted(work, number, reply, transcript), output)
+            return await _finish(work, number, _with_quotes(work, number, reply, transcript, before), output)
     await _store_step(work, number, reply, notes)
     return None
+
+
+def _quote_first(work: RunWork, number: int, transcript: Transcript) -> str:
+    """What the tools of a planner have found, streamed before the model says anything: it is there at once, and it is right."""
+    if not work.agent.configuration.get("quote_tools") or work.agent.configuration.get("planner") != NEAREST:
+        return ""
+    quoted = quote_results(transcript.calls)
+    before = f"{quoted}\n\nIn the words of the model, which may be wrong: " if quoted else ""
+    if before:
+        work.emit(Frame(kind="text", delta=before, step=number))
+    return before
+
+
+def _with_quotes(work: RunWork, number: int, reply: Reply, transcript: Transcript, before: str) -> Reply:
+    """The reply with what the tools answered, word by word: before it, where that was streamed already, or else below it."""
+    after = ""
+    if not before and work.agent.configuration.get("quote_tools") and (quoted := quote_results(transcript.calls)):
+        after = f"\n\n{quoted}"
+        work.emit(Frame(kind="text", delta=after, step=number))
+    return replace(reply, text=before + reply.text + after)
 
 
 async def _planned(work: RunWork, number: int, transcript: Transcript) -> Reply | None:
@@ -110,7 +125,7 @@ class _Written:
 async def _reply(
     work: RunWork, handler: AgentHandler, written: _Written, offered: Sequence[Tool], transcript: Transcript
 ) -> tuple[Reply, dict[str, Any] | None]:
-    messages = await _prompt(work, handler, offered, transcript)
+    messages = await prompt_for(work, handler, offered, transcript)
     options: AskOptions = {**handler.options, **work.request.options}  # type: ignore[typeddict-item]
     schema = work.request.output_schema
     if schema is not None and not offered:
@@ -144,63 +159,6 @@ async def _structured(
     text = orjson.dumps(found.value.root).decode()
     written.take(text)
     return replace(found.reply, text=text, usage=found.usage), found.value.root
-
-
-async def _prompt(work: RunWork, handler: AgentHandler, offered: Sequence[Tool], transcript: Transcript) -> list[Said]:
-    """What the model is shown: instructions, summary, and the newest history that fits."""
-    instructions = work.agent.instructions or ""
-    own = [await _with_files(work, turn, transcript) for turn in turns_of(transcript.messages, transcript.calls)]
-    if work.request.history is not None:
-        given = load_messages(orjson.dumps(work.request.history))
-        lead: list[Said] = [System(instructions)] if instructions else []
-        return [*lead, *given, *prompt_of("", "", own, work.toolbox.alias)]
-    store, run = work.resources.store, work.run
-    thread = await store.find(Thread, partition=run.partition, thread_uuid=run.thread_uuid)
-    summary = (thread.summary if thread is not None else None) or ""
-    most = min(work.agent.num_of_messages + len(own), work.agent.num_of_messages + _OWN)
-    newest = await read_newest(store, run.partition, run.thread_uuid, run.run_uuid, most=max(1, most + 1))
-    whole = {turn.id: turn for turn in own}
-    overhead = sum(handler.count(text) for text in (instructions, summary, orjson.dumps([tool.parameters for tool in offered]).decode()))
-    history = fit_history(
-        (whole.get(turn.id, turn) for turn in newest),
-        tokens=max(64, handler.budget - overhead),
-        most=max(1, most),
-        count=handler.count,
-    )
-    return prompt_of(instructions, summary if history.cut else "", _whole(history, own), work.toolbox.alias)
-
-
-def _whole(history: History, own: Sequence[Turn]) -> list[Turn]:
-    """The history with all turns of this run, also where they do not fit: a model must see what it has to answer."""
-    present = {turn.id for turn in own}
-    return [*(turn for turn in history.turns if turn.id not in present), *own]
-
-
-async def _with_files(work: RunWork, turn: Turn, transcript: Transcript) -> Turn:
-    """A turn with the files that came with its message."""
-    message = next((one for one in transcript.messages if one.message_uuid == turn.id), None)
-    if message is None or not message.files:
-        return turn
-    files = []
-    for file in message.files:
-        data = await work.resources.objects.get(str(file["object_key"]))
-        files.append(Attachment(str(file["media_type"]), data, str(file.get("name") or "")))
-    return replace(turn, files=tuple(files))
-
-
-def _quoted(work: RunWork, number: int, reply: Reply, transcript: Transcript) -> Reply:
-    """The reply with what the tools answered below it, word by word, for agents whose model may get it wrong."""
-    if not work.agent.configuration.get("quote_tools") or not transcript.calls:
-        return reply
-    parts = []
-    for call in transcript.calls:
-        if call.content and call.status is ToolCallStatus.COMPLETED:
-            quoted = "\n".join(f"> {line}" for line in call.content.splitlines() or [""])
-            parts.append(f"\n\nFrom {call.name}:\n{quoted}")
-    added = "".join(parts)
-    if added:
-        work.emit(Frame(kind="text", delta=added, step=number))
-    return replace(reply, text=reply.text + added)
 
 
 async def _store_step(work: RunWork, number: int, reply: Reply, notes: str) -> None:
@@ -287,4 +245,7 @@ async def _finish(work: RunWork, number: int, reply: Reply, output: dict[str, An
     if ended is None:
         return await _present(work)
     work.emit(Frame(kind="message", step=number, id=message.message_uuid))
+    if work.shown_from:
+        # Only now: a summary must not keep the answer waiting.
+        await have_summarised(work, work.shown_from[0])
     return ended

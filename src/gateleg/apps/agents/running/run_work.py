@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.agents.running.agents import agent_version, handler_for
 from gateleg.apps.agents.running.job_types import RunRequest
 from gateleg.apps.agents.running.tools.registered import servers_of
+from gateleg.apps.agents.running.tools.tool_lists import ToolLists
 from gateleg.apps.agents.running.tools.toolbox import application_tools, mcp_tools, put_together
 
 if TYPE_CHECKING:
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 __all__ = ["RunWork", "open_work", "toolbox_for"]
 
 
+#: Where a process keeps what MCP servers have listed.
+_LISTS = "tool lists"
+
+
 @dataclass(frozen=True)
 class RunWork:
     """All that the answer of one run needs."""
@@ -35,6 +40,8 @@ class RunWork:
     agent: Agent
     handler: AgentHandler
     toolbox: Toolbox
+    #: the first message of the thread that the model was shown, where older ones were left out
+    shown_from: list[str] = field(default_factory=list)
 
     @property
     def partition(self) -> Partition:
@@ -83,7 +90,8 @@ async def toolbox_for(
     wanted = _texts(configuration.get("tools"))
     own = application_tools(resources.tools_for(principal), principal, wanted) if wanted else []
     servers = await servers_of(resources, partition, agent.mcp_server_uuids, part_id)
-    others, problems = await mcp_tools(servers, resources.outgoing) if servers else ([], [])
+    lists = resources.state.setdefault(_LISTS, ToolLists(resources.outgoing))
+    others, problems = await mcp_tools(servers, lists, resources.outgoing) if servers else ([], [])
     return put_together(
         [*own, *others], enabled=_texts(configuration.get("enabled_tools")), limit=settings.tool_result_limit, problems=problems
     )

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gateleg.apps.agents.tenancy import PART_HEADER, Asked, assemble
-from gateleg.web.access import principal_of
 
 if TYPE_CHECKING:
     from starlette.requests import HTTPConnection
 
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.apps.agents.tenancy import Context
-    from gateleg.web import Listener, Resources
+    from gateleg.web import Listener, Principal, Resources
 
 __all__ = ["context_of", "context_of_listener"]
 
@@ -24,7 +23,9 @@ def context_of(request: HTTPConnection, resources: Resources[AgentsSettings], *,
     """The context of a request: its key, and its headers where the caller may choose."""
     headers = request.headers
     asked = Asked(headers.get(_ENDPOINT), headers.get(PART_HEADER), headers.get(_CONNECTION), user_id)
-    return assemble(principal_of(request), resources.settings, asked)
+    # The gate has recognised the caller, and lets nobody else come here.
+    principal: Principal = request.state.principal
+    return assemble(principal, resources.settings, asked)
 
 
 def context_of_listener(listener: Listener, resources: Resources[AgentsSettings]) -> Context:

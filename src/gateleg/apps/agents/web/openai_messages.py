@@ -8,8 +8,7 @@ from typing import Any, Literal
 import orjson
 from pydantic import BaseModel, ConfigDict
 
-from gateleg.ai import Assistant, System, ToolCall, ToolResult, User, dump_messages
-from gateleg.ai.messages import Message
+from gateleg.ai import Assistant, Message, System, ToolCall, ToolResult, User, dump_messages
 from gateleg.apps.agents.running.errors import BadCompletion
 
 _DATA = re.compile(r"data:(?P<type>[a-z]+/[a-z0-9.+-]+);base64,(?P<data>.*)", re.DOTALL)

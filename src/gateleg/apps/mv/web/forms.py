@@ -23,11 +23,3 @@ class CreateForm(Element, component="mv_create.js", esm=UPLOAD_MODULE):
         self.props["usual"] = settings.director
         self.props["lines"] = settings.resolution
         self.props["most"] = most
-
-
-class FileForm(Element, component="mv_file.js", esm=UPLOAD_MODULE):
-    """One file that is sent to an address below `/api/mv`."""
-
-    def __init__(self, address: str, *, method: str = "PUT", accept: str, words: str, most: int) -> None:
-        super().__init__()
-        self.props.update({"address": f"/api/mv{address}", "method": method, "accept": accept, "words": words, "most": most})

@@ -8,10 +8,9 @@ from nicegui import ui
 
 from gateleg.apps.mv import rules, scenes, service, submitting
 from gateleg.apps.mv.tables import SceneStatus
-from gateleg.apps.mv.web.forms import FileForm
 from gateleg.apps.mv.web.places import HOME, place_of
 from gateleg.web import Role
-from gateleg.web.console.components import Field, button, carry_out, confirm, sheet, tag
+from gateleg.web.console.components import Field, FileForm, button, carry_out, confirm, sheet, tag
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -159,7 +158,7 @@ async def _settings(deeds: Deeds) -> None:
     from gateleg.apps.mv.tables import Project as Item
 
     project, own = deeds.project, deeds.resources.settings
-    below = f"/projects/{project.project_id}"
+    below = f"/api/mv/projects/{project.project_id}"
     with sheet("Settings of the video", broad=True) as dialog:
         with tag("div", classes="fields"):
             title = Field("Title", project.title)

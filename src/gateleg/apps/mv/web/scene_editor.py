@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 from gateleg.apps.mv import rules, scenes, submitting
 from gateleg.apps.mv.settings import STUDIO
 from gateleg.apps.mv.tables import Scene, Take, TrimPoints
-from gateleg.apps.mv.web.forms import FileForm
 from gateleg.apps.mv.web.places import place_of
 from gateleg.apps.mv.web.project_deeds import Deeds
 from gateleg.apps.mv.web.statuses import scene_badge
-from gateleg.web.console.components import Field, ago, button, card, confirm, section, tag
+from gateleg.web.console.components import Field, FileForm, ago, button, card, confirm, section, tag
 
 if TYPE_CHECKING:
     from gateleg.apps.mv.service import Loaded
@@ -40,7 +39,7 @@ async def editor_part(view: View, resources: Resources[MVSettings], loaded: Load
                 editor.place_part()
                 editor.cut_part(takes)
                 tag("h3", "Your own clip")
-                address = f"/projects/{scene.project_id}/scenes/{scene.sequence}/upload_video"
+                address = f"/api/mv/projects/{scene.project_id}/scenes/{scene.sequence}/upload_video"
                 most = resources.settings.clip_bytes
                 FileForm(address, method="POST", accept="video/*", words="or drop it here: MP4, MOV, WebM or MKV", most=most)
             else:

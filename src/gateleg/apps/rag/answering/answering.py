@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
@@ -93,7 +94,7 @@ async def answer(
                 yield AnswerEvent(kind="answer", answer=base.model_copy(update=update))
                 return
             base = base.model_copy(update={"note": f"{note} The answer is made of sentences of the documents."})
-    chosen = await _extract(tools.search, collections, searched, result.hits)
+    chosen = await _extract(tools.search, collections, [request.question, searched], result.hits)
     for one in chosen:
         yield AnswerEvent(kind="sentence", sentence=one)
     yield AnswerEvent(kind="answer", answer=base.model_copy(update={"sentences": chosen, "found": bool(chosen)}))
@@ -123,14 +124,17 @@ async def _generate(chat: AsyncChat, question: str, checker: Checker) -> AsyncIt
         yield sentence
 
 
-async def _extract(tools: SearchTools, collections: Sequence[Collection], question: str, hits: Sequence[SearchHit]) -> list[AnswerSentence]:
+async def _extract(
+    tools: SearchTools, collections: Sequence[Collection], questions: Sequence[str], hits: Sequence[SearchHit]
+) -> list[AnswerSentence]:
+    """Sentences of hits that answer a question, which is given as it was asked and as it was completed."""
     candidates = sentences_of(hits)
     if not candidates:
         return []
     try:
         model = tools.models.embeddings(collections[0].embedding_model)
-        own = (await model.embed([question], purpose="query"))[0]
+        own = (await model.embed(questions, purpose="query")).mean(axis=0)
         vectors = await model.embed([one.text for one in candidates])
     except AiError:
-        return choose(question, candidates, None, None)
-    return choose(question, candidates, own, vectors)
+        return choose(questions, candidates, None, None)
+    return choose(questions, candidates, own / np.linalg.norm(own), vectors)

@@ -57,15 +57,17 @@ def sentences_of(hits: Sequence[SearchHit]) -> list[Sentence]:
 
 
 def choose(
-    question: str, candidates: Sequence[Sentence], own: NDArray[np.float32] | None, vectors: NDArray[np.float32] | None
+    questions: Sequence[str], candidates: Sequence[Sentence], own: NDArray[np.float32] | None, vectors: NDArray[np.float32] | None
 ) -> list[AnswerSentence]:
     """The sentences that answer a question, in the order of their passages; none if the documents do not.
 
-    `own` is the question's vector and `vectors` are those of the candidates; without them words alone decide.
+    `questions` are the question as it was asked and as it was completed by those before it. `own` is the question's vector and
+    `vectors` are those of the candidates; without them words alone decide.
     """
     if not candidates:
         return []
-    worded = np.array([_overlap(question, one.text) for one in candidates], dtype=np.float32)
+    asked = next((question for question in questions if query_words(question)), questions[-1])
+    worded = np.array([_overlap(asked, one.text) for one in candidates], dtype=np.float32)
     near = vectors @ own if vectors is not None and own is not None else None
     worth = worded if near is None else _MEANING * np.maximum(near, 0) + _WORDS * worded
     order = np.argsort(-worth, kind="stable").tolist()
@@ -78,7 +80,7 @@ def choose(
             break
         if not any(_same(candidates, vectors, place, other) for other in chosen):
             chosen.append(place)
-    if not _has_facts(question, [candidates[place].text for place in chosen]):
+    if not _has_facts(questions[-1], [candidates[place].text for place in chosen]):
         return []
     chosen.sort(key=lambda place: (candidates[place].number, candidates[place].start))
     return [_sentence(candidates[place]) for place in chosen]

@@ -41,12 +41,15 @@ def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def spans_of(text: str, ranges: Iterable[tuple[int, int]]) -> list[Span]:
-    """The ranges as chunks: trimmed, without empty ones, and without one that lies within the chunk before it."""
+    """The ranges as chunks: trimmed, without empty ones, and without one that lies within the chunk before or after it."""
     found: list[Span] = []
     for start, end in ranges:
         first, last = trimmed(text, start, end)
-        if first < last and not (found and last <= found[-1].end):
-            found.append(Span(first, last))
+        if first == last or (found and last <= found[-1].end):
+            continue
+        if found and first <= found[-1].start:
+            found.pop()
+        found.append(Span(first, last))
     return found
 
 

@@ -14,7 +14,7 @@ from gateleg.apps.rag.purging import Counts, Premises, count_left, forget_pipeli
 from gateleg.apps.rag.rules import is_default
 from gateleg.apps.rag.subjects import Subject
 from gateleg.apps.rag.tables import Collection, CollectionStatus, Document, DocumentStatus, Repository, RepositoryStatus
-from gateleg.jobs import JobStatus, Snooze
+from gateleg.jobs import JobMissing, JobStatus, Snooze
 from gateleg.store import IllegalTransition, NotFound
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ async def delete_collection(job: JobContext, premises: Premises, queue: AsyncQue
             await _close_collection(store, repository, row)
     except Snooze:
         raise
-    except Exception:
+    except (Exception, asyncio.CancelledError):
         if row is not None:
             with suppress(NotFound, IllegalTransition):
                 await store.patch(row.key, Collection.status.to(CollectionStatus.DELETE_FAILED))
@@ -126,7 +126,7 @@ async def delete_repository(job: JobContext, premises: Premises, queue: AsyncQue
         await store.delete(row, check_version=False)
     except Snooze:
         raise
-    except Exception:
+    except (Exception, asyncio.CancelledError):
         with suppress(NotFound, IllegalTransition):
             await store.patch(row.key, Repository.status.to(RepositoryStatus.DELETE_FAILED))
         raise
@@ -181,7 +181,10 @@ async def delete_documents(job: JobContext, premises: Premises, queue: AsyncQueu
 async def _stop_ingestion_of(job: JobContext, queue: AsyncQueue, document: Document) -> None:
     if document.job_id is None or document.job_id == job.job_id or document.status is DocumentStatus.DELETE_IN_PROGRESS:
         return
-    running = await queue.get_or_archived(document.job_id)
+    try:
+        running = await queue.get_or_archived(document.job_id)
+    except JobMissing:
+        return
     if running.status in _FINISHED:
         return
     await queue.cancel(document.job_id, reason="its document is being deleted")

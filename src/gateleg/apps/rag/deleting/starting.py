@@ -21,7 +21,7 @@ from gateleg.apps.rag.errors import NotActive, RagError
 from gateleg.apps.rag.repositories import get_repository
 from gateleg.apps.rag.subjects import Subject
 from gateleg.apps.rag.tables import Collection, CollectionStatus, Document, IngestionType, Repository, RepositoryStatus
-from gateleg.jobs import JobStatus, Submission
+from gateleg.jobs import JobMissing, JobStatus, Submission
 from gateleg.store import TransactionCanceled, patch
 from gateleg.web.member_jobs import submitted_by
 
@@ -79,9 +79,11 @@ async def start_collection_deletion(queue: AsyncQueue, caller: Caller, repositor
     enlisted = await queue.enlist(submitted_by(caller.principal, submission))
     if not enlisted.created:
         return opened, Started(enlisted.job, created=False)
-    actions = [Collection.status.to(CollectionStatus.DELETE_IN_PROGRESS), Collection.delete_job_id.set(enlisted.job.job_id)]
+    actions = [Collection.delete_job_id.set(enlisted.job.job_id), Collection.deleted_at.remove()]
+    if row.status is not CollectionStatus.DELETE_IN_PROGRESS:  # else its job was cancelled or lost
+        actions.append(Collection.status.to(CollectionStatus.DELETE_IN_PROGRESS))
     try:
-        await store.transact([patch(row.key, *actions, Collection.deleted_at.remove()), *enlisted.writes])
+        await store.transact([patch(row, *actions), *enlisted.writes])
     except TransactionCanceled:
         again = await open_collection(store, caller, repository_id, row.collection_id, Action.CHANGE_COLLECTION)
         running = await _running(queue, again.collection.status is CollectionStatus.DELETE_IN_PROGRESS, again.collection.delete_job_id)
@@ -95,7 +97,10 @@ async def _running(queue: AsyncQueue, deleting: bool, job_id: UUID | None) -> St
     """The job that removes something already, unless it has failed or was cancelled."""
     if not deleting or job_id is None:
         return None
-    job = await queue.get_or_archived(job_id)
+    try:
+        job = await queue.get_or_archived(job_id)
+    except JobMissing:
+        return None
     return None if job.status in (JobStatus.FAILED, JobStatus.CANCELLED) else Started(job, created=False)
 
 

@@ -32,10 +32,12 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.index.filters import Filter
     from gateleg.apps.rag.tables import Chunk
 
-#: How many candidates are rescored exactly for each hit that is asked for, at least so many.
-_RESCORED, _FEWEST = 4, 40
-#: Candidates of the graph when a filter is there: beyond this, the chunks that pass are searched exactly.
-_MOST_CANDIDATES = 2_000
+#: How many more candidates are rescored exactly than are asked for: float16 may exchange those that are nearly alike.
+_SPARE = 30
+#: With a filter: so few chunks that pass are searched exactly, and so are all that pass if the graph would need more candidates than this.
+_FEW_PASSING, _MOST_CANDIDATES = 3_000, 2_000
+#: How many more candidates the graph gives where a filter is there: it is the less exact, the farther away they are.
+_MARGIN = 2
 #: Rows that are read at a time when a process catches up.
 _READ = 5_000
 #: Languages of an index that a query is analysed in: the most frequent ones.
@@ -231,11 +233,12 @@ class EmbeddedIndex:
             return {}
         if len(vector) != graph.dimensions:
             raise BadVector(f"The query's vector has {len(vector)} dimensions; those of the collection have {graph.dimensions}.")
-        wanted = max(_RESCORED * k, _FEWEST)
-        # Among all vectors, one of `part` passes: so many more candidates are needed.
-        candidates = int(wanted * len(graph) / left)
+        wanted = k + _SPARE
+        everything = left == self._rows.count
+        # As many more candidates are needed as there are chunks for each one that passes.
+        candidates = int((1 if everything else _MARGIN) * wanted * len(graph) / left)
         rows: NDArray[np.int64] | None = None
-        if candidates <= _MOST_CANDIDATES:
+        if candidates <= _MOST_CANDIDATES and (everything or left > _FEW_PASSING):
             ids, _ = graph.nearest(vector, min(candidates, len(graph)))
             places = self._rows.places(ids)
             places = places[(places >= 0) & (places < len(passing))]

@@ -32,6 +32,8 @@ CONNECTIVITY, EXPANSION_ADD, EXPANSION_SEARCH = 16, 128, 128
 _STEP = 32
 #: Seconds after which adding to the graph no longer lets new searches go first.
 _PATIENCE = 0.05
+#: Vectors that are copied out of the graph at a time.
+_COPIED = 10_000
 
 
 class VectorGraph:
@@ -44,6 +46,9 @@ class VectorGraph:
         self._turns = _Turns()
         self._recent_ids = Column(np.int64)
         self._recent = Column(np.float32, dimensions)
+        #: all vectors in float16, by id, once they are needed
+        self._half_ids: Column | None = None
+        self._halves = Column(np.float16, dimensions)
         #: the last id in the graph
         self._last = 0
         self._growing: threading.Thread | None = None
@@ -69,6 +74,9 @@ class VectorGraph:
         with self._swap:
             self._recent.extend(vectors)
             self._recent_ids.extend(ids)
+            if self._half_ids is not None:
+                self._halves.extend(vectors)
+                self._half_ids.extend(ids)
             if len(self._recent_ids) > self._exact and self._growing is None and not self._closed:
                 self._growing = threading.Thread(target=self._grow, name="rag-index-graph", daemon=True)
                 self._growing.start()
@@ -108,21 +116,32 @@ class VectorGraph:
 
     def similarities(self, vector: NDArray[np.float32], ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """The similarities of given chunks, in the precision of the graph; -2 for those without a vector."""
+        with self._swap:
+            if self._half_ids is None:
+                self._halve()
+            assert self._half_ids is not None
+            known, halves = self._half_ids.view, self._halves.view
         found = np.full(len(ids), -2.0, dtype=np.float32)
-        with self._turns.shared():
-            with self._swap:
-                recent_ids, recent, graph = self._recent_ids.view, self._recent.view, self._graph
-            places = np.minimum(np.searchsorted(recent_ids, ids), max(len(recent_ids) - 1, 0))
-            new = recent_ids[places] == ids if len(recent_ids) else np.zeros(len(ids), dtype=np.bool_)
-            old = np.flatnonzero(~new)
-            if len(old) and len(graph):
-                held = graph.contains(ids[old])
-                old = old[held]
-                if len(old):
-                    found[old] = np.asarray(graph.get(ids[old]), dtype=np.float32).reshape(len(old), -1) @ vector
-        if new.any():
-            found[new] = recent[places[new]] @ vector
+        if len(known):
+            places = np.minimum(np.searchsorted(known, ids), len(known) - 1)
+            there = known[places] == ids
+            found[there] = halves[places[there]].astype(np.float32) @ vector
         return found
+
+    def _halve(self) -> None:
+        """Copy all vectors into a matrix, in the order of their ids; made when it is first needed, and kept up to date from then on."""
+        self._half_ids = Column(np.int64)
+        with self._turns.shared():
+            keys = np.sort(np.asarray(self._graph.keys, dtype=np.int64)) if len(self._graph) else np.zeros(0, dtype=np.int64)
+            recent = self._recent_ids.view
+            # While vectors are added to the graph, they are in both.
+            keys = keys[keys < recent[0]] if len(recent) else keys
+            for start in range(0, len(keys), _COPIED):
+                part = keys[start : start + _COPIED]
+                self._halves.extend(np.asarray(self._graph.get(part), dtype=np.float16).reshape(len(part), -1))
+        self._half_ids.extend(keys)
+        self._halves.extend(self._recent.view)
+        self._half_ids.extend(recent)
 
     def save(self, path: Path) -> tuple[int, int]:
         """Write the graph to a file; its last id and a checksum of the file."""

@@ -52,19 +52,22 @@ class Outcome:
     etag: str | None = None
     url: str | None = None
     metadata: Metadata | None = None
+    override: dict[str, Any] | None = None
 
 
 async def begin_generation(store: AsyncStore, document: Document, job_id: UUID) -> Document:
     """Take the next generation's number. Raises `Superseded` if the document is no longer this job's."""
     try:
-        return await store.patch(
-            document.key,
-            Document.status.to(DocumentStatus.IN_PROGRESS),
-            Document.last_generation.add(1),
-            condition=Document.job_id == job_id,
-        )
+        actions, condition = moved(document, DocumentStatus.IN_PROGRESS, job_id)
+        return await store.patch(document.key, *actions, Document.last_generation.add(1), condition=condition)
     except (ConditionFailed, IllegalTransition, NotFound):
         raise Superseded from None
+
+
+def moved(document: Document, status: DocumentStatus, job_id: UUID) -> tuple[list[Any], Any]:
+    """What moves a document to a status on behalf of its job, and on which condition; one that an earlier attempt has left there stays."""
+    own = Document.job_id == job_id
+    return ([], own & (Document.status == status)) if document.status is status else ([Document.status.to(status)], own)
 
 
 async def write_chunks(store: AsyncStore, chunks: Sequence[Chunk], report: Callable[[int], None]) -> None:
@@ -100,6 +103,7 @@ async def finish_generation(store: AsyncStore, document: Document, job_id: UUID,
         (Document.source_etag, found.etag),
         (Document.url, found.url),
         (Document.metadata, found.metadata),
+        (Document.strategy_override, found.override),
     ]
     actions += [attribute.remove() if value is None else attribute.set(value) for attribute, value in optional]
     if document.content_hash != found.content_hash:

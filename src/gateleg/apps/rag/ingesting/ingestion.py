@@ -19,6 +19,7 @@ from gateleg.apps.rag.ingesting.generations import (
     Superseded,
     begin_generation,
     finish_generation,
+    moved,
     remove_generations,
     text_key,
     write_chunks,
@@ -30,6 +31,7 @@ from gateleg.apps.rag.ingesting.preparation import (
     chunks_metadata,
     cut_document,
     document_facts,
+    find_pipeline,
     ingestion_digest,
     merged_metadata,
     parse_bounds,
@@ -199,8 +201,10 @@ class _Ingestion:
         if repository is None or collection is None or document is None or document.job_id != self.job.job_id:
             raise Superseded
         check_accepts_documents(repository, collection)
-        strategy = chosen_strategy(repository, collection, config.strategy)
-        return _Opened(repository, collection, document, strategy, merged_metadata(repository, collection, document, config))
+        pipeline = find_pipeline(repository, collection, config.pipeline_id)
+        strategy = chosen_strategy(repository, collection, config.strategy, pipeline)
+        merged = merged_metadata(repository, collection, pipeline, document, config)
+        return _Opened(repository, collection, document, strategy, merged)
 
     async def _fetch(self, opened: _Opened) -> Fetched:
         self._report("fetch", 0.0, self.config.name)
@@ -220,10 +224,11 @@ class _Ingestion:
     async def _unchanged(self, document: Document) -> IngestResult:
         """Nothing to do but what an interrupted ingestion may have left."""
         try:
-            actions: list[Any] = [Document.status.to(DocumentStatus.COMPLETED), Document.error_message.remove()]
+            actions, condition = moved(document, DocumentStatus.COMPLETED, self.job.job_id)
+            actions.append(Document.error_message.remove())
             if self.config.source.etag is not None:
                 actions.append(Document.source_etag.set(self.config.source.etag))
-            done = await self.resources.store.patch(document.key, *actions, condition=Document.job_id == self.job.job_id)
+            done = await self.resources.store.patch(document.key, *actions, condition=condition)
         except (ConditionFailed, IllegalTransition, NotFound):
             raise Superseded from None
         if self.job.attempt > 1:
@@ -307,6 +312,7 @@ class _Ingestion:
             title=parsed.title,
             warnings=parsed.warnings[:100],
             strategy=opened.strategy.stored(),
+            override=self.config.strategy,
             simhash=mark,
             source=self._source(fetched),
             bucket=self.config.source.bucket,

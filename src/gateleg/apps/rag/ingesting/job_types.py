@@ -51,8 +51,6 @@ class IngestConfig(BaseModel):
     strategy: dict[str, Any] | None = None
     #: None keeps those that the document has
     metadata: DocumentMetadata | None = None
-    #: those of the pipeline, between the collection's and the document's
-    pipeline_metadata: DocumentMetadata | None = None
     ingestion_type: IngestionType = IngestionType.MANUAL
     pipeline_id: str | None = None
     username: str = ""

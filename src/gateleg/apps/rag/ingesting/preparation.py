@@ -39,19 +39,35 @@ class Cut:
     extras: list[dict[str, Any]] = field(default_factory=list)
 
 
-def chosen_strategy(repository: Repository, collection: Collection, override: Mapping[str, Any] | None) -> Strategy:
-    """The strategy of an ingestion: what was asked for, where the collection allows that, else the collection's, else that of the
-    repository's first pipeline that has one, else the usual one. Raises `OverrideRefused` and `BadChunking`."""
+def checked_override(collection: Collection, override: Mapping[str, Any]) -> Strategy:
+    """The strategy that somebody asks for in an ingestion. Raises `BadChunking`, and `OverrideRefused` where the collection forbids it."""
+    asked = parse_strategy(override)
+    if not collection.allow_chunking_override and asked.stored() != parse_strategy(collection.chunking_strategy).stored():
+        name = collection.name or collection.collection_id
+        raise OverrideRefused(f"The collection {name} does not allow another chunking strategy for an ingestion.")
+    return asked
+
+
+def chosen_strategy(
+    repository: Repository, collection: Collection, override: Mapping[str, Any] | None, pipeline: Pipeline | None = None
+) -> Strategy:
+    """The strategy of a document: its own, else that of its pipeline, its collection, or the repository's first pipeline that has one,
+    else the usual one."""
     if override is not None:
-        asked = parse_strategy(override)
-        if not collection.allow_chunking_override and asked.stored() != parse_strategy(collection.chunking_strategy).stored():
-            name = collection.name or collection.collection_id
-            raise OverrideRefused(f"The collection {name} does not allow another chunking strategy for an ingestion.")
-        return asked
+        return parse_strategy(override)
+    own = None if pipeline is None else strategy_of(pipeline)
+    if own is not None:
+        return own
     if collection.chunking_strategy is not None:
         return parse_strategy(collection.chunking_strategy)
-    own = (strategy_of(pipeline) for pipeline in repository.config.pipelines or ())
-    return next((found for found in own if found is not None), parse_strategy(None))
+    others = (strategy_of(one) for one in repository.config.pipelines or ())
+    return next((found for found in others if found is not None), parse_strategy(None))
+
+
+def find_pipeline(repository: Repository, collection: Collection, pipeline_id: str | None) -> Pipeline | None:
+    """The pipeline that a document came from, as it is now."""
+    pipelines = (*(collection.pipelines or ()), *(repository.config.pipelines or ()))
+    return next((one for one in pipelines if one.pipeline_id == pipeline_id), None)
 
 
 def strategy_of(pipeline: Pipeline) -> Strategy | None:
@@ -72,10 +88,13 @@ def ingestion_digest(content: str, strategy: Strategy, model: str, merged: Mappi
     return hashlib.sha256(text).hexdigest()
 
 
-def merged_metadata(repository: Repository, collection: Collection, document: Document, config: IngestConfig) -> dict[str, Any]:
+def merged_metadata(
+    repository: Repository, collection: Collection, pipeline: Pipeline | None, document: Document, config: IngestConfig
+) -> dict[str, Any]:
     """The metadata of repository, collection, pipeline and document; each overrules those before it."""
     own = document.metadata if config.metadata is None else config.metadata
-    return merge_metadata(repository.config.metadata, collection.metadata, config.pipeline_metadata, own)
+    found = None if pipeline is None else pipeline.metadata
+    return merge_metadata(repository.config.metadata, collection.metadata, found, own)
 
 
 def document_facts(document: Document, config: IngestConfig, parsed: ParsedDocument) -> dict[str, Any]:

@@ -94,6 +94,7 @@ def config_of(document: Document, *, force: bool = False) -> IngestConfig:
         document_id=document.document_id,
         name=document.document_name or document.source.rpartition("/")[2] or document.document_id,
         source=source if kept else SourceConfig(kind="url", url=document.url),
+        strategy=document.strategy_override,
         ingestion_type=document.ingestion_type,
         pipeline_id=document.pipeline_id,
         username=document.username,

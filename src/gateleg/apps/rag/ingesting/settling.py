@@ -42,11 +42,12 @@ async def _ending(queue: AsyncQueue, document: Document) -> str | None:
         job = await queue.get_or_archived(document.job_id)
     except JobMissing:
         return "The job that was to ingest it is gone."
+    return failure_of(job) if job.status in (JobStatus.FAILED, JobStatus.CANCELLED) else None
+
+
+def failure_of(job: Job | ArchivedJob) -> str:
+    """Why a job has not succeeded."""
     if job.status is JobStatus.CANCELLED:
         return "The ingestion was cancelled."
-    return _failure(job) if job.status is JobStatus.FAILED else None
-
-
-def _failure(job: Job | ArchivedJob) -> str:
     told = job.job_results.summary_metrics.get("message") if job.job_results is not None else None
     return str(told or "The process that ingested it ended.")[:4_000]

@@ -13,7 +13,7 @@ from gateleg.apps.rag.errors import AccessDenied, BadField, NotActive, SourceMis
 from gateleg.apps.rag.ingesting.job_types import INGEST, DocumentMetadata, IngestConfig, SourceConfig
 from gateleg.apps.rag.ingesting.metadata import check_reserved
 from gateleg.apps.rag.ingesting.premade import PREMADE, PremadeChunk, pack_chunks
-from gateleg.apps.rag.ingesting.preparation import chosen_strategy
+from gateleg.apps.rag.ingesting.preparation import checked_override
 from gateleg.apps.rag.ingesting.sourcing import name_of_url
 from gateleg.apps.rag.object_keys import document_prefix, source_key
 from gateleg.apps.rag.rules import check_accepts_documents, check_metadata
@@ -119,7 +119,7 @@ def document_id_of(repository_id: str, collection_id: str, source: str) -> str:
 async def _ingest(resources: Resources[RagSettings], caller: Caller, opened: Opened, new: NewDocument) -> Submitted:
     repository, collection = opened.repository, opened.collection
     check_accepts_documents(repository, collection)
-    strategy = None if new.strategy is None else chosen_strategy(repository, collection, new.strategy).stored()
+    strategy = None if new.strategy is None else checked_override(collection, new.strategy).stored()
     if new.metadata is not None:
         check_metadata(Metadata(tags=new.metadata.tags, custom_fields=new.metadata.custom_fields))
         check_reserved(new.metadata.custom_fields)
@@ -238,8 +238,11 @@ async def submit_ingestion(
     )
     enlisted = await resources.queue.enlist(submission if caller is None else submitted_by(caller.principal, submission))
     if not enlisted.created:
-        found = await resources.store.get(_key(config), consistent=True)
-        return Submitted(found, enlisted.job)
+        found = await resources.store.find(_key(config), consistent=True)
+        if found is not None:
+            return Submitted(found, enlisted.job)
+        # It was deleted since: what is sent again is to be there again.
+        return await submit_ingestion(resources, config, None, caller=caller)
     for _ in range(_TRIES):
         try:
             await resources.store.transact([_write(config, existing, enlisted.job.job_id, resources), *enlisted.writes])

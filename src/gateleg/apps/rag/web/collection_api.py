@@ -11,6 +11,7 @@ from gateleg.apps.rag.collections import Opened, create_collection, delete_softl
 from gateleg.apps.rag.deleting.starting import impact_of, start_collection_deletion
 from gateleg.apps.rag.drafts import CollectionChanges, NewCollection
 from gateleg.apps.rag.listing import CollectionFilter, SortBy, list_all_collections, list_collections, list_own_collections
+from gateleg.apps.rag.pipelines.following import follow_pipelines
 from gateleg.apps.rag.repositories import get_repository
 from gateleg.apps.rag.statistics import count_collection
 from gateleg.apps.rag.tables import CollectionStatus
@@ -129,6 +130,8 @@ async def list_one_repository(
 async def create(call: Using, repository_id: str, new: NewCollection, response: Response) -> CollectionView:
     """Create a collection."""
     opened = await create_collection(call.host.store, caller_of(call), repository_id, new)
+    if opened.collection.pipelines:
+        await follow_pipelines(mine(call))
     await call.note("rag.create-collection", f"{repository_id}/{opened.collection.collection_id}")
     response.headers["Location"] = f"/api/rag/repository/{repository_id}/collections/{opened.collection.collection_id}"
     return _shown(response, opened)
@@ -149,6 +152,8 @@ async def update(
 ) -> CollectionView:
     """Change what is sent; null clears. The status ARCHIVED puts a collection away, ACTIVE brings it back, also a deleted one."""
     found = await update_collection(call.host.store, caller_of(call), repository_id, collection_id, changes, expected(if_match))
+    if {"pipelines", "status"} & changes.model_fields_set:
+        await follow_pipelines(mine(call))
     await call.note(
         "rag.update-collection", f"{repository_id}/{found.opened.collection.collection_id}", fields=sorted(changes.model_fields_set)
     )

@@ -4,17 +4,35 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from gateleg.apps.rag.access import Action, explain
 from gateleg.apps.rag.collections import open_collection
 from gateleg.apps.rag.documents import DocumentFilter, list_documents
 from gateleg.apps.rag.statistics import count_collection
+from gateleg.apps.rag.web.ask_part import ask_part
 from gateleg.apps.rag.web.collection_deeds import deeds_part, settings_part
 from gateleg.apps.rag.web.places import HOME, document_place, repository_place
 from gateleg.apps.rag.web.search_part import search_part
 from gateleg.apps.rag.web.statuses import collection_badge, document_cell
 from gateleg.apps.rag.web.visiting import NOT_THERE, Visit, caller_of, not_there
-from gateleg.web.console.components import Column, Crumb, Grid, Row, Tabs, Topic, ago_cell, empty, follow, frame, pager, section, tag
+from gateleg.web.console.components import (
+    Column,
+    Crumb,
+    FileForm,
+    Grid,
+    Row,
+    Tabs,
+    Topic,
+    address,
+    ago_cell,
+    empty,
+    follow,
+    frame,
+    pager,
+    section,
+    tag,
+)
 from gateleg.web.console.sizes import size_text
 
 if TYPE_CHECKING:
@@ -65,6 +83,8 @@ async def collection_page(
                     await _documents(visit, cursor)
                 case "search":
                     search_part(visit)
+                case "ask":
+                    ask_part(visit)
                 case "access":
                     _access(visit)
                 case "settings":
@@ -109,6 +129,11 @@ async def _documents(visit: Visit, cursor: str) -> None:
         )
 
     first = await look()
+    if visit.caller.may(Action.INGEST, visit.opened.repository, found):
+        where = f"/api/rag/repository/{quote(found.repository_id, safe='')}/document"
+        most = min(visit.resources.settings.upload_bytes, visit.view.host.settings.upload_limit)
+        words = "or drop them here: PDF, Office, HTML, Markdown, e-mail, text, CSV, JSON, scans"
+        FileForm(address(where, {"collectionId": found.collection_id}), method="POST", words=words, most=most, multiple=True)
     with section("Documents"):
         grid = Grid("Documents", _COLUMNS, [_row(one) for one in first.page.rows])
         nothing = empty("tray", "No documents yet", "Send files above, or let a pipeline of the collection fetch them.")

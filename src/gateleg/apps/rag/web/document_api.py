@@ -20,9 +20,11 @@ from gateleg.apps.rag.documents import (
     update_document,
 )
 from gateleg.apps.rag.drafts import Draft
+from gateleg.apps.rag.ingesting.reingestion import submit_again
+from gateleg.apps.rag.ingesting.settling import settled
 from gateleg.apps.rag.object_keys import source_key
 from gateleg.apps.rag.rules import check_accepts_documents
-from gateleg.apps.rag.tables import Chunk, DocumentStatus
+from gateleg.apps.rag.tables import Chunk, CollectionStatus, DocumentStatus
 from gateleg.apps.rag.web.views import DocumentsView, DocumentView, View
 from gateleg.objects import plain_name
 from gateleg.web.api.calls import Call, Using
@@ -157,6 +159,7 @@ async def _opened(call: Call, repository_id: str, document_id: str) -> OpenedDoc
 async def get_one(call: Using, repository_id: str, document_id: str, response: Response) -> DocumentView:
     """A document."""
     found = (await _opened(call, repository_id, document_id)).document
+    found = await settled(call.host.store, call.host.queue, found)
     tag(response, found.version)
     return DocumentView.of(found)
 
@@ -165,11 +168,16 @@ async def get_one(call: Using, repository_id: str, document_id: str, response: R
 async def update(
     call: Using, repository_id: str, document_id: str, changes: DocumentChanges, response: Response, if_match: IfMatch = None
 ) -> DocumentView:
-    """Change the name or the metadata of a document; null clears the metadata."""
-    found = await update_document(call.host.store, caller_of(call), repository_id, document_id, changes, expected(if_match))
+    """Change the name or the metadata of a document; null clears the metadata. A job brings the change to its chunks."""
+    caller = caller_of(call)
+    opened = await update_document(call.host.store, caller, repository_id, document_id, changes, expected(if_match))
+    found = opened.document
     await call.note("rag.update-document", f"{repository_id}/{document_id}", fields=sorted(changes.model_fields_set))
-    tag(response, found.document.version)
-    return DocumentView.of(found.document)
+    if found.generation is not None and found.source and opened.collection.status is CollectionStatus.ACTIVE:
+        # What searches filter by and show lies in the chunks. Their vectors stay, so this costs little.
+        found = (await submit_again(mine(call), found, caller=caller)).document
+    tag(response, found.version)
+    return DocumentView.of(found)
 
 
 @router.delete(_ONE, status_code=202)

@@ -69,9 +69,20 @@ def _hit(hit: SearchHit) -> None:
                 tag("span", f"similarity {hit.similarity:.3f}", "num")
             if hit.keyword is not None:
                 tag("span", f"BM25 {hit.keyword:.2f}", "num")
-        ui.html(marked(hit.text, hit.highlights), sanitize=False).classes("rag-text").props("dir=auto")
+        start, end = hit.snippet or (0, len(hit.text))
+        _text(hit, start, end)
+        if (start, end) != (0, len(hit.text)):
+            with tag("details"):
+                tag("summary", "Whole passage", "meta")
+                _text(hit, 0, len(hit.text))
         if hit.why is not None and hit.why.sentence:
             tag("p", hit.why.sentence, "meta")
+
+
+def _text(hit: SearchHit, start: int, end: int) -> None:
+    """A part of a passage with the words of the query marked."""
+    spans = [(first - start, last - start) for first, last in hit.highlights if start <= first and last <= end]
+    ui.html(marked(hit.text[start:end], spans), sanitize=False).classes("rag-text").props("dir=auto")
 
 
 def marked(text: str, spans: Sequence[tuple[int, int]]) -> str:

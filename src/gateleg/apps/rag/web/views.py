@@ -19,6 +19,7 @@ from gateleg.apps.rag.tables import (
     Pipeline,
     Repository,
     RepositoryStatus,
+    Revision,
 )
 
 
@@ -174,6 +175,21 @@ class CollectionsView(View):
         )
 
 
+class RevisionView(View):
+    """An earlier content of a document."""
+
+    number: int
+    content_hash: str
+    size: int
+    upload_date: int
+    username: str
+
+    @classmethod
+    def of(cls, revision: Revision) -> "RevisionView":
+        """The view of a revision."""
+        return cls(**{name: getattr(revision, name) for name in cls.model_fields})
+
+
 class DocumentView(BaseModel):
     """A document. Its older names are in snake case, as the public system writes them."""
 
@@ -199,13 +215,18 @@ class DocumentView(BaseModel):
     metadata: MetadataView
     generation: int | None = Field(description="Raised whenever its chunks are replaced; null until it can be searched.")
     job_id: UUID | None = Field(serialization_alias="jobId")
+    title: str | None
+    url: str | None = Field(description="The address that it was fetched from.")
+    warnings: list[str] = Field(description="What its parser left out.")
+    revision: int = Field(description="Counts contents, from 1.")
+    revisions: list[RevisionView] = Field(description="Earlier contents that are kept, newest first.")
     version: int
 
     @classmethod
     def of(cls, document: Document) -> "DocumentView":
         """The view of a document."""
-        own = {name: getattr(document, name) for name in cls.model_fields if name != "metadata"}
-        return cls(**own, metadata=MetadataView.of(document.metadata))
+        own = {name: getattr(document, name) for name in cls.model_fields if name not in ("metadata", "revisions")}
+        return cls(**own, metadata=MetadataView.of(document.metadata), revisions=[RevisionView.of(one) for one in document.revisions])
 
 
 class DocumentsView(View):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from gateleg.ai import BadArguments, Tool
 from gateleg.apps.agents.running.errors import McpFailed
-from gateleg.apps.agents.running.tools.mcp_servers import call_tool, list_tools
+from gateleg.apps.agents.running.tools.mcp_servers import call_tool
 from gateleg.errors import GatelegError
 
 if TYPE_CHECKING:
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
 
     from gateleg.ai import ToolCall
     from gateleg.apps.agents.running.tools.mcp_servers import McpServer, McpTool
+    from gateleg.apps.agents.running.tools.tool_lists import ToolLists
     from gateleg.net.http import GuardedClient
-    from gateleg.web.contributions import OfferedTool
-    from gateleg.web.principal import Principal
+    from gateleg.web import OfferedTool, Principal
 
 __all__ = ["AvailableTool", "ToolOutput", "Toolbox", "application_tools", "mcp_tools", "put_together"]
 
@@ -150,19 +151,18 @@ def _application_tool(offered: OfferedTool, principal: Principal) -> AvailableTo
     return AvailableTool(offered.name, offered.tool.description, offered.tool.schema, "application", call)
 
 
-async def mcp_tools(
-    servers: Iterable[McpServer], outgoing: GuardedClient, listed: Callable[[McpServer], Awaitable[list[McpTool]]] | None = None
-) -> tuple[list[AvailableTool], list[str]]:
+async def mcp_tools(servers: Sequence[McpServer], lists: ToolLists, outgoing: GuardedClient) -> tuple[list[AvailableTool], list[str]]:
     """The tools of MCP servers, and what is wrong with those that do not answer: an agent works without them."""
     found: list[AvailableTool] = []
     problems: list[str] = []
-    for server in servers:
-        try:
-            tools = await (listed(server) if listed is not None else list_tools(server, outgoing))
-        except McpFailed as error:
-            problems.append(error.message)
-            continue
-        found += [_mcp_tool(server, tool, outgoing) for tool in tools]
+    listed = await asyncio.gather(*(lists.tools_of(server) for server in servers), return_exceptions=True)
+    for server, tools in zip(servers, listed, strict=True):
+        if isinstance(tools, McpFailed):
+            problems.append(tools.message)
+        elif isinstance(tools, BaseException):
+            raise tools
+        else:
+            found += [_mcp_tool(server, tool, outgoing) for tool in tools]
     return found, problems
 
 

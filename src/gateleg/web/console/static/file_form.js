@@ -1,11 +1,11 @@
-// One file for a project or a scene, sent to the API; the page is shown anew when it has arrived.
+// Files that are sent to an address of an API in one request; the page is shown anew when they have arrived.
 import { FileDrop, readToken, sendForm, sizeOf } from "gateleg-uploads";
 
 export default {
   components: { FileDrop },
   template: `
-    <form class="stack gap-1 mv-file" @submit.prevent="send">
-      <file-drop v-model="files" :busy="busy" :accept="accept" :words="words" :multiple="false" />
+    <form class="stack gap-1" @submit.prevent="send">
+      <file-drop v-model="files" :busy="busy" :accept="accept" :words="words" :multiple="multiple" />
       <div v-if="files.length" class="line gap-2">
         <button class="deed small first" :disabled="busy">{{ busy ? "Uploading" : "Upload" }}</button>
         <progress v-if="busy" :value="part" max="1" aria-label="Sent"></progress>
@@ -13,7 +13,7 @@ export default {
       </div>
       <div v-if="wrong" class="trouble" role="alert"><span class="what">{{ wrong.message }}</span><span v-if="wrong.fix" class="meta">{{ wrong.fix }}</span></div>
     </form>`,
-  props: { address: String, method: String, accept: String, words: String, most: Number },
+  props: { address: String, method: String, accept: String, words: String, most: Number, multiple: Boolean },
   data: () => ({ files: [], busy: false, part: 0, wrong: null }),
   mounted() {
     window.Quasar?.LoadingBar?.setDefaults({ hijackFilter: () => false });
@@ -21,7 +21,8 @@ export default {
   methods: {
     async send() {
       this.wrong = null;
-      if (this.files[0].size > this.most) return (this.wrong = { message: `${this.files[0].name} has ${sizeOf(this.files[0].size)}; at most ${sizeOf(this.most)} are taken.` });
+      const large = this.files.find((file) => file.size > this.most);
+      if (large) return (this.wrong = { message: `${large.name} has ${sizeOf(large.size)}; at most ${sizeOf(this.most)} are taken.` });
       this.busy = true;
       this.part = 0;
       try {

@@ -1,0 +1,176 @@
+"""Search indexes beside Chroma and LanceDB, with the same vectors: speed, memory, recall; and, on labelled sets, how good the results are.
+
+    python bench/rag.py                          10,000 and 100,000 chunks
+    python bench/rag.py --sizes 1000000          a million
+    python bench/rag.py --sets FOLDER            nDCG@10 on the labelled sets in a folder (see labelled.py)
+
+Peers live in environments of their own, `.bench/chroma` and `.bench/lance`, which are made when they are missing. Ratios are peer /
+gateleg: above 1, we are ahead. Vectors are clustered, 384 dimensions; queries are near them. Embedding is not measured: all are given
+the same vectors.
+"""
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelled import CLASSIC, Labelled, read_set
+
+HOME = Path(__file__).parents[1] / ".bench"
+SCRIPT = Path(__file__).with_name("rag_contestants.py")
+PEERS = {"chroma": ("chroma", "chromadb"), "lancedb": ("lance", "lancedb")}
+DIMENSIONS, CLUSTERS, QUERIES = 384, 500, 300
+WAYS = ("vector", "filter1", "filter10", "filter50", "hybrid")
+
+
+def interpreter(name: str) -> str:
+    """The Python that has a contestant; its environment is made if it is missing."""
+    if name not in PEERS:
+        return sys.executable
+    folder, package = PEERS[name]
+    python = HOME / folder / "bin" / "python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", str(HOME / folder)], check=True)
+        subprocess.run([str(python), "-m", "pip", "install", "-q", package, "numpy"], check=True)
+    return str(python)
+
+
+def run(name: str, folder: Path, what: str) -> dict[str, Any]:
+    done = subprocess.run([interpreter(name), str(SCRIPT), name, str(folder), what], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{name} failed:\n{done.stderr[-2000:]}")
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def write(folder: Path, vectors: NDArray[Any], texts: list[str], groups: NDArray[Any], queries: NDArray[Any], questions: list[str]) -> None:
+    for name, array in (("vectors", vectors), ("groups", groups), ("queries", queries)):
+        np.save(folder / f"{name}.npy", array)
+    (folder / "texts.json").write_text(json.dumps(texts))
+    (folder / "questions.json").write_text(json.dumps(questions))
+
+
+def clustered(count: int, rng: np.random.Generator) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.float32]]:
+    centres = rng.normal(size=(CLUSTERS, DIMENSIONS)).astype(np.float32)
+    cluster = rng.integers(0, CLUSTERS, count)
+    vectors = centres[cluster] + 0.6 * rng.normal(size=(count, DIMENSIONS)).astype(np.float32)
+    return _unit(vectors), cluster, centres
+
+
+def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)
+
+
+def speed(count: int) -> None:
+    rng, words = np.random.default_rng(1), random.Random(1)
+    vectors, cluster, centres = clustered(count, rng)
+    # Words as frequent as in real texts: few that are everywhere, many that are rare.
+    common = [f"w{number}" for number in np.minimum(rng.zipf(1.2, 60 * count), 200_000)]
+    texts = [" ".join(common[60 * place : 60 * place + 60]) + f" topic{cluster[place]}" for place in range(count)]
+    groups = rng.integers(0, 100, count)
+    chosen = rng.integers(0, CLUSTERS, QUERIES)
+    queries = _unit(centres[chosen] + 0.6 * rng.normal(size=(QUERIES, DIMENSIONS)).astype(np.float32))
+    questions = [" ".join([f"topic{one}", *words.sample(common, 5)]) for one in chosen]
+    print(f"\n{count:,} chunks, {QUERIES} queries, k=10; milliseconds, one query at a time, the quietest of three rounds")
+    with tempfile.TemporaryDirectory(dir=HOME) as made:
+        folder = Path(made)
+        write(folder, vectors, texts, groups, queries, questions)
+        results = {name: run(name, folder, "speed") for name in ("gateleg", *PEERS)}
+    truths = {"vector": _truth(vectors, queries, None)} | {f"filter{part}": _truth(vectors, queries, groups < part) for part in (1, 10, 50)}
+    _print_speed(count, results, truths)
+
+
+def _truth(vectors: NDArray[np.float32], queries: NDArray[np.float32], passing: NDArray[np.bool_] | None) -> list[set[int]]:
+    places = np.arange(len(vectors)) if passing is None else np.flatnonzero(passing)
+    own = vectors[places]
+    return [set(places[np.argpartition(-(own @ query), 10)[:10]].tolist()) for query in queries]
+
+
+def _print_speed(count: int, results: dict[str, dict[str, Any]], truths: dict[str, list[set[int]]]) -> None:
+    ours = results["gateleg"]
+    for name, found in results.items():
+        print(
+            f"  {name:8} adds {count / found['added']:8,.0f} chunks/s ({count / found['ready']:,.0f}/s until indexed), "
+            f"memory {found['memory']:6.0f} MB, disk {found['disk']:6.0f} MB"
+        )
+    for way in WAYS:
+        for name, found in results.items():
+            if way not in found:
+                continue
+            one = found[way]
+            recall = ""
+            if way in truths:
+                pairs = zip(one["answers"], truths[way], strict=True)
+                recall = f"recall@10 {np.mean([len(set(answer) & truth) / len(truth) for answer, truth in pairs]):.4f}"
+            ratio = "" if name == "gateleg" else f"p95 ratio {one['p95'] / ours[way]['p95']:5.1f}"
+            print(f"  {way:9} {name:8} p50 {one['p50']:7.2f}  p95 {one['p95']:7.2f} (first round {one['first']:7.2f})  {recall:17} {ratio}")
+
+
+def quality(folder: Path, names: list[str]) -> None:
+    """nDCG@10 on labelled sets; the weights of hybrid were tuned on the first one alone."""
+    print(f"\nnDCG@10, documents ranked by their best chunk; tuned on {names[0]}, the others were left out")
+    print(f"  {'':18}" + "".join(f"{name:>8}" for name in names))
+    table: dict[tuple[str, str], list[float]] = {}
+    for name in names:
+        labelled = read_set(folder, name)
+        for contestant, found in _searched(labelled).items():
+            for way in ("vector", "keyword", "hybrid"):
+                if way in found:
+                    table.setdefault((contestant, way), []).append(_ndcg(labelled, found[way]))
+    for (contestant, way), scores in table.items():
+        print(f"  {contestant:9}{way:9}" + "".join(f"{score:8.4f}" for score in scores) + f"   mean {np.mean(scores):.4f}")
+
+
+def _searched(labelled: Labelled) -> dict[str, dict[str, Any]]:
+    texts = [text for _, text in labelled.chunks()]
+    vectors, queries = _embedded(labelled.name, texts, list(labelled.queries.values()))
+    with tempfile.TemporaryDirectory(dir=HOME) as made:
+        write(Path(made), vectors, texts, np.zeros(len(texts), dtype=np.int64), queries, list(labelled.queries.values()))
+        return {name: run(name, Path(made), "quality") for name in ("gateleg", *PEERS)}
+
+
+def _embedded(name: str, texts: list[str], questions: list[str]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Vectors of the local model, kept from one run to the next: embedding takes minutes."""
+    from gateleg.ai import Models
+
+    kept = HOME / "rag-vectors" / f"{name}-{len(texts)}.npz"
+    if not kept.exists():
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with Models() as models:
+            model = models.embeddings()
+            np.savez(kept, v=model.embed(texts), q=model.embed(questions, purpose="query"))
+    with np.load(kept) as found:
+        return found["v"], found["q"]
+
+
+def _ndcg(labelled: Labelled, rankings: list[list[int]]) -> float:
+    from gateleg.apps.rag.evaluating.measures import mean, measure
+
+    documents = [document for document, _ in labelled.chunks()]
+    rows = zip(labelled.queries, rankings, strict=True)
+    return mean(measure([documents[place] for place in ranking], labelled.relevant[query], 10) for query, ranking in rows).ndcg
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", type=int, nargs="*", default=[10_000, 100_000])
+    parser.add_argument("--sets", type=Path, help="a folder with labelled sets")
+    parser.add_argument("--names", nargs="*", default=list(CLASSIC))
+    options = parser.parse_args()
+    HOME.mkdir(exist_ok=True)
+    if options.sets is not None:
+        quality(options.sets, options.names)
+        return
+    for size in options.sizes:
+        speed(size)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,208 @@
+"""One vector store at work on a folder of vectors and texts; prints what it did as JSON. Each has a process and an environment of its own.
+
+`python rag_contestants.py NAME FOLDER [speed|quality]`, where NAME is gateleg, chroma or lancedb. The folder has `vectors.npy`,
+`texts.json`, `groups.npy`, `queries.npy` and `questions.json`. Nothing is imported from the project but by gateleg itself.
+"""
+
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+K = 10
+#: Chunks that are added at a time.
+BATCH = 1_000
+#: What part of the chunks passes each filter, in percent: `group` is 0 to 99.
+FILTERS = (1, 10, 50)
+WARM = 20
+ROUNDS = 3
+
+
+def memory() -> float:
+    """Megabytes that this process holds."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmRSS"):
+            return int(line.split()[1]) / 1024
+    return 0.0
+
+
+def timed(ask: Callable[[int], list[int]], count: int) -> dict[str, Any]:
+    """The answers of queries, and how long each took: in the quietest of some rounds, since other processes may be at work."""
+    for number in range(min(WARM, count)):
+        ask(number)
+    rounds = []
+    for _ in range(ROUNDS):
+        answers, seconds = [], []
+        for number in range(count):
+            began = time.perf_counter()
+            answers.append(ask(number))
+            seconds.append(time.perf_counter() - began)
+        p50, p95 = np.percentile(np.array(seconds) * 1000, [50, 95])
+        rounds.append({"p50": float(p50), "p95": float(p95), "answers": answers})
+    return {**min(rounds, key=lambda one: float(one["p95"])), "first": rounds[0]["p95"]}
+
+
+class Gateleg:
+    """Our own index."""
+
+    def __init__(self, folder: Path) -> None:
+        from gateleg.apps.rag.index.embedded import EmbeddedIndex
+
+        self.index = EmbeddedIndex(folder / "own.index")
+
+    def add(self, first: int, vectors: Any, texts: Sequence[str], groups: Sequence[int]) -> None:
+        from gateleg.apps.rag.index.entries import IndexEntry
+
+        rows = zip(vectors, texts, groups, strict=True)
+        entries = [
+            IndexEntry(first + place, text, vector, metadata={"group": int(group)}) for place, (vector, text, group) in enumerate(rows)
+        ]
+        self.index.add_entries(f"d{first}", 1, entries)
+
+    def finish(self) -> None:
+        self.index.settle()
+        self.index.snapshot()
+
+    def vector(self, query: Any, below: int | None = None, k: int = K) -> list[int]:
+        from gateleg.apps.rag.index.filters import parse_filter
+
+        hits = self.index.search(query, None, parse_filter({"group": {"lt": below}}) if below else None, k)
+        return [hit.key.ordinal for hit in hits]
+
+    def hybrid(self, query: Any, text: str, k: int = K) -> list[int]:
+        from gateleg.apps.rag.searching.fusion import Candidate, rank
+        from gateleg.apps.rag.searching.requests import SearchRequest
+
+        hits = self.index.search(query, text, None, max(k, 100))
+        ranked = rank([Candidate(0, hit.key, hit.similarity, hit.keyword) for hit in hits], "hybrid", SearchRequest(query=text))
+        return [one.candidate.key.ordinal for one in ranked[:k]]
+
+    def keyword(self, text: str, k: int = K) -> list[int]:
+        hits = self.index.search(None, text, None, k)
+        return [hit.key.ordinal for hit in sorted(hits, key=lambda hit: -(hit.keyword or 0))]
+
+
+class Chroma:
+    """Chroma with its defaults, in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.client = import_module("chromadb").PersistentClient(str(folder / "chroma"))
+        self.rows = self.client.create_collection("rows", metadata={"hnsw:space": "cosine"}, embedding_function=None)
+
+    def add(self, first: int, vectors: Any, texts: Sequence[str], groups: Sequence[int]) -> None:
+        ids = [str(first + place) for place in range(len(texts))]
+        metadata = [{"group": int(group)} for group in groups]
+        self.rows.add(ids=ids, embeddings=vectors, documents=list(texts), metadatas=metadata)
+
+    def finish(self) -> None:
+        self.rows.count()
+
+    def vector(self, query: Any, below: int | None = None, k: int = K) -> list[int]:
+        where = {"group": {"$lt": below}} if below else None
+        found = self.rows.query(query_embeddings=[query], n_results=k, where=where, include=[])
+        return [int(one) for one in found["ids"][0]]
+
+
+class Lance:
+    """LanceDB with an index of its usual kind (IVF_PQ, refined) and full-text search."""
+
+    def __init__(self, folder: Path) -> None:
+        self.database = import_module("lancedb").connect(str(folder / "lance"))
+        self.table: Any = None
+
+    def add(self, first: int, vectors: Any, texts: Sequence[str], groups: Sequence[int]) -> None:
+        rows = zip(vectors, texts, groups, strict=True)
+        made = [
+            {"id": first + place, "vector": vector, "text": text, "group": int(group)} for place, (vector, text, group) in enumerate(rows)
+        ]
+        if self.table is None:
+            self.table = self.database.create_table("rows", made)
+        else:
+            self.table.add(made)
+
+    def finish(self) -> None:
+        if self.table.count_rows() > 5_000:
+            self.table.create_index(metric="cosine", vector_column_name="vector")
+            self.table.create_scalar_index("group")
+        self.table.create_fts_index("text", replace=True)
+        self.table.optimize()
+
+    def vector(self, query: Any, below: int | None = None, k: int = K) -> list[int]:
+        asked = self.table.search(query).distance_type("cosine").limit(k).nprobes(20).refine_factor(10).select(["id"])
+        if below:
+            asked = asked.where(f"`group` < {below}", prefilter=True)
+        return [row["id"] for row in asked.to_list()]
+
+    def hybrid(self, query: Any, text: str, k: int = K) -> list[int]:
+        asked = self.table.search(query_type="hybrid").vector(query).text(_plain(text)).distance_type("cosine").limit(k)
+        return [row["id"] for row in asked.to_list()]
+
+    def keyword(self, text: str, k: int = K) -> list[int]:
+        return [row["id"] for row in self.table.search(_plain(text), query_type="fts").limit(k).select(["id"]).to_list()]
+
+
+def _plain(text: str) -> str:
+    return "".join(letter if letter.isalnum() else " " for letter in text)
+
+
+CONTESTANTS: dict[str, Any] = {"gateleg": Gateleg, "chroma": Chroma, "lancedb": Lance}
+
+
+def run(name: str, folder: Path, what: str) -> dict[str, Any]:
+    vectors, queries, groups = (np.load(folder / f"{part}.npy") for part in ("vectors", "queries", "groups"))
+    texts, questions = (json.loads((folder / f"{part}.json").read_text()) for part in ("texts", "questions"))
+    home = folder / f"at-{name}-{os.getpid()}"
+    home.mkdir()
+    before = memory()
+    try:
+        one = CONTESTANTS[name](home)
+        began = time.perf_counter()
+        for first in range(0, len(texts), BATCH):
+            part = slice(first, first + BATCH)
+            one.add(first, vectors[part], texts[part], groups[part])
+        added = time.perf_counter() - began
+        one.finish()
+        ready = time.perf_counter() - began
+        found: dict[str, Any] = {"added": added, "ready": ready}
+        found |= _quality(one, queries, questions) if what == "quality" else _speed(one, queries, questions)
+        found["memory"] = memory() - before
+        found["disk"] = sum(path.stat().st_size for path in home.rglob("*") if path.is_file()) / 1e6
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+    return found
+
+
+def _speed(one: Any, queries: Any, questions: Sequence[str]) -> dict[str, Any]:
+    found = {"vector": timed(lambda number: one.vector(queries[number]), len(queries))}
+    for below in FILTERS:
+        found[f"filter{below}"] = timed(partial(_filtered, one, queries, below), len(queries))
+    if hasattr(one, "hybrid"):
+        found["hybrid"] = timed(lambda number: one.hybrid(queries[number], questions[number]), len(queries))
+    return found
+
+
+def _filtered(one: Any, queries: Any, below: int, number: int) -> list[int]:
+    found: list[int] = one.vector(queries[number], below)
+    return found
+
+
+def _quality(one: Any, queries: Any, questions: Sequence[str]) -> dict[str, Any]:
+    """The first 100 chunks of every question, by each way of searching that there is."""
+    deep = 100
+    found = {"vector": [one.vector(query, None, deep) for query in queries]}
+    if hasattr(one, "hybrid"):
+        found["keyword"] = [one.keyword(text, deep) for text in questions]
+        found["hybrid"] = [one.hybrid(query, text, deep) for query, text in zip(queries, questions, strict=True)]
+    return found
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(sys.argv[1], Path(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else "speed")))

@@ -1,0 +1,198 @@
+"""`gateleg agents`: make an agent, list them, and talk to one. Works beside a running host, and without one."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gateleg.commands import ConfigOption, JsonOption, StoreOption, fail, open_resources, print_json, require_packages, settings_from
+
+if TYPE_CHECKING:
+    from gateleg.apps.agents.settings import AgentsSettings
+    from gateleg.apps.agents.tables import Agent
+    from gateleg.apps.agents.tenancy import Context
+    from gateleg.web import Resources
+    from gateleg.web.settings import Settings
+
+app = typer.Typer(help="Agents: make one, and talk to it.", no_args_is_help=True, add_completion=False)
+
+PartOption = Annotated[str | None, typer.Option("--part", help="The tenant to work in; that of the endpoint, when left out.")]
+AgentArgument = Annotated[str | None, typer.Argument(metavar="[AGENT]", help="The name or id of an agent; the only one, when left out.")]
+_PROMPT = "> "
+
+
+@app.command()
+def new(
+    name: Annotated[str, typer.Argument(help="What the agent is called.")],
+    instructions: Annotated[str, typer.Option("--instructions", "-i", help="What the agent is to know and to do.")] = "",
+    model: Annotated[str, typer.Option("--model", help="local, or provider:model, such as anthropic:claude-x.")] = "local",
+    tool: Annotated[list[str] | None, typer.Option("--tool", help="A tool of an application, or delphi.* for all of one.")] = None,
+    max_tokens: Annotated[int | None, typer.Option("--max-tokens", min=1, help="Tokens that an answer may have.")] = None,
+    part: PartOption = None,
+    store: StoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Make an agent."""
+    _require()
+    settings = settings_from(config, store=store)
+    chosen = {"tools": tool, "max_tokens": max_tokens}
+    made = asyncio.run(_made(settings, part, name, instructions, model, {key: value for key, value in chosen.items() if value}))
+    typer.echo(f"{made.agent_name}: {made.agent_uuid}")
+
+
+@app.command("list")
+def list_them(part: PartOption = None, json: JsonOption = False, store: StoreOption = None, config: ConfigOption = None) -> None:
+    """List the agents of a tenant, by the names that --agent, OpenAI's API and MCP know them by."""
+    _require()
+    agents = asyncio.run(_listed(settings_from(config, store=store), part))
+    if json:
+        print_json([{"name": name, "agentUuid": one.agent_uuid, "title": one.agent_name} for name, one in agents.items()])
+        return
+    for name, one in agents.items():
+        typer.echo(f"{name:<30}{one.llm_provider}/{one.llm_name:<20}{one.agent_description or ''}")
+
+
+@app.command()
+def chat(
+    agent: AgentArgument = None,
+    message: Annotated[str | None, typer.Option("--message", "-m", help="Ask this, print the answer, and end.")] = None,
+    thread: Annotated[str | None, typer.Option("--thread", help="Go on with a thread.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Approve every tool call that needs approval.")] = False,
+    part: PartOption = None,
+    store: StoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Talk to an agent. Answers are printed as they are written, with the tools that were called.
+
+    Where no worker is running, this command answers by itself.
+    """
+    _require()
+    from gateleg.errors import GatelegError
+
+    try:
+        failed = asyncio.run(_chat(settings_from(config, store=store), part, agent, message, thread, yes=yes))
+    except GatelegError as error:
+        fail(str(error))
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+    if failed:
+        raise typer.Exit(1)
+
+
+def _require() -> None:
+    from gateleg.apps.agents.needed import NEEDED
+
+    require_packages("agents", *NEEDED)
+
+
+@asynccontextmanager
+async def _opened(settings: "Settings", part: str | None) -> AsyncIterator[tuple["Resources[AgentsSettings]", "Context"]]:
+    from gateleg.apps.agents.application import application
+    from gateleg.apps.agents.tenancy import Asked, assemble
+    from gateleg.web import LOCAL
+
+    async with open_resources(application, settings) as resources:
+        yield resources, assemble(LOCAL, resources.settings, Asked(part_id=part))
+
+
+async def _made(settings: "Settings", part: str | None, name: str, instructions: str, model: str, configuration: dict[str, Any]) -> "Agent":
+    from gateleg.apps.agents.agents import save_agent
+    from gateleg.apps.agents.catalogue import save_llm
+    from gateleg.apps.agents.running.handlers.registry import find_handler
+    from gateleg.apps.agents.running.local_model import LOCAL_LLM
+
+    async with _opened(settings, part) as (resources, context):
+        provider, _, named = model.partition(":")
+        llm = LOCAL_LLM if provider == "local" else (provider, named or provider)
+        if provider != "local":
+            handler = find_handler(provider, resources.settings.handlers)
+            known = {"module_name": handler.__module__, "class_name": handler.__name__}
+            await save_llm(resources.store, context, {"llm_provider": llm[0], "llm_name": llm[1], **known, "updated_by": "cli"})
+        if named and provider != "local":
+            configuration = {**configuration, "model": named}
+        values = {
+            "agent_name": name,
+            "instructions": instructions or None,
+            "llm_provider": llm[0],
+            "llm_name": llm[1],
+            "configuration": configuration,
+            "updated_by": "cli",
+        }
+        return await save_agent(resources.store, resources.secrets, context, values)
+
+
+async def _listed(settings: "Settings", part: str | None) -> "dict[str, Agent]":
+    from gateleg.apps.agents.running.directory import list_agents
+
+    async with _opened(settings, part) as (resources, context):
+        return await list_agents(resources.store, context.partition)
+
+
+async def _chat(settings: "Settings", part: str | None, name: str | None, message: str | None, thread: str | None, *, yes: bool) -> bool:
+    """Talk until there is nothing more to say; whether the only answer failed."""
+    from gateleg.apps.agents.talking import Talk
+
+    async with _opened(settings, part) as (resources, context), _working(resources):
+        agent = await _chosen(resources, context, name)
+        talk = Talk(resources, context, agent, _shown, _approval(yes=yes), thread)
+        if message is not None:
+            return not await talk.say(message)
+        typer.echo(f"{agent.agent_name}. An empty line ends.", err=True)
+        while text := (await asyncio.to_thread(_line)).strip():
+            await talk.say(text)
+        if talk.thread_uuid is not None:
+            typer.echo(f"gateleg agents chat {agent.agent_uuid} --thread {talk.thread_uuid}", err=True)
+    return False
+
+
+def _line() -> str:
+    try:
+        return input(_PROMPT)
+    except EOFError:
+        return ""
+
+
+def _shown(text: str, *, aside: bool = False) -> None:
+    typer.echo(text, nl=False, err=aside)
+
+
+def _approval(*, yes: bool) -> Any:
+    async def approve(name: str, arguments: str) -> bool:
+        if yes:
+            return True
+        return await asyncio.to_thread(typer.confirm, f"Call {name} with {arguments}?", err=True)
+
+    return approve
+
+
+async def _chosen(resources: "Resources[AgentsSettings]", context: "Context", name: str | None) -> "Agent":
+    from gateleg.apps.agents.running.directory import find_named_agent, list_agents
+
+    if name is not None:
+        return await find_named_agent(resources.store, context.partition, name)
+    agents = await list_agents(resources.store, context.partition)
+    if not agents:
+        fail("there are no agents; make one with `gateleg agents new NAME`")
+    if len(agents) > 1:
+        fail(f"name one of the agents: {', '.join(agents)}")
+    return next(iter(agents.values()))
+
+
+@asynccontextmanager
+async def _working(resources: "Resources[AgentsSettings]") -> AsyncIterator[None]:
+    """Answer in this process, unless a worker that knows agents is running: that one also has the tools of all other applications."""
+    from gateleg.apps.agents.running.job_types import QUEUE
+    from gateleg.jobs import Worker
+
+    if any(QUEUE in one.queues and one.state == "running" for one in await resources.queue.workers()):
+        yield
+        return
+    worker = Worker(resources.queue, queues={QUEUE: 1}, concurrency=2, capture=False, drain_seconds=2.0)
+    running = asyncio.ensure_future(worker.run())
+    try:
+        yield
+    finally:
+        worker.stop()
+        await running

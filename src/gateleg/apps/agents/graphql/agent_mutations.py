@@ -1,0 +1,169 @@
+"""Mutations of agents and of what they are made of: models, tool servers, prompts, flows and components."""
+
+import strawberry
+from strawberry.types.unset import UNSET
+
+from gateleg.apps.agents.agents import delete_agent, save_agent
+from gateleg.apps.agents.catalogue import delete_llm, delete_ui_component, save_llm, save_ui_component
+from gateleg.apps.agents.catalogue_tables import Llm, UiComponent
+from gateleg.apps.agents.flows import delete_flow, save_flow
+from gateleg.apps.agents.graphql.agent_types import AgentType, FlowSnippetType, LlmType, MCPServerType, PromptTemplateType, UIComponentType
+from gateleg.apps.agents.graphql.calls import Info
+from gateleg.apps.agents.graphql.enums import VersionStatus
+from gateleg.apps.agents.graphql.fields import Deleted, Saved, deleted_type, given, offer, saved_type
+from gateleg.apps.agents.graphql.scalars import JSON
+from gateleg.apps.agents.graphql.writing import keeping_secrets, removed, saved, saved_version
+from gateleg.apps.agents.prompts import delete_prompt, save_prompt
+from gateleg.apps.agents.servers import delete_server, save_server
+from gateleg.apps.agents.tables import Agent, FlowSnippet, McpServer, PromptTemplate
+
+InsertUpdateLlm = saved_type("InsertUpdateLlm", "llm", LlmType)
+DeleteLlm = deleted_type("DeleteLlm")
+InsertUpdateAgent = saved_type("InsertUpdateAgent", "agent", AgentType)
+DeleteAgent = deleted_type("DeleteAgent")
+InsertUpdatePromptTemplate = saved_type("InsertUpdatePromptTemplate", "promptTemplate", PromptTemplateType)
+DeletePromptTemplate = deleted_type("DeletePromptTemplate")
+InsertUpdateFlowSnippet = saved_type("InsertUpdateFlowSnippet", "flowSnippet", FlowSnippetType)
+DeleteFlowSnippet = deleted_type("DeleteFlowSnippet")
+InsertUpdateMCPServer = saved_type("InsertUpdateMCPServer", "mcpServer", MCPServerType)
+DeleteMCPServer = deleted_type("DeleteMCPServer")
+InsertUpdateUIComponent = saved_type("InsertUpdateUIComponent", "uiComponent", UIComponentType)
+DeleteUIComponent = deleted_type("DeleteUIComponent")
+
+
+@strawberry.type
+class AgentMutations:
+    """What can be changed of agents. Members of the group `editors` change them, if the settings name one."""
+
+    @offer(InsertUpdateLlm)
+    async def insert_update_llm(
+        self,
+        info: Info,
+        llm_name: str,
+        llm_provider: str,
+        class_name: str | None = UNSET,
+        configuration_schema: JSON | None = UNSET,
+        module_name: str | None = UNSET,
+        updated_by: str | None = UNSET,
+    ) -> Saved:
+        """Add a model to the catalogue, or change it. The catalogue is the host's; operators and admins write it."""
+        return await saved(info.context, Llm, save_llm, given(locals()))
+
+    @offer(DeleteLlm)
+    async def delete_llm(self, info: Info, llm_name: str, llm_provider: str) -> Deleted:
+        """Delete a model from the catalogue, unless an agent of any tenant uses it."""
+        return await removed(info.context, delete_llm, llm_provider, llm_name)
+
+    @offer(InsertUpdateAgent)
+    async def insert_update_agent(
+        self,
+        info: Info,
+        agent_description: str | None = UNSET,
+        agent_name: str | None = UNSET,
+        agent_uuid: str | None = UNSET,
+        agent_version_uuid: str | None = UNSET,
+        configuration: JSON | None = UNSET,
+        duplicate: bool | None = UNSET,
+        flow_snippet_version_uuid: str | None = UNSET,
+        instructions: str | None = UNSET,
+        llm_name: str | None = UNSET,
+        llm_provider: str | None = UNSET,
+        mcp_server_uuids: list[str | None] | None = UNSET,
+        num_of_messages: int | None = UNSET,
+        status: VersionStatus | None = UNSET,
+        tool_call_role: str | None = UNSET,
+        updated_by: str | None = UNSET,
+        variables: list[JSON | None] | None = UNSET,
+    ) -> Saved:
+        """Create an agent, a new version of one (`agentUuid`), a copy (`duplicate`), or change a version (`agentVersionUuid`)."""
+        return await saved_version(info.context, Agent, keeping_secrets(info, save_agent), given(locals()))
+
+    @offer(DeleteAgent)
+    async def delete_agent(self, info: Info, agent_version_uuid: str) -> Deleted:
+        """Delete a version of an agent. The newest of the others becomes active; the last one stays while threads need it."""
+        return await removed(info.context, keeping_secrets(info, delete_agent), agent_version_uuid)
+
+    @offer(InsertUpdatePromptTemplate)
+    async def insert_update_prompt_template(
+        self,
+        info: Info,
+        duplicate: bool | None = UNSET,
+        mcp_servers: list[JSON | None] | None = UNSET,
+        prompt_description: str | None = UNSET,
+        prompt_name: str | None = UNSET,
+        prompt_type: str | None = UNSET,
+        prompt_uuid: str | None = UNSET,
+        prompt_version_uuid: str | None = UNSET,
+        status: VersionStatus | None = UNSET,
+        template_context: str | None = UNSET,
+        ui_components: list[JSON | None] | None = UNSET,
+        updated_by: str | None = UNSET,
+        variables: list[JSON | None] | None = UNSET,
+    ) -> Saved:
+        """Create a prompt, a new version of one (`promptUuid`), a copy (`duplicate`), or change a version (`promptVersionUuid`)."""
+        return await saved_version(info.context, PromptTemplate, save_prompt, given(locals()))
+
+    @offer(DeletePromptTemplate)
+    async def delete_prompt_template(self, info: Info, prompt_version_uuid: str) -> Deleted:
+        """Delete a version of a prompt. The newest of the others becomes active; the last one stays while flows need it."""
+        return await removed(info.context, delete_prompt, prompt_version_uuid)
+
+    @offer(InsertUpdateFlowSnippet)
+    async def insert_update_flow_snippet(
+        self,
+        info: Info,
+        duplicate: bool | None = UNSET,
+        enabled_tools: list[str | None] | None = UNSET,
+        flow_context: str | None = UNSET,
+        flow_name: str | None = UNSET,
+        flow_relationship: str | None = UNSET,
+        flow_snippet_uuid: str | None = UNSET,
+        flow_snippet_version_uuid: str | None = UNSET,
+        prompt_uuid: str | None = UNSET,
+        status: VersionStatus | None = UNSET,
+        updated_by: str | None = UNSET,
+    ) -> Saved:
+        """Create a flow, a new version of one (`flowSnippetUuid`), a copy (`duplicate`), or change a version."""
+        return await saved_version(info.context, FlowSnippet, save_flow, given(locals()))
+
+    @offer(DeleteFlowSnippet)
+    async def delete_flow_snippet(self, info: Info, flow_snippet_version_uuid: str) -> Deleted:
+        """Delete a version of a flow, unless an agent uses it. The newest of the others becomes active."""
+        return await removed(info.context, delete_flow, flow_snippet_version_uuid)
+
+    @offer(InsertUpdateMCPServer)
+    async def insert_update_mcp_server(
+        self,
+        info: Info,
+        headers: JSON | None = UNSET,
+        mcp_label: str | None = UNSET,
+        mcp_server_url: str | None = UNSET,
+        mcp_server_uuid: str | None = UNSET,
+        updated_by: str | None = UNSET,
+    ) -> Saved:
+        """Register a server of tools, or change it. Names of headers stay as they are given."""
+        return await saved(info.context, McpServer, keeping_secrets(info, save_server), given(locals()))
+
+    @offer(DeleteMCPServer)
+    async def delete_mcp_server(self, info: Info, mcp_server_uuid: str) -> Deleted:
+        """Delete a server of tools, unless an agent or a prompt uses it."""
+        return await removed(info.context, keeping_secrets(info, delete_server), mcp_server_uuid)
+
+    @offer(InsertUpdateUIComponent)
+    async def insert_update_ui_component(
+        self,
+        info: Info,
+        ui_component_type: str,
+        parameters: list[JSON | None] | None = UNSET,
+        tag_name: str | None = UNSET,
+        ui_component_uuid: str | None = UNSET,
+        updated_by: str | None = UNSET,
+        wait_for: str | None = UNSET,
+    ) -> Saved:
+        """Add a component to the catalogue, or change it. Operators and admins write it."""
+        return await saved(info.context, UiComponent, save_ui_component, given(locals()))
+
+    @offer(DeleteUIComponent)
+    async def delete_ui_component(self, info: Info, ui_component_type: str, ui_component_uuid: str) -> Deleted:
+        """Delete a component from the catalogue, unless a prompt uses it."""
+        return await removed(info.context, delete_ui_component, ui_component_type, ui_component_uuid)

@@ -1,0 +1,162 @@
+"""Asking agents: questions, the runs that answer them, and following a run while it goes on."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import strawberry
+from pydantic import ValidationError
+from strawberry.types.unset import UNSET
+
+from gateleg.apps.agents.errors import NotFoundInPartition
+from gateleg.apps.agents.graphql.calls import Call, Info
+from gateleg.apps.agents.graphql.fields import Saved, follow, given, offer, saved_type
+from gateleg.apps.agents.graphql.input_files import read_input_files
+from gateleg.apps.agents.graphql.scalars import JSON, Verbatim
+from gateleg.apps.agents.graphql.thread_types import AskModelType, RunType
+from gateleg.apps.agents.items import refused
+from gateleg.apps.agents.running.asking import FUNCTION, ask
+from gateleg.apps.agents.running.deciding import Decision, decide_calls
+from gateleg.apps.agents.running.ending import cancel_run, retry_run
+from gateleg.apps.agents.running.following import follow_run
+from gateleg.apps.agents.running.frames import Frame
+from gateleg.apps.agents.running.questions import Ask
+from gateleg.apps.agents.running.threads import find_run
+from gateleg.apps.agents.thread_tables import AsyncTask, RunStatus
+
+_TRIED_AGAIN = (RunStatus.FAILED, RunStatus.EXPIRED)
+
+
+@strawberry.type(name="FrameType", description="One piece of what is streamed of a run.")
+class FrameType:
+    """A frame."""
+
+    index: int = strawberry.field(description="Its place in the run's stream, from 0 without gaps.")
+    kind: str = strawberry.field(description="status, text, reasoning, call, result, message, restart or end.")
+    delta: str = strawberry.field(description="Of `text` and `reasoning`: the next characters.")
+    step: int = strawberry.field(description="Which reply of the model it belongs to, from 1.")
+    status: str = strawberry.field(description="The state of the run, or of the tool call.")
+    id: str = strawberry.field(description="The id of the message or of the tool call.")
+    name: str = strawberry.field(description="The name of the tool.")
+
+    @offer(JSON | None)
+    def data(root: strawberry.Parent[Frame]) -> Any:
+        """Arguments of a call, its result, or usage, cost and error at the end."""
+        return Verbatim(root.data) if isinstance(root.data, dict) and root.kind in ("call", "result") else root.data
+
+
+@strawberry.type(name="ExecuteAskModel", description="Whether the question of a task is being answered, or was.")
+class ExecuteAskModel:
+    """The payload of executeAskModel."""
+
+    ok: bool
+
+
+CancelRun = saved_type("CancelRun", "run", RunType)
+RetryRun = saved_type("RetryRun", "run", RunType)
+DecideToolCalls = saved_type("DecideToolCalls", "run", RunType)
+
+
+async def ask_model(
+    self: Any,
+    info: Info,
+    agent_uuid: str,
+    user_query: str,
+    thread_uuid: str | None = UNSET,
+    user_id: str | None = UNSET,
+    input_files: list[JSON | None] | None = UNSET,
+    stream: bool | None = UNSET,
+    thread_life_minutes: int | None = UNSET,
+    updated_by: str | None = UNSET,
+    idempotency_key: str | None = UNSET,
+    policy: str | None = UNSET,
+    output_schema: JSON | None = UNSET,
+    options: JSON | None = UNSET,
+) -> dict[str, str]:
+    """Ask an agent. The answer is written by a worker: ask `asyncTask` for it, or follow the run with the subscription `runFrames`.
+
+    Without `threadUuid`, the last thread of the caller and of `userId` with the agent is continued, if it is recent enough. Every answer
+    is streamed, so `stream` changes nothing. `policy` says what becomes of a question while the thread answers another: reject, enqueue
+    or interrupt.
+    """
+    call = info.context
+    asked = {name: value for name, value in given(locals(), clearing=False).items() if value is not None and name not in ("call", "stream")}
+    asked["input_files"] = await read_input_files(call, asked.get("input_files") or [])
+    try:
+        question = Ask(**{"updated_by": call.context.principal.name, **asked})
+    except ValidationError as error:
+        raise refused(error) from None
+    found = await ask(call.resources, call.context, question)
+    return {
+        "agent_uuid": found.agent_uuid,
+        "thread_uuid": found.thread_uuid,
+        "user_query": user_query,
+        "function_name": FUNCTION,
+        "async_task_uuid": found.async_task_uuid,
+        "current_run_uuid": found.run_uuid,
+    }
+
+
+@strawberry.type
+class AskingQueries:
+    """Asking by a query, as clients of the public engine do."""
+
+    ask_model = offer(AskModelType, deprecated="It changes things: use the mutation of the same name.")(ask_model)
+
+
+@strawberry.type
+class AskingMutations:
+    """Asking, and what can be done with runs."""
+
+    ask_model = offer(AskModelType)(ask_model)
+
+    @offer(ExecuteAskModel)
+    async def execute_ask_model(self, info: Info, arguments: JSON, async_task_uuid: str) -> dict[str, bool]:
+        """Have the question of a task answered. The queue does so by itself; this tries again what has failed or expired.
+
+        `arguments` are those of the task already; they are accepted for clients of the public engine.
+        """
+        call = info.context
+        run = await _run_of(call, async_task_uuid)
+        if run.status in _TRIED_AGAIN:
+            run = await retry_run(call.resources, call.context, run.thread_uuid, run.run_uuid)
+        return {"ok": run.status is not RunStatus.CANCELLED}
+
+    @offer(CancelRun)
+    async def cancel_run(self, info: Info, thread_uuid: str, run_uuid: str) -> Saved:
+        """Cancel a run that has not ended."""
+        return Saved(await cancel_run(info.context.resources, info.context.context, thread_uuid, run_uuid))
+
+    @offer(RetryRun)
+    async def retry_run(self, info: Info, thread_uuid: str, run_uuid: str) -> Saved:
+        """Have a run that failed or expired go on from what it had done."""
+        return Saved(await retry_run(info.context.resources, info.context.context, thread_uuid, run_uuid))
+
+    @offer(DecideToolCalls)
+    async def decide_tool_calls(self, info: Info, thread_uuid: str, run_uuid: str, decisions: list[JSON]) -> Saved:
+        """Approve or deny tool calls that wait for it: `[{toolCallUuid, approve, reason}]`. When none waits any more, the run goes on."""
+        try:
+            found = [Decision.model_validate(one) for one in given({"decisions": decisions})["decisions"]]
+        except ValidationError as error:
+            raise refused(error) from None
+        return Saved(await decide_calls(info.context.resources, info.context.context, thread_uuid, run_uuid, found))
+
+
+@strawberry.type
+class Subscription:
+    """What can be followed."""
+
+    @follow(FrameType)
+    async def run_frames(self, info: Info, thread_uuid: str, run_uuid: str, after: int = -1) -> AsyncIterator[Frame]:
+        """The frames of a run after an index, as they come; -1 for all of them. The last one ends the run."""
+        call = info.context
+        async for frame in await follow_run(call.resources, call.context, thread_uuid, run_uuid, after=after):
+            yield frame
+
+
+async def _run_of(call: Call, async_task_uuid: str) -> Any:
+    """The run of a task that the caller may see. Raises `NotFoundInPartition`."""
+    task = await call.loaders.find(AsyncTask, async_task_uuid=async_task_uuid)
+    place = {} if task is None else task.arguments or {}
+    if "run_uuid" not in place:
+        raise NotFoundInPartition(f"There is no task {async_task_uuid!r} with a question.")
+    return await find_run(call.store, call.context, place["thread_uuid"], place["run_uuid"])

@@ -1,0 +1,63 @@
+"""`Call`: what resolvers work with, one for each operation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import strawberry
+
+from gateleg.apps.agents.errors import BadField
+from gateleg.apps.agents.graphql.limits import PAGE
+from gateleg.apps.agents.graphql.loaders import Loaders
+
+if TYPE_CHECKING:
+    from starlette.requests import HTTPConnection
+
+    from gateleg.apps.agents.settings import AgentsSettings
+    from gateleg.apps.agents.tenancy import Context
+    from gateleg.store import AsyncStore
+    from gateleg.web import Resources
+
+
+@dataclass
+class Call:
+    """An operation's caller, partition and loaders."""
+
+    request: HTTPConnection
+    resources: Resources[AgentsSettings]
+    context: Context
+    loaders: Loaders
+    #: what the first message of a websocket says; strawberry sets it
+    connection_params: Any = None
+
+    @classmethod
+    def of(cls, request: HTTPConnection, resources: Resources[AgentsSettings], context: Context) -> Call:
+        """The call of a request."""
+        return cls(request, resources, context, Loaders(resources.store, context))
+
+    @property
+    def store(self) -> AsyncStore:
+        """The store of all tables; services bind it to the partition of the context."""
+        return self.resources.store
+
+    @property
+    def own(self) -> AsyncStore:
+        """The store, bound to the partition of the call."""
+        return self.resources.store.scope(self.context.partition)
+
+    def checked_limit(self, limit: int | None) -> int:
+        """How many rows to read: those that a client asks for, 100 if it does not say. Raises `BadField`."""
+        most = self.resources.settings.page_limit
+        found = min(PAGE, most) if limit is None else limit
+        if not 1 <= found <= most:
+            raise BadField(f"limit is {found}; pages have 1 to {most} rows.", fix="Ask for fewer rows, and for the rest with `after`.")
+        return found
+
+    def begin_operation(self) -> Call:
+        """This call with empty loaders."""
+        return replace(self, loaders=Loaders(self.resources.store, self.context))
+
+
+#: What resolvers get beside their arguments.
+Info: TypeAlias = strawberry.Info[Call, None]

@@ -1,0 +1,97 @@
+"""What is done with every operation before it runs: texts become enums, limits are checked, loaders begin empty."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import strawberry
+from graphql import GraphQLError
+from strawberry.extensions import SchemaExtension
+
+from gateleg.apps.agents.graphql.answers import shape_all
+from gateleg.apps.agents.graphql.enum_texts import with_enums
+from gateleg.apps.agents.graphql.limits import Limits, find_excess, measure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from graphql import DocumentNode
+
+#: What a document may consist of: names, values and punctuation.
+MAX_TOKENS = 10_000
+#: Documents that are kept once they have been read and found valid, and how long they may be.
+_KEPT, _LONGEST = 200, 20_000
+
+
+@dataclass
+class _Document:
+    """A document that was read, with texts as enums."""
+
+    node: DocumentNode
+    valid: bool = False
+
+
+class AgentsSchema(strawberry.Schema):
+    """A schema whose errors have codes. It keeps documents that clients send again and again."""
+
+    def __init__(self, *args: Any, limits: Limits, **options: Any) -> None:
+        self.limits = limits
+        self.documents: OrderedDict[str, _Document] = OrderedDict()
+        super().__init__(*args, **{**options, "extensions": [OperationChecks]})
+
+    def process_errors(self, errors: list[GraphQLError], execution_context: Any = None) -> None:
+        """Shape errors for clients. Strawberry calls it once with the errors of each answer, on every transport."""
+        shape_all(errors)
+
+    def keep(self, query: str, document: _Document) -> None:
+        """Remember a document for the next request that sends it."""
+        if len(query) <= _LONGEST:
+            self.documents[query] = document
+            if len(self.documents) > _KEPT:
+                self.documents.popitem(last=False)
+
+
+class OperationChecks(SchemaExtension):
+    """One operation's way from text to execution."""
+
+    def on_operation(self) -> Iterator[None]:
+        """Bound the document, and begin with empty loaders: a websocket has one context for all its operations."""
+        self._known: _Document | None = None
+        self.execution_context.parse_options = {"max_tokens": MAX_TOKENS}
+        begin = getattr(self.execution_context.context, "begin_operation", None)
+        if begin is not None:
+            self.execution_context.context = begin()
+        yield
+
+    def on_parse(self) -> Iterator[None]:
+        """Take the document from those that are kept, or make enums of texts in a new one."""
+        context, schema = self.execution_context, self._schema
+        self._known = schema.documents.get(context.query or "")
+        if self._known is not None:
+            context.graphql_document = self._known.node
+        yield
+        if self._known is None and context.graphql_document is not None:
+            self._known = _Document(with_enums(schema._schema, context.graphql_document))
+            context.graphql_document = self._known.node
+
+    def on_validate(self) -> Iterator[None]:
+        """Refuse what asks for too much; validate what is new."""
+        context, schema, known = self.execution_context, self._schema, self._known
+        assert context.graphql_document is not None
+        excess = find_excess(measure(schema._schema, context.graphql_document, context.variables), schema.limits)
+        if excess is not None:
+            context.pre_execution_errors = [GraphQLError(excess.message, original_error=excess)]
+        elif known is not None and known.valid:
+            context.validation_rules = ()
+        yield
+        if known is not None and not known.valid and not context.pre_execution_errors:
+            known.valid = True
+            schema.keep(context.query or "", known)
+
+    @property
+    def _schema(self) -> AgentsSchema:
+        schema = self.execution_context.schema
+        assert isinstance(schema, AgentsSchema)
+        return schema

@@ -1,0 +1,117 @@
+"""How fields of the schema are declared, and how what resolvers return is read.
+
+Resolvers return items of the store, and types of the schema name the attributes that clients see of them:
+
+    @offer(AgentType | None)
+    async def agent(self, info: Info, agent_uuid: str | None = None) -> Agent | None:
+        \"\"\"An agent's active version.\"\"\"
+"""
+
+from __future__ import annotations
+
+import inspect
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import strawberry
+from strawberry.tools import create_type
+from strawberry.types.unset import UNSET
+
+from gateleg.apps.agents.graphql.scalars import renamed_schema, stored_name, to_stored
+from gateleg.apps.agents.listing import Listing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+#: Attributes of a partition, which items have as one value.
+_OF_PARTITION = frozenset({"partition_key", "endpoint_id", "part_id"})
+#: Arguments whose keys are data: names of headers, and names in the answers of models.
+_VERBATIM = frozenset({"headers", "output_schema"})
+#: Arguments that are JSON schemas of what is stored.
+_SCHEMAS = frozenset({"configuration_schema"})
+#: What the clients of the public engine send to clear an attribute, because its schema has no null.
+CLEARED = "null"
+
+
+class Saved:
+    """What a mutation has written: the one field of its payload."""
+
+    def __init__(self, item: Any) -> None:
+        self.item = item
+
+
+class Deleted:
+    """Whether a mutation has deleted something, and why not."""
+
+    def __init__(self, ok: bool, reason: str | None = None) -> None:
+        self.ok = ok
+        self.reason = reason
+
+
+def read_attribute(source: Any, name: str) -> Any:
+    """The value of a field without a resolver of its own."""
+    if isinstance(source, Saved):
+        return source.item
+    if isinstance(source, Listing):
+        return source.items
+    if isinstance(source, dict):
+        return source[name]
+    if name in _OF_PARTITION and hasattr(source, "partition"):
+        return getattr(source.partition, name)
+    return getattr(source, name)
+
+
+def offer(graphql_type: Any, *, name: str | None = None, deprecated: str | None = None) -> Callable[[Callable[..., Any]], Any]:
+    """Make a field of a resolver, with its docstring as the description. `graphql_type` is what clients see of what it returns."""
+
+    def declare(resolver: Callable[..., Any]) -> Any:
+        about = " ".join((inspect.getdoc(resolver) or "").split())
+        return strawberry.field(
+            resolver=resolver, graphql_type=graphql_type, name=name, description=about or None, deprecation_reason=deprecated
+        )
+
+    return declare
+
+
+def follow(graphql_type: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Make a subscription of a resolver that yields events; its docstring is the description."""
+
+    def declare(resolver: Callable[..., Any]) -> Any:
+        about = " ".join((inspect.getdoc(resolver) or "").split())
+        return strawberry.subscription(resolver=resolver, graphql_type=graphql_type, description=about)
+
+    return declare
+
+
+def saved_type(name: str, field: str, graphql_type: type) -> type:
+    """The payload of a mutation that writes: one field with what was written."""
+    return create_type(name, [strawberry.field(name=field, graphql_type=graphql_type | None)], description="What was written.")
+
+
+def deleted_type(name: str) -> type:
+    """The payload of a mutation that deletes."""
+    ok = strawberry.field(name="ok", graphql_type=bool, description="Whether it was deleted; false while something else needs it.")
+    reason = strawberry.field(name="reason", graphql_type=str | None, description="Why it was not deleted.")
+    return create_type(name, [ok, reason], description="Whether something was deleted.")
+
+
+def given(arguments: Mapping[str, Any], *, clearing: bool = True) -> dict[str, Any]:
+    """What a client has given of a resolver's arguments, as it is stored: `given(locals())`.
+
+    Arguments that were left out are left out here, too. Null is None; so is the text "null", unless texts are what people said.
+    """
+    found = {}
+    for name, value in arguments.items():
+        if name not in ("self", "info") and value is not UNSET:
+            cleared = clearing and isinstance(value, str) and value == CLEARED
+            found[name] = None if cleared else _stored(name, value)
+    return found
+
+
+def _stored(name: str, value: Any) -> Any:
+    """The value of an argument as it is stored. A time without a zone is one of UTC."""
+    if name in _VERBATIM:
+        return value
+    if name in _SCHEMAS:
+        return renamed_schema(value, stored_name)
+    return value.replace(tzinfo=UTC) if isinstance(value, datetime) and value.tzinfo is None else to_stored(value)

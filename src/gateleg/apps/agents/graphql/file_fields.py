@@ -1,0 +1,111 @@
+"""Queries and mutations of files."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import strawberry
+from strawberry.types.unset import UNSET
+
+from gateleg.apps.agents.errors import BadField, NotFoundInPartition
+from gateleg.apps.agents.files import LONGEST, StoredFile, find_file, own_key, read_file, store_file
+from gateleg.apps.agents.graphql.calls import Call, Info
+from gateleg.apps.agents.graphql.fields import Saved, given, offer, saved_type
+from gateleg.apps.agents.graphql.scalars import JSON
+from gateleg.apps.agents.graphql.thread_types import FileType, PresignedAWSS3UrlType
+from gateleg.apps.agents.tables import Agent
+
+UploadFile = saved_type("UploadFile", "uploadedFile", FileType)
+_METHODS = {"put_object": "PUT", "get_object": "GET"}
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file as clients see it."""
+
+    identity: str
+    value: str
+    file_detail: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Signed:
+    """A signed address as clients see it."""
+
+    url: str
+    object_key: str
+    expiration: int
+
+
+@strawberry.type
+class FileQueries:
+    """What can be asked about files."""
+
+    @offer(FileType | None)
+    async def uploaded_file(self, info: Info, agent_uuid: str, arguments: JSON) -> _File | None:
+        """A file that the caller has uploaded: `{fileId}`, with `{encodedContent: true}` for its content, too. Null when there is none."""
+        return await _find(info.context, agent_uuid, arguments)
+
+    @offer(FileType | None)
+    async def output_file(self, info: Info, agent_uuid: str, arguments: JSON) -> _File | None:
+        """A file that an agent has left for the caller: `{fileId}`. Null when there is none."""
+        return await _find(info.context, agent_uuid, arguments)
+
+    @offer(PresignedAWSS3UrlType)
+    async def presigned_aws_s3_url(
+        self, info: Info, object_key: str, client_method: str | None = UNSET, expiration: int | None = UNSET
+    ) -> _Signed:
+        """An address to write an object to (`put_object`, if `clientMethod` is left out) or to read it from (`get_object`) for a while.
+
+        `objectKey` is a path in the caller's own folder.
+        """
+        call = info.context
+        method, seconds = _METHODS.get(client_method or "put_object"), expiration or 3600
+        if method is None:
+            raise BadField(f"clientMethod is {client_method!r}; there are put_object and get_object.")
+        if not 1 <= seconds <= LONGEST:
+            raise BadField(f"expiration is {seconds}; addresses are valid for 1 to {LONGEST} seconds.")
+        url = await call.resources.objects.presign(own_key(call.context, object_key), method=method, expires=seconds)  # type: ignore[arg-type]
+        return _Signed(url, object_key, seconds)
+
+
+@strawberry.type
+class FileMutations:
+    """What can be done with files."""
+
+    @offer(UploadFile)
+    async def upload_file(self, info: Info, agent_uuid: str, arguments: JSON) -> Saved:
+        """Upload a file for an agent: `{filename, encodedContent}` in base64, or `{filename, fileUri}`; with `mimeType` and `purpose`."""
+        call = info.context
+        await _agent(call, agent_uuid)
+        return Saved(_shown(await store_file(call.resources, call.context, _arguments(arguments))))
+
+
+def _arguments(value: Any) -> dict[str, Any]:
+    found = given({"arguments": value})["arguments"]
+    if not isinstance(found, dict):
+        raise BadField("arguments must be an object.")
+    return found
+
+
+async def _agent(call: Call, agent_uuid: str) -> None:
+    """Refuse an agent that the tenant does not have."""
+    if await call.loaders.find_active(Agent, agent_uuid) is None:
+        raise NotFoundInPartition(f"There is no agent {agent_uuid!r}.")
+
+
+async def _find(call: Call, agent_uuid: str, arguments: Any) -> _File | None:
+    asked = _arguments(arguments)
+    file_id = asked.get("file_id")
+    if not isinstance(file_id, str):
+        raise BadField("arguments needs fileId.")
+    await _agent(call, agent_uuid)
+    try:
+        file = await find_file(call.resources.objects, call.context, file_id)
+    except NotFoundInPartition:
+        return None
+    content = {"encoded_content": await read_file(call.resources.objects, call.context, file_id)} if asked.get("encoded_content") else {}
+    return _shown(file, content)
+
+
+def _shown(file: StoredFile, content: dict[str, Any] | None = None) -> _File:
+    return _File("id", file.file_id, file.described() | (content or {}))

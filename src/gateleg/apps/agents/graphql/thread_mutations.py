@@ -1,0 +1,166 @@
+"""Mutations of conversations: threads, runs, messages, tool calls, tasks and fine-tuning messages."""
+
+import strawberry
+from strawberry.types.unset import UNSET
+
+from gateleg.apps.agents.graphql.calls import Info
+from gateleg.apps.agents.graphql.enums import TaskStatus, ToolCallStatus
+from gateleg.apps.agents.graphql.fields import Deleted, Saved, deleted_type, given, offer, saved_type
+from gateleg.apps.agents.graphql.scalars import JSON
+from gateleg.apps.agents.graphql.thread_types import AsyncTaskType, FineTuningMessageType, MessageType, RunType, ThreadType, ToolCallType
+from gateleg.apps.agents.graphql.writing import recorded, removed
+from gateleg.apps.agents.tasks import delete_async_task, delete_fine_tuning_message, save_async_task, save_fine_tuning_message
+from gateleg.apps.agents.threads import (
+    delete_message,
+    delete_run,
+    delete_thread,
+    delete_tool_call,
+    save_message,
+    save_run,
+    save_thread,
+    save_tool_call,
+)
+
+InsertThread = saved_type("InsertThread", "thread", ThreadType)
+DeleteThread = deleted_type("DeleteThread")
+InsertUpdateRun = saved_type("InsertUpdateRun", "run", RunType)
+DeleteRun = deleted_type("DeleteRun")
+InsertUpdateMessage = saved_type("InsertUpdateMessage", "message", MessageType)
+DeleteMessage = deleted_type("DeleteMessage")
+InsertUpdateToolCall = saved_type("InsertUpdateToolCall", "toolCall", ToolCallType)
+DeleteToolCall = deleted_type("DeleteToolCall")
+InsertUpdateAsyncTask = saved_type("InsertUpdateAsyncTask", "asyncTask", AsyncTaskType)
+DeleteAsyncTask = deleted_type("DeleteAsyncTask")
+InsertUpdateFineTuningMessage = saved_type("InsertUpdateFineTuningMessage", "fineTuningMessage", FineTuningMessageType)
+DeleteFineTuningMessage = deleted_type("DeleteFineTuningMessage")
+
+
+@strawberry.type
+class ThreadMutations:
+    """What can be changed of conversations. Members change their own, operators all of the part."""
+
+    @offer(InsertThread)
+    async def insert_thread(
+        self,
+        info: Info,
+        agent_uuid: str | None = UNSET,
+        thread_uuid: str | None = UNSET,
+        user_id: str | None = UNSET,
+    ) -> Saved:
+        """Begin a thread with an agent. With a `threadUuid` that exists, the thread is answered as it is."""
+        return await recorded(info.context, save_thread, given(locals(), clearing=False))
+
+    @offer(DeleteThread)
+    async def delete_thread(self, info: Info, thread_uuid: str) -> Deleted:
+        """Delete a thread, unless it has runs."""
+        return await removed(info.context, delete_thread, thread_uuid)
+
+    @offer(InsertUpdateRun)
+    async def insert_update_run(
+        self,
+        info: Info,
+        thread_uuid: str,
+        completion_tokens: int | None = UNSET,
+        prompt_tokens: int | None = UNSET,
+        run_id: str | None = UNSET,
+        run_uuid: str | None = UNSET,
+        total_tokens: int | None = UNSET,
+        updated_by: str | None = UNSET,
+    ) -> Saved:
+        """Record a run, or change one."""
+        return await recorded(info.context, save_run, given(locals(), clearing=False))
+
+    @offer(DeleteRun)
+    async def delete_run(self, info: Info, run_uuid: str, thread_uuid: str) -> Deleted:
+        """Delete a run, unless it has messages or tool calls."""
+        return await removed(info.context, delete_run, run_uuid, thread_uuid)
+
+    @offer(InsertUpdateMessage)
+    async def insert_update_message(
+        self,
+        info: Info,
+        thread_uuid: str,
+        message: str | None = UNSET,
+        message_id: str | None = UNSET,
+        message_uuid: str | None = UNSET,
+        role: str | None = UNSET,
+        run_uuid: str | None = UNSET,
+        updated_by: str | None = UNSET,
+    ) -> Saved:
+        """Record a message, or change one. New ones need `runUuid`, `role` and `message`."""
+        return await recorded(info.context, save_message, given(locals(), clearing=False))
+
+    @offer(DeleteMessage)
+    async def delete_message(self, info: Info, message_uuid: str, thread_uuid: str) -> Deleted:
+        """Delete a message."""
+        return await removed(info.context, delete_message, message_uuid, thread_uuid)
+
+    @offer(InsertUpdateToolCall)
+    async def insert_update_tool_call(
+        self,
+        info: Info,
+        thread_uuid: str,
+        arguments: str | None = UNSET,
+        content: str | None = UNSET,
+        name: str | None = UNSET,
+        notes: str | None = UNSET,
+        run_uuid: str | None = UNSET,
+        status: ToolCallStatus | None = UNSET,
+        tool_call_id: str | None = UNSET,
+        tool_call_uuid: str | None = UNSET,
+        tool_type: str | None = UNSET,
+        updated_by: str | None = UNSET,
+    ) -> Saved:
+        """Record a tool call, or change one."""
+        return await recorded(info.context, save_tool_call, given(locals(), clearing=False))
+
+    @offer(DeleteToolCall)
+    async def delete_tool_call(self, info: Info, thread_uuid: str, tool_call_uuid: str) -> Deleted:
+        """Delete a tool call."""
+        return await removed(info.context, delete_tool_call, thread_uuid, tool_call_uuid)
+
+    @offer(InsertUpdateAsyncTask)
+    async def insert_update_async_task(
+        self,
+        info: Info,
+        function_name: str,
+        arguments: JSON | None = UNSET,
+        async_task_uuid: str | None = UNSET,
+        notes: str | None = UNSET,
+        output_files: list[JSON | None] | None = UNSET,
+        result: str | None = UNSET,
+        status: TaskStatus | None = UNSET,
+        task_type: str | None = UNSET,
+        updated_by: str | None = UNSET,
+    ) -> Saved:
+        """Record a task, or change one."""
+        return await recorded(info.context, save_async_task, given(locals(), clearing=False))
+
+    @offer(DeleteAsyncTask)
+    async def delete_async_task(self, info: Info, async_task_uuid: str, function_name: str) -> Deleted:
+        """Delete a task."""
+        return await removed(info.context, delete_async_task, async_task_uuid, function_name)
+
+    @offer(InsertUpdateFineTuningMessage)
+    async def insert_update_fine_tuning_message(
+        self,
+        info: Info,
+        agent_uuid: str,
+        message_uuid: str,
+        content: str | None = UNSET,
+        role: str | None = UNSET,
+        thread_uuid: str | None = UNSET,
+        timestamp: int | None = UNSET,
+        tool_call_uuid: str | None = UNSET,
+        tool_calls: list[JSON | None] | None = UNSET,
+        trained: bool | None = UNSET,
+        updated_by: str | None = UNSET,
+        weight: int | None = UNSET,
+    ) -> Saved:
+        """Keep a message for training, or change it."""
+        return await recorded(info.context, save_fine_tuning_message, given(locals(), clearing=False))
+
+    @offer(DeleteFineTuningMessage)
+    async def delete_fine_tuning_message(self, info: Info, agent_uuid: str, message_uuid: str) -> Deleted:
+        """Delete a message for training."""
+        return await removed(info.context, delete_fine_tuning_message, agent_uuid, message_uuid)

@@ -1,0 +1,86 @@
+"""How mutations write: through a function of the services, with what the client has given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gateleg.apps.agents.errors import MissingField, StillUsed
+from gateleg.apps.agents.graphql.fields import Deleted, Saved
+from gateleg.apps.agents.graphql.loaders import VERSIONED
+from gateleg.apps.agents.tables import VersionPointer, new_id
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from gateleg.apps.agents.graphql.calls import Call, Info
+    from gateleg.apps.agents.tenancy import Context
+    from gateleg.store import AsyncStore
+
+_GONE = "There is nothing with this id."
+
+
+async def saved(call: Call, entity: type[Any], save: Callable[..., Awaitable[Any]], given: dict[str, Any]) -> Saved:
+    """Write something."""
+    call.loaders.clear()
+    return Saved(await save(call.store, call.context, filled(entity, given)))
+
+
+async def recorded(call: Call, save: Callable[..., Awaitable[Any]], given: dict[str, Any]) -> Saved:
+    """Record something of a conversation; what is null stays as it is."""
+    call.loaders.clear()
+    return Saved(await save(call.store, call.context, given))
+
+
+async def saved_version(call: Call, entity: type[Any], save: Callable[..., Awaitable[Any]], given: dict[str, Any]) -> Saved:
+    """Write a version; with `duplicate`, a copy of the version that is named, or of the active one."""
+    call.loaders.clear()
+    copied = bool(given.pop("duplicate", None))
+    values = filled(entity, given)
+    if copied:
+        values |= {VERSIONED[entity].version_id: await _version_to_copy(call, entity, values)}
+    return Saved(await save(call.store, call.context, values, copied=copied))
+
+
+async def removed(call: Call, delete: Callable[..., Awaitable[bool]], *ids: str) -> Deleted:
+    """Delete something. What others need stays, and the answer says why."""
+    call.loaders.clear()
+    try:
+        found = await delete(call.store, call.context, *ids)
+    except StillUsed as error:
+        return Deleted(False, error.message)
+    return Deleted(found, None if found else _GONE)
+
+
+def keeping_secrets(info: Info, function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    """A function of the services that keeps secrets apart, with the secrets of the application."""
+
+    async def call(store: AsyncStore, context: Context, *values: Any, **options: Any) -> Any:
+        return await function(store, info.context.resources.secrets, context, *values, **options)
+
+    return call
+
+
+def filled(entity: type[Any], given: dict[str, Any]) -> dict[str, Any]:
+    """What a client has given, with defaults for what it clears: an attribute that cannot be null is empty instead."""
+    found = {}
+    for name, value in given.items():
+        field = entity.model_fields.get(name)
+        if value is not None or field is None:
+            found[name] = value
+        elif field.is_required() or field.default_factory is new_id:
+            # An id that is null is not given. Others that are needed stay null, and the service refuses them by name.
+            found |= {} if name.endswith("_uuid") else {name: None}
+        else:
+            found[name] = field.get_default(call_default_factory=True)
+    return found
+
+
+async def _version_to_copy(call: Call, entity: type[Any], values: dict[str, Any]) -> str:
+    of = VERSIONED[entity]
+    version, logical = values.get(of.version_id), values.get(of.logical_id)
+    if version:
+        return str(version)
+    pointer = await call.loaders.find(VersionPointer, kind=of.kind, logical_uuid=logical)
+    if pointer is None:
+        raise MissingField(f"{of.version_id} or {of.logical_id} must name what is to be copied.", details={"fields": [of.version_id]})
+    return pointer.active_version_uuid

@@ -1,0 +1,46 @@
+"""Asking an agent of the demonstration, once what it looks things up in is there: other applications make theirs at the same time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateleg.apps.agents.running.asking import ask
+from gateleg.apps.agents.running.questions import Ask
+from gateleg.apps.agents.running.tools.toolbox import matches
+from gateleg.apps.agents.tenancy import assemble
+from gateleg.errors import GatelegError
+from gateleg.jobs import Snooze
+from gateleg.web import LOCAL
+
+if TYPE_CHECKING:
+    from gateleg.apps.agents.running.job_types import DemonstrateConfig
+    from gateleg.apps.agents.settings import AgentsSettings
+    from gateleg.jobs import JobContext
+    from gateleg.web import Resources
+
+__all__ = ["ask_when_ready"]
+
+#: Seconds until the tools are tried again, and how often they are.
+_AGAIN, _TIMES = 5.0, 240
+
+
+async def ask_when_ready(job: JobContext, config: DemonstrateConfig, resources: Resources[AgentsSettings]) -> list[str]:
+    """Ask the questions as soon as the agent's tools have something to answer; the runs. Without the tools, nothing is asked."""
+    tools = [one for one in resources.tools_for(LOCAL) if matches(one.name, config.tool)]
+    if not tools:
+        job.log(f"There is no tool {config.tool}: nothing is asked.")
+        return []
+    try:
+        for tool in tools:
+            await tool.call(LOCAL, {})
+    except GatelegError as error:
+        if job.attempt > _TIMES:
+            raise
+        job.progress(0.0, 1.0, f"waiting for {tool.name}: {error.message}")
+        raise Snooze(_AGAIN) from None
+    context = assemble(LOCAL, resources.settings)
+    runs = []
+    for number, text in enumerate(config.questions):
+        question = Ask(agent_uuid=config.agent_uuid, user_query=text, idempotency_key=f"demo/{number}", updated_by="demo")
+        runs.append((await ask(resources, context, question)).run_uuid)
+    return runs

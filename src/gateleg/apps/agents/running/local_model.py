@@ -1,0 +1,31 @@
+"""The model of this machine in the catalogue, so that agents can be made without registering anything."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from gateleg.apps.agents.catalogue_tables import Llm
+from gateleg.apps.agents.running.handlers.built_in import LocalHandler
+from gateleg.store import AlreadyExists
+
+if TYPE_CHECKING:
+    from gateleg.store import AsyncStore
+
+__all__ = ["LOCAL_LLM", "add_local_model"]
+
+#: Provider and name of the model of this machine.
+LOCAL_LLM = ("local", "smollm2")
+
+
+async def add_local_model(store: AsyncStore) -> None:
+    """Add the model of this machine to the catalogue, unless it is there."""
+    provider, name = LOCAL_LLM
+    if await store.find(Llm, llm_provider=provider, llm_name=name) is not None:
+        return
+    entry = Llm(
+        llm_provider=provider, llm_name=name, module_name=LocalHandler.__module__, class_name=LocalHandler.__name__, updated_by="gateleg"
+    )
+    # Another process may start at the same moment.
+    with suppress(AlreadyExists):
+        await store.create(entry)

@@ -1,0 +1,51 @@
+"""The tools of MCP servers as they were listed a moment ago: a question need not wait for each server to list them again."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from gateleg.apps.agents.running.errors import McpFailed
+from gateleg.apps.agents.running.tools.mcp_servers import list_tools
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gateleg.apps.agents.running.tools.mcp_servers import McpServer, McpTool
+    from gateleg.net.http import GuardedClient
+
+__all__ = ["ToolLists"]
+
+#: Seconds for which a list is believed, and for which a server that failed is not asked again.
+FRESH, FAILED = 60.0, 10.0
+#: Lists that are kept at most.
+_MOST = 1_000
+_Key = tuple[str, frozenset[tuple[str, str]], tuple[str, ...]]
+
+
+class ToolLists:
+    """Lists of tools, each for one address with one set of headers: those of two tenants are never the same."""
+
+    def __init__(self, outgoing: GuardedClient, ticks: Callable[[], float] = time.monotonic) -> None:
+        self._outgoing = outgoing
+        self._ticks = ticks
+        self._kept: dict[_Key, tuple[float, list[McpTool] | McpFailed]] = {}
+
+    async def tools_of(self, server: McpServer) -> list[McpTool]:
+        """The tools of a server. Raises `McpFailed`."""
+        key = (server.url, frozenset(server.headers.items()), server.allowed)
+        kept = self._kept.get(key)
+        if kept is None or kept[0] <= self._ticks():
+            kept = await self._asked(server)
+            if len(self._kept) >= _MOST:
+                self._kept.clear()
+            self._kept[key] = kept
+        if isinstance(kept[1], McpFailed):
+            raise kept[1]
+        return kept[1]
+
+    async def _asked(self, server: McpServer) -> tuple[float, list[McpTool] | McpFailed]:
+        try:
+            return self._ticks() + FRESH, await list_tools(server, self._outgoing)
+        except McpFailed as error:
+            return self._ticks() + FAILED, error

@@ -1,0 +1,262 @@
+"""The page of a thread: its messages and tool calls, a box to ask in, and the answer while it is written.
+
+An answer is followed from its frames, so a page that is opened in the middle shows what was written before as well.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nicegui import background_tasks, context, ui
+
+from gateleg.apps.agents.agents import find_agent
+from gateleg.apps.agents.errors import NotFoundInPartition
+from gateleg.apps.agents.running.asking import ask
+from gateleg.apps.agents.running.deciding import Decision, decide_calls
+from gateleg.apps.agents.running.ending import cancel_run, retry_run
+from gateleg.apps.agents.running.following import follow_run
+from gateleg.apps.agents.running.questions import Ask
+from gateleg.apps.agents.running.threads import find_run, find_thread, is_open
+from gateleg.apps.agents.running.transcripts import read_run
+from gateleg.apps.agents.thread_tables import Run, RunStatus, ToolCallStatus
+from gateleg.apps.agents.web.places import HOME, agent_place, thread_place
+from gateleg.apps.agents.web.statuses import call_badge, run_badge
+from gateleg.apps.agents.web.visiting import Visit, not_there
+from gateleg.web import Role
+from gateleg.web.console.components import Crumb, Field, ago, button, carry_out, frame, tag
+from gateleg.web.console.failures import told
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from gateleg.apps.agents.running.frames import Frame
+    from gateleg.apps.agents.running.transcripts import Transcript
+    from gateleg.apps.agents.settings import AgentsSettings
+    from gateleg.apps.agents.tables import Agent, Thread
+    from gateleg.apps.agents.thread_tables import Message, ToolCall
+    from gateleg.web import Resources
+
+#: Runs of a thread that are shown, the newest.
+_RUNS = 20
+#: Characters of a tool's answer that are shown.
+_SHOWN = 4_000
+
+
+async def thread_page(resources: Resources[AgentsSettings], thread_uuid: str, part: str = "", agent_uuid: str = "") -> None:
+    """A thread of who looks, or `new` for one that begins with the first question."""
+    with frame(title="Thread", section="agents", crumbs=[Crumb("Agents", HOME)], titled=False) as view:
+        visit = Visit.of(view, resources, part)
+        try:
+            thread = None if thread_uuid == "new" else await find_thread(resources.store, visit.context, thread_uuid)
+        except NotFoundInPartition:
+            not_there("thread")
+            return
+        agent = await find_agent(resources.store, visit.context, agent_uuid=thread.agent_uuid if thread else agent_uuid)
+        if agent is None:
+            not_there("agent")
+            return
+        _head(visit, agent, thread)
+        column = tag("div", classes="stack gap-2 agents-thread", aria_live="polite")
+        runs = [] if thread is None else await _newest_runs(visit, thread)
+        for run in runs:
+            with column:
+                await Turn(visit, run).show()
+        if thread is None or thread.owner_id == visit.context.owner:
+            _question(visit, agent, thread)
+
+
+async def _newest_runs(visit: Visit, thread: Thread) -> list[Run]:
+    question = Run.newest(partition=visit.context.partition, thread_uuid=thread.thread_uuid)
+    page = await visit.resources.store.page(question, limit=_RUNS, consistent=True)
+    if page.next is not None:
+        tag("p", f"The newest {_RUNS} questions are shown.", "meta")
+    return list(reversed(page.items))
+
+
+def _head(visit: Visit, agent: Agent, thread: Thread | None) -> None:
+    with tag("div", classes="head"), tag("div", classes="titles"):
+        tag("h1", (thread.title if thread is not None else None) or "New thread", dir="auto")
+        with tag("p", classes="line gap-1 meta"):
+            tag("a", agent.agent_name, "link", href=agent_place(visit.context, agent.agent_uuid))
+            if thread is not None:
+                tag("span", thread.user_id or thread.owner_id)
+                ago(thread.updated_at)
+
+
+def _question(visit: Visit, agent: Agent, thread: Thread | None) -> None:
+    """The box to ask in."""
+    with tag("div", classes="agents-ask"):
+        text = Field("Your message", "", kind="area", rows=3, whole=True, placeholder="Ask something")
+
+        async def send() -> None:
+            if not text.text.strip():
+                return
+
+            async def work() -> None:
+                question = Ask(
+                    agent_uuid=agent.agent_uuid,
+                    thread_uuid=None if thread is None else thread.thread_uuid,
+                    user_query=text.text,
+                    thread_life_minutes=0,
+                    updated_by=visit.context.principal.name,
+                )
+                asked = await ask(visit.resources, visit.context, question)
+                ui.navigate.to(thread_place(visit.context, asked.thread_uuid))
+
+            await carry_out(visit.view, Role.MEMBER, work)
+
+        button("Send", send, icon="send", look="first")
+
+
+class Turn:
+    """One question and what came of it; while it is answered, the answer grows."""
+
+    def __init__(self, visit: Visit, run: Run) -> None:
+        self.visit, self.run = visit, run
+        self.box = tag("article", classes="stack gap-1")
+
+    async def show(self) -> None:
+        """Draw what is stored; follow what is still being written."""
+        transcript = await read_run(self.visit.resources.store, self.run.partition, self.run.thread_uuid, self.run.run_uuid)
+        open_now = is_open(self.run) and self.run.status is not RunStatus.REQUIRES_ACTION
+        with self.box:
+            for message in transcript.messages:
+                if message.role == "user":
+                    _message("You", message)
+            if open_now:
+                self._follow()
+            else:
+                self._stored(transcript)
+
+    def _stored(self, transcript: Transcript) -> None:
+        for message in transcript.messages:
+            if message.role != "user" and message.message:
+                _message("Agent", message)
+            for call in transcript.calls:
+                if _after(message, call, transcript):
+                    self._call(call)
+        self._ending()
+
+    def _ending(self) -> None:
+        run = self.run
+        with tag("p", classes="line gap-1 meta"):
+            run_badge(run.status)
+            if run.model:
+                tag("span", run.model)
+            if run.total_tokens:
+                tag("span", f"{run.prompt_tokens:,} and {run.completion_tokens:,} tokens", "num")
+            if run.cost:
+                tag("span", f"${run.cost:.4f}", "num")
+            if run.time_spent is not None:
+                tag("span", f"{run.time_spent / 1_000:.1f} s", "num")
+            if run.status in (RunStatus.FAILED, RunStatus.EXPIRED):
+                button("Try again", self._retry, icon="refresh", look="small")
+        if run.error:
+            tag("p", run.error, "note failed", role="status")
+
+    async def _retry(self) -> None:
+        run, visit = self.run, self.visit
+        there = thread_place(visit.context, run.thread_uuid)
+        await visit.do(lambda: retry_run(visit.resources, visit.context, run.thread_uuid, run.run_uuid), "Begun again", there)
+
+    def _call(self, call: ToolCall) -> None:
+        """A tool call, with its arguments and answer; one that waits has its two buttons."""
+        with tag("details", classes="card agents-call", open=call.status is ToolCallStatus.REQUIRES_APPROVAL or None):
+            with tag("summary", classes="line gap-1"):
+                ui.icon("build")
+                tag("span", call.name, "strong")
+                call_badge(call.status)
+            tag("pre", call.arguments or "{}", "agents-text")
+            if call.content:
+                tag("pre", call.content[:_SHOWN], "agents-text", dir="auto")
+            if call.notes:
+                tag("p", call.notes, "meta")
+            if call.status is ToolCallStatus.REQUIRES_APPROVAL:
+                with tag("div", classes="line gap-1"):
+                    button("Approve", lambda: self._decide(call, True), icon="check", look="small first")
+                    button("Deny", lambda: self._decide(call, False), icon="close", look="small danger")
+
+    async def _decide(self, call: ToolCall, approve: bool) -> None:
+        run, visit = self.run, self.visit
+        decision = Decision(tool_call_uuid=call.tool_call_uuid, approve=approve)
+        there = thread_place(visit.context, run.thread_uuid)
+        work = decide_calls(visit.resources, visit.context, run.thread_uuid, run.run_uuid, [decision])
+        await visit.do(lambda: work, "Approved" if approve else "Denied", there)
+
+    def _follow(self) -> None:
+        live = LiveAnswer()
+        client = context.client
+
+        async def stop() -> None:
+            run, visit = self.run, self.visit
+            await carry_out(visit.view, Role.MEMBER, lambda: cancel_run(visit.resources, visit.context, run.thread_uuid, run.run_uuid))
+
+        live.offer_stop(stop)
+
+        async def listen() -> None:
+            try:
+                frames = await follow_run(self.visit.resources, self.visit.context, self.run.thread_uuid, self.run.run_uuid)
+                async for one in frames:
+                    if client.is_deleted:
+                        return
+                    with client:
+                        live.show(one)
+            except Exception as error:
+                with client:
+                    live.fail(told(error).what)
+                return
+            run = await find_run(self.visit.resources.store, self.visit.context, self.run.thread_uuid, self.run.run_uuid)
+            if not client.is_deleted:
+                self.run = run
+                with client:
+                    self.box.clear()
+                    await self.show()
+
+        task = background_tasks.create(listen(), name="answer")
+        client.on_delete(task.cancel)
+
+
+def _after(message: Message, call: ToolCall, transcript: Transcript) -> bool:
+    """Whether a call belongs to a message: the last one that was written before it."""
+    earlier = [one for one in transcript.messages if one.message_uuid <= call.tool_call_uuid]
+    return bool(earlier) and earlier[-1].message_uuid == message.message_uuid
+
+
+def _message(who: str, message: Message) -> None:
+    with tag("div", classes=f"agents-message {'mine' if who == 'You' else 'theirs'}"):
+        tag("span", who, "meta")
+        tag("p", message.message, "agents-text", dir="auto")
+
+
+class LiveAnswer:
+    """An answer while it is written."""
+
+    def __init__(self) -> None:
+        self.step, self.text = 0, ""
+        self.box = tag("div", classes="agents-message theirs", aria_busy="true")
+        with self.box:
+            tag("span", "Agent", "meta")
+            self.words = tag("p", "", "agents-text", dir="auto")
+            self.status = tag("p", "Waiting for a worker", "meta", role="status")
+
+    def offer_stop(self, stop: Callable[[], Awaitable[None]]) -> None:
+        """A button that cancels the run."""
+        with self.box:
+            button("Stop", stop, icon="stop", look="small")
+
+    def show(self, one: Frame) -> None:
+        """The next frame."""
+        if one.kind == "restart" or (one.kind == "text" and one.step != self.step):
+            self.text, self.step = "", one.step
+        if one.kind == "text":
+            self.text += one.delta
+            self.words.set_text(self.text)
+            self.status.set_text("Answering")
+        elif one.kind == "call":
+            self.status.set_text(f"Calls {one.name}")
+        elif one.kind == "result":
+            self.status.set_text(f"{one.name or 'The tool'} has answered")
+
+    def fail(self, words: str) -> None:
+        """Say that the answer cannot be followed."""
+        self.status.set_text(words)

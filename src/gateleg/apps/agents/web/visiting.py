@@ -1,0 +1,46 @@
+"""What the pages share: whose partition is looked at, and what is shown of things that are not there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from nicegui import ui
+
+from gateleg.apps.agents.tenancy import Asked, assemble
+from gateleg.apps.agents.web.places import HOME
+from gateleg.web import Role
+from gateleg.web.console.components import carry_out, empty, tag
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from gateleg.apps.agents.settings import AgentsSettings
+    from gateleg.apps.agents.tenancy import Context
+    from gateleg.web import Resources
+    from gateleg.web.console.components import View
+
+
+@dataclass(frozen=True)
+class Visit:
+    """Somebody at a page, and the partition that they look at."""
+
+    view: View
+    resources: Resources[AgentsSettings]
+    context: Context
+
+    @classmethod
+    def of(cls, view: View, resources: Resources[AgentsSettings], part: str = "") -> Visit:
+        """A visit to the caller's own part; those who may choose one name it."""
+        return cls(view, resources, assemble(view.principal, resources.settings, Asked(part_id=part or None)))
+
+    async def do(self, work: Callable[[], Awaitable[Any]], done: str, go: str) -> None:
+        """Do something that the rules allow who looks, and show a page anew. What it refuses is shown."""
+        if await carry_out(self.view, Role.MEMBER, work, done):
+            ui.navigate.to(go)
+
+
+def not_there(what: str) -> None:
+    """Nothing of that name is there, or not for who looks."""
+    tag("h1", f"There is no such {what}")
+    empty("search", f"There is no such {what}", "It may have been deleted, or you may not see it.", button="All agents", href=HOME)

@@ -1,0 +1,209 @@
+"""Use cases: groups of wizards, and a group with its wizards and their elements, all or nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gateleg.apps.agents.access import check_editor
+from gateleg.apps.agents.changes import Changes, commit, settle
+from gateleg.apps.agents.errors import BadField, NotFoundInPartition
+from gateleg.apps.agents.items import author, build, contents, create_item, delete_item, find_item, get_item, update_item
+from gateleg.apps.agents.listing import Listing, Paging, filtered, list_items, matching, timed
+from gateleg.apps.agents.references import target_of
+from gateleg.apps.agents.tables import Wizard, WizardElement, WizardGroup, new_id
+from gateleg.apps.agents.wizards.checks import check_element
+from gateleg.apps.agents.wizards.forms import checked_wizard
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from gateleg.apps.agents.tenancy import Context
+    from gateleg.store import AsyncStore
+
+
+async def find_wizard_group(store: AsyncStore, context: Context, wizard_group_uuid: str) -> WizardGroup | None:
+    """A group by its id."""
+    return await find_item(store, WizardGroup, {"partition": context.partition, "wizard_group_uuid": wizard_group_uuid})
+
+
+async def list_wizard_groups(
+    store: AsyncStore,
+    context: Context,
+    paging: Paging,
+    *,
+    wizard_group_name: str | None = None,
+    updated_at_gt: datetime | None = None,
+    updated_at_lt: datetime | None = None,
+) -> Listing[WizardGroup]:
+    """Groups, latest change first."""
+    question = timed(WizardGroup.by_update(partition=context.partition), WizardGroup.updated_at, updated_at_gt, updated_at_lt)
+    return await list_items(store, filtered(question, matching(WizardGroup, {"wizard_group_name": wizard_group_name})), paging)
+
+
+async def save_wizard_group(store: AsyncStore, context: Context, values: Mapping[str, Any]) -> WizardGroup:
+    """A new group, or a changed one (`wizard_group_uuid`). Its wizards must exist."""
+    check_editor(context)
+    given = {**values, "updated_by": author(context, values)}
+    if not values.get("wizard_group_uuid"):
+        given.pop("wizard_group_uuid", None)
+        return await create_item(store, build(WizardGroup, {**given, "partition": context.partition}))
+    return await update_item(store, WizardGroup, _group_ids(context, values["wizard_group_uuid"]), given)
+
+
+async def delete_wizard_group(store: AsyncStore, context: Context, wizard_group_uuid: str) -> bool:
+    """Delete a group that no filter names. Its wizards stay."""
+    check_editor(context)
+    return await delete_item(store, WizardGroup, _group_ids(context, wizard_group_uuid))
+
+
+@dataclass
+class _Composite:
+    """A group with its wizards and their elements, while they are put together."""
+
+    store: AsyncStore
+    context: Context
+    author: str
+    changes: Changes
+    #: what is stored of it, by id
+    wizards: dict[str, Wizard]
+    elements: dict[str, WizardElement]
+
+    def element(self, entry: Mapping[str, Any]) -> dict[str, Any]:
+        """An entry of a wizard: the element is created or changed, where the entry has it, and named."""
+        uuid, values = entry.get("element_uuid"), entry.get("element")
+        if values is not None:
+            given = {**{name: value for name, value in values.items() if value is not None}, "updated_by": self.author}
+            uuid = self._changed_element(uuid, given) if uuid else self._new_element(given)
+        elif uuid not in self.elements:
+            raise NotFoundInPartition(f"There is no element {uuid!r}.")
+        return {"element_uuid": uuid, "required": bool(entry.get("required", False)), "placeholder": entry.get("placeholder") or ""}
+
+    def _new_element(self, given: Mapping[str, Any]) -> str:
+        element = build(WizardElement, {**given, "partition": self.context.partition, "element_uuid": new_id()})
+        check_element(element)
+        self.changes.create(element)
+        return element.element_uuid
+
+    def _changed_element(self, uuid: str, given: Mapping[str, Any]) -> str:
+        before = self.elements.get(uuid)
+        if before is None:
+            raise NotFoundInPartition(f"There is no element {uuid!r}.")
+        after = build(WizardElement, {**contents(before), **given, "element_uuid": uuid})
+        check_element(after)
+        self.changes.update(before, after)
+        return uuid
+
+    async def wizard(self, values: Mapping[str, Any]) -> str:
+        """A wizard of the group, created or changed, with its elements."""
+        uuid = values.get("wizard_uuid")
+        given = {name: value for name, value in values.items() if value is not None and name != "wizard_uuid"}
+        if "wizard_elements" in given:
+            given["wizard_elements"] = [self.element(entry) for entry in given["wizard_elements"]]
+        given["updated_by"] = self.author
+        if not uuid:
+            made = build(Wizard, {**given, "partition": self.context.partition, "wizard_uuid": new_id()})
+            self.changes.create(await checked_wizard(self.store, made))
+            return made.wizard_uuid
+        before = self.wizards.get(uuid)
+        if before is None:
+            raise NotFoundInPartition(f"There is no wizard {uuid!r}.")
+        after = await checked_wizard(self.store, build(Wizard, {**contents(before), **given, "wizard_uuid": uuid}))
+        self.changes.update(before, after)
+        self.drop_elements([before], kept=[after])
+        return before.wizard_uuid
+
+    def drop_elements(self, before: Sequence[Wizard], kept: Sequence[Wizard] = ()) -> None:
+        """Delete the elements that only these wizards had, and no longer have."""
+        named = _named(kept)
+        for uuid, count in _named(before).items():
+            element = self.elements.get(uuid)
+            if element is not None and uuid not in named and element.reference_count <= count and target_of(element) not in self.changes:
+                self.changes.delete(element)
+
+
+async def save_wizard_group_with_wizards(store: AsyncStore, context: Context, values: Mapping[str, Any]) -> WizardGroup:
+    """Write a group with its wizards and their elements, all or nothing.
+
+    `wizards` has the attributes of each wizard; one with a `wizard_uuid` is changed, the others are new. `wizard_elements` of a wizard name
+    an element, or have it in `element`. Wizards that the group had and that are no longer listed are deleted, unless another group has
+    them, and elements that nothing has any more as well. Raises `TooManyAtOnce` above what one transaction writes.
+    """
+    check_editor(context)
+    wizards = [dict(one) for one in values.get("wizards") or ()]
+    listed = [one["wizard_uuid"] for one in wizards if one.get("wizard_uuid")]
+    if len(set(listed)) < len(listed):
+        raise BadField("A wizard is listed twice.", details={"field": "wizards"})
+    group_uuid = values.get("wizard_group_uuid")
+    own = {name: value for name, value in values.items() if name not in ("wizards", "wizard_group_uuid") and value is not None}
+
+    async def attempt() -> WizardGroup:
+        before = await get_item(store, WizardGroup, _group_ids(context, group_uuid)) if group_uuid else None
+        work = await _opened(store, context, author(context, values), wizards, before)
+        uuids = [await work.wizard(one) for one in wizards]
+        given = {**own, "wizard_uuids": uuids, "updated_by": work.author}
+        if before is None:
+            group = build(WizardGroup, {**given, "partition": context.partition})
+            work.changes.create(group)
+        else:
+            group = build(WizardGroup, {**contents(before), **given})
+            work.changes.update(before, group)
+            _drop_wizards(work, [uuid for uuid in before.wizard_uuids if uuid not in uuids])
+        await commit(store, work.changes)
+        return await get_item(store, WizardGroup, _group_ids(context, group.wizard_group_uuid))
+
+    return await settle(attempt)
+
+
+async def delete_wizard_from_wizard_group(store: AsyncStore, context: Context, wizard_group_uuid: str, wizard_uuid: str) -> bool:
+    """Take a wizard out of a group; it is deleted with its elements, unless something else has them. False when it is not in the group."""
+    check_editor(context)
+
+    async def attempt() -> bool:
+        before = await find_item(store, WizardGroup, _group_ids(context, wizard_group_uuid))
+        if before is None or wizard_uuid not in before.wizard_uuids:
+            return False
+        work = await _opened(store, context, author(context, {}), [], before)
+        left = [uuid for uuid in before.wizard_uuids if uuid != wizard_uuid]
+        work.changes.update(before, before.model_copy(update={"wizard_uuids": left, "updated_by": work.author}))
+        _drop_wizards(work, [wizard_uuid])
+        await commit(store, work.changes)
+        return True
+
+    return await settle(attempt)
+
+
+def _drop_wizards(work: _Composite, uuids: Sequence[str]) -> None:
+    """Delete wizards that the group no longer has, unless another group has them."""
+    gone = [work.wizards[uuid] for uuid in uuids if uuid in work.wizards and work.wizards[uuid].reference_count <= 1]
+    for wizard in gone:
+        work.changes.delete(wizard)
+    work.drop_elements(gone)
+
+
+async def _opened(
+    store: AsyncStore, context: Context, author: str, wizards: Sequence[Mapping[str, Any]], group: WizardGroup | None
+) -> _Composite:
+    """What is stored of a group's wizards and elements, read in two batches."""
+    named = [one["wizard_uuid"] for one in wizards if one.get("wizard_uuid")]
+    uuids = dict.fromkeys([*named, *(group.wizard_uuids if group is not None else ())])
+    refs = [Wizard.key(partition=context.partition, wizard_uuid=uuid) for uuid in uuids]
+    found = {one.wizard_uuid: one for one in await store.batch_get(refs, consistent=True) if one is not None}
+    asked = [entry.get("element_uuid") for one in wizards for entry in one.get("wizard_elements") or ()]
+    wanted = dict.fromkeys([*(uuid for uuid in asked if uuid), *_named(found.values())])
+    keys = [WizardElement.key(partition=context.partition, element_uuid=uuid) for uuid in wanted]
+    elements = {one.element_uuid: one for one in await store.batch_get(keys, consistent=True) if one is not None}
+    return _Composite(store, context, author, Changes(), found, elements)
+
+
+def _named(wizards: Iterable[Wizard]) -> Counter[str]:
+    """How many of these wizards name each element."""
+    return Counter(
+        uuid for one in wizards for uuid in {str(entry["element_uuid"]) for entry in one.wizard_elements if entry.get("element_uuid")}
+    )
+
+
+def _group_ids(context: Context, wizard_group_uuid: str) -> dict[str, Any]:
+    return {"partition": context.partition, "wizard_group_uuid": wizard_group_uuid}

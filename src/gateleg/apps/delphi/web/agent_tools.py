@@ -1,0 +1,119 @@
+"""What agents may look up in conversations, on behalf of somebody who may see them: which there are, their groups, their common ground."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, Field
+
+from gateleg.apps.delphi import rules, service
+from gateleg.apps.delphi.runs.run_tables import StoredComment, StoredConversation
+from gateleg.apps.delphi.runs.vote_tables import ConsensusComment, RepresentativeComment
+from gateleg.web import AgentTool
+from gateleg.web.errors import Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gateleg.apps.delphi.runs.run_tables import Run
+    from gateleg.store import AsyncStore
+    from gateleg.web import Principal, Resources
+
+__all__ = ["delphi_tools"]
+
+#: Conversations that are listed, statements that are told of a group, and of the whole conversation.
+_LISTED, _OF_GROUP, _OF_ALL = 20, 3, 5
+
+
+class WhichConversation(BaseModel):
+    """A conversation."""
+
+    conversation: str | None = Field(default=None, description="The name of the conversation; the one that was changed last, if left out.")
+
+
+class Nothing(BaseModel):
+    """No arguments."""
+
+
+def delphi_tools(resources: Resources) -> list[AgentTool]:
+    """The tools of Delphi."""
+    store = resources.store
+
+    async def conversations(principal: Principal, given: Nothing) -> str:
+        found = [f"- {one.conversation_id}: {one.topic or 'no topic'}" for one in await _recent(store, principal, _LISTED)]
+        return "\n".join(["Conversations, the last changed first:", *found]) if found else "There are no conversations."
+
+    async def groups(principal: Principal, given: WhichConversation) -> str:
+        conversation, run = await _latest(store, principal, given.conversation)
+        rows = [row async for row in service.results(store, RepresentativeComment, run.job_id)]
+        texts = await _texts(store, conversation, (row.comment_id for row in rows))
+        sizes = run.summary.get("group_sizes") or []
+        lines = [
+            f"{conversation.topic or conversation.conversation_id}: {run.summary.get('participants')} participants cast "
+            f"{run.summary.get('votes')} votes on {run.summary.get('comments')} comments and fall into {len(sizes)} groups of opinion."
+        ]
+        for group, size in enumerate(sizes):
+            lines.append(f"Group {group + 1} has {size} participants.")
+            own = [row for row in rows if row.group_id == group][:_OF_GROUP]
+            lines += [f"- {_share(row.n_success, row.n_trials)} {row.side}: {texts.get(row.comment_id, '')}" for row in own]
+        return "\n".join(lines)
+
+    async def common_ground(principal: Principal, given: WhichConversation) -> str:
+        conversation, run = await _latest(store, principal, given.conversation)
+        rows = [row async for row in service.results(store, ConsensusComment, run.job_id)]
+        shown = ([row for row in rows if row.kind == "common"] or rows)[:_OF_ALL]
+        texts = await _texts(store, conversation, (row.comment_id for row in shown))
+        title = conversation.topic or conversation.conversation_id
+        if not shown:
+            return f"{title}: no comment has the agreement of all groups."
+        return "\n".join([f"{title}: what all groups of opinion share.", *(_common(row, texts) for row in shown)])
+
+    return [
+        AgentTool("conversations", "List the conversations that were held, with their topics.", Nothing, conversations),
+        AgentTool(
+            "groups",
+            "The groups of opinion in a conversation: how many there are, how large they are, what divides them and what each thinks.",
+            WhichConversation,
+            groups,
+        ),
+        AgentTool(
+            "common_ground",
+            "What everybody in a conversation agrees on: the consensus and common ground of all groups.",
+            WhichConversation,
+            common_ground,
+        ),
+    ]
+
+
+async def _recent(store: AsyncStore, principal: Principal, limit: int) -> list[StoredConversation]:
+    question, condition = StoredConversation.recent(), rules.listed(principal)
+    asked = store.query(question if condition is None else question.filter(condition), limit=limit)
+    return [one async for one in asked]
+
+
+async def _latest(store: AsyncStore, principal: Principal, name: str | None) -> tuple[StoredConversation, Run]:
+    """A conversation that somebody may see, and the last analysis of its votes."""
+    if name is not None:
+        found = rules.seen(principal, await store.find(StoredConversation, conversation_id=name), name)
+        return found, await service.latest_run(store, found.conversation_id)
+    recent = await _recent(store, principal, 1)
+    if not recent:
+        raise Unknown("There are no conversations.")
+    return recent[0], await service.latest_run(store, recent[0].conversation_id)
+
+
+async def _texts(store: AsyncStore, conversation: StoredConversation, ids: Iterable[int]) -> dict[int, str]:
+    refs = [StoredComment.key(upload_id=conversation.upload_id, comment_id=one) for one in sorted(set(ids))]
+    found = await store.batch_get(refs) if refs else []
+    return {one.comment_id: one.body for one in found if one is not None}
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{round(100 * part / whole)} %" if whole else "nobody"
+
+
+def _common(row: ConsensusComment, texts: dict[int, str]) -> str:
+    text = texts.get(row.comment_id, "")
+    if row.at_least is not None:
+        return f"- at least {round(100 * row.at_least)} % of every group agree: {text}"
+    return f"- {_share(row.n_success or 0, row.n_trials or 0)} {row.kind}: {text}"

@@ -1,0 +1,207 @@
+"""`gateleg rag`: put files into a collection, search it and ask it, without a server."""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from gateleg.commands import ConfigOption, JsonOption, Steps, StoreOption, fail, open_resources, print_json, require_packages, settings_from
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from gateleg.apps.rag.ingesting.adding import Added, LocalFile
+    from gateleg.apps.rag.searching.results import SearchHit
+    from gateleg.apps.rag.searching.service import Place
+    from gateleg.apps.rag.settings import RagSettings
+    from gateleg.web import Resources
+    from gateleg.web.settings import Settings
+
+T = TypeVar("T")
+app = typer.Typer(help="Collections of documents: add, search, ask.", no_args_is_help=True, add_completion=False)
+
+_STEPS = {"sending": "Sending the files", "ingesting": "Reading, cutting and embedding them"}
+Repository = Annotated[str, typer.Option("--repository", "-r", help="The id of the repository.")]
+AnyRepository = Annotated[str | None, typer.Option("--repository", "-r", help="The id of a repository; all of them when left out.")]
+AnyCollection = Annotated[str | None, typer.Option("--collection", help="The name or id of a collection of the repository.")]
+
+
+@app.command()
+def add(
+    paths: Annotated[list[Path], typer.Argument(exists=True, help="Files, and folders with all files below them.")],
+    repository: Repository = "documents",
+    collection: Annotated[str | None, typer.Option("--collection", help="Its name; that of the folder when left out.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Also files that are in the collection as they are.")] = False,
+    store: StoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Add files to a collection, which is made with its repository where it does not exist. Files that are there already cost nothing."""
+    _require()
+    from gateleg.apps.rag.ingesting.adding import find_files
+
+    found = find_files(paths)
+    if not found:
+        fail(f"there are no files in {', '.join(map(str, paths))}.")
+    name = collection or (paths[0] if paths[0].is_dir() else paths[0].parent).resolve().name or "Documents"
+    added, problems = _run(_add(found, repository, name, force, settings_from(config, store=store)))
+    for file, why in problems.items():
+        typer.echo(f"gateleg: {file}: {why}", err=True)
+    done = len(added.jobs) - len(problems.keys() & added.jobs.keys())
+    typer.echo(f"{repository}/{name}: {done} added, {len(added.unchanged)} unchanged, {len(problems)} refused")
+    if problems:
+        raise typer.Exit(1)
+
+
+async def _add(
+    files: "list[LocalFile]", repository: str, collection: str, force: bool, settings: "Settings"
+) -> "tuple[Added, dict[str, str]]":
+    from gateleg.apps.rag.access import Caller
+    from gateleg.apps.rag.application import application
+    from gateleg.apps.rag.ingesting.adding import add_files, open_or_create
+    from gateleg.web import LOCAL
+
+    async with open_resources(application, settings) as resources:
+        caller = Caller(LOCAL, resources.settings.admin_group)
+        opened = await open_or_create(resources, caller, repository, collection)
+        with Steps(_STEPS) as report:
+            added = await add_files(resources, caller, opened, files, force=force, report=lambda done: report("sending", done / len(files)))
+            report("ingesting", 0.0)
+            problems = await _finished(resources, added, lambda done: report("ingesting", done))
+    return added, {**added.refused, **problems}
+
+
+async def _finished(resources: "Resources[RagSettings]", added: "Added", report: "Callable[[float], None]") -> dict[str, str]:
+    """Work on the jobs of the files beside whatever worker there is, until all have ended; why those failed that did."""
+    from gateleg.apps.rag.ingesting.job_types import INGESTION_QUEUE
+    from gateleg.apps.rag.ingesting.settling import failure_of
+    from gateleg.jobs import JobStatus, Worker, follow_async
+
+    if not added.jobs:
+        return {}
+    worker = Worker(resources.queue, queues={INGESTION_QUEUE: 1}, concurrency=4)
+    running = asyncio.ensure_future(worker.run())
+    problems: dict[str, str] = {}
+    try:
+        for done, (name, job_id) in enumerate(added.jobs.items()):
+            report(done / len(added.jobs))
+            async for _ in follow_async(resources.queue, job_id):
+                pass
+            job = await resources.queue.get_or_archived(job_id)
+            if job.status is not JobStatus.COMPLETED:
+                problems[name] = failure_of(job)
+    finally:
+        worker.stop()
+        await running
+    return problems
+
+
+@app.command()
+def search(
+    query: Annotated[str, typer.Argument(help="What to look for: words or a question.")],
+    repository: AnyRepository = None,
+    collection: AnyCollection = None,
+    hits: Annotated[int, typer.Option("--hits", "-k", min=1, max=100, help="How many passages to show.")] = 5,
+    mode: Annotated[str, typer.Option(help="hybrid, vector or keyword.")] = "hybrid",
+    json: JsonOption = False,
+    store: StoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Find passages by meaning and by words."""
+    _require()
+    found = _run(_search(query, repository, collection, hits, mode, settings_from(config, store=store)))
+    if json:
+        print_json([hit.model_dump(mode="json", by_alias=True) for hit in found])
+        return
+    if not found:
+        fail("nothing was found.")
+    for number, hit in enumerate(found, start=1):
+        typer.echo(f"{number}. {_where(hit)}  ({hit.score:.3f})\n   {' '.join(hit.text.split())[:400]}\n")
+
+
+async def _search(
+    query: str, repository: str | None, collection: str | None, hits: int, mode: str, settings: "Settings"
+) -> "list[SearchHit]":
+    from gateleg.apps.rag.application import application
+    from gateleg.apps.rag.searching.requests import SearchRequest
+    from gateleg.apps.rag.searching.service import search as search_places
+    from gateleg.web import LOCAL
+
+    request = SearchRequest.model_validate({"query": query, "topK": hits, "searchMode": mode})
+    async with open_resources(application, settings) as resources:
+        places = await _places(resources, repository, collection)
+        return (await search_places(resources, LOCAL, places, request)).hits
+
+
+@app.command()
+def ask(
+    question: Annotated[str, typer.Argument(help="A question in whole words.")],
+    repository: AnyRepository = None,
+    collection: AnyCollection = None,
+    json: JsonOption = False,
+    store: StoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Answer a question from documents, with a citation behind each sentence."""
+    _require()
+    found = _run(_ask(question, repository, collection, settings_from(config, store=store)))
+    if json:
+        print_json(found.model_dump(mode="json", by_alias=True))
+        return
+    typer.echo(found.text)
+    cited = sorted({number for sentence in found.sentences for number in sentence.citations})
+    for number in cited:
+        typer.echo(f"[{number}] {_where(found.hits[number - 1])}")
+
+
+async def _ask(question: str, repository: str | None, collection: str | None, settings: "Settings") -> Any:
+    from gateleg.apps.rag.answering.answering import AskRequest
+    from gateleg.apps.rag.answering.service import ask_once
+    from gateleg.apps.rag.application import application
+    from gateleg.web import LOCAL
+
+    async with open_resources(application, settings) as resources:
+        places = await _places(resources, repository, collection)
+        return await ask_once(resources, LOCAL, places, AskRequest(question=question))
+
+
+async def _places(resources: "Resources[RagSettings]", repository: str | None, collection: str | None) -> "list[Place]":
+    from gateleg.apps.rag.access import Caller
+    from gateleg.apps.rag.repositories import list_repositories
+    from gateleg.apps.rag.searching.service import Place
+    from gateleg.web import LOCAL
+
+    if repository is not None:
+        return [Place(repository, collection)]
+    if collection is not None:
+        fail("--collection needs --repository.")
+    found = await list_repositories(resources.store, Caller(LOCAL, resources.settings.admin_group))
+    if not found:
+        fail("there are no repositories. `gateleg rag add FOLDER` makes one.")
+    return [Place(one.repository_id) for one in found]
+
+
+def _where(hit: "SearchHit") -> str:
+    page = "" if hit.page is None else f", page {hit.page}"
+    heading = "" if hit.heading is None else f", {hit.heading}"
+    return f"{hit.document_name}{page}{heading} [{hit.start}:{hit.end}]"
+
+
+def _run(work: "Coroutine[Any, Any, T]") -> T:
+    """Await what a command does; what is refused ends the command."""
+    from pydantic import ValidationError
+
+    from gateleg.errors import GatelegError
+
+    try:
+        return asyncio.run(work)
+    except GatelegError as error:
+        fail(str(error))
+    except ValidationError as error:
+        fail("; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_url=False)))
+
+
+def _require() -> None:
+    from gateleg.apps.rag.needed import NEEDED
+
+    require_packages("rag", *NEEDED)

@@ -1,0 +1,79 @@
+"""Which objects a pipeline takes, and what has happened to them. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from gateleg.apps.rag.errors import BadField
+from gateleg.jobs import BadSchedule, DeclaredSchedule
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from gateleg.apps.rag.tables import Document, Pipeline
+
+#: Files beside documents that describe them for another system.
+_COMPANION = ".metadata.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """An object or a file that a pipeline has seen."""
+
+    key: str
+    size: int
+    etag: str
+    modified: datetime
+
+
+def matches(key: str, prefix: str, include: Sequence[str], exclude: Sequence[str]) -> bool:
+    """Whether a pipeline takes a key: under its prefix, like one of `include` (all, if there are none), and like none of `exclude`.
+
+    Patterns are compared with the key below the prefix, and those without a slash with its last part: `*.pdf`, `drafts/*`.
+    """
+    if not key.startswith(prefix) or key.endswith(("/", _COMPANION)):
+        return False
+    below = key.removeprefix(prefix).lstrip("/")
+    if any(part.startswith(".") for part in below.split("/")):
+        return False
+    return (not include or _is_like(below, include)) and not _is_like(below, exclude)
+
+
+def _is_like(key: str, patterns: Sequence[str]) -> bool:
+    last = key.rpartition("/")[2]
+    return any(fnmatchcase(key if "/" in pattern else last, pattern) for pattern in patterns)
+
+
+def takes(pipeline: Pipeline, key: str) -> bool:
+    """Whether a pipeline takes a key."""
+    return matches(key, pipeline.s3_prefix if pipeline.folder is None else "", pipeline.include, pipeline.exclude)
+
+
+def is_due(seen: Seen, document: Document | None) -> bool:
+    """Whether an object is to be ingested: it is new, or another than the one that the document was made of."""
+    return document is None or document.source_etag != seen.etag
+
+
+def cron_of(pipeline: Pipeline) -> str | None:
+    """When a scheduled pipeline runs; None for one that follows events."""
+    if pipeline.trigger == "event":
+        return None
+    return pipeline.cron or "0 0 * * *"
+
+
+def check_pipeline(pipeline: Pipeline) -> None:
+    """Refuse a prefix that no key has, and times that no calendar has, where they are written."""
+    prefix = pipeline.s3_prefix
+    if prefix.startswith("/") or any(part in (".", "..") for part in prefix.split("/")):
+        raise BadField(
+            f"s3Prefix {prefix!r} begins with a slash, or contains a '.' or '..' segment.", fix="Write it as keys begin: 'legal/'."
+        )
+    cron = cron_of(pipeline)
+    try:
+        if cron is not None:
+            DeclaredSchedule("pipeline", "pipeline", cron=cron, timezone=pipeline.timezone or "UTC")
+    except BadSchedule as error:
+        raise BadField(f"cron of a pipeline: {error.message}", fix=error.fix) from None

@@ -1,0 +1,203 @@
+"""One look of a pipeline: what is new or has changed is ingested, what is gone is removed. Interrupted, it goes on where it was."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from gateleg.apps.rag.access import Caller
+from gateleg.apps.rag.collections import find_collection
+from gateleg.apps.rag.deleting.starting import start_document_deletion
+from gateleg.apps.rag.errors import RagError
+from gateleg.apps.rag.ingesting.job_types import IngestConfig, SourceConfig
+from gateleg.apps.rag.ingesting.submitting import document_id_of, submit_ingestion
+from gateleg.apps.rag.pipelines.job_types import PipelineResult
+from gateleg.apps.rag.pipelines.matching import is_due, takes
+from gateleg.apps.rag.pipelines.sources import check_source, look_around
+from gateleg.apps.rag.rules import check_accepts_documents
+from gateleg.apps.rag.tables import Collection, Document, IngestionType, PipelineState, Repository
+from gateleg.jobs import GiveUp
+from gateleg.store import LostRace
+from gateleg.web import Principal, Role
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateleg.apps.rag.pipelines.job_types import PipelineConfig
+    from gateleg.apps.rag.pipelines.matching import Seen
+    from gateleg.apps.rag.settings import RagSettings
+    from gateleg.apps.rag.tables import Pipeline
+    from gateleg.jobs import JobContext
+    from gateleg.web import Resources
+
+SYSTEM = Caller(Principal("system", Role.OPERATOR))
+#: What was changed this long before the last look is known to be ingested; clocks of stores differ by less.
+_MARGIN = timedelta(minutes=10)
+_SHOWN = 100
+#: Documents that are deleted by one job.
+_REMOVED = 100
+
+
+@dataclass
+class _Look:
+    """What a look has found so far."""
+
+    config: PipelineConfig
+    pipeline: Pipeline
+    collection: Collection
+    state: PipelineState
+    result: PipelineResult
+    #: the documents of all objects that are there; None when an interrupted look went on, which has not seen them all
+    present: set[str] | None = field(default_factory=set)
+    new: int = 0
+
+
+async def run_pipeline(job: JobContext, config: PipelineConfig, resources: Resources[RagSettings]) -> PipelineResult:
+    """The handler: look once."""
+    found = await load_pipeline(resources, config)
+    if found is None:
+        return PipelineResult(note="The pipeline was removed.")
+    repository, collection, pipeline = found
+    state = await state_of(resources, config)
+    if pipeline.paused and not config.now and not config.dry_run:
+        return PipelineResult(note="The pipeline is paused.")
+    try:
+        check_source(resources.settings, frozenset(resources.stores), pipeline)
+        check_accepts_documents(repository, collection)
+        look = _Look(config, pipeline, collection, state, PipelineResult(dry_run=config.dry_run))
+        return await _look(job, look, resources)
+    except RagError as error:
+        await _save(resources, state, error_message=error.message)
+        raise GiveUp(str(error)) from error
+
+
+async def load_pipeline(resources: Resources[Any], config: PipelineConfig) -> tuple[Repository, Collection, Pipeline] | None:
+    """A pipeline with its repository and the collection that it fills; None when one of them is gone."""
+    repository = await resources.store.find(Repository, repository_id=config.repository_id, consistent=True)
+    if repository is None:
+        return None
+    owner = None if config.owner_collection is None else await find_collection(resources.store, repository, config.owner_collection)
+    listed = repository.config.pipelines if config.owner_collection is None else (owner.pipelines if owner is not None else None)
+    pipeline = next((one for one in listed or () if one.pipeline_id == config.pipeline_id), None)
+    if pipeline is None:
+        return None
+    collection = owner or await find_collection(resources.store, repository, pipeline.collection_id or "default")
+    return None if collection is None else (repository, collection, pipeline)
+
+
+async def state_of(resources: Resources[Any], config: PipelineConfig) -> PipelineState:
+    """How far a pipeline is."""
+    found = await resources.store.find(PipelineState, pipeline_id=config.pipeline_id, consistent=True)
+    return found or PipelineState(pipeline_id=config.pipeline_id, repository_id=config.repository_id)
+
+
+async def _save(resources: Resources[Any], state: PipelineState, **changes: Any) -> PipelineState:
+    """Write how far a pipeline is. A second look at the same time writes the same."""
+    made = state.model_copy(update=changes)
+    with suppress(LostRace):
+        return await resources.store.put(made)
+    return made
+
+
+async def _look(job: JobContext, look: _Look, resources: Resources[RagSettings]) -> PipelineResult:
+    began = resources.store.setup.now()
+    after = None if look.config.dry_run else look.state.cursor
+    if after is not None:
+        look.present = None
+    async for page, behind in look_around(resources, look.pipeline, after):
+        job.check()
+        await _take(look, page, resources)
+        job.progress(0.0, 1.0, f"{look.result.found} found, {look.result.ingested} to ingest")
+        if behind is not None and not look.config.dry_run:
+            look.state = await _save(resources, look.state, cursor=behind)
+    if look.pipeline.auto_remove:
+        await _remove_gone(job, look, resources)
+    if not look.config.dry_run:
+        done = look.result
+        counts = {"found": done.found, "ingested": done.ingested, "removed": done.removed}
+        await _save(resources, look.state, cursor=None, looked_at=began, last_job_id=job.job_id, error_message=None, **counts)
+    return look.result
+
+
+async def _take(look: _Look, page: Sequence[Seen], resources: Resources[RagSettings]) -> None:
+    """Ingest what is due among the objects of a page."""
+    wanted = [one for one in page if takes(look.pipeline, one.key)]
+    look.result.left_out += len(page) - len(wanted)
+    look.result.found += len(wanted)
+    ids = {one.key: _document_id(look, one.key) for one in wanted}
+    if look.present is not None:
+        look.present.update(ids.values())
+    recent = [one for one in wanted if _is_recent(look, one)]
+    look.result.unchanged += len(wanted) - len(recent)
+    there = await resources.store.batch_get([_key(look, ids[one.key]) for one in recent], consistent=True)
+    for one, document in zip(recent, there, strict=True):
+        if not is_due(one, document):
+            look.result.unchanged += 1
+            continue
+        look.new += document is None
+        look.result.ingested += 1
+        if len(look.result.to_ingest) < _SHOWN:
+            look.result.to_ingest.append(one.key)
+        if not look.config.dry_run:
+            await _submit(look, one, document, resources)
+
+
+def _is_recent(look: _Look, seen: Seen) -> bool:
+    """Whether an object may have changed since the last complete look. Somebody who asks for a look has all of them compared."""
+    before = look.state.looked_at
+    return look.config.now or look.config.dry_run or before is None or seen.modified > before - _MARGIN
+
+
+def _document_id(look: _Look, key: str) -> str:
+    place = f"folder:{look.pipeline.folder}" if look.pipeline.folder is not None else f"bucket:{look.pipeline.s3_bucket}"
+    return document_id_of(look.collection.repository_id, look.collection.collection_id, f"{place}:{key}")
+
+
+def _key(look: _Look, document_id: str) -> Any:
+    return Document.key(repository_id=look.collection.repository_id, collection_id=look.collection.collection_id, document_id=document_id)
+
+
+async def _submit(look: _Look, seen: Seen, document: Document | None, resources: Resources[RagSettings]) -> None:
+    pipeline = look.pipeline
+    if pipeline.folder is not None:
+        source = SourceConfig(kind="folder", folder=pipeline.folder, key=seen.key, etag=seen.etag)
+    else:
+        source = SourceConfig(key=seen.key, bucket=pipeline.s3_bucket, etag=seen.etag)
+    first = look.state.looked_at is None
+    config = IngestConfig(
+        repository_id=look.collection.repository_id,
+        collection_id=look.collection.collection_id,
+        document_id=_document_id(look, seen.key),
+        name=seen.key if pipeline.folder is not None else seen.key.removeprefix(pipeline.s3_prefix).lstrip("/") or seen.key,
+        source=source,
+        ingestion_type=IngestionType.EXISTING if first else IngestionType.AUTO,
+        pipeline_id=pipeline.pipeline_id,
+        username=SYSTEM.user,
+    )
+    # Looks that overlap see the same object: it is ingested once.
+    once = f"{pipeline.pipeline_id}:{seen.etag}:{seen.modified.isoformat()}"
+    await submit_ingestion(resources, config, document, caller=SYSTEM, once=once)
+
+
+async def _remove_gone(job: JobContext, look: _Look, resources: Resources[RagSettings]) -> None:
+    """Remove the documents whose objects are gone. If as many are there as were at the last look, and none is new, none is gone."""
+    before = look.state
+    if look.present is None or (before.looked_at is None and not look.config.now and not look.config.dry_run):
+        return
+    if not look.config.now and not look.config.dry_run and len(look.present) - look.new >= before.found:
+        return
+    gone: list[Document] = []
+    everything = Document.in_partition(repository_id=look.collection.repository_id, collection_id=look.collection.collection_id)
+    async for document in resources.store.query(everything):
+        job.check()
+        if document.pipeline_id == look.pipeline.pipeline_id and document.document_id not in look.present:
+            gone.append(document)
+    look.result.removed = len(gone)
+    look.result.to_remove = [document.document_name for document in gone[:_SHOWN]]
+    if look.config.dry_run:
+        return
+    for start in range(0, len(gone), _REMOVED):
+        ids = [document.document_id for document in gone[start : start + _REMOVED]]
+        await start_document_deletion(resources.queue, SYSTEM, look.collection.repository_id, ids)

@@ -1,0 +1,78 @@
+"""Where pipelines look: object stores of the settings, and folders that the operator has allowed."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gateleg.apps.rag.errors import PipelineRefused
+from gateleg.apps.rag.pipelines.matching import Seen
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from gateleg.apps.rag.settings import RagSettings
+    from gateleg.apps.rag.tables import Pipeline
+    from gateleg.web import Resources
+
+#: Objects of a page, and files of a folder.
+_PAGE = 500
+_MOST_FILES = 1_000_000
+
+
+def check_source(settings: RagSettings, stores: frozenset[str], pipeline: Pipeline) -> None:
+    """Refuse a pipeline that looks where it may not: elsewhere than in the stores and folders that the operator has named."""
+    if pipeline.folder is not None:
+        folder = Path(pipeline.folder).resolve()
+        if not any(folder.is_relative_to(Path(allowed).resolve()) for allowed in settings.pipeline_folders):
+            raise PipelineRefused(
+                f"Pipelines may not read the folder {pipeline.folder!r}.",
+                fix="The operator of the host allows folders with pipeline_folders.",
+            )
+        return
+    if not pipeline.s3_bucket:
+        raise PipelineRefused("The pipeline names neither a bucket nor a folder.", fix="Set s3Bucket to the name of an object store.")
+    if pipeline.s3_bucket not in stores:
+        raise PipelineRefused(
+            f"There is no object store named {pipeline.s3_bucket!r}.", fix="The operator of the host names it in object_stores."
+        )
+
+
+async def look_around(
+    resources: Resources[RagSettings], pipeline: Pipeline, after: str | None
+) -> AsyncIterator[tuple[list[Seen], str | None]]:
+    """What is there, page by page, each with what to give as `after` to go on behind it; None behind the last."""
+    if pipeline.folder is not None:
+        found = await asyncio.to_thread(_files, Path(pipeline.folder))
+        left = [one for one in found if after is None or one.key > after]
+        for start in range(0, len(left), _PAGE):
+            page = left[start : start + _PAGE]
+            yield page, page[-1].key if start + _PAGE < len(left) else None
+        return
+    objects, cursor = resources.objects_named(pipeline.s3_bucket), after
+    while True:
+        listed = await objects.list(pipeline.s3_prefix, cursor=cursor, limit=_PAGE)
+        cursor = listed.cursor
+        yield [Seen(one.key, one.size, one.etag, one.modified) for one in listed.objects], cursor
+        if cursor is None:
+            return
+
+
+def _files(folder: Path) -> list[Seen]:
+    """The files below a folder, by their paths. Links are not followed: they may lead anywhere."""
+    if not folder.is_dir():
+        raise PipelineRefused(f"There is no folder {str(folder)!r} on this machine.")
+    found = []
+    for path in folder.rglob("*"):
+        if path.is_symlink() or not path.is_file():
+            continue
+        facts = path.stat()
+        # A file that was moved here keeps the time of its last change.
+        changed = datetime.fromtimestamp(max(facts.st_mtime, facts.st_ctime), UTC)
+        key = path.relative_to(folder).as_posix()
+        found.append(Seen(key, facts.st_size, f"{facts.st_mtime_ns:x}-{facts.st_size:x}", changed))
+        if len(found) > _MOST_FILES:
+            raise PipelineRefused(f"The folder has more than {_MOST_FILES:,} files.", fix="Name a folder below it.")
+    return sorted(found, key=lambda one: one.key)

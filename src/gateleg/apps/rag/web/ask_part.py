@@ -1,0 +1,87 @@
+"""Asking a collection on its page: the answer sentence by sentence, each with the passages that support it."""
+
+from __future__ import annotations
+
+from secrets import token_urlsafe
+from typing import TYPE_CHECKING
+
+from gateleg.apps.rag.answering.answering import AskRequest
+from gateleg.apps.rag.answering.answers import NOT_FOUND
+from gateleg.apps.rag.answering.service import ask
+from gateleg.apps.rag.searching.service import Place
+from gateleg.apps.rag.web.places import document_place
+from gateleg.web.console.components import Field, button, tag, trouble
+from gateleg.web.console.failures import told
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateleg.apps.rag.answering.answers import Answer, AnswerSentence
+    from gateleg.apps.rag.searching.results import SearchHit
+    from gateleg.apps.rag.web.visiting import Visit
+    from gateleg.web.console.markup import Tag
+
+
+def ask_part(visit: Visit) -> None:
+    """A box for questions; a question may follow up on those before it while the page is open."""
+    conversation = token_urlsafe(16)
+    answers = tag("div", classes="stack gap-2", aria_live="polite")
+    with tag("div", classes="line gap-1 rag-search"):
+        question = Field("Ask the documents", "", placeholder="A question that they answer", whole=True, on_enter=lambda: send())
+        button("Ask", lambda: send(), icon="question_answer", look="first")
+
+    async def send() -> None:
+        asked = question.text.strip()
+        if not asked:
+            return
+        with answers, tag("article", classes="card stack gap-1"):
+            tag("h3", asked, dir="auto")
+            words = tag("p", "", "rag-answer rag-text", dir="auto")
+            sources = tag("ul", classes="stack gap-1 meta rag-sources")
+        question.set("")
+        collection = visit.opened.collection
+        place = Place(collection.repository_id, collection.collection_id)
+        try:
+            request = AskRequest(question=asked, conversation_id=conversation)
+            hits: Sequence[SearchHit] = ()
+            async for event in await ask(visit.resources, visit.view.principal, [place], request):
+                hits = event.hits if event.hits is not None else hits
+                if event.sentence is not None:
+                    _sentence(words, event.sentence, hits)
+                if event.answer is not None:
+                    _ending(words, sources, event.answer)
+        except Exception as error:
+            with answers:
+                trouble(told(error))
+
+
+def _sentence(words: Tag, one: AnswerSentence, hits: Sequence[SearchHit]) -> None:
+    with words:
+        tag("span", f"{one.text} ")
+        for number in one.citations:
+            if 0 < number <= len(hits):
+                tag("a", f"[{number}]", "link rag-cite", href=_passage(hits[number - 1]), title=hits[number - 1].citation)
+        tag("span", " ")
+
+
+def _ending(words: Tag, sources: Tag, whole: Answer) -> None:
+    """What was used, and what was not said because nothing supports it."""
+    if not whole.found:
+        words.set_text(NOT_FOUND)
+        return
+    used = sorted({number for one in whole.sentences for number in one.citations})
+    with sources:
+        for number in used:
+            hit = whole.hits[number - 1]
+            with tag("li", classes="line gap-1"):
+                tag("span", f"[{number}]", "num")
+                tag("a", hit.citation, "link", href=_passage(hit))
+                if hit.heading:
+                    tag("span", hit.heading, dir="auto")
+        how = "Sentences of the documents" if whole.way == "extracted" else f"Written by {whole.model}, each sentence checked"
+        dropped = f"; {whole.dropped} sentences that no passage supports were left out" if whole.dropped else ""
+        tag("li", f"{how}{dropped}.")
+
+
+def _passage(hit: SearchHit) -> str:
+    return f"{document_place(hit.repository_id, hit.document_id)}?chunk={hit.ordinal}"

@@ -1,0 +1,226 @@
+"""`/api/rag`: documents that come in: as files, as uploaded objects, as texts, addresses or chunks that were made elsewhere."""
+
+import asyncio
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Header, Query, Request
+from pydantic import Field
+
+from gateleg.apps.rag.access import Action
+from gateleg.apps.rag.api import caller_of, mine
+from gateleg.apps.rag.chunking import legacy_strategy, parse_strategy, preview
+from gateleg.apps.rag.collections import DEFAULT_ALIAS, Opened, open_collection
+from gateleg.apps.rag.drafts import Draft, MetadataDraft
+from gateleg.apps.rag.ingesting.job_types import DocumentMetadata
+from gateleg.apps.rag.ingesting.premade import PremadeChunk
+from gateleg.apps.rag.ingesting.submitting import (
+    MOST_IN_BATCH,
+    MOST_TEXT,
+    BatchResult,
+    NewDocument,
+    Submitted,
+    document_id_of,
+    ingest_batch,
+)
+from gateleg.apps.rag.object_keys import source_key
+from gateleg.apps.rag.rules import check_accepts_documents
+from gateleg.apps.rag.web.views import View
+from gateleg.errors import GatelegError
+from gateleg.objects import plain_name
+from gateleg.web.api.calls import Call, Using
+from gateleg.web.bodies import body_limit
+from gateleg.web.uploads import ReceivedFile, UploadRules, receive_files, turn, upload_folder
+
+router = APIRouter()
+#: Files of one request.
+_FILES = 20
+_BODY = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": {"type": "object"}}}}}
+Collection = Annotated[str | None, Query(alias="collectionId", max_length=200, description="Its id or name; the default one without it.")]
+Once = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200, description="Sent again, it gives the first jobs back.")]
+
+
+class ModelName(Draft):
+    """An embedding model by its name."""
+
+    model_name: str
+
+
+class Bulk(Draft):
+    """Uploaded objects to ingest, by their keys."""
+
+    keys: list[str] = Field(min_length=1, max_length=MOST_IN_BATCH)
+    collection_id: str | None = Field(default=None, max_length=200)
+    #: the collection's model is used; the public system's clients name it
+    embedding_model: ModelName | None = None
+    chunking_strategy: dict[str, Any] | None = None
+    metadata: MetadataDraft | None = None
+
+
+class NewContent(Draft):
+    """One document: `key`, `text`, `url` or `chunks` is its content."""
+
+    key: str | None = Field(default=None, max_length=1_024)
+    text: str | None = Field(default=None, max_length=MOST_TEXT)
+    url: str | None = Field(default=None, max_length=8_000)
+    chunks: list[PremadeChunk] | None = Field(default=None, max_length=100_000)
+    document_name: str | None = Field(default=None, max_length=1_024)
+    document_id: str | None = Field(default=None, max_length=200, description="The document that it replaces.")
+    chunking_strategy: dict[str, Any] | None = None
+    metadata: MetadataDraft | None = None
+    force: bool = Field(default=False, description="Also when nothing has changed.")
+
+
+class Batch(Draft):
+    """Documents to ingest. One that is refused does not keep the others from it."""
+
+    documents: list[NewContent] = Field(min_length=1, max_length=MOST_IN_BATCH)
+    collection_id: str | None = Field(default=None, max_length=200)
+
+
+class IngestView(View):
+    """What becomes of one document."""
+
+    job_id: UUID | None = None
+    document_id: str | None = None
+    status: str
+    s3_path: str = ""
+    error: str | None = Field(default=None, description="The code of the refusal.")
+    message: str | None = None
+
+
+class IngestsView(View):
+    """What becomes of each document, in the order in which they were sent."""
+
+    jobs: list[IngestView]
+    collection_id: str
+    collection_name: str | None
+
+
+class PreviewBody(Draft):
+    """A text, and how it is to be cut."""
+
+    text: str = Field(min_length=1, max_length=500_000)
+    chunking_strategy: dict[str, Any] | None = None
+
+
+class Piece(View):
+    """One chunk of a preview: the characters [start, end) of the text."""
+
+    start: int
+    end: int
+    text: str
+    heading: str | None = None
+
+
+class PreviewView(View):
+    """The first chunks that a strategy makes of a text, and the sizes of all of them in characters."""
+
+    count: int
+    shortest: int
+    longest: int
+    mean: float
+    chunks: list[Piece]
+
+
+async def _target(call: Call, repository_id: str, collection_id: str | None) -> Opened:
+    opened = await open_collection(call.host.store, caller_of(call), repository_id, collection_id or DEFAULT_ALIAS, Action.INGEST)
+    check_accepts_documents(opened.repository, opened.collection)
+    return opened
+
+
+def _metadata(draft: MetadataDraft | None) -> DocumentMetadata | None:
+    return None if draft is None else DocumentMetadata(tags=draft.tags, custom_fields=draft.custom_fields)
+
+
+async def _ingested(call: Call, opened: Opened, batch: list[NewDocument]) -> IngestsView:
+    collection = opened.collection
+    result = await ingest_batch(mine(call), caller_of(call), collection.repository_id, collection.collection_id, batch)
+    if result.refused == len(batch) == 1:
+        raise next(one for one in result.results if isinstance(one, GatelegError))
+    where = f"{collection.repository_id}/{collection.collection_id}"
+    await call.note("rag.ingest", where, count=len(batch) - result.refused, refused=result.refused)
+    return _shown(opened, batch, result)
+
+
+def _shown(opened: Opened, batch: list[NewDocument], result: BatchResult) -> IngestsView:
+    rows = [_one(new, found) for new, found in zip(batch, result.results, strict=True)]
+    return IngestsView(jobs=rows, collection_id=opened.collection.collection_id, collection_name=opened.collection.name)
+
+
+def _one(new: NewDocument, found: Submitted | GatelegError) -> IngestView:
+    if isinstance(found, GatelegError):
+        return IngestView(status="REFUSED", s3_path=new.key or "", document_id=new.document_id, error=found.code, message=found.message)
+    document = found.document
+    return IngestView(job_id=found.job.job_id, document_id=document.document_id, status=document.status.value, s3_path=document.source)
+
+
+@router.post("/repository/{repository_id}/bulk", status_code=202)
+async def ingest_keys(
+    call: Using,
+    repository_id: str,
+    body: Bulk,
+    collection_id: Collection = None,
+    size: Annotated[int | None, Query(alias="chunkSize")] = None,
+    overlap: Annotated[int | None, Query(alias="chunkOverlap")] = None,
+    once: Once = None,
+) -> IngestsView:
+    """Ingest objects that were uploaded with `presigned-url`, each by a job of its own."""
+    opened = await _target(call, repository_id, body.collection_id or collection_id)
+    older = legacy_strategy(size, overlap)
+    strategy = body.chunking_strategy or (None if older is None else older.stored())
+    batch = [NewDocument(key=key, strategy=strategy, metadata=_metadata(body.metadata), once=once) for key in dict.fromkeys(body.keys)]
+    return await _ingested(call, opened, batch)
+
+
+@router.post("/repository/{repository_id}/ingest", status_code=202)
+@body_limit("upload")
+async def ingest_contents(call: Using, repository_id: str, body: Batch, once: Once = None) -> IngestsView:
+    """Ingest texts, addresses, chunks that were made elsewhere, or uploaded objects, each by a job of its own."""
+    opened = await _target(call, repository_id, body.collection_id)
+    batch = [
+        NewDocument(
+            key=one.key,
+            text=one.text,
+            url=one.url,
+            chunks=one.chunks,
+            name=one.document_name,
+            document_id=one.document_id,
+            strategy=one.chunking_strategy,
+            metadata=_metadata(one.metadata),
+            once=once,
+            force=one.force,
+        )
+        for one in body.documents
+    ]
+    return await _ingested(call, opened, batch)
+
+
+@router.post("/repository/{repository_id}/document", status_code=202, openapi_extra=_BODY)
+@body_limit("upload")
+async def upload(call: Using, repository_id: str, request: Request, collection_id: Collection = None) -> IngestsView:
+    """Send files, as a form or one as the body, and ingest them. A file that the caller sends again under its name replaces the earlier."""
+    opened = await _target(call, repository_id, collection_id)
+    most = min(mine(call).settings.upload_bytes, call.host.settings.upload_limit)
+    async with turn(call.principal), upload_folder() as folder:
+        files = await receive_files(request, folder, UploadRules(most, files=_FILES))
+        batch = [NewDocument(key=await _kept(call, opened, file), name=file.name) for file in files]
+    return await _ingested(call, opened, batch)
+
+
+async def _kept(call: Call, opened: Opened, file: ReceivedFile) -> str:
+    """The key of a file that was sent: the same document for the same name of the same person, another object for another content."""
+    repository_id, collection_id = opened.repository.repository_id, opened.collection.collection_id
+    document_id = document_id_of(repository_id, collection_id, f"upload:{caller_of(call).user}:{file.name}")
+    key = source_key(repository_id, collection_id, document_id, f"{file.sha256[:16]}/{plain_name(file.name)}")
+    with file.path.open("rb") as content:
+        await call.host.objects.put(key, content, content_type=file.content_type)
+    return key
+
+
+@router.post("/chunking/preview")
+async def preview_chunks(call: Using, body: PreviewBody) -> PreviewView:
+    """The chunks that a strategy makes of a text. Nothing is stored."""
+    found = await asyncio.to_thread(preview, body.text, parse_strategy(body.chunking_strategy))
+    pieces = [Piece(start=one.start, end=one.end, text=one.of(body.text), heading=one.heading) for one in found.spans]
+    return PreviewView(count=found.count, shortest=found.shortest, longest=found.longest, mean=found.mean, chunks=pieces)

@@ -1,0 +1,39 @@
+"""`/api/rag`: making documents anew: one, all of a collection, or an earlier content of one."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Path, Query
+
+from gateleg.apps.rag.api import JobStarted, caller_of, mine
+from gateleg.apps.rag.ingesting.reingestion import restore_revision, retry_document, start_reingestion
+from gateleg.apps.rag.ingesting.submitting import Submitted
+from gateleg.web.api.calls import Using
+
+router = APIRouter()
+Force = Annotated[bool, Query(description="Also what is up to date.")]
+Once = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200, description="Sent again, it gives the first job back.")]
+
+
+def _started(submitted: Submitted) -> JobStarted:
+    return JobStarted(job_id=submitted.job.job_id, status=submitted.job.status.value)
+
+
+@router.post("/repository/{repository_id}/collections/{collection_id}/reingest", status_code=202)
+async def reingest_collection(call: Using, repository_id: str, collection_id: str, force: Force = False, once: Once = None) -> JobStarted:
+    """Make all documents of a collection anew with its present chunking strategy and metadata. Searches find the old chunks of each
+    until its new ones are complete."""
+    job = await start_reingestion(mine(call), caller_of(call), repository_id, collection_id, force=force, once=once)
+    await call.note("rag.reingest", f"{repository_id}/{collection_id}", job=str(job.job_id))
+    return JobStarted(job_id=job.job_id, status=job.status.value)
+
+
+@router.post("/repository/{repository_id}/document/{document_id}/reingest", status_code=202)
+async def reingest_document(call: Using, repository_id: str, document_id: str, force: Force = False) -> JobStarted:
+    """Ingest a document again: after it has failed, or to make it anew."""
+    return _started(await retry_document(mine(call), caller_of(call), repository_id, document_id, force=force))
+
+
+@router.post("/repository/{repository_id}/document/{document_id}/revisions/{number}/restore", status_code=202)
+async def restore_document(call: Using, repository_id: str, document_id: str, number: Annotated[int, Path(ge=1)]) -> JobStarted:
+    """Make an earlier content of a document the present one."""
+    return _started(await restore_revision(mine(call), caller_of(call), repository_id, document_id, number))

@@ -1,0 +1,92 @@
+"""Migrations as jobs: a worker applies, verifies or undoes them, with progress, rate and time left; a job that is retried goes on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, Field
+
+from gateleg.jobs import GiveUp, JobContext, Jobs, Retry
+from gateleg.migrate.errors import MoveError, Paused
+from gateleg.migrate.migrator import Migrator, Report
+from gateleg.migrate.moves.passes import Pace, told_progress
+from gateleg.migrate.moves.phases import Phase
+from gateleg.migrate.moves.steps import Conduct
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from gateleg.migrate.migrations import Migration
+    from gateleg.store import Store
+
+__all__ = ["MIGRATION_JOB", "MigrationTask", "migration_jobs"]
+
+MIGRATION_JOB = "MIGRATION"
+#: a host that dies takes its lock along for a minute
+_RETRY = Retry(times=20, first=70.0, longest=600.0)
+
+
+class MigrationTask(BaseModel):
+    """What a job does to an application's migrations."""
+
+    application: str
+    action: Literal["apply", "verify", "rollback"] = "apply"
+    #: the last migration to apply; the one to verify or undo
+    number: int | None = None
+    phase: Phase | None = None
+    stage: str | None = None
+    segments: int = Field(default=4, ge=1, le=10_000)
+    read_units: float | None = Field(default=None, gt=0)
+    write_units: float | None = Field(default=None, gt=0)
+    latency: float | None = Field(default=None, gt=0)
+    force: bool = False
+
+
+def migration_jobs(open_store: Callable[[], AbstractContextManager[Store]], migrations: Mapping[str, Sequence[Migration]]) -> Jobs:
+    """The job type of migrations, for those of each application by its name. `open_store` opens a store for the thread of a job."""
+    jobs = Jobs()
+
+    def migrate(job: JobContext, config: MigrationTask) -> dict[str, Any]:
+        if config.application not in migrations:
+            raise GiveUp(f"{config.application} has no migrations here.")
+        with open_store() as store:
+            conduct = Conduct(
+                segments=config.segments, pace=Pace(config.read_units, config.write_units, config.latency), force=config.force
+            )
+            report = Report(job.log, lambda task, progress: _tell(job, task, progress))
+            migrator = Migrator(
+                store, config.application, migrations[config.application], by=f"job {job.job_id}", conduct=conduct, report=report
+            )
+            try:
+                return _done(migrator, config)
+            except Paused as error:
+                raise GiveUp(f"{error.message} Resume it, and retry this job.") from error
+            except MoveError as error:
+                raise GiveUp(str(error)) from error
+
+    jobs.handler(MIGRATION_JOB, config=MigrationTask, retry=_RETRY, timeout=7 * 86_400)(migrate)
+    return jobs
+
+
+def _done(migrator: Migrator, config: MigrationTask) -> dict[str, Any]:
+    if config.action == "apply":
+        done = migrator.apply(number=config.number, until=config.phase or Phase.CUT_OVER, stage=config.stage)
+        return {"applied": [str(one) for one in done]}
+    if config.number is None:
+        raise GiveUp(f"Say which migration to {config.action}.")
+    if config.action == "verify":
+        found = migrator.verify(config.number)
+        wrong = {place: one.wrong for place, one in found.items() if not one.holds}
+        if wrong:
+            raise GiveUp(f"Both sides differ: {wrong}. `gateleg migrate status {config.application}` names the items.")
+        return {place: {"old": one.old, "new": one.new, "compared": one.compared} for place, one in found.items()}
+    migrator.rollback(config.number, until=config.phase or Phase.OFF, stage=config.stage)
+    return {"rolled_back": config.number}
+
+
+def _tell(job: JobContext, task: str, progress: dict[str, Any]) -> None:
+    """Say how far a pass is, and stop between pages when the job is to stop."""
+    done = progress["seen"] / progress["total"] if progress["total"] else progress["segments_done"] / max(1, progress["segments"])
+    job.progress(min(1.0, done), 1.0, f"{task}: {told_progress(progress)}")
+    job.check()

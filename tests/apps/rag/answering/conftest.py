@@ -1,0 +1,3 @@
+from tests.apps.rag.searching.conftest import manual, models, remembered, tools
+
+__all__ = ["manual", "models", "remembered", "tools"]

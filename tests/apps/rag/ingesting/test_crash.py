@@ -1,0 +1,77 @@
+"""An ingestion that is killed anywhere: searches find the old content or the new one, whole, and the next worker completes it."""
+
+import asyncio
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gateleg.apps.rag.ingesting.generations import text_key
+from gateleg.apps.rag.ingesting.submitting import NewDocument
+from gateleg.apps.rag.object_keys import document_prefix
+from gateleg.apps.rag.searching.requests import SearchRequest
+from gateleg.apps.rag.searching.service import Place, search
+from gateleg.apps.rag.tables import Chunk, DocumentStatus, Fingerprint
+from gateleg.web import Principal, Role
+from tests.apps.rag.ingesting.library import Library, open_library
+from tests.apps.rag.ingesting.mortal_worker import finish
+
+pytestmark = pytest.mark.crash
+#: Operations of an ingestion, about.
+OPERATIONS = 40
+
+
+def edition(number: int) -> str:
+    return "\n\n".join(
+        f"Part {part} of edition{number} is about harbours, tides, ships and the {part * 7} people on them." for part in range(12)
+    )
+
+
+async def found(library: Library) -> list[str]:
+    """The texts of all chunks that a search finds."""
+    request = SearchRequest(query="harbours tides ships people", top_k=100)
+    result = await search(library.resources, Principal("ada", Role.ADMIN), [Place("books", library.collection_id)], request)
+    return sorted(hit.text for hit in result.hits)
+
+
+def editions(texts: list[str]) -> set[str]:
+    return {word for text in texts for word in text.split() if word.startswith("edition")}
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_no_half_document_is_ever_found(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    strategy = {"type": "FIXED", "chunkSize": 100, "chunkOverlap": 20}
+    async with open_library(tmp_path, f"embedded:{tmp_path}/store?durability=relaxed", chunking_strategy=strategy) as library:
+        document, _ = await library.ingest(NewDocument(text=edition(0), name="book.txt"))
+        whole = len(await found(library))
+        killed = 0
+        for number in range(1, 5):
+            before = await found(library)
+            submitted = await library.submit(NewDocument(text=edition(number), name="book.txt"))
+            count = chance.randrange(1, OPERATIONS)
+            command = [sys.executable, "-m", "tests.apps.rag.ingesting.mortal_worker", str(tmp_path), str(submitted.job.job_id), str(count)]
+            ended = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=False, timeout=300)
+            assert ended.returncode in (0, -9), ended.stderr
+            killed += ended.returncode == -9
+            texts = await found(library)
+            assert texts == before or (editions(texts) == {f"edition{number}"} and len(texts) >= whole - 1), (number, count)
+
+            await finish(library.host, tmp_path, submitted.job.job_id)
+            job = await library.host.queue.get(submitted.job.job_id)
+            assert job.status.value == "COMPLETED", job.attempts
+            document = await library.document(document.document_id)
+            assert (document.status, document.revision) == (DocumentStatus.COMPLETED, number + 1)
+            texts = await found(library)
+            assert (editions(texts), len(texts)) == ({f"edition{number}"}, document.chunks)
+        assert killed
+        # Nothing of what was interrupted is left.
+        store = library.resources.store
+        assert await store.count(Chunk.in_collection, repository_id="books", collection_id=library.collection_id) == document.chunks
+        assert await library.indexed() == {document.document_id: {document.generation}}
+        assert len([row async for row in store.export(Fingerprint)]) == 5
+        own = document_prefix("books", library.collection_id, document.document_id)
+        kept = [entry.key async for entry in library.resources.objects.walk(f"{own}text/")]
+        assert kept == [text_key(document, document.generation or 0)]

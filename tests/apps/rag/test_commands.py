@@ -1,0 +1,53 @@
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from gateleg.apps.rag.commands import app
+from gateleg.store import Store
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with documents, beside an empty store."""
+    (tmp_path / "docs" / "deep").mkdir(parents=True)
+    (tmp_path / "docs" / "ships.md").write_text("# Ships\n\nThe Vasa was a Swedish warship that sank in 1628 on its first voyage.\n")
+    (tmp_path / "docs" / "deep" / "tides.txt").write_text("High water comes twice a day, about fifty minutes later each day.\n")
+    (tmp_path / "docs" / ".hidden").write_text("not this one")
+    (tmp_path / "docs" / "blob.bin").write_bytes(b"\x00\x01\x02" * 50)
+    Store.connect(f"embedded:{tmp_path}/data?durability=relaxed").close()
+    return tmp_path
+
+
+def run(folder: Path, *words: str) -> tuple[int, str]:
+    (folder / "gateleg.toml").write_text(
+        f'store = "embedded:{folder}/data?durability=relaxed"\ndata = "{folder}/data"\nobjects = "dir:{folder}/objects"\n'
+    )
+    done = CliRunner().invoke(app, [*words, "--config", str(folder / "gateleg.toml")])
+    return done.exit_code, done.output
+
+
+def test_files_are_added_found_and_asked(folder: Path) -> None:
+    status, told = run(folder, "add", str(folder / "docs"))
+    assert status == 1
+    assert "blob.bin: Files of the type application/octet-stream are not read." in told
+    assert "documents/docs: 2 added, 0 unchanged, 1 refused" in told
+    (folder / "docs" / "blob.bin").unlink()
+    assert run(folder, "add", str(folder / "docs"))[1].endswith("documents/docs: 0 added, 2 unchanged, 0 refused\n")
+    status, told = run(folder, "search", "when did the warship sink", "--json", "-k", "1")
+    (hit,) = json.loads(told)
+    assert (status, hit["documentName"], hit["heading"]) == (0, "ships.md", "Ships")
+    status, told = run(folder, "ask", "When did the Vasa sink?", "-r", "documents", "--collection", "docs")
+    assert status == 0
+    assert "1628" in told
+    assert "ships.md, Ships" in told
+
+
+def test_what_is_wrong_is_said(folder: Path) -> None:
+    assert "there are no repositories" in run(folder, "search", "anything")[1]
+    assert "needs --repository" in run(folder, "search", "anything", "--collection", "x")[1]
+    assert "searchMode" in run(folder, "search", "anything", "--mode", "magic")[1]
+    empty = folder / "empty"
+    empty.mkdir()
+    assert "there are no files" in run(folder, "add", str(empty))[1]

@@ -1,0 +1,88 @@
+"""The pages of document collections in a real browser."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import FilePayload, Page, expect
+
+from tests.conftest import chromium
+from tests.web.console.conftest import Served, open_page, serving
+from tests.web.console.faults import serious_faults
+
+__all__ = ["open_page"]
+pytestmark = [pytest.mark.browser, pytest.mark.skipif(chromium() is None, reason="there is no Chromium here")]
+Open = Callable[..., Page]
+MANUAL = b"# The pump\n\nThe pump stops when the error E42 is shown. Press the green button for five seconds to start it again.\n"
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serving(tmp_path_factory.mktemp("library"), "--keys", "--application", "gateleg.apps.rag.application:application") as served:
+        yield served
+
+
+def _as(library: Served, open_page: Open, role: str, path: str, **options: Any) -> Page:
+    page = open_page(f"{library.url}{path}", **options)
+    page.get_by_label("Your key").fill(library.tokens[role])
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(lambda url: "signin" not in url)
+    return page
+
+
+def _create(page: Page, library: Served, repository: str, **fields: str) -> None:
+    page.goto(f"{library.url}/rag/new")
+    page.get_by_role("textbox", name="Id").fill(repository)
+    for label, text in fields.items():
+        page.get_by_role("textbox", name=label).fill(text)
+    page.get_by_role("button", name="Create").click()
+    expect(page.get_by_role("heading", name="Collections")).to_be_visible()
+
+
+def test_a_document_is_sent_found_and_asked(library: Served, open_page: Open) -> None:
+    page = _as(library, open_page, "admin", "/rag")
+    _create(page, library, "manuals", Name="Manuals")
+    page.get_by_role("textbox", name="Name").fill("Machines")
+    page.get_by_role("button", name="Create").click()
+    expect(page.get_by_role("heading", name="Machines")).to_be_visible()
+    page.locator("input[type=file]").set_input_files(FilePayload(name="pump.md", mimeType="text/markdown", buffer=MANUAL))
+    page.get_by_role("button", name="Upload").click()
+    expect(page.get_by_text("Searchable")).to_be_visible(timeout=60_000)
+    assert serious_faults(page) == []
+    page.get_by_role("link", name="Search", exact=True).click()
+    page.get_by_label("Search for").fill("error E42")
+    page.get_by_role("button", name="Search").click()
+    expect(page.locator(".rag-hit mark").first).to_be_visible()
+    assert serious_faults(page) == []
+    page.get_by_role("link", name="Ask", exact=True).click()
+    page.get_by_label("Ask the documents").fill("Which button starts the pump again?")
+    page.get_by_role("button", name="Ask").click()
+    expect(page.locator(".rag-answer")).to_contain_text("green button")
+    page.locator(".rag-cite").first.click()
+    expect(page.locator(".rag-passage.pointed")).to_contain_text("green button")
+    assert serious_faults(page) == []
+
+
+def test_members_outside_of_the_groups_find_nothing(library: Served, open_page: Open) -> None:
+    admin = _as(library, open_page, "admin", "/rag")
+    _create(admin, library, "secret", Groups="board")
+    member = _as(library, open_page, "member", "/rag")
+    expect(member.get_by_role("heading", name="Repositories")).to_be_visible()
+    expect(member.get_by_text("secret")).to_have_count(0)
+    for place in ("/rag/secret", "/rag/secret/collection/default", "/rag/secret/document/x"):
+        member.goto(f"{library.url}{place}")
+        expect(member.get_by_role("heading", name="There is no such").first).to_be_visible()
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize(("width", "dark"), [(1280, True), (390, False)])
+@pytest.mark.parametrize(
+    "path", ["", "/new", "/screens", "/screens/collection/default?tab=settings", "/screens/collection/default?tab=access"]
+)
+def test_every_page_is_for_everybody_on_every_screen(library: Served, open_page: Open, path: str, width: int, dark: bool) -> None:
+    page = _as(library, open_page, "admin", "/rag", width=width, dark=dark)
+    page.request.post(f"{library.url}/api/rag/repository", data={"repositoryId": "screens"})
+    page.goto(f"{library.url}/rag{path}")
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    assert serious_faults(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
