@@ -138,12 +138,27 @@ async def test_concurrent_activations_and_deletions_leave_exactly_one_active(
 async def test_the_active_version_is_one_read_and_many_are_two(store: AsyncStore, network: Interleaving, ann: Context, values: Any) -> None:
     made = [await create_first(store, ann, AGENTS, values["agent"]) for _ in range(20)]
     await create_next(store, ann, AGENTS, made[0].agent_uuid, {"agent_name": "Newer"})
-    found = await load_active(store.using(network), ann, AGENTS, [*(one.agent_uuid for one in made), "none"])
-    assert [None if one is None else one.agent_name for one in found] == ["Newer", *["Helper"] * 19, None]
+    found = await load_active(store.using(network), ann, AGENTS, [one.agent_uuid for one in made])
+    assert [None if one is None else one.agent_name for one in found] == ["Newer", *["Helper"] * 19]
     assert network.calls == ["BatchGetItem", "BatchGetItem"]
+    assert await load_active(store, ann, AGENTS, ["none", made[1].agent_uuid]) == [None, found[1]]
     network.calls.clear()
     assert await find_pointer(store.using(network), ann, AGENTS, made[0].agent_uuid)
     assert network.calls == ["GetItem"]
+
+
+async def test_versions_that_came_without_a_pointer_get_one_when_they_are_looked_for(
+    store: AsyncStore, network: Interleaving, ann: Context, values: Any
+) -> None:
+    first = await create_first(store, ann, AGENTS, values["agent"])
+    second = await create_next(store, ann, AGENTS, first.agent_uuid, {})
+    await store.run(delete(VersionPointer.key(partition=ann.partition, kind="agent", logical_uuid=first.agent_uuid)))
+    many = store.using(network)
+    found = await asyncio.gather(*(find_active(many, ann, AGENTS, first.agent_uuid) for _ in range(5)))
+    assert {None if one is None else one.agent_version_uuid for one in found} == {second.agent_version_uuid}
+    pointer = await find_pointer(store, ann, AGENTS, first.agent_uuid)
+    assert pointer is not None
+    assert (pointer.version_count, pointer.active_version_uuid) == (2, second.agent_version_uuid)
 
 
 async def test_the_active_version_cannot_be_made_inactive_by_itself(store: AsyncStore, ann: Context, values: Any) -> None:

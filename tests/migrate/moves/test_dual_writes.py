@@ -6,6 +6,7 @@ import pytest
 
 from gateleg.migrate.errors import MoveClosed, MoveIncomplete
 from gateleg.migrate.moves.phases import Phase
+from gateleg.model import Attr, Entity, Key, Table, field, spec_of
 from gateleg.store import AlreadyExists, LostRace, NotFound, Store, TransactionCanceled, check, create, patch
 from tests.migrate.moves.layouts import ACME, NewAgent, OldAgent, agents_move, clients, move_to, new_agents, old_agents, opened, raw, to_new
 
@@ -107,6 +108,23 @@ def test_a_transaction_writes_all_sides_of_all_its_items() -> None:
     client.transact([patch(first, OldAgent.uses.set(4)), patch(second, NewAgent.uses.set(5))])
     agree(store)
     assert [agent.uses for agent in store.query(OldAgent.of_endpoint, endpoint_id="acme-prod")] == [4, 5]
+
+
+def test_a_transaction_writes_items_of_no_move_as_well() -> None:
+    class Tally(Entity, table=Table("tallies", hash="name")):
+        name: Attr[str]
+        count: Attr[int] = field(0)
+        key = Key("{name}")
+
+    store = opened()
+    store.ensure_tables(spec_of(Tally).table)
+    move_to(store, Phase.DUAL_WRITE)
+    client = clients(store)
+    client.create(Tally(name="agents"))
+    agent = OldAgent(endpoint_id="acme-prod", agent_uuid="a")
+    client.transact([create(agent), patch(Tally.key(name="agents"), Tally.count.add(1))])
+    assert store.get(Tally, name="agents").count == 1
+    agree(store)
 
 
 def test_before_a_move_only_the_old_side_is_written_and_after_it_only_the_new_one() -> None:

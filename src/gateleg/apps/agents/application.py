@@ -96,6 +96,7 @@ application = Application(
     about="Agents with tools, prompts and flows in versions, for many tenants.",
     tables=TABLES,
     settings=AgentsSettings,
+    migrations="gateleg.apps.agents.migrations",
     jobs=make_jobs,
     routes=make_routes,
     surfaces=make_surfaces,

@@ -114,7 +114,8 @@ def _written(target: Target, write: _Write, moved: int) -> list[Step]:
     if not actions:
         return []
     condition = write.condition if write.condition is not None else _unchanged(write.before)
-    return [Step(patch(write.before, *actions, *_raised(target.entity), condition=condition), "update", target)]
+    operation = patch(write.before, *actions, *_raised(target.entity), condition=condition, returning="none")
+    return [Step(operation, "update", target)]
 
 
 def _count_of(entity: type[Any]) -> str | None:

@@ -15,6 +15,7 @@ from gateleg.apps.agents.errors import ActiveVersion, BadField, NotFoundInPartit
 from gateleg.apps.agents.items import author, build, contents
 from gateleg.apps.agents.references import AGENT, FLOW, PROMPT
 from gateleg.apps.agents.tables import NAME, Agent, FlowSnippet, Named, PromptTemplate, VersionPointer, VersionStatus, is_identifier, new_id
+from gateleg.store import TransactionCanceled, check, create
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -59,7 +60,24 @@ async def find_pointer(store: AsyncStore, context: Context, of: Versioned[Any], 
     """Which version is active: one read."""
     if not is_identifier(logical_uuid):
         return None
-    return await store.find(VersionPointer, partition=context.partition, kind=of.kind, logical_uuid=logical_uuid, consistent=True)
+    found = await store.find(VersionPointer, partition=context.partition, kind=of.kind, logical_uuid=logical_uuid, consistent=True)
+    return found if found is not None else await _adopt(store, context, of, logical_uuid)
+
+
+async def _adopt(store: AsyncStore, context: Context, of: Versioned[V], logical_uuid: str) -> VersionPointer | None:
+    """Write the pointer of versions that came without one, as those do that are being moved from an older layout."""
+    versions = [one async for one in store.query(versions_of(context, of, logical_uuid), consistent=True)]
+    if not versions:
+        return None
+    active = [one for one in versions if one.status is VersionStatus.ACTIVE] or versions
+    chosen = max(active, key=lambda one: (one.updated_at, of.version_of(one)))
+    pointer = pointer_to(of, chosen).model_copy(update={"version_count": len(versions)})
+    exists = getattr(of.entity, of.version_id).exists()
+    try:
+        await store.transact([create(pointer), check(chosen, exists)])
+    except TransactionCanceled:
+        return await store.find(VersionPointer, partition=context.partition, kind=of.kind, logical_uuid=logical_uuid, consistent=True)
+    return pointer
 
 
 async def find_version(store: AsyncStore, context: Context, of: Versioned[V], version_uuid: str) -> V | None:
@@ -78,7 +96,11 @@ async def find_active(store: AsyncStore, context: Context, of: Versioned[V], log
 async def load_active(store: AsyncStore, context: Context, of: Versioned[V], logical_uuids: Sequence[str]) -> list[V | None]:
     """The active versions of many, in their order, in two batches of reads."""
     refs = [VersionPointer.key(partition=context.partition, kind=of.kind, logical_uuid=one) for one in logical_uuids]
-    pointers = await store.batch_get(refs, consistent=True)
+    read = await store.batch_get(refs, consistent=True)
+    pointers = [
+        pointer or await _adopt(store, context, of, one) if is_identifier(one) else None
+        for one, pointer in zip(logical_uuids, read, strict=True)
+    ]
     wanted: Any = of.entity
     active = [
         None if one is None else wanted.key(partition=context.partition, **{of.version_id: one.active_version_uuid}) for one in pointers

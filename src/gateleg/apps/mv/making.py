@@ -6,7 +6,6 @@ import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import av
 import numpy as np
 
 from gateleg.apps.mv import object_keys
@@ -21,6 +20,7 @@ from gateleg.apps.mv.errors import Cancelled, MusicVideoError
 from gateleg.apps.mv.job_types import ClipResult, ProjectResult
 from gateleg.apps.mv.listening.song import Song, listen
 from gateleg.apps.mv.listening.sound import write_wave
+from gateleg.apps.mv.media_files import open_media
 from gateleg.apps.mv.music import synthesise_song
 from gateleg.apps.mv.news import COMPLETED, fail_project, tell
 from gateleg.apps.mv.planning.plan import plan_video
@@ -212,7 +212,7 @@ def _check_flashes(job: JobContext, clips: Sequence[Path], fps: int) -> None:
     """Say when the film flashes more than is safe. The studio's own clips were made not to; clips of others may."""
     seen = []
     for path in clips:
-        with av.open(str(path)) as container:
+        with open_media(path) as container:
             pictures = (frame.reformat(160, 90, "bgra").to_ndarray() for frame in container.decode(video=0))
             seen += [thumbnail(np.asarray(picture, dtype=np.uint8)) for picture in pictures]
     report = check_flashes(np.array(seen), fps)

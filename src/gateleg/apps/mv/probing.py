@@ -71,8 +71,10 @@ def look(path: Path, kind: Kind, bounds: Bounds) -> Facts:
 def _song(path: Path, bounds: Bounds) -> Facts:
     import av
 
+    from gateleg.apps.mv.media_files import open_media
+
     try:
-        with av.open(str(path)) as container:
+        with open_media(path) as container:
             if not container.streams.audio:
                 raise UnreadableSong(f"{path.name} has no audio track.")
             seconds = (container.duration or 0) / av.time_base

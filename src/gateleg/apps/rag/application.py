@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fastapi import APIRouter
 
     from gateleg.jobs import ArchivedJob, Job, Jobs
-    from gateleg.web import AgentTool, Principal, Resources
+    from gateleg.web import AgentTool, Principal, Resources, Surface
 
 
 def check_installed() -> None:
@@ -60,6 +60,15 @@ def make_routes(resources: Resources[RagSettings]) -> APIRouter:
         router.routes.extend(part.router.routes)
     router.routes.extend(document_api.older.routes)
     return router
+
+
+def make_surfaces(resources: Resources[RagSettings]) -> Sequence[Surface]:
+    """Search and ask over the Model Context Protocol, where its package is installed."""
+    if find_spec("mcp") is None:
+        return ()
+    from gateleg.apps.rag.web.mcp_api import mcp_surface
+
+    return (mcp_surface(resources),)
 
 
 def register_pages(resources: Resources[RagSettings]) -> None:
@@ -117,6 +126,7 @@ application = Application(
     tables=(*tables.TABLES, *CONVERSATION_TABLES, *EVALUATION_TABLES),
     jobs=make_jobs,
     routes=make_routes,
+    surfaces=make_surfaces,
     pages=register_pages,
     lifespan=keep_indexes,
     settings=RagSettings,

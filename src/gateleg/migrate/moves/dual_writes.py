@@ -242,7 +242,9 @@ def _result(planned: _Planned, setup: Setup) -> Flow[Any]:
         return (yield from reread(operation, setup))
     if isinstance(operation, Put) and planned.write.kind == "Put":
         return planned.write.instance
-    assert planned.after is not None
+    if planned.after is None:
+        # An item of no move, which is written together with others that are moved.
+        return (yield from reread(operation, setup))
     if isinstance(operation, Patch) and returning == "changed":
         before = planned.before or {}
         changed = {name: value for name, value in planned.after.items() if before.get(name) != value}

@@ -21,10 +21,10 @@ from gateleg.apps.agents.graphql.scalars import (
     to_stored,
 )
 
-plain = some.none() | some.booleans() | some.integers() | some.floats(allow_nan=False, allow_infinity=False) | some.text()
+plain = some.none() | some.booleans() | some.integers() | some.floats(allow_nan=False, allow_infinity=False) | some.text(max_size=5)
 #: Keys that are not in snake case: those of clients.
 keys = some.text("abAB_-$1é", max_size=6).filter(lambda key: shown_name(key) == key)
-documents = some.recursive(plain, lambda inner: some.lists(inner) | some.dictionaries(keys, inner), max_leaves=8)
+documents = some.recursive(plain, lambda inner: some.lists(inner, max_size=3) | some.dictionaries(keys, inner, max_size=3), max_leaves=6)
 
 
 @given(documents)

@@ -91,3 +91,12 @@ def test_the_true_peak_is_found_between_samples() -> None:
     samples = np.sin(np.pi / 2 * np.arange(4800) + np.pi / 4).astype(np.float32)[None] * 0.5
     assert true_peak(samples) == pytest.approx(-6.02, abs=0.2)
     assert 20 * np.log10(np.abs(samples).max()) == pytest.approx(-9.03, abs=0.05)
+
+
+def test_titles_may_be_in_any_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "cafe.wav"
+    write_wave(Sound(np.zeros((2, 44_100), dtype=np.float32), 44_100), path)
+    title = b"INAM" + (6).to_bytes(4, "little") + "Café".encode("latin-1") + b"\0\0"
+    content = path.read_bytes() + b"LIST" + (4 + len(title)).to_bytes(4, "little") + b"INFO" + title
+    path.write_bytes(content[:4] + (len(content) - 8).to_bytes(4, "little") + content[8:])
+    assert read_sound(path).samples.shape[1] == 48_000

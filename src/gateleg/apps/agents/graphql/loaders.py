@@ -33,17 +33,41 @@ class Loaders:
         self._store = store
         self._own = store.scope(context.partition)
         self._made: dict[type[Any], AsyncLoader[Any]] = {}
+        self._found: dict[tuple[Any, ...], asyncio.Future[Any]] = {}
 
     async def find(self, entity: type[E], **key: str | None) -> E | None:
         """An item; None when there is none, or when a part of its key is not an identifier."""
-        if not all(value and len(value) <= LONGEST_IDENTIFIER and _IDENTIFIER.fullmatch(value) for value in key.values()):
-            return None
-        found: E | None = await self._loader(entity).load(**key)
-        return found
+        place = (entity, *key.values())
+        earlier: asyncio.Future[E | None] | None = self._found.get(place)
+        if earlier is not None:
+            # Shielded: one row that gives up must not take the item from the others.
+            return await asyncio.shield(earlier)
+        self._found[place] = asyncio.get_running_loop().create_future()
+        return await self._read(self._found[place], entity, key)
+
+    async def _read(self, found: asyncio.Future[E | None], entity: type[E], key: Mapping[str, str | None]) -> E | None:
+        """Read an item, and tell those who asked for it meanwhile."""
+        try:
+            known = all(value and len(value) <= LONGEST_IDENTIFIER and _IDENTIFIER.fullmatch(value) for value in key.values())
+            item = await self._loader(entity).load(**key) if known else None
+        except BaseException as error:
+            if isinstance(error, Exception):
+                found.set_exception(error)
+                # It is raised here; nobody else need have asked.
+                found.exception()
+            else:
+                found.cancel()
+            raise
+        found.set_result(item)
+        return item
 
     async def find_all(self, entity: type[E], name: str, ids: Iterable[str]) -> list[E]:
         """Those items of a tenant that exist, in the order of their ids. `name` is the attribute of the id."""
-        found = await asyncio.gather(*(self.find(entity, **{name: one}) for one in ids))
+        listed = list(ids)
+        if len(listed) == 1:
+            found = [await self.find(entity, **{name: listed[0]})]
+        else:
+            found = await asyncio.gather(*(self.find(entity, **{name: one}) for one in listed))
         return [one for one in found if one is not None]
 
     async def find_active(self, entity: type[E], logical_uuid: str | None) -> E | None:
@@ -54,6 +78,7 @@ class Loaders:
 
     def clear(self) -> None:
         """Forget what was read, because something was written."""
+        self._found.clear()
         for loader in self._made.values():
             loader.clear()
 

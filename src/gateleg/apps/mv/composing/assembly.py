@@ -15,6 +15,7 @@ from gateleg.apps.mv.composing.mastering import CEILING, master
 from gateleg.apps.mv.errors import UnreadableClip, reason_of
 from gateleg.apps.mv.listening.loudness import true_peak
 from gateleg.apps.mv.listening.sound import Sound, read_sound
+from gateleg.apps.mv.media_files import open_media
 from gateleg.apps.mv.reports import never, quietly, stop_if
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ def _join(clips: Sequence[Path], target: Any, canvas: Canvas, sound: Sound | Non
 
 def _opened(path: Path) -> Any:
     try:
-        container = av.open(str(path))
+        container = open_media(path)
     except (av.FFmpegError, OSError) as error:
         raise UnreadableClip(f"{path.name} cannot be opened: {reason_of(error)}.") from error
     if not container.streams.video:

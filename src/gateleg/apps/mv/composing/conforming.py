@@ -9,6 +9,7 @@ import av
 
 from gateleg.apps.mv.composing.encoding import Canvas, ClipWriter
 from gateleg.apps.mv.errors import UnreadableClip, reason_of
+from gateleg.apps.mv.media_files import open_media
 from gateleg.apps.mv.reports import never, quietly, stop_if
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class ClipFacts:
 def probe_clip(path: Path) -> ClipFacts:
     """What is in a video file, after its first picture was decoded."""
     try:
-        with av.open(str(path)) as container:
+        with open_media(path) as container:
             if not container.streams.video:
                 raise UnreadableClip(f"{path.name} has no pictures.")
             stream = container.streams.video[0]
@@ -70,7 +71,7 @@ def conform_clip(
     speed = 1.0 if length >= wanted else max(length / wanted, 0.5)
     unfinished = out.with_name(out.name + ".part")
     try:
-        with av.open(str(source)) as container, ClipWriter(unfinished, canvas) as writer:
+        with open_media(source) as container, ClipWriter(unfinished, canvas) as writer:
             if start > 0:
                 container.seek(int(start * av.time_base))
             _write(container, writer, canvas, frames, start, stop, speed, progress, cancelled)

@@ -10,6 +10,7 @@ from PIL import Image
 
 from gateleg.apps.mv.composing.clips import ClipOrder, render_still
 from gateleg.apps.mv.errors import UnreadableClip, reason_of
+from gateleg.apps.mv.media_files import open_media
 from gateleg.apps.mv.reports import never, quietly, stop_if
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def save_poster(video: Path, out: Path) -> float:
     """Save the best key frame of a video as a JPEG, and return its time: rich in detail and colour, neither dark nor blank."""
     best, best_time, best_picture = -1.0, 0.0, None
     try:
-        with av.open(str(video)) as container:
+        with open_media(video) as container:
             stream = container.streams.video[0]
             stream.codec_context.skip_frame = "NONKEY"
             frame: Any

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gateleg.apps.mv.errors import SongTooLong, UnreadableSong, reason_of
+from gateleg.apps.mv.media_files import open_media
 from gateleg.apps.mv.reports import never, stop_if
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def read_sound(path: Path, rate: int = 48_000, channels: int = 2, longest: float
     parts: list[Floats] = []
     count = 0
     try:
-        with av.open(str(path)) as container:
+        with open_media(path) as container:
             if not container.streams.audio:
                 raise UnreadableSong(f"{path.name} has no audio track.")
             resampler = av.AudioResampler(format="fltp", layout="stereo" if channels == 2 else "mono", rate=rate)

@@ -132,21 +132,6 @@ async def create_set(
     return await resources.store.create(golden)
 
 
-async def list_sets(resources: Resources[RagSettings], principal: Principal, repository_id: str, collection_id: str) -> list[GoldenSet]:
-    """The golden sets of a collection."""
-    collection = await _searchable(resources, principal, repository_id, collection_id)
-    query = GoldenSet.of_collection(repository_id=collection.repository_id, collection_id=collection.collection_id)
-    return [row async for row in resources.store.query(query)]
-
-
-async def list_runs(resources: Resources[RagSettings], principal: Principal, repository_id: str, collection_id: str) -> list[EvaluationRun]:
-    """The evaluation runs of a collection, newest first."""
-    collection = await _searchable(resources, principal, repository_id, collection_id)
-    query = EvaluationRun.of_collection(repository_id=collection.repository_id, collection_id=collection.collection_id)
-    rows = [row async for row in resources.store.query(query)]
-    return sorted(rows, key=lambda row: row.created_at, reverse=True)
-
-
 async def questions_of(store: AsyncStore, golden: GoldenSet) -> list[GoldenQuestion]:
     """The questions of a golden set, in order."""
     query = GoldenQuestion.of_set(repository_id=golden.repository_id, collection_id=golden.collection_id, set_id=golden.set_id)
@@ -175,7 +160,7 @@ async def start_evaluation(
     collection = await _searchable(resources, principal, place.repository_id, place.collection_id or "")
     await find_set(resources.store, collection, set_id)
     config = EvaluationConfig(
-        run_id=str(uuid4()),
+        run_id=_run_id(resources),
         repository_id=collection.repository_id,
         collection_id=collection.collection_id,
         set_id=set_id,
@@ -187,6 +172,11 @@ async def start_evaluation(
     subject = str(Subject(collection.repository_id, collection.collection_id))
     submission = Submission(EVALUATE, config.model_dump(mode="json"), subject=subject)
     return config.run_id, (await resources.queue.submit(submitted_by(principal, submission))).job.job_id
+
+
+def _run_id(resources: Resources[RagSettings]) -> str:
+    """An id whose order is that of time."""
+    return f"{resources.store.setup.now():%Y%m%dT%H%M%S%f}-{uuid4().hex[:8]}"
 
 
 async def find_set(store: AsyncStore, collection: Collection, set_id: str) -> GoldenSet:

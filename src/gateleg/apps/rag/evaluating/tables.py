@@ -70,6 +70,7 @@ class ConfigurationResult(Record, case="camel"):
 class EvaluationRun(Entity, table=evaluations_table, case="camel"):
     """A golden set, searched with one configuration or several side by side."""
 
+    #: begins with the time, so that runs are in its order
     run_id: Attr[str]
     repository_id: Attr[str]
     collection_id: Attr[str]
@@ -87,4 +88,4 @@ class EvaluationRun(Entity, table=evaluations_table, case="camel"):
     created_at: Attr[datetime] = stamp(on="create")
 
     key = Key("{repository_id}#{collection_id}", "RUN#{run_id}")
-    of_collection = Pattern(title="The evaluation runs of a collection")
+    of_collection = Pattern(title="The evaluation runs of a collection, newest first", order="desc")

@@ -1,0 +1,1 @@
+"""The numbered migrations of agents. `gateleg migrate` plans, applies, verifies and undoes them."""

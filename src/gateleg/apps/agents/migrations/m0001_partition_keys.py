@@ -1,0 +1,24 @@
+"""Everything of a tenant gets a composite key: `endpoint_id#part_id` instead of `endpoint_id`."""
+
+from gateleg.apps.agents.migrations.tenant_moves import tenant_moves
+from gateleg.apps.agents.recounting import rebuild
+from gateleg.apps.agents.tables import TENANT_TABLES, version_pointers
+from gateleg.migrate import Migration, Moving
+from gateleg.store import Store
+
+MOVES = tenant_moves()
+
+
+def rebuild_derived(store: Store) -> None:
+    """Pointers and counts, which the old tables have not. Where several versions were active, one is left, in both layouts."""
+    rebuild(store.moving(Moving(MOVES)))
+
+
+migration = Migration(
+    1,
+    "partition-keys",
+    "Agents, threads, prompts, flows, MCP servers and wizards get the key endpoint_id#part_id",
+    tables=(*TENANT_TABLES, version_pointers),
+    moves=MOVES,
+    apply=rebuild_derived,
+)

@@ -1,0 +1,60 @@
+"""`/mcp/rag`: search and ask as tools of the Model Context Protocol, over streamable HTTP, with the rights of the caller's key."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from pydantic import ValidationError
+
+from gateleg.apps.rag.tools import rag_tools
+from gateleg.errors import GatelegError
+from gateleg.web import Surface
+from gateleg.web.access import principal_of
+
+if TYPE_CHECKING:
+    import mcp_types as types
+
+    from gateleg.apps.rag.settings import RagSettings
+    from gateleg.web import Resources
+
+_BODY = 1_000_000
+
+
+def mcp_surface(resources: Resources[RagSettings]) -> Surface:
+    """The surface at `/mcp/rag`."""
+    # Imported here, because declaring an application loads no protocol.
+    import mcp_types as types
+    from mcp.server.lowlevel import Server
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    tools = {tool.name: tool for tool in rag_tools(resources)}
+
+    async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
+        found = [types.Tool(name=tool.name, description=tool.description, input_schema=tool.schema) for tool in tools.values()]
+        return types.ListToolsResult(tools=found)
+
+    async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        tool = tools.get(params.name)
+        if tool is None:
+            return _refusal(f"There is no tool {params.name!r}.")
+        try:
+            given = tool.input.model_validate(params.arguments or {})
+            found = await tool.call(principal_of(ctx.request), given)
+        except ValidationError as error:
+            return _refusal("; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()))
+        except GatelegError as error:
+            return _refusal(" ".join(filter(None, (error.public or error.message, error.fix))))
+        return types.CallToolResult(content=[types.TextContent(type="text", text=orjson.dumps(found).decode())], structured_content=found)
+
+    server: Server[Any] = Server("gateleg-documents", on_list_tools=list_tools, on_call_tool=call_tool)
+    # The host's gate has checked the origin and the host of each request.
+    security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    app = server.streamable_http_app(streamable_http_path="/", json_response=True, stateless_http=True, transport_security=security)
+    return Surface("/mcp/rag", app, body_limit=_BODY)
+
+
+def _refusal(text: str) -> types.CallToolResult:
+    from mcp_types import CallToolResult, TextContent
+
+    return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
