@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from gateleg.apps.agents.changes import Changes
+from gateleg.apps.agents.errors import IdempotencyKeyReused, RunInProgress, TooManyWaiting
 from gateleg.apps.agents.running.agents import active_agent
 from gateleg.apps.agents.running.ending import stop_job
-from gateleg.apps.agents.running.errors import IdempotencyKeyReused, RunInProgress, TooManyWaiting
 from gateleg.apps.agents.running.files import check_files
 from gateleg.apps.agents.running.ids import message_uuid, task_uuid
 from gateleg.apps.agents.running.job_types import Asker, RunRequest
