@@ -120,11 +120,12 @@ async def _opened(app: str | None, settings: "Settings", rules: "JobSettings") -
     from gateleg.web import Application
     from gateleg.web.host import Host
     from gateleg.web.queue_rules import queue_rules
+    from gateleg.web.table_streams import consuming
 
     found = None if app is None else loaded(app, "jobs")
     if found is None or isinstance(found, Application):
         applications = installed_applications(settings) if found is None else [found]
-        async with Host.open(settings, applications, rules=rules, tolerant=found is None) as host:
+        async with Host.open(settings, applications, rules=rules, tolerant=found is None) as host, consuming(host):
             yield host.queue, host.objects
         return
     handlers: Jobs | object = getattr(found, "jobs", found)

@@ -116,11 +116,13 @@ async def _work(task: Task) -> None:
     from gateleg.web.host import Host
     from gateleg.web.logs import set_up_logs
     from gateleg.web.settings import Settings
+    from gateleg.web.table_streams import consuming
 
     settings = Settings.unpack(task.settings)
     set_up_logs(settings)
     loop = asyncio.get_running_loop()
-    async with Host.open(settings, installed_applications(settings, demo=task.demo), tolerant=True) as host:
+    opened = Host.open(settings, installed_applications(settings, demo=task.demo), tolerant=True)
+    async with opened as host, consuming(host):
         worker = Worker(
             host.queue,
             concurrency=task.concurrency,

@@ -71,6 +71,9 @@ from gateleg.jobs.rules import Retry
 from gateleg.jobs.signals import GiveUp, Snooze, Stopped
 from gateleg.jobs.stages import Stage, direct_stages, submit_stages
 from gateleg.jobs.submit.submission import Enlisted, Submission, Submitted
+from gateleg.jobs.table_streams.consumer import StreamConsumer
+from gateleg.jobs.table_streams.registry import ChangeHandler, TableStreams
+from gateleg.jobs.table_streams.tables import FailedChange, ShardLease, stream_table
 from gateleg.jobs.tables.archive import ArchivedJob
 from gateleg.jobs.tables.job import Attempt, Failure, Job, JobStatus, LogEntry, Progress, Readiness, Results
 from gateleg.jobs.tables.queue_tables import QueueTables
@@ -94,11 +97,13 @@ __all__ = [
     "BadSchedule",
     "BadSubmission",
     "Branch",
+    "ChangeHandler",
     "ConfigTooLarge",
     "DeclaredSchedule",
     "DependencyCycle",
     "DependencyMissing",
     "Enlisted",
+    "FailedChange",
     "Failure",
     "GiveUp",
     "Handler",
@@ -134,13 +139,16 @@ __all__ = [
     "Retry",
     "Schedule",
     "ScheduleMissing",
+    "ShardLease",
     "Snooze",
     "Stage",
     "Stopped",
+    "StreamConsumer",
     "Submission",
     "SubmitOptions",
     "Submitted",
     "TableNames",
+    "TableStreams",
     "Task",
     "TestWorker",
     "TooManyDependencies",
@@ -156,6 +164,7 @@ __all__ = [
     "giving_up",
     "purge_jobs",
     "reporting",
+    "stream_table",
     "submit_stages",
 ]
 

@@ -12,7 +12,7 @@ from gateleg.migrate.applying import apply as apply_table
 from gateleg.migrate.applying import plan_of
 from gateleg.migrate.backfill import Fault, backfill
 from gateleg.migrate.consistency import check_consistency
-from gateleg.migrate.errors import MigrationRefused, NoBackup, UnknownMigration
+from gateleg.migrate.errors import MigrationRefused, NoBackup, Paused, UnknownMigration
 from gateleg.migrate.migrations import Migration, in_order
 from gateleg.migrate.moves import steps
 from gateleg.migrate.moves.control import read_state, set_paused
@@ -209,6 +209,9 @@ class Migrator:
             self._mend(one)
             if one.apply is not None and not again:
                 one.apply(self._store)
+        except Paused as error:
+            self._noted(one, "applying", "apply", error=error.message)
+            raise
         except BaseException as error:
             text = str(error) if isinstance(error, GatelegError) else f"{type(error).__name__}: {error}"
             self._noted(one, "failed", "apply", error=text[:2000])

@@ -3,18 +3,22 @@
 from gateleg.ops.cost import ReadCost, query_cost
 from gateleg.ops.documents import document
 from gateleg.ops.explaining import Explanation, explain
+from gateleg.ops.operating import OperatingPlan, compare_billing, operations
 from gateleg.ops.templates import NotExpressible, cloudformation, create_requests, terraform
 from gateleg.ops.tools import StoreTool, read_tools
 
 __all__ = [
     "Explanation",
     "NotExpressible",
+    "OperatingPlan",
     "ReadCost",
     "StoreTool",
     "cloudformation",
+    "compare_billing",
     "create_requests",
     "document",
     "explain",
+    "operations",
     "query_cost",
     "read_tools",
     "terraform",

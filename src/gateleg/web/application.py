@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fastapi import APIRouter
     from pydantic import BaseModel
 
-    from gateleg.jobs import ArchivedJob, DeclaredSchedule, Job, Jobs
+    from gateleg.jobs import ArchivedJob, DeclaredSchedule, Job, Jobs, TableStreams
     from gateleg.model import Table
     from gateleg.web.contributions import AgentTool, Check, EventRoute, Found, Surface, Tile
     from gateleg.web.principal import Principal
@@ -63,6 +63,8 @@ class Application:
     jobs: Jobs | Callable[[Resources[Any]], Jobs] | None = None
     #: schedules beside those that its `jobs` declare with `@jobs.every(...)`; the host writes them when it starts
     schedules: tuple[DeclaredSchedule, ...] = ()
+    #: its handlers for changes of its entities, by the streams of their tables; or a function that creates them. Workers call them.
+    table_streams: TableStreams | Callable[[Resources[Any]], TableStreams] | None = None
     #: makes its HTTP routes, which the host serves under `/api/{name}`
     routes: Callable[[Resources[Any]], APIRouter] | None = None
     #: makes its ASGI applications outside of `/api/{name}`: GraphQL, an MCP endpoint

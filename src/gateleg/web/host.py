@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from gateleg.ai import MODEL_TABLES, Account, AsyncModels, ModelSettings, cache_table
-from gateleg.jobs import LAYOUTS, AsyncQueue, Jobs
+from gateleg.jobs import LAYOUTS, AsyncQueue, Jobs, stream_table
 from gateleg.net.http import GuardedClient
 from gateleg.objects import S3Objects, ThreadedObjects, open_objects, parse_objects_address
 from gateleg.objects.private import make_private
@@ -111,7 +111,8 @@ class Host:
         """All declared tables: those of the queue, of the host, and of the applications."""
         own = (table for application in self.applications for table in application.tables)
         moved = tables_for_migrations(self.applications)
-        return tuple(dict.fromkeys((*self.queue.tables.all, *WEB_TABLES, *MODEL_TABLES, *moved, *own)))
+        consumed = (stream_table,) if any(application.table_streams is not None for application in self.applications) else ()
+        return tuple(dict.fromkeys((*self.queue.tables.all, *WEB_TABLES, *MODEL_TABLES, *moved, *consumed, *own)))
 
     def tools_for(self, principal: Principal) -> list[OfferedTool]:
         """The tools of all applications that somebody may use, for models that act on their behalf."""
@@ -245,7 +246,7 @@ class Host:
         """Give the queue the handlers of the host and of all applications; those of each application, by its name."""
         jobs = self.queue.context.jobs
         jobs.include(webhook_jobs(self.store, self.secrets, self.outgoing))
-        jobs.include(jobs_for_migrations(self.applications, self.settings))
+        jobs.include(jobs_for_migrations(self.applications, self.settings, self.resources))
         found: dict[str, Jobs] = {}
         for application, resources in self.plugged:
             with self.leaving_out(application):

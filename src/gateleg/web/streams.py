@@ -21,7 +21,7 @@ from gateleg.web.events import Follower, Hub
 from gateleg.web.host import Host
 from gateleg.web.queue_stats import FRESH
 
-__all__ = ["EventStream", "event"]
+__all__ = ["EventStream", "event", "stream_headers"]
 
 router = APIRouter(prefix="/events", tags=["Events"])
 #: Seconds of silence after which a comment shows that the stream lives.

@@ -65,7 +65,7 @@ async def check_collection(served: Served, word: str) -> None:
 async def test_bad_collections_are_refused(served: Served) -> None:
     cases: list[tuple[dict[str, Any], int, str]] = [
         ({}, 422, "invalid"),
-        ({"name": "a/b"}, 422, "bad-field"),
+        ({"name": "a/b"}, 422, "bad-value"),
         ({"name": "default"}, 409, "name-taken"),
         ({"name": "x", "collectionId": "../evil"}, 422, "invalid"),
         ({"name": "x", "status": "ARCHIVED"}, 422, "invalid"),
@@ -74,7 +74,7 @@ async def test_bad_collections_are_refused(served: Served) -> None:
         ({"name": "x", "allowedGroups": ["engineers"]}, 422, "bad-groups"),
         ({"name": "x", "chunkingStrategy": {"type": "fixed", "size": 200, "overlap": 150}}, 422, "bad-chunking"),
         ({"name": "x", "pipelines": [{"s3Bucket": "b"}] * 11}, 422, "invalid"),
-        ({"name": "x", "pipelines": [{"s3Bucket": "b"}]}, 403, "access-denied"),
+        ({"name": "x", "pipelines": [{"s3Bucket": "b"}]}, 403, "rag-access-denied"),
         ({"name": "x", "metadata": {"tags": [f"t{n}" for n in range(51)]}}, 422, "invalid"),
     ]
     for body, status, code in cases:

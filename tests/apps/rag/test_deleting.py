@@ -136,7 +136,7 @@ async def test_documents_are_removed_and_those_that_cannot_be_say_why(served: Se
     assert answer.status_code == 202
     outcomes = {one["documentId"]: one for one in answer.json()["jobs"]}
     assert outcomes[own.document_id]["status"] == "DELETE_PENDING"
-    assert [outcomes[one]["error"] for one in ids[1:]] == ["access-denied", "unknown-document", "unknown-document"]
+    assert [outcomes[one]["error"] for one in ids[1:]] == ["rag-access-denied", "unknown-document", "unknown-document"]
     hidden = (await served["lawyer"].get(f"{ROOT}/legal/document/{own.document_id}")).json()
     assert (hidden["status"], hidden["generation"]) == ("DELETE_IN_PROGRESS", None)
     await served.work(outcomes[own.document_id]["jobId"])

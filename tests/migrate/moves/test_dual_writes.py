@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from gateleg.migrate import KeyMove, Moving
 from gateleg.migrate.errors import MoveClosed, MoveIncomplete
+from gateleg.migrate.moves.control import enter_phase
+from gateleg.migrate.moves.phase_views import read_processes
 from gateleg.migrate.moves.phases import Phase
 from gateleg.model import Attr, Entity, Key, Table, field, spec_of
 from gateleg.store import AlreadyExists, LostRace, NotFound, Store, TransactionCanceled, check, create, patch
-from tests.migrate.moves.layouts import ACME, NewAgent, OldAgent, agents_move, clients, move_to, new_agents, old_agents, opened, raw, to_new
+from tests.migrate.moves.layouts import (
+    ACME,
+    NewAgent,
+    OldAgent,
+    agents_move,
+    clients,
+    move_to,
+    new_agents,
+    old_agents,
+    old_key,
+    opened,
+    raw,
+    to_new,
+    to_old,
+)
 
 BOTH = [phase for phase in Phase if phase.writes_both]
 OLD = [phase for phase in BOTH if phase.takes_old]
@@ -186,3 +205,60 @@ def test_a_client_with_an_older_phase_is_fenced_off_and_catches_up() -> None:
     client.patch(agent, OldAgent.uses.set(1))
     assert stale.of(agents_move, agents_move.stages[0]).phase is Phase.BACKFILL
     agree(store)
+
+
+def test_attributes_that_only_one_side_has_are_kept_and_read_in_every_phase() -> None:
+    move = KeyMove(
+        "agents",
+        OldAgent,
+        NewAgent,
+        convert=lambda old: to_new(old).model_copy(update={"notes": []}),
+        revert=lambda new: to_old(new).model_copy(update={"notes": []}),
+        old_key=old_key,
+        patterns=agents_move.patterns,
+        old_only=frozenset({"notes"}),
+        new_only=frozenset({"notes"}),
+    )
+    store = opened()
+    store.put(OldAgent(endpoint_id="acme-prod", agent_uuid="a", notes=["old"]))
+    move_to(store, Phase.DUAL_WRITE, move)
+    client = clients(store, move)
+    client.patch(NewAgent, NewAgent.notes.append("new"), partition_key=ACME, agent_uuid="a")
+    client.patch(OldAgent, OldAgent.uses.add(1), endpoint_id="acme-prod", agent_uuid="a")
+    client.patch(NewAgent, NewAgent.uses.add(1), partition_key=ACME, agent_uuid="a")
+    new = client.get(NewAgent, partition_key=ACME, agent_uuid="a")
+    assert (new.notes, new.uses) == (["new"], 2)
+    assert [agent.notes for agent in client.query(NewAgent.of_partition, partition_key=ACME)] == [["new"]]
+    assert client.get(OldAgent, endpoint_id="acme-prod", agent_uuid="a").notes == ["old"]
+
+
+def test_a_write_under_way_holds_up_the_news_that_its_process_knows_the_next_phase() -> None:
+    store = opened()
+    moving = Moving([agents_move])
+    client = store.moving(moving)
+    client.put(OldAgent(endpoint_id="acme-prod", agent_uuid="a"))
+    begun = moving.views.begin()
+    store.drive(enter_phase(agents_move, agents_move.stages[0], Phase.DUAL_WRITE, store.setup))
+    store.drive(moving.views.current(store.setup, anew=True))
+    (process,) = store.drive(read_processes(store.setup))
+    assert process.epochs == {"agents#all": -1}
+    moving.views.end(begun)
+    store.drive(moving.views.current(store.setup, anew=True))
+    (process,) = store.drive(read_processes(store.setup))
+    assert process.epochs == {"agents#all": 1}
+
+
+def test_phases_that_were_read_late_do_not_replace_newer_ones() -> None:
+    store = opened()
+    move_to(store, Phase.DUAL_WRITE)
+    views = Moving([agents_move]).views
+    # Two threads read the phases; the one that began first is answered, and goes on last.
+    slow: Any = views.current(store.setup, anew=True)
+    step = next(slow)
+    step = slow.send(store.transport.call(step.operation, step.payload))
+    answered = store.transport.call(step.operation, step.payload)
+    move_to(store, Phase.BACKFILL)
+    store.drive(views.current(store.setup, anew=True))
+    slow.send(answered)
+    slow.close()
+    assert views.of(agents_move, agents_move.stages[0]).phase is Phase.BACKFILL

@@ -3,3 +3,7 @@
 Repositories hold collections, collections hold documents, documents are cut into chunks. Who may see what is decided by one function
 (`access.py`), which every path uses.
 """
+
+from gateleg.apps.rag.errors import RagError
+
+__all__ = ["RagError"]

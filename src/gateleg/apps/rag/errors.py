@@ -1,5 +1,7 @@
 """What document collections refuse: one class for each kind of failure, with a code, an HTTP status, what happened and what to do."""
 
+from typing import Any, Self
+
 from gateleg.errors import GatelegError
 
 
@@ -37,7 +39,7 @@ class UnknownDocument(RagError):
 class AccessDenied(RagError):
     """Something that the caller may read, but not do."""
 
-    code = "access-denied"
+    code = "rag-access-denied"
     status = 403
     fix = "Ask the creator, a RAG administrator of the repository, or an administrator of the host."
 
@@ -85,7 +87,7 @@ class ImmutableField(RagError):
 class BadField(RagError):
     """A value that a field does not accept."""
 
-    code = "bad-field"
+    code = "bad-value"
     status = 422
 
 
@@ -224,9 +226,40 @@ class UnknownPipeline(RagError):
     fix = "The pipelines are in the collection or the repository: GET /repository/{repositoryId}."
 
 
+class IndexRebuilding(RagError):
+    """A search index that was lost and is being filled again from the chunks table."""
+
+    code = "index-rebuilding"
+    status = 503
+    fix = "Try again in a minute; nothing is lost."
+
+
 class UnknownGoldenSet(RagError):
     """A golden set that does not exist for its collection."""
 
     code = "unknown-golden-set"
     status = 404
     fix = "List the golden sets of the collection."
+
+
+class RefusedByHost(RagError):
+    """What a host has answered a client with, in place of what was asked for."""
+
+    code = "refused-by-host"
+    fix = "See the code and the message of the host."
+    #: the code that the host gave, such as `unknown-collection`
+    host_code = ""
+
+    @classmethod
+    def of(cls, status: int, body: Any) -> Self:
+        """The error of an answer."""
+        found = body.get("error", {}) if isinstance(body, dict) else {}
+        error = cls(str(found.get("message") or f"The host answers with status {status}."), fix=(found.get("details") or {}).get("fix"))
+        error.status, error.host_code = status, str(found.get("code", ""))
+        return error
+
+
+class JobFailed(RagError):
+    """A job that a client waited for was not completed."""
+
+    code = "rag-job-failed"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from gateleg.apps.rag.deleting.job_types import Nothing
 from gateleg.apps.rag.deleting.work import deletion_jobs
 from gateleg.apps.rag.evaluating.work import evaluation_jobs
 from gateleg.apps.rag.index.registry import indexes_of
@@ -27,7 +28,6 @@ from gateleg.apps.rag.pipelines.job_types import (
     FOLLOW_PIPELINES,
     RUN_PIPELINE,
     FollowedPipelines,
-    Nothing,
     PipelineConfig,
     PipelineResult,
 )

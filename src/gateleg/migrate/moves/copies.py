@@ -72,7 +72,7 @@ def copy_items(
     wanted: list[tuple[Item, Item]] = []
     for item in items:
         try:
-            target = yield from direction.expected(item, None, setup)
+            target = yield from direction.expected(item, setup)
         except Inconvertible as error:
             results.append((item, error))
             continue
@@ -83,9 +83,9 @@ def copy_items(
     keys = [(direction.target.table, direction.key_of(target)) for _, target in wanted]
     found = yield from batch_get_flow(keys, setup, True, f"{direction.target.name}.move")
     due: list[_Due] = []
-    for (item, _), existing in zip(wanted, found, strict=True):
+    for (item, target), existing in zip(wanted, found, strict=True):
         try:
-            one = yield from _due_over(direction, item, existing, setup)
+            one = yield from _due_over(direction, item, target, existing, setup)
         except Inconvertible as error:
             results.append((item, error))
             continue
@@ -103,18 +103,17 @@ def copy_items(
 
 
 def _due(direction: Direction, item: Item, setup: Setup) -> Flow[_Due | Verdict]:
-    target = yield from direction.expected(item, None, setup)
+    target = yield from direction.expected(item, setup)
     if target is None:
         return "left"
     existing = yield from read_item(direction.target, direction.key_of(target), setup)
-    return (yield from _due_over(direction, item, existing, setup))
+    return (yield from _due_over(direction, item, target, existing, setup))
 
 
-def _due_over(direction: Direction, item: Item, existing: Item | None, setup: Setup) -> Flow[_Due | Verdict]:
+def _due_over(direction: Direction, item: Item, target: Item, existing: Item | None, setup: Setup) -> Flow[_Due | Verdict]:
     """What is to be done about an item whose copy is, or is not, there."""
     yield from check_collision(direction, item, existing, setup)
-    wanted = yield from direction.expected(item, existing, setup)
-    assert wanted is not None
+    wanted = direction.beside_own(target, existing)
     yield from direction.check_loss(item, wanted, setup)
     return "same" if direction.same(wanted, existing) else _Due(item, wanted, existing)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from gateleg.errors import GatelegError
@@ -30,12 +31,12 @@ class Direction:
     #: the side that items are taken from
     source_side: Side
 
-    @property
+    @cached_property
     def source(self) -> Spec[Any]:
         """What items are taken from."""
         return spec_of(self.move.old if self.source_side == "old" else self.move.new)
 
-    @property
+    @cached_property
     def target(self) -> Spec[Any]:
         """What items are written to."""
         return spec_of(self.move.new if self.source_side == "old" else self.move.old)
@@ -45,12 +46,12 @@ class Direction:
         """The side that items are written to."""
         return "new" if self.source_side == "old" else "old"
 
-    @property
+    @cached_property
     def reverse(self) -> Direction:
         """The other direction."""
         return Direction(self.move, self.target_side)
 
-    @property
+    @cached_property
     def own(self) -> frozenset[str]:
         """The attributes of the target, on the wire, that the source does not determine."""
         return _own(self.move, self.target_side)
@@ -79,8 +80,8 @@ class Direction:
         except Exception as error:
             raise self._failed(item, error) from error
 
-    def expected(self, item: Item | None, existing: Item | None, setup: Setup) -> Flow[Item | None]:
-        """The target's item on the wire, beside the attributes of its own that an existing one has."""
+    def expected(self, item: Item | None, setup: Setup) -> Flow[Item | None]:
+        """The target's item on the wire, as the source alone determines it."""
         converted = None if item is None else (yield from self.convert(item, setup))
         if converted is None:
             return None
@@ -89,8 +90,12 @@ class Direction:
         except GatelegError as error:
             assert item is not None
             raise self._failed(item, error) from error
+        return wire
+
+    def beside_own(self, wire: Item, existing: Item | None) -> Item:
+        """The target's item with the attributes of its own that an existing one has."""
         kept = {name: value for name, value in (existing or {}).items() if name in self.own}
-        return {**{name: value for name, value in wire.items() if name not in kept}, **kept}
+        return {**{name: value for name, value in wire.items() if name not in kept}, **kept} if kept else wire
 
     def check_loss(self, source: Item, target: Item, setup: Setup) -> Flow[None]:
         """Raise `Inconvertible` when the way back from a target would not lead to the source."""

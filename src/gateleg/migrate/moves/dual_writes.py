@@ -17,7 +17,7 @@ from gateleg.migrate.moves.items import Refusal, as_read, copy_over, fence_check
 from gateleg.migrate.moves.phases import Phase
 from gateleg.migrate.moves.update_results import updated
 from gateleg.model import all_of, spec_of
-from gateleg.store import ConditionFailed, TransactionCanceled
+from gateleg.store import ConditionFailed, StoreError, TransactionCanceled
 from gateleg.store.error_translation import explained
 from gateleg.store.flow import Pause
 from gateleg.store.operations.legacy_keys import migrate_to_current_key
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from gateleg.migrate.moves.registry import MoveRegistry
     from gateleg.model import Item
     from gateleg.model.planning import Write
-    from gateleg.store.errors import StoreError
     from gateleg.store.flow import Flow
     from gateleg.store.operations.transaction_entries import Identity
     from gateleg.store.operations.write_operation import WriteOperation
@@ -40,6 +39,8 @@ if TYPE_CHECKING:
 #: how often a write is tried that others get in the way of
 _ATTEMPTS = 60
 _LONGEST = 0.25
+#: statuses from here on are not the caller's fault
+_SERVER = 500
 
 
 @dataclass
@@ -79,8 +80,25 @@ def write_moved(
 
     `alone` is a write whose error is its own; else `TransactionCanceled` has the error of each operation.
     """
+    yield from moving.views.current(setup)
+    begun, started, failed = moving.views.begin(), setup.ticks(), True
+    try:
+        results = yield from _tried(moving, operations, setup, token, alone)
+        failed = False
+        return results
+    except (StoreError, MoveClosed, MoveIncomplete) as error:
+        # A condition of the caller's, or an entity that is closed, says nothing about the move.
+        failed = error.status >= _SERVER and not isinstance(error, MoveIncomplete)
+        raise
+    finally:
+        moving.views.end(begun)
+        moving.views.note_write(setup.ticks() - started, failed=failed)
+
+
+def _tried(
+    moving: MoveRegistry, operations: Sequence[WriteOperation[Any]], setup: Setup, token: str | None, alone: bool
+) -> Flow[list[Any]]:
     for number in range(_ATTEMPTS):
-        yield from moving.views.current(setup)
         attempt = _Attempt(setup.now())
         planner, planned = _Planner(moving, attempt, setup), list[_Planned]()
         for owner, operation in enumerate(operations):
@@ -184,7 +202,7 @@ class _Planner:
         previous = yield from self._attempted(direction, before)
         wanted: Item | None = None
         try:
-            wanted = yield from direction.expected(after, None, setup)
+            wanted = yield from direction.expected(after, setup)
             if wanted is not None and after is not None:
                 yield from direction.check_loss(after, wanted, setup)
         except Inconvertible:
@@ -199,15 +217,14 @@ class _Planner:
             self._attempt.seen[place] = existing
             if place == kept:
                 yield from self._moving.check_collision(direction, after, existing, setup)
-                full = yield from direction.expected(after, existing, setup)
-                assert full is not None
-                self._attempt.add(copy_over(target, full, existing), owner)
+                assert wanted is not None
+                self._attempt.add(copy_over(target, direction.beside_own(wanted, existing), existing), owner)
             elif existing is not None:
                 self._attempt.add(remove(target, existing), owner)
 
     def _attempted(self, direction: Direction, item: Item | None) -> Flow[Item | None]:
         try:
-            return (yield from direction.expected(item, None, self._setup))
+            return (yield from direction.expected(item, self._setup))
         except Inconvertible:
             return None
 

@@ -134,7 +134,7 @@ class Pass:
         if self.direction.source_side == "old":
             return move.stage_of(self.direction.partition(item, item)) is self.stage
         try:
-            old = yield from self.direction.expected(item, None, setup)
+            old = yield from self.direction.expected(item, setup)
         except Inconvertible:
             # What cannot be read is reported with the rest.
             return self.stage is move.stages[-1]

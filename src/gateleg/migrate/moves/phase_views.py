@@ -6,6 +6,7 @@ the time until which it may act. Who changes a phase waits until every lease has
 
 from __future__ import annotations
 
+import itertools
 import socket
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,7 +22,7 @@ from gateleg.store.operations.write_kinds import Put
 from gateleg.store.transports import ServiceError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from gateleg.migrate.moves.declaration import KeyMove, MoveStage
     from gateleg.store.flow import Flow
@@ -58,6 +59,10 @@ class PhaseViews:
         self._old_used: dict[str, float] = {}
         #: when the phases were asked for, by the clock that only ever grows
         self._read_at: float | None = None
+        #: the epochs that writes under way act upon, each with a number of its own
+        self._under_way: dict[int, dict[str, int]] = {}
+        self._numbers = itertools.count()
+        self._writes, self._failures, self._seconds = 0, 0, 0.0
 
     def of(self, move: KeyMove, stage: MoveStage) -> StageView:
         """A stage of a move."""
@@ -84,13 +89,40 @@ class PhaseViews:
             # Without the table no move has ever begun.
             self._views, self._read_at = {}, now
             return
-        self._views = {place: view for place, view in views.items() if place[0] in self._moves}
-        self._read_at = now
-        if self._epochs() != known:
-            yield from self._announce(self._epochs(), setup)
+        self._adopt(views, now)
+        acted_upon = self._epochs()
+        if acted_upon != known:
+            yield from self._announce(acted_upon, setup)
+
+    def begin(self) -> int:
+        """A write begins, which acts upon the phases as they are known now. Until `end`, others see that somebody does."""
+        number = next(self._numbers)
+        self._under_way[number] = {f"{move}#{stage}": view.epoch for (move, stage), view in self._views.items()}
+        return number
+
+    def end(self, number: int) -> None:
+        """A write has ended."""
+        self._under_way.pop(number, None)
+
+    def note_write(self, seconds: float, *, failed: bool) -> None:
+        """Count a write, for whoever watches a roll-out."""
+        self._writes, self._failures, self._seconds = self._writes + 1, self._failures + failed, self._seconds + seconds
+
+    def _adopt(self, views: Mapping[tuple[str, str], StageView], read_at: float) -> None:
+        """Take what was read. Another thread may have read later and be faster: epochs never go back."""
+        found = dict(self._views)
+        for place, view in views.items():
+            if place[0] in self._moves and (place not in found or view.epoch >= found[place].epoch):
+                found[place] = view
+        self._views = found
+        self._read_at = read_at if self._read_at is None else max(self._read_at, read_at)
 
     def _epochs(self) -> dict[str, int]:
-        return {f"{move}#{stage}": view.epoch for (move, stage), view in self._views.items()}
+        """The epochs that this process acts upon: of each stage the oldest one that a write under way has seen."""
+        known = {f"{move}#{stage}": view.epoch for (move, stage), view in self._views.items()}
+        for seen in list(self._under_way.values()):
+            known = {place: min(epoch, seen.get(place, -1)) for place, epoch in known.items()}
+        return known
 
     def _announce(self, epochs: dict[str, int], setup: Setup) -> Flow[None]:
         now = setup.clock()
@@ -101,6 +133,9 @@ class PhaseViews:
             moves=sorted(self._moves),
             epochs=epochs,
             old_used=dict(self._old_used),
+            writes=self._writes,
+            failures=self._failures,
+            seconds=self._seconds,
             expires_at=datetime.fromtimestamp(now + _KEPT, UTC),
         )
         yield from Put(item, returning="none").flow(setup)

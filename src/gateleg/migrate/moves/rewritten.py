@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from gateleg.migrate.errors import MoveClosed, MoveIncomplete
+from gateleg.migrate.errors import Inconvertible, MoveClosed, MoveIncomplete
+from gateleg.migrate.moves.comparing import examine
 from gateleg.migrate.moves.directions import Direction, text_of
 from gateleg.migrate.moves.dual_writes import write_moved
+from gateleg.migrate.moves.item_errors import note_error, reason_of
 from gateleg.migrate.moves.phases import PHASES, Phase
 from gateleg.model import Ref, spec_of
 from gateleg.model.planning import changed_attributes
 from gateleg.store import LostRace, NotFound
 from gateleg.store.flow import Found, Pause
-from gateleg.store.operations.batches import BatchGet, BatchWrite
+from gateleg.store.operations.batches import BatchGet, BatchWrite, batch_get_flow
 from gateleg.store.operations.bulk_deletes import DeleteAll
 from gateleg.store.operations.collects import Collect
 from gateleg.store.operations.operation import Operation, Stream, locate, shown
@@ -22,7 +25,7 @@ from gateleg.store.operations.queries import Count, QueryStream, Reading
 from gateleg.store.operations.reads import Find, Pick
 from gateleg.store.operations.saves import Retrying, Save
 from gateleg.store.operations.transactions import Transact, TransactGet
-from gateleg.store.operations.unreadable import Items
+from gateleg.store.operations.unreadable import Items, shown_item
 from gateleg.store.operations.write_kinds import Delete, Patch, Put
 from gateleg.store.operations.write_operation import WriteOperation
 from gateleg.store.transports import ServiceError, Unreachable
@@ -37,6 +40,10 @@ if TYPE_CHECKING:
     from gateleg.model.keys.plans import KeyPlan
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
+
+
+_log = logging.getLogger("gateleg.migrate")
+_READ_BOTH = frozenset({Phase.DUAL_READ, Phase.CUT_OVER})
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +148,7 @@ class _Carrier:
     def _find(self, operation: Find[Any] | Pick) -> Flow[Any]:
         direction = yield from self._via_old(operation.ref)
         if direction is None:
+            yield from self._compare(operation.ref)
             return (yield from operation.flow(self._setup))
         found = yield from self._converted(direction, operation.ref)
         if isinstance(operation, Find):
@@ -151,6 +159,23 @@ class _Carrier:
             raise NotFound(f"There is no {shown(operation.ref)}.")
         wanted = [attr.name.split(".")[0].split("[")[0] for attr in operation.project]
         return {name: getattr(found, name) for name in dict.fromkeys(wanted)}
+
+    def _compare(self, ref: Ref[Any]) -> Flow[None]:
+        """Look at both items of some reads while both are read, and note those that differ."""
+        if self._setup.random.random() >= self._moving.compare:
+            return
+        for direction in self._moving.directions(ref.entity):
+            if any(view.phase not in _READ_BOTH for view in self._moving.stages(direction.move)):
+                continue
+            try:
+                problem = yield from examine(direction, ref.key, self._setup)
+            except Inconvertible as error:
+                # The read itself does not suffer from it.
+                problem = reason_of(error), error.message
+            if problem is not None:
+                _log.error("%s and its copy differ: %s", shown(ref), problem[1])
+                # Whichever stage it belongs to: none goes on while the list has an entry.
+                yield from note_error(direction, direction.move.stages[-1], ref.key, *problem, self._setup)
 
     def _find_all(self, operation: BatchGet | TransactGet) -> Flow[Any]:
         results: dict[int, Any] = {}
@@ -186,14 +211,23 @@ class _Carrier:
     def _converted(self, direction: Direction, ref: Ref[Any]) -> Flow[Any]:
         """A new item as its old one says it is, which counts until all are copied."""
         old = yield from self._moving.old_item(direction, ref, None, None, self._setup)
-        if old is None:
+        if old is None or shown_item(old, direction.move.old, self._setup) is None:
             return None
-        converted = yield from self._with_own(direction, old)
+        (converted,) = (yield from self._all_converted(direction, [old])) or [None]
         return converted if converted is not None and spec_of(ref.entity).ref(converted).key == ref.key else None
 
-    def _with_own(self, direction: Direction, old: Item) -> Flow[Any]:
-        wire = yield from direction.reverse.expected(old, None, self._setup)
-        return None if wire is None else direction.source.decode(wire)
+    def _all_converted(self, direction: Direction, items: list[Item]) -> Flow[list[Any]]:
+        """Old items as new ones, with the attributes that only new ones have, where a copy is there already."""
+        forward, new = direction.reverse, direction.source
+        wires: list[Item] = []
+        for item in items:
+            wire = yield from forward.expected(item, self._setup)
+            wires += [wire] if wire is not None else []
+        copies: list[Item | None] = [None] * len(wires)
+        if forward.own:
+            keys = [(new.table, forward.key_of(wire)) for wire in wires]
+            copies = yield from batch_get_flow(keys, self._setup, True, f"{new.name}.move")
+        return [new.decode(forward.beside_own(wire, copy)) for wire, copy in zip(wires, copies, strict=True)]
 
     def _delete_all(self, operation: DeleteAll) -> Flow[int]:
         """Read and delete, page by page, each item with its copy."""
@@ -249,12 +283,8 @@ class _Carrier:
             return
 
     def _results(self, direction: Direction, found: list[Any]) -> Flow[list[Any]]:
-        old, results = spec_of(direction.move.old), []
-        for instance in found:
-            converted = yield from self._with_own(direction, old.encode(instance))
-            if converted is not None:
-                results.append(converted)
-        return results
+        old = spec_of(direction.move.old)
+        return (yield from self._all_converted(direction, [old.encode(instance) for instance in found]))
 
     def _translated(self, query: Query[Any]) -> tuple[Direction, Query[Any]] | None:
         """The query of the old entity that answers one of the new entity; None when it can be asked as it is."""

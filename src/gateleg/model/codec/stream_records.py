@@ -34,6 +34,8 @@ class Change:
     sequence: str
     #: when it happened, to the second; None when the record does not say
     at: datetime | None
+    #: the same each time that the change is delivered, and of no other one
+    event_id: str = ""
 
 
 def read_change(table: Table, record: Mapping[str, Any]) -> Change | None:
@@ -55,6 +57,7 @@ def read_change(table: Table, record: Mapping[str, Any]) -> Change | None:
         _SERVICE in (record.get("userIdentity") or {}).values(),
         told.get("SequenceNumber", ""),
         _moment(told.get("ApproximateCreationDateTime")),
+        record.get("eventID", ""),
     )
 
 

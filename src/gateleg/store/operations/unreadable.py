@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gateleg.model import Item, Spec
     from gateleg.store.setup import Setup
 
-__all__ = ["Items"]
+__all__ = ["Items", "shown_item"]
 
 T = TypeVar("T")
 _log = logging.getLogger("gateleg.store")

@@ -10,7 +10,7 @@ from tests.apps.agents.graphql.operations import operation, root_fields
 #: Words that stand in what a tenant has, and in what one of its users has.
 TENANTS_OWN, USERS_OWN = "belongs-to-acme", "belongs-to-ann"
 
-LLM = {"llmProvider": "local", "llmName": "smol"}
+LLM = {"llmProvider": "ours", "llmName": "smol"}
 COMPONENT = {"uiComponentType": "card"}
 WIZARD_SCHEMA = {"wizardSchemaType": "form", "wizardSchemaName": "contact"}
 #: What is created, in this order: the mutation, what it is given, and the ids that are kept of the answer.
@@ -173,6 +173,17 @@ _OTHERS: dict[str, Any] = {
     "uploadedFile": lambda world: {"arguments": {"fileId": world.ids["fileId"], "encodedContent": True}},
     "outputFile": lambda world: {"arguments": {"fileId": world.ids["fileId"]}},
     "presignedAwsS3Url": lambda world: {"objectKey": "notes/a.txt", "clientMethod": "get_object"},
+    "versionPointer": lambda world: {"kind": "agent", "logicalUuid": world.ids["agentUuid"]},
+    "labelVersion": lambda world: {"kind": "agent", "logicalUuid": world.ids["agentUuid"], "name": "stable"},
+    "versionDifferences": lambda world: {
+        "kind": "agent",
+        "before": world.ids["agentVersionUuid"],
+        "after": world.ids["agentVersionUuid"],
+    },
+    "promptPreview": lambda world: {"values": {"name": "Bob"}},
+    "chosenWizardGroups": lambda world: {"region": TENANTS_OWN, "facts": {"plan": TENANTS_OWN}},
+    "wizardAnswersFit": lambda world: {"answers": {"mail": "x"}},
+    "editThread": lambda world: {"title": "Mine"},
     "askModel": lambda world: {"userQuery": "Who are you?"},
     "executeAskModel": lambda world: {"arguments": {}},
     "decideToolCalls": lambda world: {"decisions": [{"toolCallUuid": world.ids["toolCallUuid"], "approve": True}]},

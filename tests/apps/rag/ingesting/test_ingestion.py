@@ -1,5 +1,6 @@
 """Documents from their source to chunks that are found, by the jobs of a real worker."""
 
+import asyncio
 import gzip
 import json
 import threading
@@ -22,6 +23,7 @@ from gateleg.apps.rag.ingesting.reingestion import restore_revision, retry_docum
 from gateleg.apps.rag.ingesting.submitting import NewDocument, Submitted, ingest_batch
 from gateleg.apps.rag.object_keys import source_key
 from gateleg.apps.rag.tables import Chunk, Document, DocumentStatus, Fingerprint
+from gateleg.jobs import Job, Worker, follow_async
 from gateleg.net.errors import AddressRefused
 from gateleg.web import Principal, Role
 from tests.apps.rag.ingesting.library import ADMIN, Library, open_library, result
@@ -237,12 +239,48 @@ async def test_a_collection_is_made_anew_with_its_new_strategy(library: Library)
     assert await count_chunks(library) == 1
 
 
+async def test_a_document_of_the_public_system_says_that_its_content_is_elsewhere(library: Library) -> None:
+    own = {"repository_id": "books", "collection_id": library.collection_id}
+    row = await library.resources.store.create(Document(**own, document_name="old.pdf", source="s3://bucket/old.pdf"))
+    with pytest.raises(SourceMissing, match=r"s3://bucket/old\.pdf"):
+        await retry_document(library.resources, ADMIN, "books", row.document_id)
+    job = await start_reingestion(library.resources, ADMIN, "books", library.collection_id)
+    ended = await library.work(job.job_id)
+    assert ended.job_results is not None
+    assert ended.job_results.value["failed"] == [row.document_id]
+
+
 async def test_what_was_asked_for_one_document_stays_with_it(library: Library) -> None:
     document, _ = await library.ingest(NewDocument(text=SHIPS, name="ships.md", strategy={"type": "NONE"}))
     submitted = await retry_document(library.resources, ADMIN, "books", document.document_id, force=True)
-    await library.work(submitted.job.job_id)
+    job = await library.work(submitted.job.job_id)
+    assert (result(job).outcome, result(job).reused) == ("ingested", 0)
     again = await library.document(document.document_id)
     assert (again.generation, again.chunks, again.strategy_override) == (2, 1, {"type": "NONE"})
+
+
+@pytest.mark.parametrize("kind", ["TOKEN", "SEMANTIC", "SENTENCE"])
+async def test_strategies_that_need_a_model_have_the_collection_s(library: Library, kind: str) -> None:
+    text = "Ships sail on the sea. Harbours are full of ships. Bread is made of flour. Bakers rise early to bake bread. " * 8
+    document, _ = await library.ingest(NewDocument(text=text, name="two.txt", strategy={"type": kind, "chunkSize": 150}))
+    chunks = await library.chunks(document)
+    assert document.chunks == len(chunks) > 1
+    assert all(text[chunk.start : chunk.end] == chunk.text for chunk in chunks)
+
+
+async def test_an_ingestion_that_is_cancelled_while_it_embeds_leaves_nothing_to_be_found(library: Library) -> None:
+    text = "\n\n".join(f"Paragraph {number} is about the harbour and the {number} ships in it." for number in range(400))
+    submitted = await library.submit(NewDocument(text=text, name="long.txt", strategy={"type": "FIXED", "chunkSize": 100}))
+    worker = Worker(library.host.queue, concurrency=1)
+    running = asyncio.ensure_future(worker.run())
+    async for seen in follow_async(library.host.queue, submitted.job.job_id):
+        if isinstance(seen.job, Job) and seen.job.progress is not None and seen.job.progress.message.startswith("embed"):
+            await library.host.queue.cancel(submitted.job.job_id)
+    worker.stop()
+    await running
+    document = await library.document(submitted.document.document_id)
+    assert (document.status, document.error_message) == (DocumentStatus.FAILED, "The ingestion was cancelled.")
+    assert (document.generation, await count_chunks(library), await library.indexed()) == (None, 0, {})
 
 
 async def test_a_cancelled_ingestion_says_so(library: Library) -> None:

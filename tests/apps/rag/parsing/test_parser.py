@@ -1,9 +1,18 @@
+import random
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from gateleg.apps.rag.chunking import chunk, heading_paths, parse_strategy
-from gateleg.apps.rag.errors import DocumentTooLarge, EmptyDocument, EncryptedDocument, UnreadableDocument, UnsupportedDocument
+from gateleg.apps.rag.errors import (
+    DocumentRefused,
+    DocumentTooLarge,
+    EmptyDocument,
+    EncryptedDocument,
+    UnreadableDocument,
+    UnsupportedDocument,
+)
 from gateleg.apps.rag.parsing import ParseBounds, ParsedDocument
 from gateleg.apps.rag.parsing.language import guess_language
 from gateleg.apps.rag.parsing.parser import parse_here
@@ -167,6 +176,22 @@ def test_texts_are_read_in_their_encoding(encoding: str) -> None:
 
 def test_one_damaged_letter_does_not_change_the_encoding() -> None:
     assert decode_text("é".encode() * 50 + b"\xff" + "ü".encode() * 50)[0] == "é" * 50 + "\ufffd" + "ü" * 50
+
+
+def test_an_office_document_with_a_password_says_so(tmp_path: Path) -> None:
+    with pytest.raises(EncryptedDocument):
+        parsed(tmp_path, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600) + "EncryptedPackage".encode("utf-16-le") + bytes(600))
+
+
+def test_damaged_files_are_read_or_refused_and_nothing_else(tmp_path: Path) -> None:
+    chance = random.Random(5)
+    for content in (samples.docx_file(), samples.pptx_file(), samples.xlsx_file(), samples.message(), samples.RTF, samples.HTML):
+        for _ in range(5):
+            damaged = bytearray(content[: chance.randrange(len(content) // 2, len(content))])
+            for _ in range(chance.randint(0, 20)):
+                damaged[chance.randrange(len(damaged))] = chance.randrange(256)
+            with suppress(DocumentRefused):
+                parsed(tmp_path, bytes(damaged))
 
 
 def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:

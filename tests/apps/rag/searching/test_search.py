@@ -1,6 +1,7 @@
 """Searching collections: hits, citations and modes."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,12 +10,16 @@ from gateleg.ai import AsyncModels, BadModelAddress
 from gateleg.apps.rag.access import Caller
 from gateleg.apps.rag.collections import create_collection
 from gateleg.apps.rag.drafts import NewCollection
+from gateleg.apps.rag.errors import IndexRebuilding
+from gateleg.apps.rag.index.rebuilding import ready_index
 from gateleg.apps.rag.searching.requests import SearchRequest
 from gateleg.apps.rag.searching.results import SearchResult
 from gateleg.apps.rag.searching.search import SearchTools, search
 from gateleg.apps.rag.tables import Chunk, Collection, Document, DocumentStatus
 from gateleg.store import AsyncStore
+from tests.ai.speaking import said
 from tests.apps.rag.filled import MODEL, add_document
+from tests.net.http.faulty import service
 
 
 async def find(tools: SearchTools, collection: Collection, query: str, **options: Any) -> SearchResult:
@@ -177,3 +182,33 @@ async def test_a_collection_without_documents_has_no_hits(tools: SearchTools, ca
         await create_collection(tools.store, caller("admin"), "commons", NewCollection(name="Empty", embedding_model=MODEL))
     ).collection
     assert names(await find(tools, empty, "anything")) == []
+
+
+async def test_a_rebuild_that_takes_long_goes_on_while_searches_are_told(tools: SearchTools, manual: Collection) -> None:
+    place = (manual.repository_id, manual.collection_id)
+    with pytest.raises(IndexRebuilding):
+        await ready_index(tools.store, tools.indexes, *place, patience=0)
+    await ready_index(tools.store, tools.indexes, *place)
+    assert len(names(await find(tools, manual, "E42"))) == 6
+
+
+async def test_a_reranker_orders_the_best_hits(tools: SearchTools, manual: Collection) -> None:
+    # It prefers the last of the six chunks that it is given.
+    ranked = {"results": [{"index": place, "relevance_score": place / 10} for place in range(6)]}
+    with service(said(ranked)) as server:
+        reranking = replace(tools, reranker=f"rerank:m@{server.url}/v2")
+        found = await find(reranking, manual, "E42")
+    plain = names(await find(tools, manual, "E42"))
+    assert names(found) == plain[::-1]
+    assert found.hits[0].rerank == found.hits[0].score == 0.5
+    assert found.reranked_by == reranking.reranker
+    assert names(await find(reranking, manual, "E42", rerank=False)) == plain
+
+
+async def test_a_reranker_that_does_not_answer_changes_nothing(tools: SearchTools, manual: Collection) -> None:
+    silent = replace(tools, reranker="nowhere:model")
+    found = await find(silent, manual, "E42")
+    assert names(found) == names(await find(tools, manual, "E42"))
+    assert found.reranked_by is None
+    assert found.note is not None
+    assert "reranker" in found.note

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
+from gateleg.apps.rag.errors import IndexRebuilding
 from gateleg.apps.rag.tables import Chunk, Document
 
 if TYPE_CHECKING:
@@ -18,17 +19,27 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 #: Chunks that are read and added at a time.
 _BATCH = 500
+#: Seconds that a search waits for its index to be rebuilt.
+PATIENCE = 20.0
 
 
-async def ready_index(
-    store: AsyncStore, indexes: Indexes, repository_id: str, collection_id: str, progress: Callable[[int], Awaitable[None]] | None = None
-) -> None:
-    """See to it that a collection's index has been compared with the tables since it was made; at once if it has."""
+async def ready_index(store: AsyncStore, indexes: Indexes, repository_id: str, collection_id: str, patience: float = PATIENCE) -> None:
+    """See to it that a collection's index has been compared with the tables since it was made; at once if it has.
+
+    A large collection takes longer than `patience` seconds: `IndexRebuilding` says so, while a task of this process goes on with it.
+    """
     if await indexes.run(repository_id, collection_id, lambda index: index.complete):
         return
-    async with indexes.comparing(repository_id, collection_id):
-        if not await indexes.run(repository_id, collection_id, lambda index: index.complete):
-            await rebuild_index(store, indexes, repository_id, collection_id, progress)
+    rebuild = indexes.rebuild(repository_id, collection_id, lambda: _rebuilt(store, indexes, repository_id, collection_id))
+    try:
+        await asyncio.wait_for(asyncio.shield(rebuild), patience)
+    except TimeoutError:
+        raise IndexRebuilding(f"The search index of the collection {collection_id!r} is being rebuilt.") from None
+
+
+async def _rebuilt(store: AsyncStore, indexes: Indexes, repository_id: str, collection_id: str) -> None:
+    if not await indexes.run(repository_id, collection_id, lambda index: index.complete):
+        await rebuild_index(store, indexes, repository_id, collection_id)
 
 
 async def rebuild_index(

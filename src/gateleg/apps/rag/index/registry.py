@@ -14,7 +14,7 @@ from gateleg.apps.rag.index.database import remove_files
 from gateleg.apps.rag.index.embedded import EmbeddedIndex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
     from pathlib import Path
 
     from gateleg.web import Resources
@@ -36,7 +36,7 @@ class Indexes:
         self._most = most
         self._open: OrderedDict[Path, EmbeddedIndex] = OrderedDict()
         self._opening = threading.Lock()
-        self._comparing: dict[Path, asyncio.Lock] = {}
+        self._rebuilding: dict[Path, asyncio.Task[None]] = {}
 
     def path(self, repository_id: str, collection_id: str) -> Path:
         """The file of a collection's index."""
@@ -76,9 +76,14 @@ class Indexes:
             await asyncio.to_thread(self.discard, repository_id, collection_id)
             raise
 
-    def comparing(self, repository_id: str, collection_id: str) -> asyncio.Lock:
-        """Held by the one task of this process that compares an index with the chunks table."""
-        return self._comparing.setdefault(self.path(repository_id, collection_id), asyncio.Lock())
+    def rebuild(self, repository_id: str, collection_id: str, begin: Callable[[], Coroutine[Any, Any, None]]) -> asyncio.Task[None]:
+        """The one task of this process that compares an index with the tables, begun if there is none."""
+        path = self.path(repository_id, collection_id)
+        found = self._rebuilding.get(path)
+        if found is None or found.done():
+            found = self._rebuilding[path] = asyncio.ensure_future(begin())
+            found.add_done_callback(lambda _: self._rebuilding.pop(path, None))
+        return found
 
     def drop(self, repository_id: str, collection_id: str) -> None:
         """Remove the index of a collection from the disk."""
@@ -91,6 +96,8 @@ class Indexes:
 
     def close(self) -> None:
         """Close all of them."""
+        for task in list(self._rebuilding.values()):
+            task.cancel()
         with self._opening:
             found, self._open = list(self._open.values()), OrderedDict()
         for index in found:

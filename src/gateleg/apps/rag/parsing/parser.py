@@ -7,7 +7,7 @@ import time
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from gateleg.apps.rag.errors import EmptyDocument, UnreadableDocument, UnsupportedDocument
+from gateleg.apps.rag.errors import EmptyDocument, EncryptedDocument, UnreadableDocument, UnsupportedDocument
 from gateleg.apps.rag.parsing.document import DocumentBuilder, ParseBounds
 from gateleg.apps.rag.parsing.mail import read_mail
 from gateleg.apps.rag.parsing.office import read_docx, read_pptx, read_sheets
@@ -31,6 +31,8 @@ _BY_CONTENT = {
 _PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 #: Files of old office programs, of which spreadsheets can be read.
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+#: What such a file holds around an office document with a password.
+_LOCKED = "EncryptedPackage".encode("utf-16-le")
 #: What text is can often be told by its name alone.
 _MARKDOWN = frozenset({"md", "markdown", "mdown", "mkd"})
 _CODE = {
@@ -121,12 +123,13 @@ def _read_text(content: bytes, kind: str, builder: DocumentBuilder) -> None:
 
 
 def _read_old(path: Path, builder: DocumentBuilder) -> None:
+    if _LOCKED in path.read_bytes():
+        raise EncryptedDocument("The office document can only be opened with a password.")
     try:
         read_sheets(path, builder, zipped=False)
     except UnreadableDocument:
         raise UnsupportedDocument(
-            "The file is of an old office format, or an office document with a password.",
-            fix="Save it as DOCX, PPTX, XLSX or PDF, without a password, and send that.",
+            "The file is of an old office format.", fix="Save it as DOCX, PPTX, XLSX or PDF, and send that."
         ) from None
 
 

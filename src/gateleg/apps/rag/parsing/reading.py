@@ -16,6 +16,7 @@ from gateleg.apps.rag.errors import (
 )
 from gateleg.apps.rag.parsing.document import ParseBounds, ParsedDocument
 from gateleg.apps.rag.parsing.parser import content_type, parse_here
+from gateleg.errors import GatelegError
 from gateleg.limited_process import LimitReached, ProcessLimits, run_limited
 
 _REFUSALS = (DocumentTooLarge, EmptyDocument, EncryptedDocument, UnreadableDocument, UnsupportedDocument)
@@ -40,4 +41,10 @@ async def parse(path: Path, name: str, bounds: ParseBounds | None = None) -> Par
 
 def answer(asked: dict[str, Any]) -> dict[str, Any]:
     """Read the file that a request names: what the process of `parse` calls."""
-    return parse_here(Path(asked["path"]), asked["name"], ParseBounds(**asked["bounds"]), asked["kind"]).to_json()
+    try:
+        return parse_here(Path(asked["path"]), asked["name"], ParseBounds(**asked["bounds"]), asked["kind"]).to_json()
+    except (GatelegError, MemoryError, OSError):
+        raise
+    except Exception as error:
+        # Libraries raise whatever they stumble over in a broken file. What a program got wrong is told by the class.
+        raise UnreadableDocument(f"{asked['name']} cannot be read: {type(error).__name__}: {str(error)[:200]}.") from error

@@ -35,10 +35,6 @@ class PipelineResult(BaseModel):
     note: str = ""
 
 
-class Nothing(BaseModel):
-    """The config of a job that needs none."""
-
-
 class FollowedPipelines(BaseModel):
     """How many pipelines there are, and how many of them got a new schedule."""
 

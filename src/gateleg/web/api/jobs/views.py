@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from gateleg.jobs import ArchivedJob, Attempt, Branch, Handler, Job, LogEntry, Progress, Schedule, WorkerRecord
 
-__all__ = ["JobView"]
+__all__ = ["JobDetail", "JobView"]
 
 
 class ProgressView(BaseModel):

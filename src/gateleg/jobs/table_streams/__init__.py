@@ -1,0 +1,1 @@
+"""Consuming the streams of tables: handlers of changes, with leases, checkpoints and kept failures."""

@@ -1,0 +1,249 @@
+"""`StreamConsumer`: reads the streams of tables, shard by shard, and calls handlers with what has changed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import socket
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from gateleg.jobs.table_streams.delivery import Delivery
+from gateleg.jobs.table_streams.leases import HeldShard, LeaseTaken, ShardLeases, ready_to_read
+from gateleg.jobs.table_streams.shards import Batch, Trimmed, iterator_after, read_records, shards_of
+from gateleg.jobs.table_streams.tables import FailedChange, stream_table
+from gateleg.store import StoreError
+from gateleg.store.transports import ServiceError, Unreachable
+from gateleg.store.transports.embedded import AsyncEmbeddedTransport
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+    from gateleg.jobs.table_streams.registry import TableStreams
+    from gateleg.jobs.table_streams.tables import ShardLease
+    from gateleg.store import AsyncStore
+
+_log = logging.getLogger("gateleg.jobs.streams")
+#: Records that are asked for at once.
+_BATCH = 100
+#: Seconds between two looks into a shard that has nothing new: of an engine in this process, and of a service that is paid for.
+_NEAR, _FAR = 0.1, 1.0
+#: Seconds between two looks for new shards and for shards that nobody reads.
+_LOOK_EVERY = 5.0
+#: Seconds after which a checkpoint is written in the middle of a batch.
+_CHECKPOINT_EVERY = 1.0
+
+
+class StreamConsumer:
+    """Calls the handlers of `streams` with every change, at least once, in the order of each item's changes.
+
+    Any number of processes may consume under one name: each shard has one reader, and a shard whose reader is lost is taken by another
+    after `lease_seconds`. A new name begins with the oldest record that its streams have, which is a day old at most.
+    """
+
+    def __init__(
+        self,
+        store: AsyncStore,
+        streams: TableStreams,
+        name: str,
+        *,
+        process: str | None = None,
+        lease_seconds: float = 30.0,
+        batch: int = _BATCH,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        self._store = store
+        self._streams = streams
+        self.name = name
+        self._leases = ShardLeases(store, name, process or f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:6]}", lease_seconds)
+        self._delivery = Delivery(store, streams, name, sleep)
+        self._batch = batch
+        self._pause = _NEAR if isinstance(store.transport, AsyncEmbeddedTransport) else _FAR
+        self._held: dict[str, HeldShard] = {}
+        self._stop = asyncio.Event()
+
+    def stop(self) -> None:
+        """End after the records that are being handled."""
+        self._stop.set()
+
+    async def run(self) -> None:
+        """Consume until `stop` is called. What the store or the service refuse is logged and tried again."""
+        await self._store.ensure_tables(stream_table)
+        readers: dict[str, asyncio.Task[None]] = {}
+        renewing = asyncio.create_task(self._renew())
+        try:
+            while not self._stop.is_set():
+                with _logged("the streams could not be looked at"):
+                    for held in await self._take_free():
+                        readers[held.lease.shard] = asyncio.create_task(self._read_on(held))
+                await self._wait(min(_LOOK_EVERY, self._leases.seconds / 3))
+        finally:
+            # What is being handled is handled, so that nothing is done twice without need.
+            await asyncio.gather(*readers.values(), return_exceptions=True)
+            renewing.cancel()
+            await asyncio.gather(renewing, return_exceptions=True)
+            await self._release()
+
+    async def round(self) -> int:
+        """Look for shards, and handle what there is now; how many records there were. For tests, and for programs that run now and then."""
+        handled = 0
+        more = True
+        while more:
+            more = False
+            await self._take_free()
+            for held in list(self._held.values()):
+                try:
+                    number = await self._read(held)
+                except LeaseTaken:
+                    self._drop(held)
+                    continue
+                handled += number or 0
+                more = more or number is None or number > 0
+        return handled
+
+    async def failed(self) -> AsyncIterator[FailedChange]:
+        """The changes that are kept because a handler refused them."""
+        async for one in self._store.query(FailedChange.of_consumer, consumer=self.name):
+            yield one
+
+    async def repeat_failed(self, event_id: str | None = None) -> int:
+        """Hand kept changes to their handlers again; how many they have taken."""
+        taken = 0
+        async for one in self.failed():
+            if event_id is None or one.event_id == event_id:
+                taken += await self._delivery.repeat(one)
+        return taken
+
+    async def _take_free(self) -> list[HeldShard]:
+        """Take the shards that nobody reads and that may be read."""
+        found = [shard for table in self._streams.tables for shard in await shards_of(self._store, table)]
+        taken = []
+        for lease in ready_to_read(await self._leases.known(found)):
+            if _key(lease) not in self._held and self._leases.is_free(lease):
+                held = await self._leases.take(lease)
+                if held is not None:
+                    self._held[_key(lease)] = held
+                    taken.append(held)
+        return taken
+
+    async def _read_on(self, held: HeldShard) -> None:
+        """Read a shard until it ends, is lost, or the consumer stops."""
+        while not self._stop.is_set() and _key(held.lease) in self._held:
+            number: int | None = 0
+            try:
+                number = await self._read(held)
+            except LeaseTaken:
+                _log.info("another process reads %s now", held.lease.shard)
+                self._drop(held)
+            except (StoreError, ServiceError, Unreachable) as error:
+                _log.warning("%s could not be read: %s", held.lease.shard, error)
+            except Exception:  # the shard must not be held by a reader that has ended
+                _log.exception("%s could not be read", held.lease.shard)
+            if number == 0:
+                await self._wait(self._pause)
+
+    async def _read(self, held: HeldShard) -> int | None:
+        """Handle the next records of a shard; how many, or None at the end of the shard."""
+        if not self._leases.is_held(held):
+            raise LeaseTaken
+        batch = await self._records(held)
+        if batch is None:
+            await self._finish(held)
+            return None
+        handled = await self._handle(held, batch.records)
+        if handled < len(batch.records):
+            # The consumer stops in the middle: what is left is read again from the checkpoint.
+            held.iterator = None
+            return handled
+        held.iterator = batch.next
+        if batch.next is None:
+            await self._finish(held)
+            return None
+        return handled
+
+    async def _records(self, held: HeldShard) -> Batch | None:
+        """The next records of a shard; None when the shard is gone."""
+        while True:
+            held.iterator = held.iterator or await self._place(held)
+            if held.iterator is None:
+                return None
+            try:
+                batch = await read_records(self._store, held.iterator, self._batch)
+            except Trimmed:
+                held.iterator = await self._from_horizon(held)
+                continue
+            if batch is not None:
+                return batch
+            # The place was good for fifteen minutes.
+            held.iterator = None
+
+    async def _place(self, held: HeldShard) -> str | None:
+        lease = held.lease
+        try:
+            return await iterator_after(self._store, lease.stream, lease.shard, lease.checkpoint)
+        except Trimmed:
+            return await self._from_horizon(held)
+
+    async def _from_horizon(self, held: HeldShard) -> str | None:
+        lease = held.lease
+        _log.error(
+            "changes of %s after %s are lost: nobody has read the stream for a day", lease.table, lease.checkpoint or "its beginning"
+        )
+        return await iterator_after(self._store, lease.stream, lease.shard, None)
+
+    async def _handle(self, held: HeldShard, records: list[dict[str, Any]]) -> int:
+        """Hand records to the handlers in order, and note how far they have come; how many were handled before the consumer was stopped."""
+        ticks = self._store.setup.ticks
+        noted, waiting = ticks(), 0
+        for number, record in enumerate(records, 1):
+            if not self._leases.is_held(held):
+                raise LeaseTaken
+            await self._delivery.deliver(held.lease.table, record)
+            waiting += 1
+            stopped = self._stop.is_set()
+            if stopped or number == len(records) or ticks() - noted >= _CHECKPOINT_EVERY:
+                await self._leases.checkpoint(held, record["dynamodb"]["SequenceNumber"], waiting)
+                noted, waiting = ticks(), 0
+            if stopped:
+                return number
+        return len(records)
+
+    async def _finish(self, held: HeldShard) -> None:
+        await self._leases.finish(held)
+        self._drop(held)
+
+    def _drop(self, held: HeldShard) -> None:
+        held.lost = True
+        self._held.pop(_key(held.lease), None)
+
+    async def _renew(self) -> None:
+        """Renew the leases of shards that have nothing to note."""
+        while True:
+            await asyncio.sleep(self._leases.seconds / 3)
+            for held in list(self._held.values()):
+                with _logged("a lease could not be renewed"), contextlib.suppress(LeaseTaken):
+                    await self._leases.write(held)
+
+    async def _release(self) -> None:
+        for held in list(self._held.values()):
+            with _logged("a lease could not be given back"), contextlib.suppress(LeaseTaken):
+                await self._leases.release(held)
+        self._held.clear()
+
+    async def _wait(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._stop.wait(), seconds)
+
+
+@contextlib.contextmanager
+def _logged(what: str) -> Any:
+    try:
+        yield
+    except (StoreError, ServiceError, Unreachable) as error:
+        _log.warning("%s: %s", what, error)
+
+
+def _key(lease: ShardLease) -> str:
+    return f"{lease.stream} {lease.shard}"

@@ -1,0 +1,53 @@
+"""Consuming the streams of the applications' tables, in the processes of a host that run jobs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from gateleg.jobs import StreamConsumer, TableStreams
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from gateleg.web.host import Host
+
+__all__ = ["consuming"]
+
+_log = logging.getLogger("gateleg.web")
+
+
+def consumers_of(host: Host) -> list[StreamConsumer]:
+    """One consumer for each application that has handlers of changes, by the application's name."""
+    found = []
+    for application, resources in host.plugged:
+        if application.table_streams is None:
+            continue
+        with host.leaving_out(application):
+            given = application.table_streams
+            streams = given if isinstance(given, TableStreams) else given(resources)
+            if streams:
+                found.append(StreamConsumer(resources.store, streams, application.name))
+    return found
+
+
+@asynccontextmanager
+async def consuming(host: Host) -> AsyncIterator[None]:
+    """Consume until the block ends; then what is being handled is handled. Any number of processes may do this at once."""
+    consumers = consumers_of(host)
+    running = [asyncio.create_task(_run(consumer)) for consumer in consumers]
+    try:
+        yield
+    finally:
+        for consumer in consumers:
+            consumer.stop()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+async def _run(consumer: StreamConsumer) -> None:
+    try:
+        await consumer.run()
+    except Exception:  # a consumer that ends must not end unseen
+        _log.exception("the consumer of %s has ended", consumer.name)

@@ -1,0 +1,51 @@
+"""Applications hear of the changes of their entities, in the processes that run jobs."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from gateleg.jobs import ShardLease, TableStreams
+from gateleg.model import Attr, Change, Entity, Key, Table
+from gateleg.web import Application, Resources
+from gateleg.web.host import Host
+from gateleg.web.settings import Settings
+from gateleg.web.table_streams import consuming
+
+notes = Table("Notes", hash="id", stream="NEW_AND_OLD_IMAGES")
+
+
+class Note(Entity, table=notes):
+    id: Attr[str]
+    key = Key("{id}")
+
+
+async def test_a_handler_of_an_application_is_called_with_its_resources(settings: Settings) -> None:
+    heard: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
+
+    def make(resources: Resources[Any]) -> TableStreams:
+        streams = TableStreams()
+
+        @streams.on(Note, kinds=["created"])
+        async def note(change: Change) -> None:
+            await heard.put((resources.application, change.key["id"]["S"]))
+
+        return streams
+
+    application = Application(name="x", title="X", icon="star", tables=(notes,), table_streams=make)
+    async with Host.open(settings, [application]) as host:
+        await host.store.put(Note(id="a"))
+        async with consuming(host):
+            assert await asyncio.wait_for(heard.get(), 30) == ("x", "a")
+        leases = [lease async for lease in host.store.query(ShardLease.of_consumer, consumer="x")]
+        # Given back, so that the next process need not wait.
+        assert [lease.owner for lease in leases] == [""]
+
+
+async def test_handlers_that_cannot_be_made_leave_their_application_out(settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
+    def broken(resources: Resources[Any]) -> TableStreams:
+        raise RuntimeError("no such model")
+
+    application = Application(name="x", title="X", icon="star", table_streams=broken)
+    async with Host.open(settings, [application], tolerant=True) as host, consuming(host):
+        assert host.left_out == {"x": "RuntimeError: no such model"}
