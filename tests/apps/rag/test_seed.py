@@ -105,7 +105,14 @@ async def test_07_metadata_is_a_map_of_tags_and_custom_fields(store: AsyncStore,
 
 
 async def test_08_pipelines_name_a_bucket_of_their_own(store: AsyncStore, legal: Repository, caller: Callers) -> None:
-    sent: dict[str, Any] = {"autoRemove": True, "chunkOverlap": 200, "chunkSize": 1000, "s3Bucket": "archive", "s3Prefix": "legal/", "trigger": "event"}
+    sent: dict[str, Any] = {
+        "autoRemove": True,
+        "chunkOverlap": 200,
+        "chunkSize": 1000,
+        "s3Bucket": "archive",
+        "s3Prefix": "legal/",
+        "trigger": "event",
+    }
     item = spec_of(Collection).encode(await add(store, caller("rag admin"), pipelines=[sent]))
     stored = item["pipelines"]["L"][0]["M"]
     assert {name: next(iter(stored[name].values())) for name in sent} == {**sent, "chunkOverlap": "200", "chunkSize": "1000"}
@@ -120,7 +127,10 @@ def test_09_capacity_follows_the_load() -> None:
 
 
 async def test_10_items_are_as_large_as_planned(store: AsyncStore, legal: Repository, caller: Callers) -> None:
-    fields: dict[str, Any] = {"description": "d" * 1_000, "metadata": {"tags": [f"tag-{n}" for n in range(10)], "customFields": {"owner": "x" * 200}}}
+    fields: dict[str, Any] = {
+        "description": "d" * 1_000,
+        "metadata": {"tags": [f"tag-{n}" for n in range(10)], "customFields": {"owner": "x" * 200}},
+    }
     usual = await add(store, caller("creator"), **fields)
     assert item_size(spec_of(Collection).encode(usual)) <= PLAN.load.item_bytes
     assert (PLAN.load.largest_item_bytes, PLAN.load.items, PLAN.load.reads, COLLECTIONS_PER_REPOSITORY) == (10_240, 10_000, 0.8, (10, 100))
@@ -184,7 +194,10 @@ async def test_16_caps_on_pipelines_tags_and_custom_fields(store: AsyncStore, le
     for fields in bad:
         with pytest.raises(Exception, match=r"10|50"):
             await add(store, caller("rag admin"), **fields)
-    good: dict[str, Any] = {"pipelines": [PipelineDraft(s3_bucket=f"b{n}") for n in range(10)], "metadata": {"tags": [f"t{n}" for n in range(50)]}}
+    good: dict[str, Any] = {
+        "pipelines": [PipelineDraft(s3_bucket=f"b{n}") for n in range(10)],
+        "metadata": {"tags": [f"t{n}" for n in range(50)]},
+    }
     assert (await add(store, caller("rag admin"), **good)).pipelines is not None
 
 
