@@ -10,12 +10,14 @@ from gateleg.apps.agents.flow_moves import MOVE_AGENTS, MoveAgentsConfig, MoveAg
 from gateleg.apps.agents.running.job_types import (
     ANSWER,
     DEMONSTRATE,
+    EVALUATE,
     QUEUE,
     SUMMARISE,
     SWEEP,
     AnswerConfig,
     AnswerResult,
     DemonstrateConfig,
+    EvaluateConfig,
     SummariseConfig,
 )
 from gateleg.jobs import Jobs, Retry, giving_up
@@ -58,6 +60,12 @@ def agents_jobs(resources: Resources[AgentsSettings]) -> Jobs:
         from gateleg.apps.agents.running.demonstrating import ask_when_ready
 
         return {"runs": await ask_when_ready(job, config, resources)}
+
+    @jobs.handler(EVALUATE, config=EvaluateConfig, queue=QUEUE, priority=40, retry=Retry(times=1), timeout=900)
+    async def evaluate_versions(job: JobContext, config: EvaluateConfig) -> dict[str, int]:
+        from gateleg.apps.agents.evaluating.scoring import evaluate
+
+        return await evaluate(job, config, resources)
 
     @jobs.every(_SWEEP, name=SWEEP)
     @jobs.handler(SWEEP, queue=QUEUE, retry=Retry(times=0), timeout=300)
