@@ -208,7 +208,7 @@ async def _source(
 
 
 async def _uploaded(resources: Resources[RagSettings], opened: Opened, document_id: str, key: str) -> SourceConfig:
-    """An object that was uploaded for this document. Other objects of the store are none of the caller's business."""
+    """An object that was uploaded for this document. Other objects of the store are refused: the caller may not be allowed to read them."""
     own = document_prefix(opened.repository.repository_id, opened.collection.collection_id, document_id)
     if not key.startswith(own):
         raise AccessDenied(
