@@ -109,8 +109,10 @@ def _print_speed(count: int, results: dict[str, dict[str, Any]], truths: dict[st
             if way in truths:
                 pairs = zip(one["answers"], truths[way], strict=True)
                 recall = f"recall@10 {np.mean([len(set(answer) & truth) / len(truth) for answer, truth in pairs]):.4f}"
-            ratio = "" if name == "gateleg" else f"p95 ratio {one['p95'] / ours[way]['p95']:5.1f}"
-            print(f"  {way:9} {name:8} p50 {one['p50']:7.2f}  p95 {one['p95']:7.2f} (first round {one['first']:7.2f})  {recall:17} {ratio}")
+            beside = {figure: one[figure] / ours[way][figure] for figure in ("p95", "cpu")}
+            ratio = "" if name == "gateleg" else f"ratios {beside['p95']:5.1f} (p95), {beside['cpu']:5.1f} (processor)"
+            times = f"p50 {one['p50']:7.2f}  p95 {one['p95']:7.2f} (first round {one['first']:7.2f})  processor {one['cpu']:6.2f}"
+            print(f"  {way:9} {name:8} {times}  {recall:17} {ratio}")
 
 
 def quality(folder: Path, names: list[str]) -> None:

@@ -164,6 +164,8 @@ def test_the_graph_is_taken_from_a_snapshot(tmp_path: Path, monkeypatch: pytest.
     index = EmbeddedIndex(tmp_path / "i", exact=100)
     index.add_entries("a", 1, entries(vectors))
     index.settle()
+    # It is saved when it has grown, so that a process that is killed leaves it behind.
+    (saved,) = tmp_path.glob("*.graph-*")
     index.close()
     (saved,) = tmp_path.glob("*.graph-*")
     monkeypatch.setattr("gateleg.apps.rag.index.graph.VectorGraph._grow", lambda self: pytest.fail("the graph was built again"))
@@ -210,3 +212,19 @@ def test_asking_makes_no_file(tmp_path: Path) -> None:
     assert index.search(directions(1)[0], "word", None, 3) == []
     index.drop()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_was_removed_is_forgotten_once_it_is_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gateleg.apps.rag.index.embedded._COMPACTED", 10)
+    index = EmbeddedIndex(tmp_path / "i", synchronous=False)
+    vectors = directions(30)
+    index.add_entries("a", 1, entries(vectors, "old"))
+    index.add_entries("b", 1, entries(vectors[:5], "new"))
+    assert len(nearest(index, vectors[0], 40)) == 35
+    index.remove("a")
+    assert {key.document_id for key in nearest(index, vectors[0], 40)} == {"b"}
+    assert len(index._rows) == 5
+    assert worded(index, "old") == []
+    index.add_entries("c", 1, entries(vectors[:1], "newest"))
+    assert {key.document_id for key in nearest(index, vectors[0], 2)} == {"b", "c"}
+    index.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.searching.results import SearchHit
     from gateleg.apps.rag.tables import Collection
 
+_log = logging.getLogger(__name__)
 #: Tokens of a written answer, and of a rewritten question.
 _ANSWER_TOKENS, _QUESTION_TOKENS = 600, 80
 
@@ -69,35 +71,43 @@ async def answer(
     yield AnswerEvent(kind="passages", hits=result.hits)
     base = Answer(question=request.question, searched=searched, found=False, hits=result.hits, note=result.note)
     if tools.chat is not None and result.hits:
-        written: list[AnswerSentence] = []
-        checker = Checker(result.hits)
-        try:
-            async for sentence in _generate(tools.chat, searched, checker):
-                written.append(sentence)
-                yield AnswerEvent(kind="sentence", sentence=sentence)
-            whole = base.model_copy(
-                update={
-                    "sentences": written,
-                    "found": bool(written),
-                    "way": "generated",
-                    "model": tools.chat.model,
-                    "dropped": checker.dropped,
-                }
-            )
-            yield AnswerEvent(kind="answer", answer=whole)
-            return
-        except AiError as error:
-            note = f"The model {tools.chat.model} did not answer: {error.message}"
-            if written:
-                note = f"The answer ends early. {note}"
-                update = {"sentences": written, "found": True, "way": "generated", "model": tools.chat.model, "note": note}
-                yield AnswerEvent(kind="answer", answer=base.model_copy(update=update))
+        events = _written(tools.chat, base)
+        async for event in events:
+            yield event
+            if event.answer is not None:
                 return
-            base = base.model_copy(update={"note": f"{note} The answer is made of sentences of the documents."})
+        base = base.model_copy(
+            update={"note": f"The model {tools.chat.model} did not answer. The answer is made of sentences of the documents."}
+        )
     chosen = await _extract(tools.search, collections, [request.question, searched], result.hits)
     for one in chosen:
         yield AnswerEvent(kind="sentence", sentence=one)
     yield AnswerEvent(kind="answer", answer=base.model_copy(update={"sentences": chosen, "found": bool(chosen)}))
+
+
+async def _written(chat: AsyncChat, base: Answer) -> AsyncIterator[AnswerEvent]:
+    """What a model writes, checked; nothing if it fails before the first sentence."""
+    checker = Checker(base.hits)
+    written: list[AnswerSentence] = []
+    note = base.note
+    try:
+        async for sentence in _generate(chat, base.searched, checker):
+            written.append(sentence)
+            yield AnswerEvent(kind="sentence", sentence=sentence)
+    except AiError as error:
+        if not written:
+            _log.warning("%s did not answer: %s", chat.model, error)
+            return
+        note = f"The answer ends early: {error.message}"
+    update = {
+        "sentences": written,
+        "found": bool(written),
+        "way": "generated",
+        "model": chat.model,
+        "dropped": checker.dropped,
+        "note": note,
+    }
+    yield AnswerEvent(kind="answer", answer=base.model_copy(update=update))
 
 
 async def _searched(tools: AnswerTools, question: str, earlier: Sequence[str]) -> str:

@@ -6,11 +6,13 @@ back but the graph, as a snapshot that spares the next process from building it.
 
 from __future__ import annotations
 
+import logging
 import secrets
 import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+import apsw
 import numpy as np
 
 from gateleg.apps.rag.errors import BadVector, IndexDamaged
@@ -25,13 +27,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    import apsw
     from numpy.typing import NDArray
 
     from gateleg.apps.rag.index.entries import ChunkKey, IndexEntry
     from gateleg.apps.rag.index.filters import Filter
     from gateleg.apps.rag.tables import Chunk
 
+_log = logging.getLogger(__name__)
 #: How many more candidates are rescored exactly than are asked for: float16 may exchange those that are nearly alike.
 _SPARE = 30
 #: With a filter: so few chunks that pass are searched exactly, and so are all that pass if the graph would need more candidates than this.
@@ -44,6 +46,8 @@ _READ = 5_000
 _MOST_LANGUAGES = 3
 #: A snapshot is written when this part of the graph, and this many vectors, are newer than the last one.
 _SNAPSHOT_PART, _SNAPSHOT_LEAST = 0.1, 5_000
+#: Removed rows that are kept in memory at most, if more of them are removed than not.
+_COMPACTED = 5_000
 #: Removals that other processes may still have to read.
 _REMOVALS_KEPT = 100_000
 
@@ -285,6 +289,17 @@ class EmbeddedIndex:
             sql = "SELECT language FROM languages ORDER BY chunks DESC LIMIT ?"
             self._languages = tuple(row[0] for row in connection.execute(sql, (_MOST_LANGUAGES,))) or (DEFAULT_LANGUAGE,)
             self._position = Position(now.epoch, max(now.chunk, self._position.chunk), max(now.removal, self._position.removal))
+            if self._rows.removed > max(self._rows.count, _COMPACTED):
+                self._compact(connection)
+
+    def _compact(self, connection: apsw.Connection) -> None:
+        """Begin anew with what is there: most of what is in memory has been removed."""
+        position = self._position
+        if self._vectors is not None:
+            self._vectors.close()
+        self._forget()
+        self._read_rows(connection, position.chunk)
+        self._position = position
 
     def _missed_removals(self, connection: apsw.Connection) -> bool:
         oldest = connection.execute("SELECT min(number) FROM removals").get
@@ -306,7 +321,7 @@ class EmbeddedIndex:
             return
         matrix = np.frombuffer(b"".join(blob for _, blob in vectors), dtype="<f4").reshape(len(vectors), -1)
         if self._vectors is None:
-            self._vectors = VectorGraph(matrix.shape[1], exact=self._exact)
+            self._vectors = VectorGraph(matrix.shape[1], exact=self._exact, on_grown=self._save_if_free)
         self._vectors.add(np.array([number for number, _ in vectors], dtype=np.int64), matrix)
 
     # The snapshot of the graph
@@ -319,7 +334,7 @@ class EmbeddedIndex:
         if dimensions is None or saved is None:
             return
         name, last, checksum = str(saved).split(" ")
-        graph = VectorGraph(int(dimensions), exact=self._exact)
+        graph = VectorGraph(int(dimensions), exact=self._exact, on_grown=self._save_if_free)
         if graph.load(self.path.with_name(f"{self.path.name}.graph-{name}"), int(last), int(checksum)):
             self._vectors, self._saved = graph, int(last)
 
@@ -327,6 +342,16 @@ class EmbeddedIndex:
         """Write the graph to a file, if it has grown enough since the last time, so that the next process need not build it."""
         with self._catching_up:
             self._save()
+
+    def _save_if_free(self) -> None:
+        """Write a snapshot when the graph has grown; not while the index is being read or closed, which comes first."""
+        if self._catching_up.acquire(blocking=False):
+            try:
+                self._save()
+            except (OSError, apsw.Error):
+                _log.exception("the graph of %s could not be saved; it is built again by the next process", self.path.name)
+            finally:
+                self._catching_up.release()
 
     def _save(self) -> None:
         graph, database = self._vectors, self._database

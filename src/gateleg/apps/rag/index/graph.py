@@ -19,7 +19,7 @@ from usearch.index import Index
 from gateleg.apps.rag.index.rows import Column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -39,8 +39,10 @@ _COPIED = 10_000
 class VectorGraph:
     """The vectors of one index, by the ids of their chunks."""
 
-    def __init__(self, dimensions: int, *, exact: int = EXACT) -> None:
+    def __init__(self, dimensions: int, *, exact: int = EXACT, on_grown: Callable[[], None] = lambda: None) -> None:
         self.dimensions = dimensions
+        #: called in the thread that has added vectors to the graph
+        self._on_grown = on_grown
         self._exact = exact
         self._graph = self._empty()
         self._turns = _Turns()
@@ -145,9 +147,8 @@ class VectorGraph:
 
     def save(self, path: Path) -> tuple[int, int]:
         """Write the graph to a file; its last id and a checksum of the file."""
-        with self._turns.shared(), self._swap:
-            graph = self._graph
-            last = self._last
+        with self._turns.shared():
+            graph, last = self._graph, self._last
             # In memory, so that nobody waits for the disk.
             data = bytes(graph.save() or b"")
         with path.open("wb") as file:
@@ -184,20 +185,29 @@ class VectorGraph:
         return len(self._graph)
 
     def _grow(self) -> None:
-        """Add the recent vectors to the graph, a few at a time, until few are left."""
+        """Add the recent vectors to the graph, until few are left."""
+        while True:
+            self._add_recent()
+            if not self._closed:
+                self._on_grown()
+            with self._swap:
+                if self._closed or len(self._recent_ids) <= self._exact:
+                    self._growing = None
+                    return
+
+    def _add_recent(self) -> None:
+        """Add the recent vectors to the graph, a few at a time, so that no search waits for long."""
         done = 0
         while not self._closed:
             with self._swap:
                 ids, vectors = self._recent_ids.view, self._recent.view
                 if done == len(ids):
                     self._recent_ids, self._recent = Column(np.int64), Column(np.float32, self.dimensions)
-                    self._growing = None
                     return
             with self._turns.alone():
                 self._graph.add(ids[done : done + _STEP], vectors[done : done + _STEP], threads=1)
-            done = min(done + _STEP, len(ids))
-            self._last = int(ids[done - 1])
-        self._growing = None
+                done = min(done + _STEP, len(ids))
+                self._last = int(ids[done - 1])
 
 
 class _Turns:

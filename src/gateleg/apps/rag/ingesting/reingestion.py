@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gateleg.apps.rag.access import Action
 from gateleg.apps.rag.collections import open_collection
 from gateleg.apps.rag.documents import open_document
-from gateleg.apps.rag.errors import BadField, SourceMissing
+from gateleg.apps.rag.errors import BadField, RagError, SourceMissing
 from gateleg.apps.rag.ingesting.job_types import REINGEST, IngestConfig, ReingestConfig, ReingestResult, SourceConfig
 from gateleg.apps.rag.ingesting.submitting import Submitted, check_not_deleting, submit_ingestion
 from gateleg.apps.rag.rules import check_accepts_documents
@@ -54,10 +54,14 @@ async def reingest(job: JobContext, config: ReingestConfig, resources: Resources
     async for document in store.query(everything, consistent=True):
         job.check()
         total += 1
-        if document.status in _DELETING or not (document.source or document.url):
+        if document.status in _DELETING:
             done += 1
             continue
-        ended = await _has_ended(job, config, document, resources)
+        try:
+            ended = await _has_ended(job, config, document, resources)
+        except RagError as error:
+            job.log(f"{document.document_name}: {error}", "WARNING")
+            ended = JobStatus.FAILED
         if ended is None:
             continue
         done += 1
@@ -84,16 +88,21 @@ async def submit_again(
 
 def config_of(document: Document, *, force: bool = False) -> IngestConfig:
     """What ingests a document again as it is."""
-    if not document.source and not document.url:
-        raise SourceMissing("The document has no source.", fix="Send its content again.")
-    kept = document.source and not document.source.startswith(("s3://", "http"))
-    source = SourceConfig(key=document.source, bucket=document.bucket, etag=document.source_etag)
+    if document.source and "://" not in document.source:
+        source = SourceConfig(key=document.source, bucket=document.bucket, etag=document.source_etag)
+    elif document.url is not None:
+        source = SourceConfig(kind="url", url=document.url)
+    else:
+        raise SourceMissing(
+            f"The content of the document is not in an object store of this host: its source is {document.source!r}.",
+            fix="Send its content again.",
+        )
     return IngestConfig(
         repository_id=document.repository_id,
         collection_id=document.collection_id,
         document_id=document.document_id,
         name=document.document_name or document.source.rpartition("/")[2] or document.document_id,
-        source=source if kept else SourceConfig(kind="url", url=document.url),
+        source=source,
         strategy=document.strategy_override,
         ingestion_type=document.ingestion_type,
         pipeline_id=document.pipeline_id,

@@ -10,7 +10,6 @@ from pydantic import ValidationError
 from gateleg.apps.rag.tools import rag_tools
 from gateleg.errors import GatelegError
 from gateleg.web import Surface
-from gateleg.web.access import principal_of
 
 if TYPE_CHECKING:
     import mcp_types as types
@@ -40,7 +39,7 @@ def mcp_surface(resources: Resources[RagSettings]) -> Surface:
             return _refusal(f"There is no tool {params.name!r}.")
         try:
             given = tool.input.model_validate(params.arguments or {})
-            found = await tool.call(principal_of(ctx.request), given)
+            found = await tool.call(ctx.request.state.principal, given)
         except ValidationError as error:
             return _refusal("; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()))
         except GatelegError as error:
