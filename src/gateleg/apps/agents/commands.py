@@ -1,6 +1,7 @@
 """`gateleg agents`: make an agent, list them, and talk to one. Works beside a running host, and without one."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Annotated, Any
@@ -191,6 +192,8 @@ async def _working(resources: "Resources[AgentsSettings]") -> AsyncIterator[None
     if any(QUEUE in one.queues and one.state == "running" for one in await resources.queue.workers()):
         yield
         return
+    # What a failed answer says is printed; how a worker fares is nothing for who talks.
+    logging.getLogger("gateleg.jobs").setLevel(logging.CRITICAL)
     worker = Worker(resources.queue, queues={QUEUE: 1}, concurrency=2, capture=False, drain_seconds=2.0)
     running = asyncio.ensure_future(worker.run())
     try:
