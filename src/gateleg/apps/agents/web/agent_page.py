@@ -113,7 +113,7 @@ async def _threads(visit: Visit, agent: Agent, cursor: str) -> None:
             one.thread_uuid,
             {
                 "title": one.title or one.thread_uuid,
-                "user": one.user_id or one.owner_id,
+                "user": one.user_id or one.owner_id.removeprefix("/"),
                 "runs": f"{one.run_count:,}",
                 "last": ago_cell(one.updated_at),
             },

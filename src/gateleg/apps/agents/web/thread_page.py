@@ -79,7 +79,7 @@ def _head(visit: Visit, agent: Agent, thread: Thread | None) -> None:
         with tag("p", classes="line gap-1 meta"):
             tag("a", agent.agent_name, "link", href=agent_place(visit.context, agent.agent_uuid))
             if thread is not None:
-                tag("span", thread.user_id or thread.owner_id)
+                tag("span", thread.user_id or thread.owner_id.removeprefix("/"))
                 ago(thread.updated_at)
 
 
