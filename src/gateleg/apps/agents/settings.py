@@ -35,7 +35,7 @@ class AgentsSettings(BaseModel):
         le=525_600,
         description="minutes since its last activity within which a thread is continued instead of a new one begun",
     )
-    page_limit: int = Field(default=1000, ge=1, le=10_000, description="the most items of one page of a list")
+    page_limit: int = Field(default=1000, ge=1, le=1000, description="the most items of one page of a list")
     internal_mcp: InternalMcp | None = Field(default=None, description="an MCP server for the agents of all tenants")
 
     handlers: list[str] = Field(
