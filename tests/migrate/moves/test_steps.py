@@ -16,6 +16,7 @@ from tests.migrate.moves.layouts import (
     PARTITIONS,
     NewAgent,
     OldAgent,
+    Partition,
     agents_move,
     clients,
     move_to,
@@ -256,3 +257,28 @@ def test_a_roll_out_is_halted_when_writes_of_clients_fail_or_take_long() -> None
     looks = 100
     with pytest.raises(RolloutHalted, match="writes failed"):
         go(watched, Phase.DUAL_READ, conduct=Conduct(soak=5))
+
+
+def test_a_stage_goes_to_its_end_and_back_as_often_as_somebody_likes() -> None:
+    store = filled(6)
+    before = raw(store, old_agents)
+    for _ in range(2):
+        go(store, Phase.CLEAN_UP)
+        assert raw(store, old_agents) == []
+        store.drive(go_back(agents_move, ALL, Phase.CUT_OVER, store.setup))
+        assert raw(store, old_agents) == before
+    assert store.drive(go_back(agents_move, ALL, Phase.OFF, store.setup)).phase is Phase.OFF
+    assert (raw(store, old_agents), raw(store, new_agents)) == (before, [])
+
+
+def test_the_old_entity_stays_closed_while_an_item_cannot_be_restored() -> None:
+    store = filled(2)
+    go(store, Phase.CLEAN_UP)
+    # Nothing says which endpoint this tenant had.
+    store.put(NewAgent(partition_key=Partition("aws-prod", "stranger"), agent_uuid="x"))
+    with pytest.raises(PhaseRefused, match="stranger"):
+        store.drive(go_back(agents_move, ALL, Phase.CUT_OVER, store.setup))
+    assert store.drive(read_state(agents_move, ALL, store.setup)).phase is Phase.CLOSING
+    store.delete(NewAgent.key(partition_key=Partition("aws-prod", "stranger"), agent_uuid="x"))
+    assert store.drive(go_back(agents_move, ALL, Phase.CUT_OVER, store.setup)).phase is Phase.CUT_OVER
+    assert len(raw(store, old_agents)) == 2

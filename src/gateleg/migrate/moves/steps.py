@@ -97,6 +97,9 @@ def advance(move: KeyMove, stage: MoveStage, until: Phase, setup: Setup, conduct
     yield from _work(move, stage, state.phase, setup, conduct)
     for phase in way(state.phase, until) if until.order > state.phase.order else ():
         yield from _check(move, stage, phase, setup, conduct)
+        if phase is Phase.CLOSING:
+            # That of an earlier way back.
+            yield from tasks.restore(move, stage).forget(setup)
         yield from enter_phase(move, stage, phase, setup, by=conduct.by, waiting=conduct.waiting)
         yield from _work(move, stage, phase, setup, conduct)
         yield from _watch_clients(move, stage, phase, setup, conduct)
@@ -108,18 +111,31 @@ def go_back(move: KeyMove, stage: MoveStage, until: Phase, setup: Setup, conduct
     conduct = conduct or Conduct()
     state = yield from read_state(move, stage, setup)
     if state.phase is Phase.CLOSING and (yield from tasks.restore(move, stage).checkpoints(setup)):
-        yield from run_pass(tasks.restore(move, stage), setup, conduct)
+        # It was interrupted, or could not restore all items.
+        yield from _restore(move, stage, setup, conduct)
     for phase in way(state.phase, until) if until.order < state.phase.order else ():
         yield from enter_phase(move, stage, phase, setup, by=conduct.by, waiting=conduct.waiting)
         if phase is Phase.CLOSING:
-            # Only new items were written meanwhile: the old ones are made from them before anybody reads them again.
-            yield from run_pass(tasks.restore(move, stage), setup, conduct, anew=True)
+            yield from tasks.remove_old(move, stage).forget(setup)
+            yield from _restore(move, stage, setup, conduct)
     state = yield from read_state(move, stage, setup)
     if state.phase is Phase.OFF and state.version:
         yield from run_pass(tasks.remove_new(move, stage), setup, conduct, anew=True)
         yield from forget_errors(move, stage, setup)
         yield from _forget_passes(move, stage, setup)
     return state
+
+
+def _restore(move: KeyMove, stage: MoveStage, setup: Setup, conduct: Conduct) -> Flow[None]:
+    """Make the old items from the new ones before anybody reads them again: only new items were written meanwhile."""
+    one = tasks.restore(move, stage)
+    unfinished = [checkpoint for checkpoint in (yield from one.checkpoints(setup)) if not checkpoint.done]
+    yield from forget_errors(move, stage, setup)
+    progress = yield from run_pass(one, setup, conduct, anew=not unfinished)
+    if progress["failed"]:
+        errors = yield from read_errors(move, stage, setup, limit=5)
+        why = "; ".join(f"{error.item_key}: {error.why.rstrip('.')}" for error in errors)
+        raise PhaseRefused(f"{move.name}, {stage.name}, cannot be opened again: {why}.", fix="Correct them, and roll back again.")
 
 
 def verify(move: KeyMove, stage: MoveStage, setup: Setup, conduct: Conduct | None = None) -> Flow[Verification]:

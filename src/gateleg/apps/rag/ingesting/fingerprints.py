@@ -20,7 +20,7 @@ _WORD = re.compile(r"\w+")
 _BANDS = 4
 #: Bits in which the simhashes of texts that are almost the same differ at most.
 NEAR = 3
-#: Words of a document that are looked at, and documents that are told of.
+#: Words of a document that count, and documents that are named as alike.
 _MOST_WORDS, _MOST_ALIKE = 200_000, 20
 
 

@@ -90,7 +90,7 @@ class _Opened:
 
 
 async def ingest(job: JobContext, config: IngestConfig, resources: Resources[RagSettings], indexes: Indexes) -> IngestResult:
-    """Ingest one document. Begun again after whatever interruption, it completes it; what failed for good is told by the document."""
+    """Ingest one document. It can be interrupted anywhere and run again. The document's row says why a final attempt failed."""
     try:
         return await _Ingestion(job, config, resources, indexes).run()
     except Superseded:
@@ -256,7 +256,7 @@ class _Ingestion:
         hashes = [chunk_hash(text, span.heading) for text, span in zip(texts, spans, strict=True)]
         wanted = [embedded_text(text, span.heading) for text, span in zip(texts, spans, strict=True)]
         model = self.resources.models.embeddings(opened.model, cache=False)
-        # Whoever forces an ingestion wants the vectors anew, too.
+        # A forced ingestion computes new vectors, too.
         known = {} if self.config.force else await known_vectors(self.resources.store, opened.document, opened.model)
         total = max(1, len(texts))
         vectors, reused = await embed_chunks(

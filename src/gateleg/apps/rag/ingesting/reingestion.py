@@ -17,10 +17,12 @@ from gateleg.apps.rag.ingesting.submitting import Submitted, check_not_deleting,
 from gateleg.apps.rag.rules import check_accepts_documents
 from gateleg.apps.rag.subjects import Subject
 from gateleg.apps.rag.tables import Document, DocumentStatus
-from gateleg.jobs import JobStatus, Snooze, Submission
+from gateleg.jobs import JobStatus, KeyReused, Snooze, Submission
 from gateleg.web import submitted_by
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from gateleg.apps.rag.access import Caller
     from gateleg.apps.rag.settings import RagSettings
     from gateleg.jobs import Job, JobContext
@@ -74,8 +76,14 @@ async def reingest(job: JobContext, config: ReingestConfig, resources: Resources
 
 async def _has_ended(job: JobContext, config: ReingestConfig, document: Document, resources: Resources[RagSettings]) -> JobStatus | None:
     """How the ingestion of a document has ended that this job submits, once; None while it has not."""
-    submitted = await submit_again(resources, document, once=f"reingest:{job.job_id}", force=config.force)
-    found = await resources.queue.get_or_archived(submitted.job.job_id)
+    try:
+        job_id: UUID | None = (await submit_again(resources, document, once=f"reingest:{job.job_id}", force=config.force)).job.job_id
+    except KeyReused:
+        # Somebody has sent another content since: its own job makes it anew.
+        job_id = document.job_id
+    if job_id is None:
+        return JobStatus.COMPLETED
+    found = await resources.queue.get_or_archived(job_id)
     return found.status if found.status in (JobStatus.COMPLETED, *_ENDED) else None
 
 

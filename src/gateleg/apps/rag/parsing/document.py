@@ -52,7 +52,7 @@ class ParsedDocument:
     lines: tuple[Line, ...] = ()
     headings: tuple[Heading, ...] = ()
     title: str | None = None
-    #: ISO 639-1, where it could be told
+    #: ISO 639-1; None where too few words give it away
     language: str | None = None
     #: what was left out or could not be read, for people
     warnings: tuple[str, ...] = ()
