@@ -7,10 +7,12 @@ import pytest
 
 from gateleg.ai import AiError, KeyMissing, ModelRefused, Reply, ToolResult, User
 from gateleg.apps.agents.errors import CallsUndecided, NotFoundInPartition, NotWaiting, RunEnded
+from gateleg.apps.agents.running import replying
 from gateleg.apps.agents.running.deciding import Decision, decide_calls
 from gateleg.apps.agents.running.ending import cancel_run, retry_run
 from gateleg.apps.agents.running.files import keep_file
 from gateleg.apps.agents.running.frames import assemble
+from gateleg.apps.agents.running.run_work import RunWork
 from gateleg.apps.agents.running.sweeping import expire_overdue
 from gateleg.apps.agents.tables import Thread
 from gateleg.apps.agents.thread_tables import AsyncTask, Run, RunStatus, TaskStatus, ToolCallStatus
@@ -281,3 +283,23 @@ async def test_an_answer_quotes_what_tools_have_said(hosted: Hosted) -> None:
     agent = await hosted.agent(calling(SUM), "Five.", configuration={**TOOLS, "quote_tools": True})
     asked = await hosted.ask(agent)
     assert assemble(await hosted.frames(asked)) == "Five.\n\nFrom desk.add:\n> 5"
+
+
+async def test_a_run_that_somebody_else_changes_meanwhile_is_answered_once(hosted: Hosted, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, reads = replying._present, 0
+
+    async def overtaken(work: RunWork) -> Run:
+        """Another writer changes the run after every other look at it."""
+        nonlocal reads
+        run = await read(work)
+        reads += 1
+        if reads % 2:
+            await work.resources.store.patch(run, Run.updated_by.set("another"))
+        return run
+
+    monkeypatch.setattr(replying, "_present", overtaken)
+    agent = await hosted.agent(calling(SUM), "Five.", configuration=TOOLS)
+    asked = await hosted.ask(agent)
+    assert (await hosted.ended(asked)).status is RunStatus.COMPLETED
+    assert [message.message for message in (await hosted.transcript(asked)).messages] == ["Hello?", "", "Five."]
+    assert (reads, len(hosted.script(agent).asked), len(hosted.desk.calls)) == (4, 2, 1)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from gateleg.apps.agents.errors import NotFoundInPartition
+from gateleg.apps.agents.files import folder_of
 from gateleg.apps.agents.running.job_types import InputFile
 from gateleg.apps.agents.tables import new_id
 
@@ -17,21 +17,15 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.tenancy import Context
     from gateleg.web import Resources
 
-__all__ = ["check_files", "files_folder", "keep_file"]
+__all__ = ["check_files", "keep_file"]
 
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
-
-
-def files_folder(context: Context) -> str:
-    """The folder of a user's files in the object store."""
-    parts = (context.endpoint_id, context.part_id, context.owner)
-    return "agents/" + "/".join(quote(part, safe="").replace(".", "%2E") for part in parts) + "/"
 
 
 async def keep_file(resources: Resources[AgentsSettings], context: Context, name: str, media_type: str, data: bytes) -> InputFile:
     """Keep a file of a user, to be named in questions."""
     plain = _UNFIT.sub("_", name).strip("._")[-100:] or "file"
-    key = f"{files_folder(context)}files/{new_id()}/{plain}"
+    key = f"{folder_of(context)}files/{new_id()}/{plain}"
     await resources.objects.put(key, data, content_type=media_type)
     return InputFile(object_key=key, media_type=media_type, name=name)
 
@@ -39,6 +33,6 @@ async def keep_file(resources: Resources[AgentsSettings], context: Context, name
 async def check_files(resources: Resources[AgentsSettings], context: Context, files: Iterable[InputFile]) -> None:
     """Refuse files that the caller does not have. Raises `NotFoundInPartition`, whether they exist for others or not."""
     for file in files:
-        own = file.object_key.startswith(files_folder(context)) and ".." not in file.object_key
+        own = file.object_key.startswith(folder_of(context)) and ".." not in file.object_key
         if not own or not await resources.objects.exists(file.object_key):
             raise NotFoundInPartition(f"There is no file {file.object_key!r}.")

@@ -19,6 +19,7 @@ from gateleg.ai import (
     Usage,
     WeightsMissing,
 )
+from gateleg.apps.agents.errors import RunInProgress
 from gateleg.apps.agents.running.agents import fallback_handlers
 from gateleg.apps.agents.running.ending import end_run
 from gateleg.apps.agents.running.frames import Frame
@@ -27,6 +28,7 @@ from gateleg.apps.agents.running.planning import NEAREST, PLANNED, choose_tool
 from gateleg.apps.agents.running.prompting import prompt_for, quote_results
 from gateleg.apps.agents.running.structures import structure_of
 from gateleg.apps.agents.running.summarising import have_summarised
+from gateleg.apps.agents.running.threads import is_open
 from gateleg.apps.agents.running.tools.toolbox import matches
 from gateleg.apps.agents.thread_tables import Message, Run, RunStatus, ToolCall, ToolCallStatus
 from gateleg.store import TransactionCanceled, create, patch
@@ -45,6 +47,9 @@ __all__ = ["ask_model"]
 
 #: What lets another model be asked, if nothing was written yet.
 _UNAVAILABLE = (ExtraMissing, KeyMissing, ModelAccessDenied, ModelFailed, ModelTimedOut, ModelUnreachable, RateLimited, WeightsMissing)
+
+#: How often a reply is stored anew while others change its run.
+_ATTEMPTS = 5
 
 
 async def ask_model(work: RunWork, number: int, *, tools: bool, transcript: Transcript) -> Run | None:
@@ -178,13 +183,20 @@ async def _store_step(work: RunWork, number: int, reply: Reply, notes: str) -> N
         for place, call in enumerate(reply.calls[:90])
     ]
     writes = [create(_message(work, number, reply)), *(create(call) for call in calls)]
-    run = await _present(work)
-    try:
-        await work.resources.store.transact([patch(run, *_counted(run, reply, number)), *writes])
-    except TransactionCanceled:
-        # Another worker has stored this step, or the run has ended: what is stored decides what comes next.
+    for _ in range(_ATTEMPTS):
+        run = await _present(work)
+        if not is_open(run):
+            return
+        try:
+            await work.resources.store.transact([patch(run, *_counted(run, reply, number)), *writes])
+        except TransactionCanceled as canceled:
+            if canceled.reasons[0] is not None and not any(canceled.reasons[1:]):
+                # Somebody has changed something else of the run.
+                continue
+            # Another worker has stored this step: what is stored decides what comes next.
+            return
+        work.emit(Frame(kind="message", step=number, id=message_uuid(work.run.run_uuid, number)))
         return
-    work.emit(Frame(kind="message", step=number, id=message_uuid(work.run.run_uuid, number)))
 
 
 def _needs_approval(work: RunWork, called: str) -> bool:
@@ -232,20 +244,24 @@ async def _present(work: RunWork) -> Run:
 
 async def _finish(work: RunWork, number: int, reply: Reply, output: dict[str, Any] | None) -> Run | None:
     """Store the answer and end the run, together: an answer that is there was given once."""
-    run = await _present(work)
-    actions = _counted(run, reply, number)
-    if output is not None:
-        actions.append(Run.output.set(output))
     message = _message(work, number, reply)
+    extra = [] if output is None else [Run.output.set(output)]
 
     def writes() -> list[WriteOperation[Any]]:
         return [create(message)]
 
-    ended = await end_run(work.resources, run, RunStatus.COMPLETED, actions=actions, writes=writes, result=reply.text)
-    if ended is None:
-        return await _present(work)
-    work.emit(Frame(kind="message", step=number, id=message.message_uuid))
-    if work.shown_from:
-        # Only now: a summary must not keep the answer waiting.
-        await have_summarised(work, work.shown_from[0])
-    return ended
+    for _ in range(_ATTEMPTS):
+        run = await _present(work)
+        if not is_open(run):
+            return run
+        actions = [*_counted(run, reply, number), *extra]
+        ended = await end_run(work.resources, run, RunStatus.COMPLETED, actions=actions, writes=writes, result=reply.text)
+        if ended is None:
+            # It has ended, or somebody has changed something else of it: look again.
+            continue
+        work.emit(Frame(kind="message", step=number, id=message.message_uuid))
+        if work.shown_from:
+            # Only now: a summary must not keep the answer waiting.
+            await have_summarised(work, work.shown_from[0])
+        return ended
+    raise RunInProgress(f"The run {work.run.run_uuid} is changed by too many at once.", fix="Try again.")
