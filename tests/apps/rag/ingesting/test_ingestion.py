@@ -240,8 +240,9 @@ async def test_a_collection_is_made_anew_with_its_new_strategy(library: Library)
 
 
 async def test_a_document_of_the_public_system_says_that_its_content_is_elsewhere(library: Library) -> None:
-    own = {"repository_id": "books", "collection_id": library.collection_id}
-    row = await library.resources.store.create(Document(**own, document_name="old.pdf", source="s3://bucket/old.pdf"))
+    row = await library.resources.store.create(
+        Document(repository_id="books", collection_id=library.collection_id, document_name="old.pdf", source="s3://bucket/old.pdf")
+    )
     with pytest.raises(SourceMissing, match=r"s3://bucket/old\.pdf"):
         await retry_document(library.resources, ADMIN, "books", row.document_id)
     job = await start_reingestion(library.resources, ADMIN, "books", library.collection_id)
