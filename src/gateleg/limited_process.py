@@ -141,21 +141,21 @@ def _result(answer: bytes | None, status: int, limits: ProcessLimits, refusals: 
     if _STATUSES.get(status) == "seconds":
         raise LimitReached("seconds", f"It took more than {limits.seconds:g} seconds.")
     try:
-        told: dict[str, Any] = json.loads(answer)
+        reply: dict[str, Any] = json.loads(answer)
     except ValueError:
         raise LimitReached("crash", f"It took too much memory, or broke the library that reads it (status {status}).") from None
-    if "failed" in told:
+    if "failed" in reply:
         size = errors.seek(0, os.SEEK_END)
         errors.seek(max(0, size - 4_000))
-        raise RuntimeError(f"a function with limits has failed: {told['failed']}\n{errors.read().decode(errors='replace')}")
-    if "refused" in told:
-        raise _refusal(told["refused"], refusals)
-    return told["result"]
+        raise RuntimeError(f"a function with limits has failed: {reply['failed']}\n{errors.read().decode(errors='replace')}")
+    if "refused" in reply:
+        raise _refusal(reply["refused"], refusals)
+    return reply["result"]
 
 
-def _refusal(told: dict[str, Any], refusals: Sequence[type[GatelegError]]) -> GatelegError:
-    kind = next((kind for kind in refusals if kind.code == told["code"]), GatelegError)
-    return kind._restore((told["text"],), {name: told[name] for name in ("message", "why", "fix", "details")})
+def _refusal(described: dict[str, Any], refusals: Sequence[type[GatelegError]]) -> GatelegError:
+    kind = next((kind for kind in refusals if kind.code == described["code"]), GatelegError)
+    return kind._restore((described["text"],), {name: described[name] for name in ("message", "why", "fix", "details")})
 
 
 def _limit(limits: ProcessLimits) -> None:
@@ -188,8 +188,8 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
     try:
         return {"result": function(request["argument"])}
     except GatelegError as error:
-        told = {"code": error.code, "message": error.message, "why": error.why, "fix": error.fix, "details": error.details}
-        return {"refused": told | {"text": str(error)}}
+        described = {"code": error.code, "message": error.message, "why": error.why, "fix": error.fix, "details": error.details}
+        return {"refused": described | {"text": str(error)}}
 
 
 def main() -> None:

@@ -3,6 +3,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from gateleg.engine import backfill, maintenance
@@ -137,3 +138,26 @@ def test_changes_for_recovery_are_kept_for_as_long_as_it_reaches(world: World) -
     world.now += 1
     world.engine.maintain()
     assert world.engine.database.row("SELECT count(*) FROM changes") == (0,)
+
+
+def test_a_failure_that_lasts_is_logged_once_and_damage_without_a_traceback(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(maintenance, "BUSY_SECONDS", 0.001)
+    world = World(background=True)
+    rounds: list[str] = []
+
+    def fail() -> None:
+        rounds.append("damaged" if len(rounds) < 5 else "whole" if len(rounds) < 7 else "damaged again")
+        if rounds[-1] != "whole":
+            raise apsw.CorruptError("for the test")
+
+    monkeypatch.setattr(world.engine._maintenance, "round", fail)
+    world.create("a")
+    world.expire_by("t")
+    assert waited(lambda: len(rounds) > 12)
+    world.engine.close()
+    told = [record for record in caplog.records if record.name == maintenance.__name__]
+    # Once, and once more after it was well in between.
+    assert [record.exc_info for record in told] == [None, None]
+    assert all("gateleg engine check" in record.getMessage() for record in told)

@@ -287,6 +287,23 @@ def test_children_get_their_key_from_their_parent_and_companions_are_made() -> N
     assert store.transport.call("Scan", {"TableName": "tenant-data"})["Count"] == 0
 
 
+def test_children_are_cleaned_up_before_their_parents_and_restored_after_them() -> None:
+    store = conversation()
+    before = raw(store, threads), raw(store, messages)
+    one = migrator(store, by_tenant)
+    one.apply(until=Phase.CLEAN_UP)
+    assert raw(store, threads) == raw(store, messages) == []
+    client = store.moving(Moving(by_tenant.moves))
+    client.create(TenantMessage(tenant="acme", thread="t1", id="late", slug="late"))
+    assert store.get(TenantThread, tenant="acme", thread="t1").messages == 4
+    one.rollback(1, until=Phase.CUT_OVER)
+    assert store.get(Message, id="late").thread == "t1"
+    store.moving(Moving(by_tenant.moves)).delete(Message.key(id="late"))
+    one.rollback(1)
+    assert (raw(store, threads), raw(store, messages)) == before
+    assert store.transport.call("Scan", {"TableName": "tenant-data"})["Count"] == 0
+
+
 def test_orphans_are_listed_and_moved_once_they_have_a_parent() -> None:
     store = conversation()
     store.put(Message(id="lost", thread="t9", slug="lost"))

@@ -18,6 +18,7 @@ from gateleg.model import (
     KeyPart,
     ModelError,
     Pattern,
+    Record,
     States,
     Table,
     Unique,
@@ -569,3 +570,11 @@ def test_arguments_that_an_index_cannot_filter_by(options: Any, way_out: str) ->
             number: Attr[int] = field(0)
             key = Key("H#{id}")
             broken = Pattern(title="Broken", **options)
+
+
+@pytest.mark.parametrize("base", [Entity, Record])
+def test_a_naming_convention_that_there_is_not(base: Any) -> None:
+    with pytest.raises(model_errors.BadOption, match="Did you mean 'camel'"):
+
+        class Broken(base, case="camle"):  # type: ignore[misc, call-arg]
+            id: Attr[str]

@@ -11,6 +11,7 @@ from gateleg.ops.transfer import BadLine, LineReader, line_of, load, stored_item
 from gateleg.store import CursorRejected, Store, TableMissing
 from gateleg.store.transports import ServiceError
 from tests.model.seeds import mv, rag
+from tests.store import libraries
 
 RAW = Table("raw", hash="id", range="n", types={"n": "N"})
 
@@ -192,3 +193,11 @@ def test_a_table_that_is_not_declared_is_known_by_its_keys(store: Store) -> None
     assert (found.attributes, found.key_types()) == (("id", "n"), {"id": "S", "n": "N"})
     with pytest.raises(TableMissing):
         found_table(store, "nothing")
+
+
+def test_items_under_older_keys_and_schemas_can_be_loaded_as_they_were_stored() -> None:
+    one = libraries.Document(document_id="d", repository_id="r", collection_id="titan", upload_date=1)
+    older = libraries.old_item(one)
+    assert LineReader(libraries.documents, False).item(line_of(older, False).encode()) == older
+    asking = {**older, "pk": {"S": "r#titan"}}
+    assert LineReader(libraries.documents, False).item(line_of(asking, False).encode()) == asking

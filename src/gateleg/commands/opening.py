@@ -35,12 +35,16 @@ def opened(settings: Settings, *, create: bool = False, status: int = FAILED) ->
 
 
 @asynccontextmanager
-async def open_resources(application: Application, settings: Settings) -> AsyncIterator[Resources[Any]]:
-    """What an application works with on a host of these settings, for a command of it. The store must exist."""
+async def open_resources(application: Application, settings: Settings, *, create: bool = False) -> AsyncIterator[Resources[Any]]:
+    """What an application works with on a host of these settings, for a command of it.
+
+    An embedded store that does not exist is made only with `create`, for commands that people begin with.
+    """
     from gateleg.web.host import Host
 
     with bad_settings_told(), _explained(settings, FAILED):
-        require_store(settings)
+        if not create:
+            require_store(settings)
         async with Host.open(settings, [application]) as host:
             yield host.resources[application.name]
 

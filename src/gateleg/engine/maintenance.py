@@ -16,7 +16,8 @@ import apsw
 
 from gateleg.engine import archive, backfill, changelog, copies, copying, drops, expiry, streams
 from gateleg.engine.context import Context
-from gateleg.engine.failures import TABLE_GONE
+from gateleg.engine.damage import is_damage
+from gateleg.engine.failures import TABLE_GONE, translate
 from gateleg.engine.layout import Layout
 from gateleg.engine.pacing import paced
 from gateleg.engine.schema import Table
@@ -43,6 +44,8 @@ class Maintenance:
         self._wake = threading.Event()
         self._stopped = False
         self._name = token_hex(8)
+        #: why the last round failed, if it did
+        self._failure: str | None = None
 
     def consider(self) -> None:
         """Start the thread, or wake it, if there is something to do."""
@@ -145,11 +148,23 @@ class Maintenance:
             self._wake.clear()
             try:
                 self.round()
+                self._failure = None
             except apsw.ConnectionClosedError:
                 return
-            except Exception:
-                _log.exception("A round of maintenance failed; the next one tries again")
+            except Exception as error:
+                self._report(error)
             self._wake.wait(BUSY_SECONDS if self._busy() else IDLE_SECONDS)
+
+    def _report(self, error: Exception) -> None:
+        """Log why a round failed; once, as long as it is for the same reason."""
+        failure = f"{type(error).__name__}: {error}"
+        if failure == self._failure:
+            return
+        self._failure = failure
+        if is_damage(error):
+            _log.error("Maintenance cannot go on, and tries again: %s", translate(error))
+        else:
+            _log.exception("A round of maintenance failed; the next one tries again")
 
     def _busy(self) -> bool:
         """Whether there is something to be done soon, by this process or, should that end, in place of another."""

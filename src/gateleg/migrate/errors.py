@@ -65,6 +65,13 @@ class PhaseRefused(MoveError):
     fix = "Do what the message names first."
 
 
+class RolloutHalted(MoveError):
+    """Clients fared worse after a change of the phase than is allowed."""
+
+    code = "rollout-halted"
+    fix = "Look at the clients' logs; then apply again, or go back with `gateleg migrate rollback`."
+
+
 class Paused(MoveError):
     """The work on a stage was paused."""
 

@@ -159,9 +159,11 @@ class Migrator:
             if number not in records or records[number].state == "rolled-back":
                 raise MigrationRefused(f"{one} was not applied.")
             self._noted(one, "rolling-back", "rollback", until=str(until))
+            # Parents are restored before their children, which need them; and copies of children go before those of their parents.
+            for move, which in self._stages(one, stage):
+                self._go_back(move, which, until if until.order > Phase.CUT_OVER.order else Phase.CUT_OVER)
             for move, which in reversed(self._stages(one, stage)):
-                self._report.step(f"going back to {until}: {move.name}, {which.name}")
-                self._drive(steps.go_back(move, which, until, self._store.setup, self._watched(move)))
+                self._go_back(move, which, until)
             if until is Phase.OFF and stage is None:
                 if one.undo is not None:
                     one.undo(self._store)
@@ -204,9 +206,12 @@ class Migrator:
             for entity in one.rewrites:
                 self._rewrite(entity)
             for move, which in self._stages(one, stage):
-                self._report.step(f"moving {move.name}, {which.name}, to {until}")
-                self._drive(steps.advance(move, which, until, self._store.setup, self._watched(move)))
+                self._advance(move, which, Phase.CUT_OVER if until.order > Phase.CUT_OVER.order else until)
             self._mend(one)
+            if until.order > Phase.CUT_OVER.order:
+                # Children before their parents, which they may need until the end.
+                for move, which in reversed(self._stages(one, stage)):
+                    self._advance(move, which, until)
             if one.apply is not None and not again:
                 one.apply(self._store)
         except Paused as error:
@@ -218,6 +223,14 @@ class Migrator:
             raise
         open_stages = self._open_stages(one, Phase.CUT_OVER, None)
         self._noted(one, "applying" if open_stages else "applied", "apply", reached=str(until))
+
+    def _advance(self, move: KeyMove, stage: MoveStage, until: Phase) -> None:
+        self._report.step(f"moving {move.name}, {stage.name}, to {until}")
+        self._drive(steps.advance(move, stage, until, self._store.setup, self._watched(move)))
+
+    def _go_back(self, move: KeyMove, stage: MoveStage, until: Phase) -> None:
+        self._report.step(f"going back to {until}: {move.name}, {stage.name}")
+        self._drive(steps.go_back(move, stage, until, self._store.setup, self._watched(move)))
 
     def _rewrite(self, entity: Any) -> None:
         self._report.step(f"rewriting {entity.__name__}")

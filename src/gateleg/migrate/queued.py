@@ -14,7 +14,7 @@ from gateleg.migrate.moves.phases import Phase
 from gateleg.migrate.moves.steps import Conduct
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from gateleg.migrate.migrations import Migration
@@ -41,10 +41,21 @@ class MigrationTask(BaseModel):
     write_units: float | None = Field(default=None, gt=0)
     latency: float | None = Field(default=None, gt=0)
     force: bool = False
+    #: how clients are watched in each new phase (`gateleg.migrate.Conduct`)
+    soak: float = Field(default=0.0, ge=0)
+    most_failures: float = Field(default=0.01, ge=0, le=1)
+    most_seconds: float | None = Field(default=None, gt=0)
 
 
-def migration_jobs(open_store: Callable[[], AbstractContextManager[Store]], migrations: Mapping[str, Sequence[Migration]]) -> Jobs:
-    """The job type of migrations, for those of each application by its name. `open_store` opens a store for the thread of a job."""
+def migration_jobs(
+    open_store: Callable[[], AbstractContextManager[Store]],
+    migrations: Mapping[str, Sequence[Migration]],
+    tell: Callable[[str, str, dict[str, Any]], Coroutine[Any, Any, Any]] | None = None,
+) -> Jobs:
+    """The job type of migrations, for those of each application by its name. `open_store` opens a store for the thread of a job.
+
+    `tell` is awaited with an application, an event (`migration.done` or `migration.stopped`) and what happened.
+    """
     jobs = Jobs()
 
     def migrate(job: JobContext, config: MigrationTask) -> dict[str, Any]:
@@ -52,18 +63,28 @@ def migration_jobs(open_store: Callable[[], AbstractContextManager[Store]], migr
             raise GiveUp(f"{config.application} has no migrations here.")
         with open_store() as store:
             conduct = Conduct(
-                segments=config.segments, pace=Pace(config.read_units, config.write_units, config.latency), force=config.force
+                segments=config.segments,
+                pace=Pace(config.read_units, config.write_units, config.latency),
+                force=config.force,
+                soak=config.soak,
+                most_failures=config.most_failures,
+                most_seconds=config.most_seconds,
             )
             report = Report(job.log, lambda task, progress: _tell(job, task, progress))
             migrator = Migrator(
                 store, config.application, migrations[config.application], by=f"job {job.job_id}", conduct=conduct, report=report
             )
+            about = {"job": str(job.job_id), "number": config.number, "action": config.action}
             try:
-                return _done(migrator, config)
-            except Paused as error:
-                raise GiveUp(f"{error.message} Resume it, and retry this job.") from error
+                result = _done(migrator, config)
             except MoveError as error:
-                raise GiveUp(str(error)) from error
+                if tell is not None:
+                    job.wait(tell(config.application, "migration.stopped", {**about, "code": error.code, "message": error.message}))
+                text = f"{error.message} Resume it, and retry this job." if isinstance(error, Paused) else str(error)
+                raise GiveUp(text) from error
+            if tell is not None:
+                job.wait(tell(config.application, "migration.done", {**about, "result": result}))
+            return result
 
     jobs.handler(MIGRATION_JOB, config=MigrationTask, retry=_RETRY, timeout=7 * 86_400)(migrate)
     return jobs

@@ -10,6 +10,7 @@ from gateleg.migrate.backfill import Fault, belongs, read_current
 from gateleg.model import ModelError, spec_of
 from gateleg.model.markers import markers
 from gateleg.model.tables import is_marker
+from gateleg.store.operations.entity_reads import brought_up_item
 from gateleg.store.operations.scans import Scan
 from gateleg.store.operations.transaction_entries import Identity, identity
 
@@ -84,7 +85,9 @@ class _Reading:
     """Takes in items one by one."""
 
     def __init__(self, store: Store) -> None:
+        self._store = store
         self._name_of = store.setup.name_of
+        self._asked: dict[Identity, Any] = {}
         self._survey = Survey()
         self._expected: dict[tuple[Identity, str], int] = {}
         self._stored: dict[tuple[Identity, str], WrongCount] = {}
@@ -113,7 +116,8 @@ class _Reading:
 
     def _take_child(self, spec: Spec[Any], item: Item, key: Item) -> None:
         try:
-            values = spec.values(read_current(item, spec))
+            current = self._store.drive(brought_up_item(spec, item, self._store.setup, self._asked))
+            values = spec.values(read_current(current, spec))
             parents = [
                 (counter.parent(values), str(counter.attribute.path[0])) for counter in spec.counters.values() if counter.counts(values)
             ]

@@ -12,9 +12,10 @@ from gateleg.model.attributes.fields import required
 from gateleg.model.build import build_spec
 from gateleg.model.codec.nested import UNKNOWN
 from gateleg.model.counters import Counter
-from gateleg.model.errors import DeclarationError
+from gateleg.model.errors import BadOption, DeclarationError
 from gateleg.model.keys.key import Key
 from gateleg.model.patterns import Pattern
+from gateleg.model.suggestions import did_you_mean
 from gateleg.model.uniques import Unique
 
 if TYPE_CHECKING:
@@ -28,6 +29,13 @@ else:
 
 Case = Literal["snake", "camel", "pascal"]
 _CASES = {"snake": None, "camel": to_camel, "pascal": to_pascal}
+
+
+def _read_case(cls: type, case: str) -> Any:
+    """The function that names attributes on the wire by a convention."""
+    if case not in _CASES:
+        raise BadOption(f"{cls.__name__}: case={case!r} is not a naming convention.", fix=did_you_mean(case, _CASES))
+    return _CASES[case]
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(required,))
@@ -74,7 +82,7 @@ class Record(BaseModel, metaclass=ModelMeta):
         """Note the naming convention."""
         super().__init_subclass__(**options)
         if case is not None:
-            type.__setattr__(cls, "__wire_case__", _CASES[case])
+            type.__setattr__(cls, "__wire_case__", _read_case(cls, case))
 
 
 class Entity(BaseModel, metaclass=ModelMeta):
@@ -97,7 +105,7 @@ class Entity(BaseModel, metaclass=ModelMeta):
         """Note the options; the spec is built once pydantic has finished the class."""
         super().__init_subclass__(**options)
         if case is not None:
-            type.__setattr__(cls, "__wire_case__", _CASES[case])
+            type.__setattr__(cls, "__wire_case__", _read_case(cls, case))
         for name, value in (("__table__", table), ("__tag__", tag), ("__schema_number__", schema)):
             type.__setattr__(cls, name, value)
 

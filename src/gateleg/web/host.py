@@ -246,7 +246,7 @@ class Host:
         """Give the queue the handlers of the host and of all applications; those of each application, by its name."""
         jobs = self.queue.context.jobs
         jobs.include(webhook_jobs(self.store, self.secrets, self.outgoing))
-        jobs.include(jobs_for_migrations(self.applications, self.settings))
+        jobs.include(jobs_for_migrations(self.applications, self.settings, self.resources))
         found: dict[str, Jobs] = {}
         for application, resources in self.plugged:
             with self.leaving_out(application):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from gateleg.jobs import Jobs
     from gateleg.model import Table
     from gateleg.store import AsyncStore
     from gateleg.web.application import Application
+    from gateleg.web.resources import Resources
     from gateleg.web.settings import Settings
 
 
@@ -44,8 +45,8 @@ async def check_migrations(application: Application, store: AsyncStore) -> None:
     await store.drive(begin_empty(application.name, load_migrations(application.migrations), "host", store.setup))
 
 
-def jobs_for_migrations(applications: Iterable[Application], settings: Settings) -> Jobs:
-    """The job type of migrations, where an application has some."""
+def jobs_for_migrations(applications: Iterable[Application], settings: Settings, resources: Mapping[str, Resources[Any]]) -> Jobs:
+    """The job type of migrations, where an application has some. Its webhooks are told how they end."""
     from gateleg.jobs import Jobs
 
     named = {application.name: application.migrations for application in applications if application.migrations is not None}
@@ -58,4 +59,7 @@ def jobs_for_migrations(applications: Iterable[Application], settings: Settings)
     def open_store() -> Store:
         return Store.connect(settings.store, settings.prefix, table_names=settings.table_names)
 
-    return migration_jobs(open_store, {name: load_migrations(package) for name, package in named.items()})
+    async def tell(application: str, event: str, data: dict[str, Any]) -> None:
+        await resources[application].webhooks.send(event, data)
+
+    return migration_jobs(open_store, {name: load_migrations(package) for name, package in named.items()}, tell)

@@ -9,9 +9,13 @@ import pytest
 from gateleg.apps.agents.catalogue_tables import TABLES
 from gateleg.apps.agents.settings import AgentsSettings
 from gateleg.apps.agents.tenancy import Context, assemble
+from gateleg.model import spec_of
+from gateleg.net import Secret
 from gateleg.store import AsyncStore
 from gateleg.store.transports import AsyncTransport
 from gateleg.web import Principal, Role
+from gateleg.web.secret_store import Secrets
+from gateleg.web.tables import StoredSecret
 
 SETTINGS = AgentsSettings(endpoint_id="aws-prod")
 
@@ -25,6 +29,12 @@ async def store() -> AsyncIterator[AsyncStore]:
     async with AsyncStore.embedded() as store:
         await store.create_tables(*TABLES)
         yield store
+
+
+@pytest.fixture
+async def secrets(store: AsyncStore) -> Secrets:
+    await store.create_tables(spec_of(StoredSecret).table)
+    return Secrets(store, Secret(b"s" * 32), "agents")
 
 
 class Interleaving:

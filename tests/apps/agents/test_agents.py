@@ -9,7 +9,7 @@ import pytest
 from gateleg.apps.agents.agents import delete_agent, find_agent, list_agents, save_agent
 from gateleg.apps.agents.catalogue import delete_llm, list_llms, save_llm, save_ui_component
 from gateleg.apps.agents.catalogue_tables import Llm
-from gateleg.apps.agents.concealing import reveal
+from gateleg.apps.agents.concealing import HIDDEN, reveal, shown, shown_headers
 from gateleg.apps.agents.errors import (
     BadField,
     BadTemplate,
@@ -19,17 +19,15 @@ from gateleg.apps.agents.errors import (
     StillUsed,
     UnknownReference,
 )
-from gateleg.apps.agents.flows import FEW, delete_flow, find_flow, list_flows, move_agents, save_flow
+from gateleg.apps.agents.flows import delete_flow, find_flow, list_flows, move_agents, save_flow
 from gateleg.apps.agents.listing import Paging
 from gateleg.apps.agents.prompts import delete_prompt, find_prompt, list_prompts, preview_prompt, save_prompt
 from gateleg.apps.agents.servers import delete_server, find_server, headers_of, list_servers, save_server
 from gateleg.apps.agents.tables import Agent, McpServer
 from gateleg.apps.agents.tenancy import Context
 from gateleg.model import spec_of
-from gateleg.net import Secret
-from gateleg.store import AsyncStore, create
+from gateleg.store import AsyncStore
 from gateleg.web.secret_store import SecretNotFound, Secrets
-from gateleg.web.tables import StoredSecret
 from tests.apps.agents.conftest import Interleaving
 
 if TYPE_CHECKING:
@@ -37,12 +35,6 @@ if TYPE_CHECKING:
 
 HELPER = {"agent_name": "Helper", "llm_provider": "local", "llm_name": "small"}
 ALL = Paging()
-
-
-@pytest.fixture
-async def secrets(store: AsyncStore) -> Secrets:
-    await store.create_tables(spec_of(StoredSecret).table)
-    return Secrets(store, Secret(b"s" * 32), "agents")
 
 
 @pytest.fixture(autouse=True)
@@ -109,32 +101,21 @@ async def test_a_duplicate_of_a_flow_moves_nobody(store: AsyncStore, secrets: Se
     assert await find_agent(store, ann, agent_uuid=agent.agent_uuid) == agent
 
 
-async def test_many_agents_are_moved_by_a_job_that_is_written_with_the_version(
-    store: AsyncStore, secrets: Secrets, ann: Context, flow: Any
-) -> None:
-    made = [await save_agent(store, secrets, ann, using(flow)) for _ in range(FEW + 2)]
-    asked: list[tuple[str, str]] = []
+async def test_an_interrupted_move_goes_on_with_those_that_are_left(store: AsyncStore, secrets: Secrets, ann: Context, flow: Any) -> None:
+    made = [await save_agent(store, secrets, ann, using(flow)) for _ in range(4)]
+    newer = await save_flow(store, ann, {"flow_snippet_version_uuid": flow.flow_snippet_version_uuid}, copied=True)
+    place = (flow.flow_snippet_version_uuid, newer.flow_snippet_version_uuid)
 
-    def job(before: str, after: str) -> list[Any]:
-        asked.append((before, after))
-        # A stand-in for the job's own item, which the queue makes.
-        return [create(McpServer(partition=ann.partition, mcp_server_uuid="job", mcp_label="job", mcp_server_url="x"))]
+    async def stop_after_two(count: int) -> None:
+        if count == 2:
+            raise InterruptedError
 
-    newer = await save_flow(store, ann, {"flow_snippet_uuid": flow.flow_snippet_uuid, "flow_context": "N"}, job=job)
-    assert asked == [(flow.flow_snippet_version_uuid, newer.flow_snippet_version_uuid)]
-    assert await find_server(store, ann, "job") is not None
-    untouched = await find_agent(store, ann, agent_uuid=made[0].agent_uuid)
-    assert untouched == made[0]
-    seen: list[int] = []
-
-    async def progress(count: int) -> None:
-        seen.append(count)
-
-    assert await move_agents(store, ann, *asked[0], progress) == len(made)
-    assert seen == list(range(1, len(made) + 1))
-    assert await move_agents(store, ann, *asked[0]) == 0
+    with pytest.raises(InterruptedError):
+        await move_agents(store, ann, *place, stop_after_two)
+    assert await move_agents(store, ann, *place) == 2
+    assert await move_agents(store, ann, *place) == 0
     users = await list_agents(store, ann, ALL, flow_snippet_version_uuid=newer.flow_snippet_version_uuid, statuses=["active"])
-    assert len(users.items) == len(made)
+    assert {one.agent_uuid for one in users.items} == {one.agent_uuid for one in made}
 
 
 async def test_what_is_used_cannot_be_deleted(store: AsyncStore, secrets: Secrets, ann: Context, admin: Context, flow: Any) -> None:
@@ -232,6 +213,28 @@ async def test_secrets_of_a_configuration_are_kept_apart_and_everything_else_sta
     assert agent.configuration["nested"]["token_type"] == "bearer"
     await secrets.put("mine", "own", tenant=ann.partition_key)
     assert await reveal(secrets, ann, agent.configuration) == {**CONFIGURATION, "reference": "own"}
+
+
+async def test_secrets_that_came_in_the_clear_are_hidden_and_kept_apart_by_the_next_change(
+    store: AsyncStore, secrets: Secrets, ann: Context
+) -> None:
+    plain = {"X-Api-Key": "hunter2"}
+    server = await store.create(McpServer(partition=ann.partition, mcp_label="S", mcp_server_url="https://tools.test", headers=plain))
+    assert shown_headers(server.headers) == {"X-Api-Key": HIDDEN}
+    assert await headers_of(secrets, ann, server) == plain
+    values = {"mcp_server_uuid": server.mcp_server_uuid, "mcp_label": "T", "headers": shown_headers(server.headers)}
+    changed = await save_server(store, secrets, ann, values)
+    assert changed.headers["X-Api-Key"].startswith("secret:mcp.")
+    assert await headers_of(secrets, ann, changed) == plain
+    agent = await save_agent(store, secrets, ann, HELPER)
+    await store.patch(agent, Agent.configuration.set({"api_key": "k1", "deep": [{"token": "k2", "n": 1}]}))
+    agent = await store.get(agent, consistent=True)
+    hidden = shown(agent.configuration)
+    assert hidden == {"api_key": HIDDEN, "deep": [{"token": HIDDEN, "n": 1}]}
+    again = await save_agent(store, secrets, ann, {"agent_uuid": agent.agent_uuid, "configuration": {**hidden, "new": 1}})
+    assert "k1" not in str(again.configuration)
+    assert "k2" not in str(again.configuration)
+    assert await reveal(secrets, ann, again.configuration) == {**agent.configuration, "new": 1}
 
 
 async def test_a_duplicate_has_secrets_of_its_own(store: AsyncStore, secrets: Secrets, ann: Context) -> None:

@@ -18,10 +18,8 @@ from gateleg.apps.agents.tenancy import Context
 from gateleg.apps.agents.thread_tables import Message, Run, ToolCall
 from gateleg.apps.agents.versions import AGENTS, FLOWS, PROMPTS
 from gateleg.model import spec_of
-from gateleg.net import Secret
 from gateleg.store import AsyncStore, OutOfScope, Store
 from gateleg.web.secret_store import SecretNotFound, Secrets
-from gateleg.web.tables import StoredSecret
 
 ALL = Paging()
 MINE = "only ann knows"
@@ -109,9 +107,8 @@ async def begin(store: AsyncStore, secrets: Secrets, ann: Context, admin: Contex
 
 
 @pytest.fixture
-async def world(store: AsyncStore, ann: Context, admin: Context) -> World:
-    await store.create_tables(spec_of(StoredSecret).table)
-    return await begin(store, Secrets(store, Secret(b"s" * 32), "agents"), ann, admin)
+async def world(store: AsyncStore, secrets: Secrets, ann: Context, admin: Context) -> World:
+    return await begin(store, secrets, ann, admin)
 
 
 Call = Callable[[World, Context], Awaitable[Any]]

@@ -147,6 +147,14 @@ async def test_the_active_version_is_one_read_and_many_are_two(store: AsyncStore
     assert network.calls == ["GetItem"]
 
 
+async def test_differences_show_no_secrets(store: AsyncStore, ann: Context, values: Any) -> None:
+    first = await create_first(store, ann, AGENTS, {**values["agent"], "configuration": {"api_key": "k1", "n": 1}})
+    second = await create_next(store, ann, AGENTS, first.agent_uuid, {"configuration": {"api_key": "k2", "n": 2}})
+    (before, after) = differences(AGENTS, first, second)["configuration"]
+    assert (before["n"], after["n"]) == (1, 2)
+    assert not {"k1", "k2"} & {before["api_key"], after["api_key"]}
+
+
 async def test_versions_that_came_without_a_pointer_get_one_when_they_are_looked_for(
     store: AsyncStore, network: Interleaving, ann: Context, values: Any
 ) -> None:

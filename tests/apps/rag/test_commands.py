@@ -10,13 +10,12 @@ from gateleg.store import Store
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with documents, beside an empty store."""
+    """A folder with documents."""
     (tmp_path / "docs" / "deep").mkdir(parents=True)
     (tmp_path / "docs" / "ships.md").write_text("# Ships\n\nThe Vasa was a Swedish warship that sank in 1628 on its first voyage.\n")
     (tmp_path / "docs" / "deep" / "tides.txt").write_text("High water comes twice a day, about fifty minutes later each day.\n")
     (tmp_path / "docs" / ".hidden").write_text("not this one")
     (tmp_path / "docs" / "blob.bin").write_bytes(b"\x00\x01\x02" * 50)
-    Store.connect(f"embedded:{tmp_path}/data?durability=relaxed").close()
     return tmp_path
 
 
@@ -45,6 +44,8 @@ def test_files_are_added_found_and_asked(folder: Path) -> None:
 
 
 def test_what_is_wrong_is_said(folder: Path) -> None:
+    assert "there is no store" in run(folder, "search", "anything")[1]
+    Store.connect(f"embedded:{folder}/data?durability=relaxed").close()
     assert "there are no repositories" in run(folder, "search", "anything")[1]
     assert "needs --repository" in run(folder, "search", "anything", "--collection", "x")[1]
     assert "searchMode" in run(folder, "search", "anything", "--mode", "magic")[1]

@@ -234,6 +234,25 @@ async def test_deleted_collections_are_purged_before_their_rows_expire(served: S
     assert await purge_deleted(served.host.queue) == 0
 
 
+async def test_collection_whose_date_is_over_is_purged_while_its_row_is_there(served: Served) -> None:
+    collection_id = await served.collection("creator", "legal", "Contracts")
+    await served.document("legal", collection_id)
+    await served["creator"].delete(f"{ROOT}/legal/collections/{collection_id}")
+    store = served.host.store
+    row = await store.get(Collection, collection_id=collection_id, repository_id="legal")
+    await store.patch(row, Collection.deleted_at.set(store.setup.now() - timedelta(hours=1)))
+    assert await store.find(row.key) is None
+    assert await purge_deleted(served.host.queue) == 1
+    row = await store.get(Collection, collection_id=collection_id, repository_id="legal")
+    await served.work(str(row.delete_job_id))
+    assert await store.count(Document.in_collection, repository_id="legal", collection_id=collection_id) == 0
+
+
+async def test_the_purge_is_scheduled_daily(served: Served) -> None:
+    jobs = served.host.queue.context.jobs
+    assert [one.cron for one in jobs.schedules if one.job_type == "rag.purge"] == ["0 3 * * *"]
+
+
 async def test_removal_of_a_repository_is_shown_in_its_status(served: Served) -> None:
     await served["admin"].delete(f"{ROOT}/legal")
     row = await served.host.store.get(Repository, repository_id="legal")

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
-from gateleg.migrate import KeyMove, MoveStage, Pace, Phase
-from gateleg.migrate.errors import MoveClosed, Paused, PhaseRefused
+from gateleg.migrate import KeyMove, MoveStage, Moving, Pace, Phase
+from gateleg.migrate.errors import MoveClosed, Paused, PhaseRefused, RolloutHalted
 from gateleg.migrate.moves.control import read_state, set_paused
 from gateleg.migrate.moves.item_errors import read_errors
 from gateleg.migrate.moves.steps import Conduct, advance, go_back, sample, verification, verify
 from gateleg.migrate.moves.tables import Checkpoint
+from gateleg.store import Store
 from tests.migrate.moves.layouts import (
     ACME,
     PARTITIONS,
     NewAgent,
     OldAgent,
+    Partition,
     agents_move,
     clients,
     move_to,
@@ -28,9 +28,6 @@ from tests.migrate.moves.layouts import (
     to_new,
     to_old,
 )
-
-if TYPE_CHECKING:
-    from gateleg.store import Store
 
 ALL = agents_move.stages[0]
 
@@ -218,3 +215,70 @@ def test_the_old_entity_is_not_closed_while_it_is_used() -> None:
     assert go(store, Phase.CLEAN_UP, conduct=Conduct()) is Phase.CLEAN_UP
     with pytest.raises(MoveClosed):
         clients(store).get(OldAgent, endpoint_id="acme-prod", agent_uuid="000")
+
+
+def test_reads_find_a_difference_while_both_sides_are_read_and_stop_the_move(caplog: pytest.LogCaptureFixture) -> None:
+    store = filled(4)
+    go(store, Phase.DUAL_READ)
+    client = store.moving(Moving([agents_move], compare=1.0))
+    assert client.get(NewAgent, partition_key=ACME, agent_uuid="000").title == "agent 0"
+    assert store.drive(read_errors(agents_move, ALL, store.setup)) == []
+    # Somebody who knows nothing of the move.
+    store.patch(OldAgent, OldAgent.name.set("unaware"), endpoint_id="acme-prod", agent_uuid="000")
+    client.get(NewAgent, partition_key=ACME, agent_uuid="000")
+    assert "differ" in caplog.text
+    (error,) = store.drive(read_errors(agents_move, ALL, store.setup))
+    assert error.reason == "differs"
+    with pytest.raises(PhaseRefused, match="items differ"):
+        go(store, Phase.CUT_OVER)
+
+
+def test_a_roll_out_is_halted_when_writes_of_clients_fail_or_take_long() -> None:
+    store = filled(2)
+    moving = Moving([agents_move])
+    client, looks = store.moving(moving), 0
+
+    def look() -> None:
+        """What clients do while they are watched: all writes are slow, and some fail."""
+        nonlocal looks
+        looks += 1
+        for number in range(30):
+            moving.views.note_write(0.5, failed=number == 0 and looks > 100)
+        client.get(OldAgent, endpoint_id="acme-prod", agent_uuid="000")
+
+    def sleep(seconds: float) -> None:
+        store.setup.clock.sleep(seconds)  # type: ignore[attr-defined]
+        look()
+
+    watched = Store(store.transport, clock=store.setup.clock, ticks=store.setup.ticks, sleep=sleep)
+    go(watched, Phase.DUAL_WRITE, conduct=Conduct(soak=5, most_seconds=1.0))
+    with pytest.raises(RolloutHalted, match=r"0\.500 seconds"):
+        go(watched, Phase.BACKFILL, conduct=Conduct(soak=5, most_seconds=0.1))
+    looks = 100
+    with pytest.raises(RolloutHalted, match="writes failed"):
+        go(watched, Phase.DUAL_READ, conduct=Conduct(soak=5))
+
+
+def test_a_stage_goes_to_its_end_and_back_as_often_as_somebody_likes() -> None:
+    store = filled(6)
+    before = raw(store, old_agents)
+    for _ in range(2):
+        go(store, Phase.CLEAN_UP)
+        assert raw(store, old_agents) == []
+        store.drive(go_back(agents_move, ALL, Phase.CUT_OVER, store.setup))
+        assert raw(store, old_agents) == before
+    assert store.drive(go_back(agents_move, ALL, Phase.OFF, store.setup)).phase is Phase.OFF
+    assert (raw(store, old_agents), raw(store, new_agents)) == (before, [])
+
+
+def test_the_old_entity_stays_closed_while_an_item_cannot_be_restored() -> None:
+    store = filled(2)
+    go(store, Phase.CLEAN_UP)
+    # Nothing says which endpoint this tenant had.
+    store.put(NewAgent(partition_key=Partition("aws-prod", "stranger"), agent_uuid="x"))
+    with pytest.raises(PhaseRefused, match="stranger"):
+        store.drive(go_back(agents_move, ALL, Phase.CUT_OVER, store.setup))
+    assert store.drive(read_state(agents_move, ALL, store.setup)).phase is Phase.CLOSING
+    store.delete(NewAgent.key(partition_key=Partition("aws-prod", "stranger"), agent_uuid="x"))
+    assert store.drive(go_back(agents_move, ALL, Phase.CUT_OVER, store.setup)).phase is Phase.CUT_OVER
+    assert len(raw(store, old_agents)) == 2

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.agents.access import check_editor
-from gateleg.apps.agents.concealing import AGENT, about, forget, keeping
+from gateleg.apps.agents.concealing import AGENT, about, forget, keeping, restored
 from gateleg.apps.agents.configurations import check_configuration
 from gateleg.apps.agents.errors import UnknownReference
 from gateleg.apps.agents.listing import Listing, Paging, among, filtered, list_items, matching, timed, times
@@ -103,7 +103,9 @@ async def save_agent(store: AsyncStore, secrets: Secrets, context: Context, valu
             return await duplicate(store, context, AGENTS, original.agent_version_uuid, changed)
         given = dict(values)
         if given.get("configuration"):
-            given["configuration"] = await keeper.conceal(given["configuration"])
+            before = original if original is not None else await find_active(store, context, AGENTS, agent_uuid)
+            whole = restored(given["configuration"], {} if before is None else before.configuration)
+            given["configuration"] = await keeper.conceal(whole)
         if original is not None:
             return await update_version(store, context, AGENTS, original.agent_version_uuid, given, complete)
         if known:

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from gateleg.apps.agents.catalogue_tables import TABLES
+from gateleg.apps.agents.evaluation_tables import EVALUATION_TABLES
 from gateleg.apps.agents.needed import NEEDED
 from gateleg.apps.agents.settings import AgentsSettings
 from gateleg.web import Application
@@ -43,8 +44,13 @@ def make_jobs(resources: Resources[AgentsSettings]) -> Jobs:
 
 def make_routes(resources: Resources[AgentsSettings]) -> APIRouter:
     """The routes of agents."""
-    from gateleg.apps.agents.api import router
+    from fastapi import APIRouter
 
+    from gateleg.apps.agents import api
+    from gateleg.apps.agents.web import evaluation_api
+
+    router = APIRouter()
+    router.routes.extend((*api.router.routes, *evaluation_api.router.routes))
     return router
 
 
@@ -94,7 +100,7 @@ application = Application(
     title="Agents",
     icon="smart_toy",
     about="Agents with tools, prompts and flows in versions, for many tenants.",
-    tables=TABLES,
+    tables=(*TABLES, *EVALUATION_TABLES),
     settings=AgentsSettings,
     migrations="gateleg.apps.agents.migrations",
     jobs=make_jobs,

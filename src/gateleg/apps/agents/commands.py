@@ -1,6 +1,7 @@
 """`gateleg agents`: make an agent, list them, and talk to one. Works beside a running host, and without one."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Annotated, Any
@@ -44,7 +45,7 @@ def new(
 
 @app.command("list")
 def list_them(part: PartOption = None, json: JsonOption = False, store: StoreOption = None, config: ConfigOption = None) -> None:
-    """List the agents of a tenant, by the names that --agent, OpenAI's API and MCP know them by."""
+    """List the agents of a tenant, by the names that chat, OpenAI's API and MCP know them by."""
     _require()
     agents = asyncio.run(_listed(settings_from(config, store=store), part))
     if json:
@@ -88,12 +89,14 @@ def _require() -> None:
 
 
 @asynccontextmanager
-async def _opened(settings: "Settings", part: str | None) -> AsyncIterator[tuple["Resources[AgentsSettings]", "Context"]]:
+async def _opened(
+    settings: "Settings", part: str | None, *, create: bool = False
+) -> AsyncIterator[tuple["Resources[AgentsSettings]", "Context"]]:
     from gateleg.apps.agents.application import application
     from gateleg.apps.agents.tenancy import Asked, assemble
     from gateleg.web import LOCAL
 
-    async with open_resources(application, settings) as resources:
+    async with open_resources(application, settings, create=create) as resources:
         yield resources, assemble(LOCAL, resources.settings, Asked(part_id=part))
 
 
@@ -103,7 +106,7 @@ async def _made(settings: "Settings", part: str | None, name: str, instructions:
     from gateleg.apps.agents.running.handlers.registry import find_handler
     from gateleg.apps.agents.running.local_model import LOCAL_LLM
 
-    async with _opened(settings, part) as (resources, context):
+    async with _opened(settings, part, create=True) as (resources, context):
         provider, _, named = model.partition(":")
         llm = LOCAL_LLM if provider == "local" else (provider, named or provider)
         if provider != "local":
@@ -189,6 +192,8 @@ async def _working(resources: "Resources[AgentsSettings]") -> AsyncIterator[None
     if any(QUEUE in one.queues and one.state == "running" for one in await resources.queue.workers()):
         yield
         return
+    # What a failed answer says is printed; how a worker fares is nothing for who talks.
+    logging.getLogger("gateleg.jobs").setLevel(logging.CRITICAL)
     worker = Worker(resources.queue, queues={QUEUE: 1}, concurrency=2, capture=False, drain_seconds=2.0)
     running = asyncio.ensure_future(worker.run())
     try:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from gateleg.web.secret_store import Secrets
 
 REFERENCE = "secret:"
+#: What is shown in the place of a secret that is not a reference. Sent back, it is not taken for a new value.
+HIDDEN = "secret:hidden"
 SERVER, AGENT = "mcp", "agent"
 _REFERENCE = re.compile(r"secret:[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
@@ -118,6 +120,36 @@ async def keeping(secrets: Secrets, context: Context, owner: str) -> AsyncIterat
         for name in keeper.names:
             await secrets.delete(name, tenant=context.partition_key)
         raise
+
+
+def shown(configuration: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration as clients see it: references stay, and secrets that came in the clear from elsewhere are hidden."""
+
+    def hidden(value: Any, *, secret: bool) -> Any:
+        if isinstance(value, dict):
+            return {name: hidden(one, secret=secret or is_secret_name(name)) for name, one in value.items()}
+        if isinstance(value, list):
+            return [hidden(one, secret=secret) for one in value]
+        return HIDDEN if secret and isinstance(value, str) and value and not is_reference(value) else value
+
+    found: dict[str, Any] = hidden(dict(configuration), secret=False)
+    return found
+
+
+def restored(given: Any, before: Any) -> Any:
+    """What a client has sent, with the values of before in the place of those that it was not shown."""
+    if isinstance(given, dict):
+        known = before if isinstance(before, dict) else {}
+        return {name: restored(one, known.get(name)) for name, one in given.items()}
+    if isinstance(given, list):
+        items: list[Any] = before if isinstance(before, list) else []
+        return [restored(one, items[place] if place < len(items) else None) for place, one in enumerate(given)]
+    return before if given == HIDDEN and before is not None else given
+
+
+def shown_headers(headers: Mapping[str, Any]) -> dict[str, Any]:
+    """Headers as clients see them: references only."""
+    return {name: value if is_reference(value) else HIDDEN for name, value in headers.items()}
 
 
 async def reveal_headers(secrets: Secrets, context: Context, headers: Mapping[str, str]) -> dict[str, str]:

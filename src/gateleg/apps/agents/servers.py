@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from gateleg.apps.agents.access import check_editor
-from gateleg.apps.agents.concealing import SERVER, about, forget, keeping, reveal_headers
+from gateleg.apps.agents.concealing import SERVER, about, forget, keeping, restored, reveal_headers
 from gateleg.apps.agents.errors import BadField
 from gateleg.apps.agents.items import author, build, create_item, delete_item, find_item, update_item
 from gateleg.apps.agents.listing import Listing, Paging, filtered, list_items, matching, timed
@@ -50,7 +50,9 @@ async def save_server(store: AsyncStore, secrets: Secrets, context: Context, val
     server_uuid = values.get("mcp_server_uuid") or new_id()
     async with keeping(secrets, context, about(SERVER, server_uuid)) as keeper:
         if "headers" in given:
-            given["headers"] = await keeper.conceal_headers(given["headers"])
+            before = await find_server(store, context, server_uuid)
+            known = restored(given["headers"], {} if before is None else before.headers)
+            given["headers"] = await keeper.conceal_headers(known)
         given["updated_by"] = author(context, values)
         ids = {"partition": context.partition, "mcp_server_uuid": server_uuid}
         if values.get("mcp_server_uuid"):

@@ -58,6 +58,10 @@ class AgentsSettings(BaseModel):
         default=[], description="models to ask when that of an agent cannot be reached, by their addresses, first choice first"
     )
 
+    judge_model: str | None = Field(
+        default=None, description="the model that judges answers in evaluations, by its address; the host's chat model, if left out"
+    )
+
     @field_validator("endpoint_id")
     @classmethod
     def check_endpoint(cls, value: str) -> str:

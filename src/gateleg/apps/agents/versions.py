@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from gateleg.apps.agents.access import check_editor
 from gateleg.apps.agents.changes import Changes, Raced, commit, settle
+from gateleg.apps.agents.concealing import shown
 from gateleg.apps.agents.errors import ActiveVersion, BadField, NotFoundInPartition, StillUsed
 from gateleg.apps.agents.items import author, build, contents
 from gateleg.apps.agents.references import AGENT, FLOW, PROMPT
@@ -259,10 +260,14 @@ async def duplicate(store: AsyncStore, context: Context, of: Versioned[V], versi
 
 
 def differences(of: Versioned[V], before: V, after: V) -> dict[str, tuple[Any, Any]]:
-    """What differs between two versions, by attribute: the earlier value and the later one."""
+    """What differs between two versions, by attribute: the earlier value and the later one. Secrets are hidden."""
     old, new = contents(before), contents(after)
-    names = [name for name in old if name not in (*_IDENTITY, of.version_id, of.logical_id)]
-    return {name: (old[name], new[name]) for name in names if old[name] != new[name]}
+    names = [name for name in old if name not in (*_IDENTITY, of.version_id, of.logical_id) and old[name] != new[name]]
+    return {name: (_shown(old[name]), _shown(new[name])) for name in names}
+
+
+def _shown(value: Any) -> Any:
+    return shown(value) if isinstance(value, dict) else value
 
 
 async def label(

@@ -1,4 +1,4 @@
-"""The job types of agents: answer a run, summarise a thread, and end runs whose time is up."""
+"""The job types of agents: answer a run, summarise a thread, move agents to a new flow, and end runs whose time is up."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ from typing import TYPE_CHECKING
 
 from gateleg.ai import AiError
 from gateleg.apps.agents.errors import AgentsError
+from gateleg.apps.agents.flow_moves import MOVE_AGENTS, MoveAgentsConfig, MoveAgentsResult
 from gateleg.apps.agents.running.job_types import (
     ANSWER,
     DEMONSTRATE,
+    EVALUATE,
     QUEUE,
     SUMMARISE,
     SWEEP,
     AnswerConfig,
     AnswerResult,
     DemonstrateConfig,
+    EvaluateConfig,
     SummariseConfig,
 )
 from gateleg.jobs import Jobs, Retry, giving_up
@@ -45,11 +48,24 @@ def agents_jobs(resources: Resources[AgentsSettings]) -> Jobs:
         with giving_up(AiError, AgentsError):
             return {"messages": await summarise_thread(resources, config)}
 
+    @jobs.handler(MOVE_AGENTS, config=MoveAgentsConfig, result=MoveAgentsResult, queue=QUEUE, priority=50, retry=Retry(times=3))
+    async def move_agents(job: JobContext, config: MoveAgentsConfig) -> MoveAgentsResult:
+        from gateleg.apps.agents.flow_moves import carry_out
+
+        with giving_up(AgentsError):
+            return await carry_out(job, config, resources.store)
+
     @jobs.handler(DEMONSTRATE, config=DemonstrateConfig, queue=QUEUE, priority=30, retry=Retry(times=1), timeout=300)
     async def demonstrate(job: JobContext, config: DemonstrateConfig) -> dict[str, list[str]]:
         from gateleg.apps.agents.running.demonstrating import ask_when_ready
 
         return {"runs": await ask_when_ready(job, config, resources)}
+
+    @jobs.handler(EVALUATE, config=EvaluateConfig, queue=QUEUE, priority=40, retry=Retry(times=1), timeout=900)
+    async def evaluate_versions(job: JobContext, config: EvaluateConfig) -> dict[str, int]:
+        from gateleg.apps.agents.evaluating.scoring import evaluate
+
+        return await evaluate(job, config, resources)
 
     @jobs.every(_SWEEP, name=SWEEP)
     @jobs.handler(SWEEP, queue=QUEUE, retry=Retry(times=0), timeout=300)

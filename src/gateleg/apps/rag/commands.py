@@ -61,7 +61,7 @@ async def _add(
     from gateleg.apps.rag.ingesting.adding import add_files, open_or_create
     from gateleg.web import LOCAL
 
-    async with open_resources(application, settings) as resources:
+    async with open_resources(application, settings, create=True) as resources:
         caller = Caller(LOCAL, resources.settings.admin_group)
         opened = await open_or_create(resources, caller, repository, collection)
         with Steps(_STEPS) as report:

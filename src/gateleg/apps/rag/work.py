@@ -68,7 +68,7 @@ def rag_jobs(resources: Resources[RagSettings]) -> Jobs:
     async def run_one(job: JobContext, config: PipelineConfig) -> PipelineResult:
         return await run_pipeline(job, config, resources)
 
-    # Whoever changes a pipeline does the same at once: this is for what other programs write.
+    # The API does the same at once when a pipeline changes; this is for rows that other programs write.
     @jobs.every(900)
     @jobs.handler(FOLLOW_PIPELINES, config=Nothing, result=FollowedPipelines, priority=40, timeout=600)
     async def follow(job: JobContext, config: Nothing) -> FollowedPipelines:

@@ -1,5 +1,6 @@
 """`apply`, `verify`, `rollback`, `pause` and `resume`."""
 
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,6 +38,13 @@ def apply(
     latency: LatencyOption = None,
     sample: SampleOption = 1.0,
     force: Annotated[bool, typer.Option("--force", help="Close old entities although they were used a moment ago.")] = False,
+    soak: Annotated[float, typer.Option(min=0, help="Seconds to watch clients in each new phase before the next one.")] = 0.0,
+    most_failures: Annotated[
+        float, typer.Option("--max-failures", min=0, max=1, help="Share of clients' writes that may fail meanwhile.")
+    ] = 0.01,
+    most_seconds: Annotated[
+        float | None, typer.Option("--max-seconds", min=0.0001, help="Seconds that a client's write may take on average meanwhile.")
+    ] = None,
     queue: Annotated[bool, typer.Option("--queue", help="Let a worker of the host do it: submit a job and print its id.")] = False,
     store: StoreOption = None,
     prefix: PrefixOption = None,
@@ -46,10 +54,13 @@ def apply(
     if queue:
         if sample < 1:
             fail("a job compares all items: leave out --sample", MISUSED)
-        task = {"number": number, "phase": _phase(phase), "stage": stage, "segments": segments, "force": force}
-        typer.echo(submitted(application, config, store, prefix, **task, read_units=read_units, write_units=write_units, latency=latency))
+        task: dict[str, Any] = {"number": number, "phase": _phase(phase), "stage": stage, "segments": segments, "force": force}
+        task |= {"read_units": read_units, "write_units": write_units, "latency": latency}
+        task |= {"soak": soak, "most_failures": most_failures, "most_seconds": most_seconds}
+        typer.echo(submitted(application, config, store, prefix, **task))
         return
     conduct = _conduct(segments, read_units, write_units, latency, sample, force)
+    conduct = replace(conduct, soak=soak, most_failures=most_failures, most_seconds=most_seconds)
     with open_migrator(application, config, store, prefix, conduct=conduct, report=_report()) as migrator:
         done = migrator.apply(number=number, until=_phase(phase), stage=stage)
     typer.echo(

@@ -78,7 +78,7 @@ class StreamConsumer:
                 with _logged("the streams could not be looked at"):
                     for held in await self._take_free():
                         readers[held.lease.shard] = asyncio.create_task(self._read_on(held))
-                await self._wait(_LOOK_EVERY)
+                await self._wait(min(_LOOK_EVERY, self._leases.seconds / 3))
         finally:
             # What is being handled is handled, so that nothing is done twice without need.
             await asyncio.gather(*readers.values(), return_exceptions=True)

@@ -17,7 +17,7 @@ from gateleg.migrate.moves.items import Refusal, as_read, copy_over, fence_check
 from gateleg.migrate.moves.phases import Phase
 from gateleg.migrate.moves.update_results import updated
 from gateleg.model import all_of, spec_of
-from gateleg.store import ConditionFailed, TransactionCanceled
+from gateleg.store import ConditionFailed, StoreError, TransactionCanceled
 from gateleg.store.error_translation import explained
 from gateleg.store.flow import Pause
 from gateleg.store.operations.legacy_keys import migrate_to_current_key
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from gateleg.migrate.moves.registry import MoveRegistry
     from gateleg.model import Item
     from gateleg.model.planning import Write
-    from gateleg.store.errors import StoreError
     from gateleg.store.flow import Flow
     from gateleg.store.operations.transaction_entries import Identity
     from gateleg.store.operations.write_operation import WriteOperation
@@ -40,6 +39,8 @@ if TYPE_CHECKING:
 #: how often a write is tried that others get in the way of
 _ATTEMPTS = 60
 _LONGEST = 0.25
+#: statuses from here on are not the caller's fault
+_SERVER = 500
 
 
 @dataclass
@@ -80,11 +81,18 @@ def write_moved(
     `alone` is a write whose error is its own; else `TransactionCanceled` has the error of each operation.
     """
     yield from moving.views.current(setup)
-    begun = moving.views.begin()
+    begun, started, failed = moving.views.begin(), setup.ticks(), True
     try:
-        return (yield from _tried(moving, operations, setup, token, alone))
+        results = yield from _tried(moving, operations, setup, token, alone)
+        failed = False
+        return results
+    except (StoreError, MoveClosed, MoveIncomplete) as error:
+        # A condition of the caller's, or an entity that is closed, says nothing about the move.
+        failed = error.status >= _SERVER and not isinstance(error, MoveIncomplete)
+        raise
     finally:
         moving.views.end(begun)
+        moving.views.note_write(setup.ticks() - started, failed=failed)
 
 
 def _tried(

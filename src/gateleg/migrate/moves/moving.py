@@ -13,7 +13,8 @@ from gateleg.store.operations.scans import Scan
 class Moving(MoveRegistry):
     """The moves that a process knows of: `store.moving(Moving([orders_move]))` is a store whose verbs work in every phase of them.
 
-    Make one for each process and share it between its stores: it keeps what is known of the phases.
+    Make one for each process and share it between its stores: it keeps what is known of the phases. `compare` is the share of reads by key
+    that look at both items in the phases dual-read and cut-over; a pair that differs is noted, logged, and keeps the move from going on.
     """
 
     def rewrite(self, operation: Any) -> Any:

@@ -62,6 +62,7 @@ class PhaseViews:
         #: the epochs that writes under way act upon, each with a number of its own
         self._under_way: dict[int, dict[str, int]] = {}
         self._numbers = itertools.count()
+        self._writes, self._failures, self._seconds = 0, 0, 0.0
 
     def of(self, move: KeyMove, stage: MoveStage) -> StageView:
         """A stage of a move."""
@@ -103,6 +104,10 @@ class PhaseViews:
         """A write has ended."""
         self._under_way.pop(number, None)
 
+    def note_write(self, seconds: float, *, failed: bool) -> None:
+        """Count a write, for whoever watches a roll-out."""
+        self._writes, self._failures, self._seconds = self._writes + 1, self._failures + failed, self._seconds + seconds
+
     def _adopt(self, views: Mapping[tuple[str, str], StageView], read_at: float) -> None:
         """Take what was read. Another thread may have read later and be faster: epochs never go back."""
         found = dict(self._views)
@@ -128,6 +133,9 @@ class PhaseViews:
             moves=sorted(self._moves),
             epochs=epochs,
             old_used=dict(self._old_used),
+            writes=self._writes,
+            failures=self._failures,
+            seconds=self._seconds,
             expires_at=datetime.fromtimestamp(now + _KEPT, UTC),
         )
         yield from Put(item, returning="none").flow(setup)

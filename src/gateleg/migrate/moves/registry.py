@@ -34,8 +34,11 @@ class MoveRegistry:
         refresh: float = REFRESH,
         lease: float = LEASE,
         process: str | None = None,
+        compare: float = 0.01,
     ) -> None:
         self.moves = tuple(moves)
+        #: the share of reads by key that look at both items while both are read
+        self.compare = compare
         self.views = PhaseViews(moves, refresh=refresh, lease=lease, process=process)
         self._directions: dict[type[BaseModel], list[Direction]] = {}
         for move in moves:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from gateleg.migrate.errors import MoveClosed, MoveIncomplete
+from gateleg.migrate.errors import Inconvertible, MoveClosed, MoveIncomplete
+from gateleg.migrate.moves.comparing import examine
 from gateleg.migrate.moves.directions import Direction, text_of
 from gateleg.migrate.moves.dual_writes import write_moved
+from gateleg.migrate.moves.item_errors import note_error, reason_of
 from gateleg.migrate.moves.phases import PHASES, Phase
 from gateleg.model import Ref, spec_of
 from gateleg.model.planning import changed_attributes
@@ -37,6 +40,10 @@ if TYPE_CHECKING:
     from gateleg.model.keys.plans import KeyPlan
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
+
+
+_log = logging.getLogger("gateleg.migrate")
+_READ_BOTH = frozenset({Phase.DUAL_READ, Phase.CUT_OVER})
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +148,7 @@ class _Carrier:
     def _find(self, operation: Find[Any] | Pick) -> Flow[Any]:
         direction = yield from self._via_old(operation.ref)
         if direction is None:
+            yield from self._compare(operation.ref)
             return (yield from operation.flow(self._setup))
         found = yield from self._converted(direction, operation.ref)
         if isinstance(operation, Find):
@@ -151,6 +159,23 @@ class _Carrier:
             raise NotFound(f"There is no {shown(operation.ref)}.")
         wanted = [attr.name.split(".")[0].split("[")[0] for attr in operation.project]
         return {name: getattr(found, name) for name in dict.fromkeys(wanted)}
+
+    def _compare(self, ref: Ref[Any]) -> Flow[None]:
+        """Look at both items of some reads while both are read, and note those that differ."""
+        if self._setup.random.random() >= self._moving.compare:
+            return
+        for direction in self._moving.directions(ref.entity):
+            if any(view.phase not in _READ_BOTH for view in self._moving.stages(direction.move)):
+                continue
+            try:
+                problem = yield from examine(direction, ref.key, self._setup)
+            except Inconvertible as error:
+                # The read itself does not suffer from it.
+                problem = reason_of(error), error.message
+            if problem is not None:
+                _log.error("%s and its copy differ: %s", shown(ref), problem[1])
+                # Whichever stage it belongs to: none goes on while the list has an entry.
+                yield from note_error(direction, direction.move.stages[-1], ref.key, *problem, self._setup)
 
     def _find_all(self, operation: BatchGet | TransactGet) -> Flow[Any]:
         results: dict[int, Any] = {}

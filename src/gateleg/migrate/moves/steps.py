@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gateleg.migrate.errors import Inconvertible, PhaseRefused
+from gateleg.migrate.errors import Inconvertible, PhaseRefused, RolloutHalted
 from gateleg.migrate.moves import tasks
 from gateleg.migrate.moves.control import enter_phase, read_state, set_verified, view_of
 from gateleg.migrate.moves.directions import Direction
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 #: seconds since an old entity was last used, before its clients are refused
 QUIET = 60.0
+#: seconds between two looks at how clients fare, and the writes that say something
+_LOOK = 1.0
+_ENOUGH = 20
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,11 @@ class Conduct:
     watch: Callable[[str, list[Checkpoint]], None] | None = None
     #: called while processes have not noticed a new phase
     waiting: Callable[[str], None] | None = None
+    #: seconds for which clients are watched in each new phase before the next one
+    soak: float = 0.0
+    #: the share of clients' writes that may fail meanwhile, and the seconds that one may take on average
+    most_failures: float = 0.01
+    most_seconds: float | None = None
     #: close the old entity although processes have used it a moment ago
     force: bool = False
 
@@ -89,8 +97,12 @@ def advance(move: KeyMove, stage: MoveStage, until: Phase, setup: Setup, conduct
     yield from _work(move, stage, state.phase, setup, conduct)
     for phase in way(state.phase, until) if until.order > state.phase.order else ():
         yield from _check(move, stage, phase, setup, conduct)
+        if phase is Phase.CLOSING:
+            # That of an earlier way back.
+            yield from tasks.restore(move, stage).forget(setup)
         yield from enter_phase(move, stage, phase, setup, by=conduct.by, waiting=conduct.waiting)
         yield from _work(move, stage, phase, setup, conduct)
+        yield from _watch_clients(move, stage, phase, setup, conduct)
     return (yield from read_state(move, stage, setup))
 
 
@@ -99,18 +111,31 @@ def go_back(move: KeyMove, stage: MoveStage, until: Phase, setup: Setup, conduct
     conduct = conduct or Conduct()
     state = yield from read_state(move, stage, setup)
     if state.phase is Phase.CLOSING and (yield from tasks.restore(move, stage).checkpoints(setup)):
-        yield from run_pass(tasks.restore(move, stage), setup, conduct)
+        # It was interrupted, or could not restore all items.
+        yield from _restore(move, stage, setup, conduct)
     for phase in way(state.phase, until) if until.order < state.phase.order else ():
         yield from enter_phase(move, stage, phase, setup, by=conduct.by, waiting=conduct.waiting)
         if phase is Phase.CLOSING:
-            # Only new items were written meanwhile: the old ones are made from them before anybody reads them again.
-            yield from run_pass(tasks.restore(move, stage), setup, conduct, anew=True)
+            yield from tasks.remove_old(move, stage).forget(setup)
+            yield from _restore(move, stage, setup, conduct)
     state = yield from read_state(move, stage, setup)
     if state.phase is Phase.OFF and state.version:
         yield from run_pass(tasks.remove_new(move, stage), setup, conduct, anew=True)
         yield from forget_errors(move, stage, setup)
         yield from _forget_passes(move, stage, setup)
     return state
+
+
+def _restore(move: KeyMove, stage: MoveStage, setup: Setup, conduct: Conduct) -> Flow[None]:
+    """Make the old items from the new ones before anybody reads them again: only new items were written meanwhile."""
+    one = tasks.restore(move, stage)
+    unfinished = [checkpoint for checkpoint in (yield from one.checkpoints(setup)) if not checkpoint.done]
+    yield from forget_errors(move, stage, setup)
+    progress = yield from run_pass(one, setup, conduct, anew=not unfinished)
+    if progress["failed"]:
+        errors = yield from read_errors(move, stage, setup, limit=5)
+        why = "; ".join(f"{error.item_key}: {error.why.rstrip('.')}" for error in errors)
+        raise PhaseRefused(f"{move.name}, {stage.name}, cannot be opened again: {why}.", fix="Correct them, and roll back again.")
 
 
 def verify(move: KeyMove, stage: MoveStage, setup: Setup, conduct: Conduct | None = None) -> Flow[Verification]:
@@ -209,8 +234,15 @@ def _check(move: KeyMove, stage: MoveStage, phase: Phase, setup: Setup, conduct:
             errors = yield from read_errors(move, stage, setup, limit=5)
             why = "; ".join(f"{error.item_key}: {error.why.rstrip('.')}" for error in errors) or "it was not verified"
             raise PhaseRefused(f"{place} cannot be read from the new side: {why}.", fix="Correct it, and verify again.")
-    elif phase is Phase.CLOSING:
-        yield from _check_closing(move, setup, conduct)
+    elif phase in (Phase.CUT_OVER, Phase.CLOSING):
+        # What a read finds is noted with the last stage.
+        errors = yield from read_errors(move, stage, setup, limit=5)
+        errors += yield from read_errors(move, move.stages[-1], setup, limit=5)
+        if errors:
+            why = "; ".join(f"{error.item_key}: {error.why.rstrip('.')}" for error in errors[:5])
+            raise PhaseRefused(f"{place} cannot go on: items differ. {why}.", fix="Correct them, and verify again.")
+        if phase is Phase.CLOSING:
+            yield from _check_closing(move, setup, conduct)
 
 
 def _check_closing(move: KeyMove, setup: Setup, conduct: Conduct) -> Flow[None]:
@@ -228,6 +260,32 @@ def _check_closing(move: KeyMove, setup: Setup, conduct: Conduct) -> Flow[None]:
                 f"{process.process} used {move.old.__name__} {now - used:.0f} seconds ago.",
                 fix="Deploy what uses the new entity everywhere, wait a minute, and apply again; --force closes it anyway.",
             )
+
+
+def _watch_clients(move: KeyMove, stage: MoveStage, phase: Phase, setup: Setup, conduct: Conduct) -> Flow[None]:
+    """Watch how clients fare in a new phase. Raises `RolloutHalted` when too many of their writes fail, or take too long."""
+    if not conduct.soak:
+        return
+    before = yield from _fared(move, setup)
+    until = setup.ticks() + conduct.soak
+    while setup.ticks() < until:
+        yield Pause(min(_LOOK, conduct.soak))
+        now = yield from _fared(move, setup)
+        writes, failures, seconds = (
+            sum(figures[number] - before.get(name, (0, 0, 0.0))[number] for name, figures in now.items()) for number in range(3)
+        )
+        if writes < _ENOUGH:
+            continue
+        place = f"{move.name}, {stage.name}, was halted in the phase {phase}"
+        if failures / writes > conduct.most_failures:
+            raise RolloutHalted(f"{place}: {failures:,.0f} of {writes:,.0f} writes failed.")
+        if conduct.most_seconds is not None and seconds / writes > conduct.most_seconds:
+            raise RolloutHalted(f"{place}: writes take {seconds / writes:.3f} seconds on average.")
+
+
+def _fared(move: KeyMove, setup: Setup) -> Flow[dict[str, tuple[float, float, float]]]:
+    processes = yield from read_processes(setup)
+    return {one.process: (one.writes, one.failures, one.seconds) for one in processes if move.name in one.moves}
 
 
 def _forget_passes(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[None]:

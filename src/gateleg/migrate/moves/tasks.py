@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gateleg.migrate.errors import Inconvertible
+from gateleg.migrate.moves.comparing import examine, matches
 from gateleg.migrate.moves.copies import EpochOver, copy_items
 from gateleg.migrate.moves.digests import digest
 from gateleg.migrate.moves.directions import Direction
@@ -12,8 +13,6 @@ from gateleg.migrate.moves.item_errors import note_error, reason_of
 from gateleg.migrate.moves.items import Refusal, fence_check, key_of, place_of, read_item, remove, write_together
 from gateleg.migrate.moves.passes import PageDone, Pass, write_units
 from gateleg.migrate.moves.phases import Phase
-from gateleg.store.backoff import settled
-from gateleg.store.flow import Request
 from gateleg.store.operations.batches import batch_get_flow
 
 if TYPE_CHECKING:
@@ -28,8 +27,6 @@ _COPYING = frozenset({Phase.BACKFILL, Phase.VERIFY})
 _COMPARING = frozenset({Phase.BACKFILL, Phase.VERIFY, Phase.DUAL_READ, Phase.CUT_OVER, Phase.CLOSING})
 #: entries of one transaction, below DynamoDB's limit of 100
 _ENTRIES = 90
-#: how often a pair that differs is read again, in case somebody was writing it
-_LOOKS = 3
 
 
 def backfill(move: KeyMove, stage: MoveStage) -> Pass:
@@ -134,61 +131,12 @@ class _Comparison:
         keys = [(direction.target.table, direction.key_of(other)) for _, other in pairs]
         found = yield from batch_get_flow(keys, setup, True, f"{direction.target.name} verify")
         for (item, other), stored in zip(pairs, found, strict=True):
-            if not _matches(direction, item, other, stored):
-                problem = yield from self._examined(direction, item, setup)
+            if not matches(direction, item, other, stored):
+                problem = yield from examine(direction, item, setup)
                 if problem is not None:
                     done.failed += 1
                     yield from note_error(direction, one.stage, item, problem[0], problem[1], setup)
         return done
-
-    def _examined(self, direction: Direction, item: Item, setup: Setup) -> Flow[tuple[str, str] | None]:
-        """Read a pair again, both at one moment; None when they agree after all, or the item is gone."""
-        problem: tuple[str, str] | None = None
-        key = key_of(direction.source, item)
-        for _ in range(_LOOKS):
-            current = yield from read_item(direction.source, key, setup)
-            if current is None:
-                return None
-            other = yield from direction.expected(current, setup)
-            if other is None:
-                return None
-            current, stored = yield from _both(direction, key, direction.key_of(other), setup)
-            if current is None:
-                return None
-            other = yield from direction.expected(current, setup)
-            if other is None or _matches(direction, current, other, stored):
-                return None
-            problem = _problem(direction, other, stored)
-        return problem
-
-
-def _matches(direction: Direction, item: Item, other: Item, stored: Item | None) -> bool:
-    """Whether two items of one moment belong together. That the new one follows from the old one is what counts."""
-    if direction.source_side == "old":
-        return direction.same(other, stored)
-    return stored is not None and not [
-        name for name in direction.differences(other, stored) if name not in direction.own and name not in direction.reverse.own
-    ]
-
-
-def _problem(direction: Direction, other: Item, stored: Item | None) -> tuple[str, str]:
-    side = direction.target.name
-    if stored is None:
-        if direction.source_side == "old":
-            return "missing", f"There is no {side} for it."
-        return "surplus", f"There is no {side} that it was copied from."
-    return "differs", f"Its {side} has other values of {', '.join(direction.differences(other, stored))}."
-
-
-def _both(direction: Direction, key: Item, other: Item, setup: Setup) -> Flow[tuple[Item | None, Item | None]]:
-    """Both items of a pair as they are at one moment."""
-    gets = [
-        {"Get": {"TableName": setup.name_of(direction.source.table), "Key": key}},
-        {"Get": {"TableName": setup.name_of(direction.target.table), "Key": other}},
-    ]
-    reply = yield from settled(Request("TransactGetItems", {"TransactItems": gets}, "verify"), setup)
-    one, two = (answer.get("Item") or None for answer in reply["Responses"])
-    return one, two
 
 
 def add_sums(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:

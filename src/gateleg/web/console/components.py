@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gateleg.web.console.badges import Look, chip
-from gateleg.web.console.cells import Column, Row, ago_cell, bar_cell, chip_cell, id_cell, link_cell, meta_cell
+from gateleg.web.console.cells import Column, Part, Row, ago_cell, bar_cell, chip_cell, id_cell, link_cell, meta_cell
 from gateleg.web.console.cells import deed_cell as button_cell
 from gateleg.web.console.confirm import confirm
 from gateleg.web.console.deeds import carry_out
@@ -29,11 +29,12 @@ from gateleg.web.console.fields import Field
 from gateleg.web.console.frame import View, frame
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.live import Topic, follow
-from gateleg.web.console.markup import card, line, section, stack, tag
+from gateleg.web.console.markup import Tag, card, line, section, stack, tag
 from gateleg.web.console.model_form import ModelForm
 from gateleg.web.console.navigation import Crumb
 from gateleg.web.console.paging import address, pager
 from gateleg.web.console.patience import show_when_there
+from gateleg.web.console.sizes import size_text
 from gateleg.web.console.tabs import Tabs
 from gateleg.web.console.times import ago, duration, since
 from gateleg.web.console.uploads import UPLOAD_MODULE, FileForm, UploadField
@@ -41,7 +42,6 @@ from gateleg.web.console.uploads import UPLOAD_MODULE, FileForm, UploadField
 if TYPE_CHECKING:
     from nicegui.element import Element
 
-    from gateleg.web.console.cells import Part
     from gateleg.web.console.theme import Kind
 
 _ICONS: dict[Kind, str] = {
@@ -73,8 +73,10 @@ __all__ = [
     "FileForm",
     "Grid",
     "ModelForm",
+    "Part",
     "Row",
     "Tabs",
+    "Tag",
     "Topic",
     "UploadField",
     "View",
@@ -102,6 +104,7 @@ __all__ = [
     "sheet",
     "show_when_there",
     "since",
+    "size_text",
     "stack",
     "tag",
     "trouble",

@@ -166,3 +166,20 @@ async def test_a_failed_question_is_tried_again_by_its_task(office: Office) -> N
     with pytest.raises(Refused) as refused:
         await office.bob.ask(again, t=asked["asyncTaskUuid"])
     assert refused.value.code == "not-found-in-partition"
+
+
+async def test_a_file_goes_along_and_stays_in_its_users_folder(office: Office) -> None:
+    agent = await office.hosted.agent("I see.", "I see again.")
+    answer = "{ threadUuid currentRunUuid }"
+    ask = f'mutation m($a: String!, $f: [JSONCamelCase]) {{ askModel(agentUuid: $a, userQuery: "Look.", inputFiles: $f) {answer} }}'
+    sent = {"filename": "a.txt", "mimeType": "text/plain", "encodedContent": "SGVsbG8="}
+    asked = await office.ann.ask(ask, a=agent.agent_uuid, f=[sent])
+    assert (await follow(office, office.ann, asked))[-1]["data"]["runFrames"]["status"] == "completed"
+    found = await office.ann.ask("query q($t: String!) { messageList(threadUuid: $t) { messageList { files } } }", t=asked["threadUuid"])
+    (file,) = found["messageList"][0]["files"]
+    assert (file["name"], file["mediaType"], "/acme%2Fann/" in file["objectKey"]) == ("a.txt", "text/plain", True)
+    foreign, gone = {"objectKey": file["objectKey"]}, {"fileId": "gone"}
+    for given, code in ((foreign, "object-missing"), (gone, "not-found-in-partition"), (5, "bad-field")):
+        with pytest.raises(Refused) as refused:
+            await office.bob.ask(ask, a=agent.agent_uuid, f=[given])
+        assert refused.value.code == code

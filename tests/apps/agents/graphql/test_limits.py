@@ -8,7 +8,7 @@ from gateleg.apps.agents.graphql.limits import Limits, Measure, find_excess, mea
 SCHEMA = build_schema("""
     type Query { thread(id: String): ThreadType  threadList(pageNumber: Int, limit: Int): ThreadListType }
     type ThreadListType { total: Int  threadList: [ThreadType] }
-    type ThreadType { id: String  agent: AgentType  messages: String }
+    type ThreadType { id: String  agent: AgentType  messages(limit: Int): [String] }
     type AgentType { name: String  mcpServers: [MCPServerType] }
     type MCPServerType { label: String  tools: [String] }
 """)
@@ -26,7 +26,8 @@ SCHEMA = build_schema("""
         ("query q($n: Int) { threadList(limit: $n) { total } }", {}, Measure(2, 0, 101)),
         ("{ thread { agent { mcpServers { label } } } }", {}, Measure(4, 0, 3 + 10)),
         ("{ thread { agent { mcpServers { tools } } } }", {}, Measure(4, 0, 3 + 10 * 200)),
-        ("{ thread { messages } }", {}, Measure(2, 0, 21)),
+        ("{ thread { messages } }", {}, Measure(2, 0, 1 + 20 + 100)),
+        ("{ thread { messages(limit: 1000) } }", {}, Measure(2, 0, 1 + 20 + 1000)),
         ("{ ...F ...F } fragment F on Query { thread { ... { id } ... on ThreadType { id } } }", {}, Measure(2, 0, 6)),
     ],
 )

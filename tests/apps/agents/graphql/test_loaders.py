@@ -182,19 +182,32 @@ async def test_nested_fields_are_those_of_their_rows(counted: Counted) -> None:
         assert prompt["uiComponents"][0]["tagName"] == "x-card"
 
 
-async def test_a_list_is_walked_by_its_cursor_and_by_page_numbers(counted: Counted) -> None:
-    query = "query q($a: String, $n: Int) { agentList(limit: 30, after: $a, pageNumber: $n) { total nextCursor agentList { agentUuid } } }"
+@pytest.mark.parametrize(
+    ("name", "filters", "key"),
+    [
+        ("agentList", "", "agentUuid"),
+        ("elementList", 'dataType: "t", ', "elementUuid"),
+        ("promptTemplateList", 'promptType: "t", ', "promptUuid"),
+        ("threadList", "", "threadUuid"),
+        ("runList", 'threadUuid: "t000", ', "runUuid"),
+        ("messageList", "", "messageUuid"),
+        ("wizardGroupFilterList", 'region: "r", ', "wizardGroupFilterUuid"),
+    ],
+)
+async def test_a_list_is_walked_by_its_cursor_and_by_page_numbers(counted: Counted, name: str, filters: str, key: str) -> None:
+    page = f"{filters}limit: 30, after: $a, pageNumber: $n"
+    query = f"query q($a: String, $n: Int) {{ {name}({page}) {{ total nextCursor {name} {{ {key} }} }} }}"
     by_cursor: list[str] = []
     cursor: str | None = None
     while True:
         data, _ = await counted.ask(query, a=cursor)
-        assert data["agentList"]["total"] == MANY
-        by_cursor += [one["agentUuid"] for one in data["agentList"]["agentList"]]
-        cursor = data["agentList"]["nextCursor"]
+        assert data[name]["total"] == MANY
+        by_cursor += [one[key] for one in data[name][name]]
+        cursor = data[name]["nextCursor"]
         if cursor is None:
             break
-    assert sorted(by_cursor) == [f"a{number:03}" for number in range(MANY)]
-    by_number = [one["agentUuid"] for n in range(1, 6) for one in (await counted.ask(query, n=n))[0]["agentList"]["agentList"]]
+    assert (len(by_cursor), len(set(by_cursor))) == (MANY, MANY)
+    by_number = [one[key] for n in range(1, 6) for one in (await counted.ask(query, n=n))[0][name][name]]
     assert by_number == by_cursor
 
 

@@ -56,6 +56,7 @@ async def test_a_request_that_is_no_operation_is_refused_in_the_shape_of_graphql
         ("{" * 5000, "bad-query"),
         ("{ " + "ping " * 20_000 + "}", "bad-query"),
         ("{ ping(a: 1) }", "bad-query"),
+        ("query a { ping } query b { ping }", "bad-query"),
         ("{ agentList(limit: 1001) { total } }", "bad-field"),
         ("{ agentList(limit: 0) { total } }", "bad-field"),
         ("{ agentList(pageNumber: 0) { total } }", "bad-field"),

@@ -164,7 +164,7 @@ class Hosted:
         queue = self.host.queue
         if lease is not None:
             queue = AsyncQueue(self.host.store, queue.context.jobs, QueueSettings(lease_seconds=lease), tables=LAYOUTS["delphi"])
-        worker = Worker(queue, concurrency=8, duties=lease is not None)
+        worker = Worker(queue, concurrency=8)
         running = asyncio.ensure_future(worker.run())
         try:
             yield worker

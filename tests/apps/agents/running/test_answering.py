@@ -6,10 +6,9 @@ from uuid import UUID
 import pytest
 
 from gateleg.ai import AiError, KeyMissing, ModelRefused, Reply, ToolResult, User
-from gateleg.apps.agents.errors import NotFoundInPartition
+from gateleg.apps.agents.errors import CallsUndecided, NotFoundInPartition, NotWaiting, RunEnded
 from gateleg.apps.agents.running.deciding import Decision, decide_calls
 from gateleg.apps.agents.running.ending import cancel_run, retry_run
-from gateleg.apps.agents.running.errors import CallsUndecided, NotWaiting, RunEnded
 from gateleg.apps.agents.running.files import keep_file
 from gateleg.apps.agents.running.frames import assemble
 from gateleg.apps.agents.running.sweeping import expire_overdue

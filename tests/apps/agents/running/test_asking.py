@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from gateleg.ai import Reply, Usage, User
-from gateleg.apps.agents.errors import NotFoundInPartition
+from gateleg.apps.agents.errors import IdempotencyKeyReused, NotFoundInPartition, OtherAgent, RunInProgress, ThreadNotYours, TooManyWaiting
 from gateleg.apps.agents.running.asking import ask
-from gateleg.apps.agents.running.errors import IdempotencyKeyReused, OtherAgent, RunInProgress, ThreadNotYours, TooManyWaiting
 from gateleg.apps.agents.running.frames import assemble
 from gateleg.apps.agents.running.questions import Ask
 from gateleg.apps.agents.tables import Thread

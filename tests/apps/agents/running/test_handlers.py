@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from gateleg.ai import AsyncModels, Script, User
+from gateleg.apps.agents.errors import BadConfiguration, BadHandlerClass, HandlerNotAllowed
 from gateleg.apps.agents.running import AgentHandler
-from gateleg.apps.agents.running.errors import BadConfiguration, BadHandlerClass, HandlerNotAllowed
 from gateleg.apps.agents.running.handlers import registry
 from gateleg.apps.agents.running.handlers.built_in import ClaudeHandler, LocalHandler, OllamaHandler, OpenAIHandler
 from gateleg.apps.agents.running.handlers.registry import BUILT_IN, find_handler, handler_names, make_handler

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.apps.rag.chunking import BadChunking, ChunkingType, Heading, Span, Strategy, chunk, find_headings, page_at, preview
+from gateleg.apps.rag.chunking import BadChunking, ChunkingType, Heading, Span, Strategy, chunk, find_headings, preview
 from gateleg.apps.rag.chunking.headings import blocks, heading_paths
 from gateleg.apps.rag.chunking.semantic import semantic
 from gateleg.apps.rag.chunking.sentences import sentences
@@ -178,11 +178,6 @@ def test_one_chunk_has_a_bound() -> None:
     assert chunk(" all of it ", Strategy(ChunkingType.NONE)) == [Span(1, 10)]
     with pytest.raises(BadChunking, match="NONE makes one chunk"):
         chunk("é" * 150_001, Strategy(ChunkingType.NONE))
-
-
-def test_a_page_is_that_of_the_span() -> None:
-    assert [page_at([0, 10, 20], place) for place in (0, 9, 10, 25)] == [1, 1, 2, 3]
-    assert page_at([], 5) is None
 
 
 def test_a_preview_counts_all_and_shows_the_first() -> None:

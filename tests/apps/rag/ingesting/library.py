@@ -76,11 +76,11 @@ class Library:
 
 @asynccontextmanager
 async def open_library(
-    folder: Path, store: str = "embedded::memory:", environ: dict[str, str] | None = None, **changes: Any
+    folder: Path, store: str = "embedded::memory:", environ: dict[str, str] | None = None, file: Path | None = None, **changes: Any
 ) -> AsyncIterator[Library]:
-    """A library in memory, unless another process is to read its store."""
+    """A library in memory, unless another process is to read its store. `file` has further settings."""
     flags = {"store": store, "objects": f"dir:{folder}/objects", "data": folder}
-    async with Host.open(load_settings(flags=flags, environ=environ or {}), [application]) as host:
+    async with Host.open(load_settings(flags=flags, environ=environ or {}, file=file), [application]) as host:
         ((_, resources),) = host.plugged
         await create_repository(host.store, ADMIN, NewRepository(repository_id="books"), MODEL)
         opened = await create_collection(host.store, ADMIN, "books", NewCollection(name="Shelf", **changes))

@@ -239,10 +239,22 @@ async def test_a_collection_is_made_anew_with_its_new_strategy(library: Library)
     assert await count_chunks(library) == 1
 
 
+async def test_a_document_of_the_public_system_says_that_its_content_is_elsewhere(library: Library) -> None:
+    own = {"repository_id": "books", "collection_id": library.collection_id}
+    row = await library.resources.store.create(Document(**own, document_name="old.pdf", source="s3://bucket/old.pdf"))
+    with pytest.raises(SourceMissing, match=r"s3://bucket/old\.pdf"):
+        await retry_document(library.resources, ADMIN, "books", row.document_id)
+    job = await start_reingestion(library.resources, ADMIN, "books", library.collection_id)
+    ended = await library.work(job.job_id)
+    assert ended.job_results is not None
+    assert ended.job_results.value["failed"] == [row.document_id]
+
+
 async def test_what_was_asked_for_one_document_stays_with_it(library: Library) -> None:
     document, _ = await library.ingest(NewDocument(text=SHIPS, name="ships.md", strategy={"type": "NONE"}))
     submitted = await retry_document(library.resources, ADMIN, "books", document.document_id, force=True)
-    await library.work(submitted.job.job_id)
+    job = await library.work(submitted.job.job_id)
+    assert (result(job).outcome, result(job).reused) == ("ingested", 0)
     again = await library.document(document.document_id)
     assert (again.generation, again.chunks, again.strategy_override) == (2, 1, {"type": "NONE"})
 

@@ -100,6 +100,17 @@ async def test_what_is_gone_stays_without_auto_remove(library: Library) -> None:
     assert list(await documents(library)) == ["a.txt"]
 
 
+async def test_an_object_that_cannot_be_read_is_tried_once(library: Library) -> None:
+    await inbox(library).put("legal/broken.pdf", b"%PDF-1.4 broken")
+    pipeline = await with_pipeline(library)
+    await look(library, pipeline)
+    first = (await documents(library))["broken.pdf"]
+    assert first.error_message is not None
+    again = await look(library, pipeline)
+    assert (again.ingested, again.failed) == (0, 1)
+    assert (await documents(library))["broken.pdf"].job_id == first.job_id
+
+
 async def test_a_folder_is_followed_too(library: Library, tmp_path: Path) -> None:
     (tmp_path / "shared" / "deep").mkdir(parents=True)
     (tmp_path / "shared" / "deep" / "note.md").write_text("# Note\n\nSomething to remember.\n")

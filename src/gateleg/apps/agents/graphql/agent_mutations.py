@@ -12,7 +12,7 @@ from gateleg.apps.agents.graphql.calls import Info
 from gateleg.apps.agents.graphql.enums import VersionStatus
 from gateleg.apps.agents.graphql.fields import Deleted, Saved, deleted_type, given, offer, saved_type
 from gateleg.apps.agents.graphql.scalars import JSON
-from gateleg.apps.agents.graphql.writing import keeping_secrets, removed, saved, saved_version
+from gateleg.apps.agents.graphql.writing import keeping_secrets, moving_agents, removed, saved, saved_version
 from gateleg.apps.agents.prompts import delete_prompt, save_prompt
 from gateleg.apps.agents.servers import delete_server, save_server
 from gateleg.apps.agents.tables import Agent, FlowSnippet, McpServer, PromptTemplate
@@ -124,7 +124,7 @@ class AgentMutations:
         updated_by: str | None = UNSET,
     ) -> Saved:
         """Create a flow, a new version of one (`flowSnippetUuid`), a copy (`duplicate`), or change a version."""
-        return await saved_version(info.context, FlowSnippet, save_flow, given(locals()))
+        return await saved_version(info.context, FlowSnippet, moving_agents(info, save_flow), given(locals()))
 
     @offer(DeleteFlowSnippet)
     async def delete_flow_snippet(self, info: Info, flow_snippet_version_uuid: str) -> Deleted:

@@ -6,6 +6,7 @@ from typing import Any
 import strawberry
 
 from gateleg.apps.agents.catalogue_tables import Llm, UiComponent
+from gateleg.apps.agents.concealing import shown, shown_headers
 from gateleg.apps.agents.graphql.calls import Info
 from gateleg.apps.agents.graphql.enums import VersionStatus
 from gateleg.apps.agents.graphql.fields import offer
@@ -71,7 +72,7 @@ class MCPServerType(TenantType, TimesType):
     @offer(JSON | None)
     def headers(root: strawberry.Parent[McpServer]) -> Any:
         """The headers of its requests, with their names as they were given. Secrets are shown as references."""
-        return Verbatim(root.headers)
+        return Verbatim(shown_headers(root.headers))
 
     @offer(list[JSON] | None)
     async def tools(root: strawberry.Parent[McpServer], info: Info) -> list[dict[str, Any]]:
@@ -153,11 +154,15 @@ class AgentType(TenantType, TimesType):
     mcp_server_uuids: list[str]
     flow_snippet_version_uuid: str | None
     instructions: str | None
-    configuration: JSON | None
     variables: list[JSON]
     num_of_messages: int
     tool_call_role: str
     status: VersionStatus
+
+    @offer(JSON | None)
+    def configuration(root: strawberry.Parent[Agent]) -> Any:
+        """What its handler is told. Secrets are shown as references."""
+        return shown(root.configuration)
 
     @offer(LlmType | None)
     async def llm(root: strawberry.Parent[Agent], info: Info) -> Llm | None:

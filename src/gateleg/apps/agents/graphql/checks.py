@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import strawberry
-from graphql import GraphQLError
+from graphql import GraphQLError, OperationDefinitionNode
 from strawberry.extensions import SchemaExtension
 
 from gateleg.apps.agents.graphql.answers import shape_all
@@ -80,6 +80,10 @@ class OperationChecks(SchemaExtension):
         """Refuse what asks for too much; validate what is new."""
         context, schema, known = self.execution_context, self._schema, self._known
         assert context.graphql_document is not None
+        if context._provided_operation_name is None and _is_ambiguous(context.graphql_document):
+            context.pre_execution_errors = [GraphQLError("The document has several operations. Name one in `operationName`.")]
+            yield
+            return
         excess = find_excess(measure(schema._schema, context.graphql_document, context.variables), schema.limits)
         if excess is not None:
             context.pre_execution_errors = [GraphQLError(excess.message, original_error=excess)]
@@ -95,3 +99,8 @@ class OperationChecks(SchemaExtension):
         schema = self.execution_context.schema
         assert isinstance(schema, AgentsSchema)
         return schema
+
+
+def _is_ambiguous(document: DocumentNode) -> bool:
+    """Whether a document has more than one operation."""
+    return sum(isinstance(one, OperationDefinitionNode) for one in document.definitions) > 1

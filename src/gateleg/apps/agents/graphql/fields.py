@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 #: Attributes of a partition, which items have as one value.
 _OF_PARTITION = frozenset({"partition_key", "endpoint_id", "part_id"})
-#: Arguments whose keys are data: names of headers, and names in the answers of models.
-_VERBATIM = frozenset({"headers", "output_schema"})
+#: Arguments whose keys are data: names of headers, of variables, and in the answers of models and of people.
+_VERBATIM = frozenset({"headers", "output_schema", "values", "answers"})
 #: Arguments that are JSON schemas of what is stored.
 _SCHEMAS = frozenset({"configuration_schema"})
 #: What the clients of the public engine send to clear an attribute, because its schema has no null.

@@ -102,7 +102,9 @@ class _Measuring:
         inner = self.selections(node.selection_set, None if declared is None else get_named_type(declared.type))
         own = _DEAR.get(f"{getattr(parent, 'name', '')}.{name}", 1)
         rows = 1 if declared is None or parent is None else self._rows(node, declared, parent)
-        return Measure(inner.depth + 1, inner.aliases + (node.alias is not None), own + rows * inner.complexity)
+        # A list of JSON has rows, too, and nothing that is selected of them.
+        each = inner.complexity or (declared is not None and "limit" in declared.args)
+        return Measure(inner.depth + 1, inner.aliases + (node.alias is not None), own + rows * each)
 
     def _rows(self, node: FieldNode, declared: GraphQLField, parent: GraphQLNamedType) -> int:
         """How many items a field may have."""

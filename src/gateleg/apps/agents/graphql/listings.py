@@ -8,7 +8,7 @@ from gateleg.apps.agents.graphql.calls import Call
 from gateleg.apps.agents.graphql.fields import offer
 from gateleg.apps.agents.listing import DEFAULT_LIMIT, Listing, Paging
 
-__all__ = ["Listing", "PageType", "list_rows"]
+__all__ = ["DEFAULT_LIMIT", "Listing", "PageType", "list_rows"]
 
 
 @strawberry.type

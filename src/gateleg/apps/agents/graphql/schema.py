@@ -5,6 +5,7 @@ from __future__ import annotations
 import strawberry
 from strawberry.schema.config import StrawberryConfig
 
+from gateleg.apps.agents.graphql.additions import AddedMutations, AddedQueries
 from gateleg.apps.agents.graphql.agent_mutations import AgentMutations
 from gateleg.apps.agents.graphql.agent_queries import AgentQueries
 from gateleg.apps.agents.graphql.asking import AskingMutations, AskingQueries, Subscription
@@ -20,12 +21,12 @@ from gateleg.apps.agents.graphql.wizard_queries import WizardQueries
 
 
 @strawberry.type(description="What can be asked.")
-class Query(AgentQueries, ThreadQueries, AskingQueries, FileQueries, WizardQueries):
+class Query(AgentQueries, ThreadQueries, AskingQueries, FileQueries, WizardQueries, AddedQueries):
     """All queries."""
 
 
 @strawberry.type(name="Mutations", description="What can be changed.")
-class Mutation(AgentMutations, ThreadMutations, AskingMutations, FileMutations, WizardMutations):
+class Mutation(AgentMutations, ThreadMutations, AskingMutations, FileMutations, WizardMutations, AddedMutations):
     """All mutations."""
 
 

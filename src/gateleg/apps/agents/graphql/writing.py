@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.agents.errors import MissingField, StillUsed
+from gateleg.apps.agents.flow_moves import flow_job
 from gateleg.apps.agents.graphql.fields import Deleted, Saved
 from gateleg.apps.agents.graphql.loaders import VERSIONED
 from gateleg.apps.agents.tables import VersionPointer, new_id
@@ -58,6 +60,11 @@ def keeping_secrets(info: Info, function: Callable[..., Awaitable[Any]]) -> Call
         return await function(store, info.context.resources.secrets, context, *values, **options)
 
     return call
+
+
+def moving_agents(info: Info, function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    """A function of the services that moves agents, by a job when they are many."""
+    return partial(function, job=flow_job(info.context.resources, info.context.context))
 
 
 def filled(entity: type[Any], given: dict[str, Any]) -> dict[str, Any]:

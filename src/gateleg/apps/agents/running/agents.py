@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gateleg.ai import Account
 from gateleg.apps.agents.catalogue_tables import Llm
 from gateleg.apps.agents.concealing import is_reference, reveal
-from gateleg.apps.agents.errors import NotFoundInPartition
-from gateleg.apps.agents.running.errors import BadConfiguration, HandlerNotAllowed
+from gateleg.apps.agents.errors import BadConfiguration, HandlerNotAllowed, NotFoundInPartition
 from gateleg.apps.agents.running.handlers.built_in import LocalHandler, OpenAICompatibleHandler
 from gateleg.apps.agents.running.handlers.registry import find_handler, make_handler
 from gateleg.apps.agents.tables import Agent, VersionPointer

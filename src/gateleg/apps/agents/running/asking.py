@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from gateleg.apps.agents.changes import Changes
-from gateleg.apps.agents.running.agents import active_agent
+from gateleg.apps.agents.errors import IdempotencyKeyReused, NotFoundInPartition, RunInProgress, TooManyWaiting
+from gateleg.apps.agents.running.agents import active_agent, agent_version
 from gateleg.apps.agents.running.ending import stop_job
-from gateleg.apps.agents.running.errors import IdempotencyKeyReused, RunInProgress, TooManyWaiting
 from gateleg.apps.agents.running.files import check_files
 from gateleg.apps.agents.running.ids import message_uuid, task_uuid
 from gateleg.apps.agents.running.job_types import Asker, RunRequest
@@ -58,12 +58,22 @@ async def ask(resources: Resources[AgentsSettings], context: Context, question: 
     await check_files(resources, context, question.input_files)
     for _ in range(_ATTEMPTS):
         agent = await active_agent(resources.store, context.partition, question.agent_uuid)
+        await _check_version(resources, context, question)
         if question.idempotency_key is not None and (earlier := await _asked_before(resources, context, question)) is not None:
             return earlier
         asked = await _attempt(resources, context, question, agent)
         if asked is not None:
             return asked
     raise RunInProgress("Too many questions are asked in this thread at once.", fix="Try again.")
+
+
+async def _check_version(resources: Resources[AgentsSettings], context: Context, question: Ask) -> None:
+    """Refuse a version that is not one of the agent."""
+    if question.agent_version_uuid is None:
+        return
+    version = await agent_version(resources.store, context.partition, question.agent_version_uuid)
+    if version.agent_uuid != question.agent_uuid:
+        raise NotFoundInPartition(f"There is no version {question.agent_version_uuid!r} of the agent {question.agent_uuid!r}.")
 
 
 async def _asked_before(resources: Resources[AgentsSettings], context: Context, question: Ask) -> AskedRun | None:
@@ -147,7 +157,7 @@ def _run(resources: Resources[AgentsSettings], context: Context, question: Ask, 
         owner_id=context.owner,
         run_uuid=new_id(),
         agent_uuid=agent.agent_uuid,
-        agent_version_uuid=pinned or agent.agent_version_uuid,
+        agent_version_uuid=question.agent_version_uuid or pinned or agent.agent_version_uuid,
         user_id=question.user_id,
         connection_id=context.connection_id,
         idempotency_key=question.idempotency_key,

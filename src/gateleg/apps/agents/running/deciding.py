@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from gateleg.apps.agents.running.errors import CallsUndecided, NotWaiting, RunInProgress
+from gateleg.apps.agents.errors import CallsUndecided, NotWaiting, RunInProgress
 from gateleg.apps.agents.running.threads import changeable_run, job_for
 from gateleg.apps.agents.running.transcripts import read_run
 from gateleg.apps.agents.thread_tables import Run, RunStatus, ToolCall, ToolCallStatus

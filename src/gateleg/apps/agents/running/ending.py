@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from gateleg.apps.agents.running.errors import RunEnded, RunInProgress
+from gateleg.apps.agents.errors import RunEnded, RunInProgress
 from gateleg.apps.agents.running.threads import changeable_run, hand_over, is_open, job_for
 from gateleg.apps.agents.tables import Thread
 from gateleg.apps.agents.thread_tables import AsyncTask, Run, RunStatus, TaskStatus

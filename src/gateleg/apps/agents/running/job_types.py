@@ -9,9 +9,10 @@ from gateleg.apps.agents.tenancy import Context, Partition
 from gateleg.web import Principal, Role
 
 __all__ = ["ANSWER", "DEMONSTRATE", "QUEUE", "SUMMARISE", "SWEEP", "AnswerConfig", "AnswerResult", "Asker", "DemonstrateConfig"]
-__all__ += ["InputFile", "RunRequest", "SummariseConfig"]
+__all__ += ["EVALUATE", "EvaluateConfig", "InputFile", "RunRequest", "SummariseConfig"]
 
 ANSWER, SUMMARISE, SWEEP, DEMONSTRATE = "agents.answer", "agents.summarise", "agents.sweep", "agents.demonstrate"
+EVALUATE = "agents.evaluate"
 #: Answers have a queue of their own, so that long jobs of other applications do not delay them.
 QUEUE = "agents"
 
@@ -129,3 +130,19 @@ class DemonstrateConfig(BaseModel):
     agent_uuid: str
     tool: str
     questions: list[str]
+
+
+class EvaluateConfig(BaseModel):
+    """Which evaluation is made, and for whom."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    endpoint_id: str
+    part_id: str
+    evaluation_uuid: str
+    request: RunRequest
+
+    @property
+    def partition(self) -> Partition:
+        """The tenant's partition."""
+        return Partition(endpoint_id=self.endpoint_id, part_id=self.part_id)

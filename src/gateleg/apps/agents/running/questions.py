@@ -16,6 +16,8 @@ class Ask(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     agent_uuid: str
+    #: the version that answers, instead of the active one or of that which the thread is pinned to
+    agent_version_uuid: str | None = None
     user_query: str = Field(min_length=1, max_length=200_000)
     thread_uuid: str | None = None
     #: the end user; with it, and without a thread, the last thread of that user is continued

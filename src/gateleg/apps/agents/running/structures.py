@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ConfigDict, RootModel, model_validator
 
-from gateleg.apps.agents.running.errors import BadOutputSchema
+from gateleg.apps.agents.errors import BadOutputSchema
 
 __all__ = ["structure_of"]
 

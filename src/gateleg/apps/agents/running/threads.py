@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from gateleg.apps.agents.access import changes, sees
-from gateleg.apps.agents.errors import NotFoundInPartition
-from gateleg.apps.agents.running.errors import OtherAgent, ThreadNotYours
+from gateleg.apps.agents.errors import NotFoundInPartition, OtherAgent, ThreadNotYours
 from gateleg.apps.agents.running.job_types import ANSWER, AnswerConfig, RunRequest
 from gateleg.apps.agents.tables import Thread
 from gateleg.apps.agents.thread_tables import Run, RunStatus

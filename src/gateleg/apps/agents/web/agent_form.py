@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, Field, create_model
 
+from gateleg.apps.agents.concealing import shown
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -38,7 +40,7 @@ class AgentForm(BaseModel):
     @classmethod
     def values_of(cls, agent: Agent) -> dict[str, Any]:
         """What the fields hold for an agent. Its secrets are names by then."""
-        rest = {name: value for name, value in agent.configuration.items() if name != "model"}
+        rest = {name: value for name, value in shown(agent.configuration).items() if name != "model"}
         return {
             "name": agent.agent_name,
             "description": agent.agent_description or "",

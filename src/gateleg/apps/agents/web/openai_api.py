@@ -10,9 +10,9 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse, StreamingResponse
 from starlette.routing import Route
 
+from gateleg.apps.agents.errors import BadCompletion
 from gateleg.apps.agents.running.asking import ask
 from gateleg.apps.agents.running.directory import find_named_agent, list_agents
-from gateleg.apps.agents.running.errors import BadCompletion
 from gateleg.apps.agents.running.files import keep_file
 from gateleg.apps.agents.running.following import follow_run
 from gateleg.apps.agents.running.questions import Ask

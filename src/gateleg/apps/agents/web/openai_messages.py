@@ -9,7 +9,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict
 
 from gateleg.ai import Assistant, Message, System, ToolCall, ToolResult, User, dump_messages
-from gateleg.apps.agents.running.errors import BadCompletion
+from gateleg.apps.agents.errors import BadCompletion
 
 _DATA = re.compile(r"data:(?P<type>[a-z]+/[a-z0-9.+-]+);base64,(?P<data>.*)", re.DOTALL)
 

@@ -11,7 +11,7 @@ from gateleg.web.console.components import badge, badge_cell
 if TYPE_CHECKING:
     from nicegui.element import Element
 
-    from gateleg.web.console.cells import Part
+    from gateleg.web.console.components import Part
 
     Kind = Literal["neutral", "waiting", "running", "done", "failed", "cancelled", "warning"]
 

@@ -22,9 +22,9 @@ from gateleg.apps.agents.thread_tables import Run, RunStatus, ToolCallStatus
 from gateleg.apps.agents.web.places import HOME, agent_place, thread_place
 from gateleg.apps.agents.web.statuses import call_badge, run_badge
 from gateleg.apps.agents.web.visiting import Visit, not_there
+from gateleg.errors import GatelegError
 from gateleg.web import Role
 from gateleg.web.console.components import Crumb, Field, ago, button, carry_out, frame, tag
-from gateleg.web.console.failures import told
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -201,9 +201,9 @@ class Turn:
                         return
                     with client:
                         live.show(one)
-            except Exception as error:
+            except GatelegError as error:
                 with client:
-                    live.fail(told(error).what)
+                    live.fail(error.message)
                 return
             run = await find_run(self.visit.resources.store, self.visit.context, self.run.thread_uuid, self.run.run_uuid)
             if not client.is_deleted:

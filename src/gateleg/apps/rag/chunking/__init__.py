@@ -2,7 +2,7 @@
 
 from gateleg.apps.rag.chunking.chunker import LARGEST_CHUNK, Preview, chunk, preview
 from gateleg.apps.rag.chunking.headings import Heading, find_headings, heading_paths
-from gateleg.apps.rag.chunking.spans import Span, page_at
+from gateleg.apps.rag.chunking.spans import Span
 from gateleg.apps.rag.chunking.strategy import DEFAULT, ChunkingType, Strategy, legacy_strategy, parse_strategy
 from gateleg.apps.rag.errors import BadChunking
 
@@ -19,7 +19,6 @@ __all__ = [
     "find_headings",
     "heading_paths",
     "legacy_strategy",
-    "page_at",
     "parse_strategy",
     "preview",
 ]

@@ -5,12 +5,11 @@ A span never holds text of its own: the chunk is `text[span.start : span.end]`, 
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +50,3 @@ def spans_of(text: str, ranges: Iterable[tuple[int, int]]) -> list[Span]:
             found.pop()
         found.append(Span(first, last))
     return found
-
-
-def page_at(starts: Sequence[int], position: int) -> int | None:
-    """The page, counted from 1, that a position lies on. `starts` has where each page begins; None for a text without pages."""
-    return max(1, bisect_right(starts, position)) if starts else None

@@ -17,23 +17,24 @@ if TYPE_CHECKING:
     from gateleg.store import AsyncStore
 
 _WORD = re.compile(r"\w+")
-_BITS, _BANDS = 64, 4
+_BANDS = 4
 #: Bits in which the simhashes of texts that are almost the same differ at most.
 NEAR = 3
-#: Words of a document that are looked at, and documents that are told of.
+#: Words of a document that count, and documents that are named as alike.
 _MOST_WORDS, _MOST_ALIKE = 200_000, 20
 
 
 def simhash(text: str) -> str:
     """64 bits of a text in hexadecimal: each bit is that of most of its runs of three words."""
+    import numpy as np
+
     words = [match[0].casefold() for match in _WORD.finditer(text)][:_MOST_WORDS]
     runs = Counter(" ".join(words[place : place + 3]) for place in range(max(1, len(words) - 2)))
-    totals = [0] * _BITS
-    for run, count in runs.items():
-        bits = int.from_bytes(hashlib.blake2b(run.encode("utf-8", "replace"), digest_size=8).digest())
-        for place in range(_BITS):
-            totals[place] += count if bits >> place & 1 else -count
-    return f"{sum(1 << place for place, total in enumerate(totals) if total > 0):016x}"
+    hashes = b"".join(hashlib.blake2b(run.encode("utf-8", "replace"), digest_size=8).digest() for run in runs)
+    bits = np.unpackbits(np.frombuffer(hashes, dtype=np.uint8).reshape(-1, 8), axis=1)
+    counts = np.fromiter(runs.values(), dtype=np.int64, count=len(runs))
+    ones = counts @ bits
+    return np.packbits(ones * 2 > counts.sum()).tobytes().hex()
 
 
 def distance(one: str, other: str) -> int:

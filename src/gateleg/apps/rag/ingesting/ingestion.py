@@ -42,9 +42,10 @@ from gateleg.apps.rag.object_keys import source_key
 from gateleg.apps.rag.rules import check_accepts_documents
 from gateleg.apps.rag.tables import Chunk, Document, DocumentStatus, Metadata, Repository
 from gateleg.jobs import GiveUp
-from gateleg.net.errors import AddressRefused
+from gateleg.net.errors import AddressRefused, AnswerTooLarge, TooManyRedirects
 from gateleg.objects import plain_name
 from gateleg.store import ConditionFailed, IllegalTransition, NotFound
+from gateleg.web.errors import StoreNotConfigured
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -89,12 +90,12 @@ class _Opened:
 
 
 async def ingest(job: JobContext, config: IngestConfig, resources: Resources[RagSettings], indexes: Indexes) -> IngestResult:
-    """Ingest one document. Begun again after whatever interruption, it completes it; what failed for good is told by the document."""
+    """Ingest one document. It can be interrupted anywhere and run again. The document's row says why a final attempt failed."""
     try:
         return await _Ingestion(job, config, resources, indexes).run()
     except Superseded:
         return IngestResult(document_id=config.document_id, outcome="superseded")
-    except (RagError, AddressRefused) as error:
+    except (RagError, AddressRefused, AnswerTooLarge, TooManyRedirects, StoreNotConfigured) as error:
         # The same again would fail again.
         await settle(resources, config, job, error.message)
         raise GiveUp(str(error)) from error
@@ -163,7 +164,7 @@ class _Ingestion:
         language = cut.document.language
         numbered = self._numbered(chunks, generation)
         await self._in_index(lambda index: index.add(document.document_id, generation, numbered, language=language))
-        mark = simhash(cut.document.text)
+        mark = await asyncio.to_thread(simhash, cut.document.text)
         alike = await find_alike(self.resources.store, document, fetched.digest, mark)
         self.job.check()
         outcome = self._outcome(opened, fetched, cut, digest, generation, mark)
@@ -255,14 +256,20 @@ class _Ingestion:
         hashes = [chunk_hash(text, span.heading) for text, span in zip(texts, spans, strict=True)]
         wanted = [embedded_text(text, span.heading) for text, span in zip(texts, spans, strict=True)]
         model = self.resources.models.embeddings(opened.model, cache=False)
-        known = await known_vectors(self.resources.store, opened.document, opened.model)
+        # A forced ingestion computes new vectors, too.
+        known = {} if self.config.force else await known_vectors(self.resources.store, opened.document, opened.model)
         total = max(1, len(texts))
         vectors, reused = await embed_chunks(
             model, wanted, hashes, known, lambda done: self._report("embed", done / total, f"{done} of {total} chunks")
         )
+        return await asyncio.to_thread(self._rows, opened, cut, texts, hashes, vectors), reused
+
+    def _rows(self, opened: _Opened, cut: Cut, texts: Sequence[str], hashes: Sequence[str], vectors: Sequence[bytes]) -> list[Chunk]:
+        """The chunks as they are stored. In a thread: a long document has tens of thousands."""
+        parsed = cut.document
         facts = document_facts(opened.document, self.config, parsed)
-        extras = cut.extras or [{}] * len(spans)
-        chunks = [
+        extras = cut.extras or [{}] * len(cut.spans)
+        return [
             Chunk(
                 document_id=self.config.document_id,
                 generation=1,
@@ -280,9 +287,8 @@ class _Ingestion:
                 vector=vector,
                 embedding_model=opened.model,
             )
-            for place, (text, span, digest, vector, extra) in enumerate(zip(texts, spans, hashes, vectors, extras, strict=True))
+            for place, (text, span, digest, vector, extra) in enumerate(zip(texts, cut.spans, hashes, vectors, extras, strict=True))
         ]
-        return chunks, reused
 
     async def _write(self, document: Document, generation: int, chunks: Sequence[Chunk], cut: Cut) -> None:
         total = max(1, len(chunks))

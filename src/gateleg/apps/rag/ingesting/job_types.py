@@ -54,7 +54,7 @@ class IngestConfig(BaseModel):
     ingestion_type: IngestionType = IngestionType.MANUAL
     pipeline_id: str | None = None
     username: str = ""
-    #: also when nothing has changed
+    #: also when nothing has changed, and with new vectors for all chunks
     force: bool = False
 
 

@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING, Any
 from gateleg.apps.rag.access import Action
 from gateleg.apps.rag.collections import open_collection
 from gateleg.apps.rag.documents import open_document
-from gateleg.apps.rag.errors import BadField, SourceMissing
+from gateleg.apps.rag.errors import BadField, RagError, SourceMissing
 from gateleg.apps.rag.ingesting.job_types import REINGEST, IngestConfig, ReingestConfig, ReingestResult, SourceConfig
 from gateleg.apps.rag.ingesting.submitting import Submitted, check_not_deleting, submit_ingestion
 from gateleg.apps.rag.rules import check_accepts_documents
 from gateleg.apps.rag.subjects import Subject
 from gateleg.apps.rag.tables import Document, DocumentStatus
-from gateleg.jobs import JobStatus, Snooze, Submission
+from gateleg.jobs import JobStatus, KeyReused, Snooze, Submission
 from gateleg.web import submitted_by
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from gateleg.apps.rag.access import Caller
     from gateleg.apps.rag.settings import RagSettings
     from gateleg.jobs import Job, JobContext
@@ -54,10 +56,14 @@ async def reingest(job: JobContext, config: ReingestConfig, resources: Resources
     async for document in store.query(everything, consistent=True):
         job.check()
         total += 1
-        if document.status in _DELETING or not (document.source or document.url):
+        if document.status in _DELETING:
             done += 1
             continue
-        ended = await _has_ended(job, config, document, resources)
+        try:
+            ended = await _has_ended(job, config, document, resources)
+        except RagError as error:
+            job.log(f"{document.document_name}: {error}", "WARNING")
+            ended = JobStatus.FAILED
         if ended is None:
             continue
         done += 1
@@ -70,8 +76,14 @@ async def reingest(job: JobContext, config: ReingestConfig, resources: Resources
 
 async def _has_ended(job: JobContext, config: ReingestConfig, document: Document, resources: Resources[RagSettings]) -> JobStatus | None:
     """How the ingestion of a document has ended that this job submits, once; None while it has not."""
-    submitted = await submit_again(resources, document, once=f"reingest:{job.job_id}", force=config.force)
-    found = await resources.queue.get_or_archived(submitted.job.job_id)
+    try:
+        job_id: UUID | None = (await submit_again(resources, document, once=f"reingest:{job.job_id}", force=config.force)).job.job_id
+    except KeyReused:
+        # Somebody has sent another content since: its own job makes it anew.
+        job_id = document.job_id
+    if job_id is None:
+        return JobStatus.COMPLETED
+    found = await resources.queue.get_or_archived(job_id)
     return found.status if found.status in (JobStatus.COMPLETED, *_ENDED) else None
 
 
@@ -84,16 +96,21 @@ async def submit_again(
 
 def config_of(document: Document, *, force: bool = False) -> IngestConfig:
     """What ingests a document again as it is."""
-    if not document.source and not document.url:
-        raise SourceMissing("The document has no source.", fix="Send its content again.")
-    kept = document.source and not document.source.startswith(("s3://", "http"))
-    source = SourceConfig(key=document.source, bucket=document.bucket, etag=document.source_etag)
+    if document.source and "://" not in document.source:
+        source = SourceConfig(key=document.source, bucket=document.bucket, etag=document.source_etag)
+    elif document.url is not None:
+        source = SourceConfig(kind="url", url=document.url)
+    else:
+        raise SourceMissing(
+            f"The content of the document is not in an object store of this host: its source is {document.source!r}.",
+            fix="Send its content again.",
+        )
     return IngestConfig(
         repository_id=document.repository_id,
         collection_id=document.collection_id,
         document_id=document.document_id,
         name=document.document_name or document.source.rpartition("/")[2] or document.document_id,
-        source=source if kept else SourceConfig(kind="url", url=document.url),
+        source=source,
         strategy=document.strategy_override,
         ingestion_type=document.ingestion_type,
         pipeline_id=document.pipeline_id,

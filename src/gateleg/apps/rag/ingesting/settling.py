@@ -49,5 +49,5 @@ def failure_of(job: Job | ArchivedJob) -> str:
     """Why a job has not succeeded."""
     if job.status is JobStatus.CANCELLED:
         return "The ingestion was cancelled."
-    told = job.job_results.summary_metrics.get("message") if job.job_results is not None else None
-    return str(told or "The process that ingested it ended.")[:4_000]
+    message = job.job_results.summary_metrics.get("message") if job.job_results is not None else None
+    return str(message or "The process that ingested it ended.")[:4_000]

@@ -208,7 +208,7 @@ async def _source(
 
 
 async def _uploaded(resources: Resources[RagSettings], opened: Opened, document_id: str, key: str) -> SourceConfig:
-    """An object that was uploaded for this document. Other objects of the store are none of the caller's business."""
+    """An object that was uploaded for this document. Other objects of the store are refused: the caller may not be allowed to read them."""
     own = document_prefix(opened.repository.repository_id, opened.collection.collection_id, document_id)
     if not key.startswith(own):
         raise AccessDenied(
@@ -274,6 +274,9 @@ def _write(config: IngestConfig, existing: Document | None, job_id: UUID, resour
     if existing is None:
         return create(_new(config, job_id, now))
     actions = [Document.job_id.set(job_id), Document.upload_date.set(now), Document.error_message.remove()]
+    if config.source.etag is not None:
+        # Pipelines compare it: what they have submitted once is not submitted again, whatever comes of it.
+        actions.append(Document.source_etag.set(config.source.etag))
     if existing.status is DocumentStatus.PENDING:
         return patch(existing.key, *actions, condition=Document.status == DocumentStatus.PENDING)
     return patch(existing.key, Document.status.to(DocumentStatus.PENDING), *actions)
@@ -294,5 +297,6 @@ def _new(config: IngestConfig, job_id: UUID, now: int) -> Document:
         upload_date=now,
         metadata=None if own is None else Metadata(tags=own.tags, custom_fields=own.custom_fields),
         pipeline_id=config.pipeline_id,
+        source_etag=config.source.etag,
         job_id=job_id,
     )

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from gateleg.apps.rag.chunking import Heading, page_at
+from gateleg.apps.rag.chunking import Heading
 from gateleg.apps.rag.errors import DocumentTooLarge
 
 #: Boxes of one chunk, which an item has room for.
@@ -52,7 +52,7 @@ class ParsedDocument:
     lines: tuple[Line, ...] = ()
     headings: tuple[Heading, ...] = ()
     title: str | None = None
-    #: ISO 639-1, where it could be told
+    #: ISO 639-1; None where too few words give it away
     language: str | None = None
     #: what was left out or could not be read, for people
     warnings: tuple[str, ...] = ()
@@ -61,8 +61,8 @@ class ParsedDocument:
 
     def page_of(self, position: int) -> int | None:
         """The number of the page that a character lies on; None for a document without pages."""
-        place = page_at([page.start for page in self.pages], position)
-        return None if place is None else self.pages[place - 1].number
+        place = bisect_right(self.pages, position, key=lambda page: page.start)
+        return self.pages[max(0, place - 1)].number if self.pages else None
 
     def boxes_of(self, start: int, end: int) -> list[list[float]] | None:
         """The boxes `[page, left, top, right, bottom]` of the lines that some characters lie on; None where lines have no places."""

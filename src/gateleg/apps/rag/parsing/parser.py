@@ -33,7 +33,7 @@ _PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 #: What such a file holds around an office document with a password.
 _LOCKED = "EncryptedPackage".encode("utf-16-le")
-#: What text is can often be told by its name alone.
+#: Endings that name a kind of text, where the content alone does not show it.
 _MARKDOWN = frozenset({"md", "markdown", "mdown", "mkd"})
 _CODE = {
     "py": "python", "js": "javascript", "mjs": "javascript", "jsx": "javascript", "ts": "typescript", "tsx": "typescript", "java": "java",

@@ -46,5 +46,5 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
     except (GatelegError, MemoryError, OSError):
         raise
     except Exception as error:
-        # Libraries raise whatever they stumble over in a broken file. What a program got wrong is told by the class.
+        # Libraries raise errors of any class for a broken file; the class is in the message, in case that it is a mistake of ours.
         raise UnreadableDocument(f"{asked['name']} cannot be read: {type(error).__name__}: {str(error)[:200]}.") from error

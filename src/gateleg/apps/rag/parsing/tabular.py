@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from gateleg.apps.rag.parsing.document import DocumentBuilder
 
-#: Levels of a JSON document that are told apart; what is deeper is one text.
+#: Levels of a JSON document that get paths of their own; what is deeper is one text.
 _DEEPEST = 50
 
 

@@ -27,6 +27,8 @@ class PipelineResult(BaseModel):
     ingested: int = 0
     removed: int = 0
     unchanged: int = 0
+    #: of those, how many could not be ingested; a look that is asked for tries them again
+    failed: int = 0
     #: objects that its patterns leave out
     left_out: int = 0
     to_ingest: list[str] = Field(default_factory=list)

@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from gateleg.apps.rag.errors import BadField
+from gateleg.apps.rag.tables import DocumentStatus
 from gateleg.jobs import BadSchedule, DeclaredSchedule
 
 if TYPE_CHECKING:
@@ -52,9 +53,11 @@ def takes(pipeline: Pipeline, key: str) -> bool:
     return matches(key, pipeline.s3_prefix if pipeline.folder is None else "", pipeline.include, pipeline.exclude)
 
 
-def is_due(seen: Seen, document: Document | None) -> bool:
-    """Whether an object is to be ingested: it is new, or another than the one that the document was made of."""
-    return document is None or document.source_etag != seen.etag
+def is_due(seen: Seen, document: Document | None, *, again: bool = False) -> bool:
+    """Whether an object is to be ingested: it is new, or another than the one that was ingested last; with `again` also what has failed."""
+    if document is None or document.source_etag != seen.etag:
+        return True
+    return again and document.status is DocumentStatus.FAILED
 
 
 def cron_of(pipeline: Pipeline) -> str | None:

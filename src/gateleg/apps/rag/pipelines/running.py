@@ -17,7 +17,7 @@ from gateleg.apps.rag.pipelines.job_types import PipelineResult
 from gateleg.apps.rag.pipelines.matching import is_due, takes
 from gateleg.apps.rag.pipelines.sources import check_source, look_around
 from gateleg.apps.rag.rules import check_accepts_documents
-from gateleg.apps.rag.tables import Collection, Document, IngestionType, PipelineState, Repository
+from gateleg.apps.rag.tables import Collection, Document, DocumentStatus, IngestionType, PipelineState, Repository
 from gateleg.jobs import GiveUp
 from gateleg.store import LostRace
 from gateleg.web import Principal, Role
@@ -133,8 +133,9 @@ async def _take(look: _Look, page: Sequence[Seen], resources: Resources[RagSetti
     look.result.unchanged += len(wanted) - len(recent)
     there = await resources.store.batch_get([_key(look, ids[one.key]) for one in recent], consistent=True)
     for one, document in zip(recent, there, strict=True):
-        if not is_due(one, document):
+        if not is_due(one, document, again=look.config.now):
             look.result.unchanged += 1
+            look.result.failed += document is not None and document.status is DocumentStatus.FAILED
             continue
         look.new += document is None
         look.result.ingested += 1
@@ -176,9 +177,7 @@ async def _submit(look: _Look, seen: Seen, document: Document | None, resources:
         pipeline_id=pipeline.pipeline_id,
         username=SYSTEM.user,
     )
-    # Looks that overlap see the same object: it is ingested once.
-    once = f"{pipeline.pipeline_id}:{seen.etag}:{seen.modified.isoformat()}"
-    await submit_ingestion(resources, config, document, caller=SYSTEM, once=once)
+    await submit_ingestion(resources, config, document, caller=SYSTEM)
 
 
 async def _remove_gone(job: JobContext, look: _Look, resources: Resources[RagSettings]) -> None:

@@ -11,7 +11,6 @@ from gateleg.apps.rag.answering.service import ask
 from gateleg.apps.rag.searching.service import Place
 from gateleg.apps.rag.web.places import document_place
 from gateleg.web.console.components import Field, button, tag, trouble
-from gateleg.web.console.failures import told
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.answering.answers import Answer, AnswerSentence
     from gateleg.apps.rag.searching.results import SearchHit
     from gateleg.apps.rag.web.visiting import Visit
-    from gateleg.web.console.markup import Tag
+    from gateleg.web.console.components import Tag
 
 
 def ask_part(visit: Visit) -> None:
@@ -52,7 +51,7 @@ def ask_part(visit: Visit) -> None:
                     _ending(words, sources, event.answer)
         except Exception as error:
             with answers:
-                trouble(told(error))
+                trouble(error)
 
 
 def _sentence(words: Tag, one: AnswerSentence, hits: Sequence[SearchHit]) -> None:

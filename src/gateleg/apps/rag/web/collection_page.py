@@ -31,9 +31,9 @@ from gateleg.web.console.components import (
     frame,
     pager,
     section,
+    size_text,
     tag,
 )
-from gateleg.web.console.sizes import size_text
 
 if TYPE_CHECKING:
     from gateleg.apps.rag.documents import DocumentPage

@@ -15,8 +15,7 @@ from gateleg.apps.rag.web.places import HOME, collection_place, document_place
 from gateleg.apps.rag.web.statuses import document_badge
 from gateleg.apps.rag.web.visiting import NOT_THERE, caller_of, do, not_there
 from gateleg.objects import ObjectMissing
-from gateleg.web.console.components import Crumb, button, confirm, empty, frame, pager, section, tag
-from gateleg.web.console.sizes import size_text
+from gateleg.web.console.components import Crumb, button, confirm, empty, frame, pager, section, size_text, tag
 
 if TYPE_CHECKING:
     from gateleg.apps.rag.access import Caller

@@ -11,7 +11,6 @@ from gateleg.apps.rag.searching.requests import SearchRequest
 from gateleg.apps.rag.searching.service import Place, search
 from gateleg.apps.rag.web.places import document_place
 from gateleg.web.console.components import Field, button, empty, section, tag, trouble
-from gateleg.web.console.failures import told
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +40,7 @@ def search_part(visit: Visit) -> None:
             result = await search(visit.resources, visit.view.principal, [place], request)
         except Exception as error:
             with found:
-                trouble(told(error))
+                trouble(error)
             return
         with found:
             _show(result)

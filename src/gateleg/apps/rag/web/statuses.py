@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from nicegui.element import Element
 
     from gateleg.apps.rag.tables import Repository
-    from gateleg.web.console.cells import Part
+    from gateleg.web.console.components import Part
 
     Kind = Literal["neutral", "waiting", "running", "done", "failed", "warning"]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateleg.apps.agents.running.errors import McpFailed
+from gateleg.apps.agents.errors import McpFailed
 from gateleg.apps.agents.running.tools.internal_mcp import internal_server
 from gateleg.apps.agents.running.tools.mcp_servers import McpServer, call_tool, check_health, list_tools
 from gateleg.apps.agents.running.tools.tool_lists import FRESH, ToolLists

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from gateleg.ai import parse_model_address
 from gateleg.ai.providers.counting import estimate
-from gateleg.apps.agents.running.errors import BadConfiguration
+from gateleg.apps.agents.errors import BadConfiguration
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping

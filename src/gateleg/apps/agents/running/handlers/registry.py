@@ -12,7 +12,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
-from gateleg.apps.agents.running.errors import BadHandlerClass, HandlerNotAllowed
+from gateleg.apps.agents.errors import BadHandlerClass, HandlerNotAllowed
 from gateleg.apps.agents.running.handlers import built_in
 from gateleg.apps.agents.running.handlers.contract import AgentHandler
 from gateleg.model.suggestions import did_you_mean

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from gateleg.apps.agents.running.errors import McpFailed
+from gateleg.apps.agents.errors import McpFailed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping

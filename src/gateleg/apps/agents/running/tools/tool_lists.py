@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from gateleg.apps.agents.running.errors import McpFailed
+from gateleg.apps.agents.errors import McpFailed
 from gateleg.apps.agents.running.tools.mcp_servers import list_tools
 
 if TYPE_CHECKING:

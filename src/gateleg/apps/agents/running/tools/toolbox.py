@@ -13,7 +13,7 @@ import orjson
 from pydantic import BaseModel, ValidationError
 
 from gateleg.ai import BadArguments, Tool
-from gateleg.apps.agents.running.errors import McpFailed
+from gateleg.apps.agents.errors import McpFailed
 from gateleg.apps.agents.running.tools.mcp_servers import call_tool
 from gateleg.errors import GatelegError
 

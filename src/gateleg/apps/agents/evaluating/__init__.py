@@ -1,0 +1,1 @@
+"""Evaluating agents: saved questions with checks, asked of two versions, side by side."""

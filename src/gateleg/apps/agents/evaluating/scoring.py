@@ -1,0 +1,190 @@
+"""The job of an evaluation: ask every question of every version, wait for the answers without a worker, and check them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+
+from gateleg.ai import AiError, System, User
+from gateleg.apps.agents.errors import AgentsError
+from gateleg.apps.agents.evaluating.cases import Case, Contains, Equals, Judged, Matches, contains, equals
+from gateleg.apps.agents.evaluation_tables import Evaluation, EvaluationStatus
+from gateleg.apps.agents.running.agents import models_of
+from gateleg.apps.agents.running.asking import ask
+from gateleg.apps.agents.running.questions import Ask
+from gateleg.apps.agents.running.threads import find_run, is_open
+from gateleg.apps.agents.running.transcripts import read_run
+from gateleg.apps.agents.thread_tables import RunStatus
+from gateleg.jobs import GiveUp, Snooze
+from gateleg.limited_process import LimitReached, ProcessLimits, run_limited
+from gateleg.store import ConditionFailed
+
+if TYPE_CHECKING:
+    from gateleg.apps.agents.running.asking import AskedRun
+    from gateleg.apps.agents.running.job_types import EvaluateConfig
+    from gateleg.apps.agents.settings import AgentsSettings
+    from gateleg.apps.agents.tenancy import Context
+    from gateleg.apps.agents.thread_tables import Run
+    from gateleg.jobs import JobContext
+    from gateleg.web import Resources
+
+__all__ = ["evaluate"]
+
+#: Seconds until the runs are looked at again.
+_AGAIN = 0.5
+#: Characters of an answer that are kept with the evaluation; the run has all of it.
+_SHOWN = 1_500
+_LIMITS = ProcessLimits(seconds=5, memory=500_000_000)
+_JUDGE = "You judge the answer of an assistant. Say whether it meets the criterion, and why, in one sentence."
+
+
+class Verdict(BaseModel):
+    """Whether an answer meets a criterion."""
+
+    passed: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a version has answered to a case."""
+
+    run: Run
+    text: str
+
+
+async def evaluate(job: JobContext, config: EvaluateConfig, resources: Resources[AgentsSettings]) -> dict[str, int]:
+    """Take an evaluation to its end. Called again it asks nothing twice."""
+    store, context = resources.store, config.request.context(config.partition)
+    evaluation = await store.find(Evaluation, partition=config.partition, evaluation_uuid=config.evaluation_uuid, consistent=True)
+    if evaluation is None or evaluation.status is not EvaluationStatus.RUNNING:
+        return {}
+    try:
+        runs = await _runs(resources, context, evaluation)
+        waiting = sum(is_open(run) and run.status is not RunStatus.REQUIRES_ACTION for run in runs.values())
+        job.progress(len(runs) - waiting, len(runs), f"{len(runs) - waiting} of {len(runs)} answers")
+        if waiting:
+            raise Snooze(_AGAIN)
+        answers = {place: Answer(run, await _text(resources, run)) for place, run in runs.items()}
+        results = await _checked(resources, context, evaluation, answers)
+    except (AgentsError, AiError) as error:
+        await _end(resources, evaluation, EvaluationStatus.FAILED, error=error.public or error.message)
+        raise GiveUp(str(error)) from error
+    except Snooze:
+        raise
+    except Exception as error:
+        if job.job.retry_count >= job.job.max_retries:
+            await _end(resources, evaluation, EvaluationStatus.FAILED, error=f"The evaluation failed with {type(error).__name__}.")
+        raise
+    versions = evaluation.agent_version_uuids
+    passed = {version: sum(one["versions"][version]["passed"] for one in results) for version in versions}
+    await _end(resources, evaluation, EvaluationStatus.COMPLETED, results=results, passed=passed)
+    return passed
+
+
+async def _end(resources: Resources[AgentsSettings], evaluation: Evaluation, status: EvaluationStatus, **values: Any) -> None:
+    changes = [getattr(Evaluation, name).set(value) for name, value in values.items()]
+    try:
+        await resources.store.patch(evaluation, Evaluation.status.to(status), *changes)
+    except ConditionFailed:
+        # Another attempt has ended it.
+        return
+
+
+async def _runs(resources: Resources[AgentsSettings], context: Context, evaluation: Evaluation) -> dict[tuple[int, str], Run]:
+    """The runs of all cases and versions; those that were not asked yet are asked now."""
+    found: dict[tuple[int, str], Run] = {}
+    for number, given in enumerate(evaluation.cases):
+        case = Case.model_validate(given)
+        for version in evaluation.agent_version_uuids:
+            asked: AskedRun = await ask(
+                resources,
+                context,
+                Ask(
+                    agent_uuid=evaluation.agent_uuid,
+                    agent_version_uuid=version,
+                    user_query=case.question,
+                    output_schema=case.output_schema,
+                    idempotency_key=f"evaluation/{evaluation.evaluation_uuid}/{number}/{version}",
+                    updated_by="evaluation",
+                ),
+            )
+            found[number, version] = await find_run(resources.store, context, asked.thread_uuid, asked.run_uuid)
+    return found
+
+
+async def _text(resources: Resources[AgentsSettings], run: Run) -> str:
+    if run.status is not RunStatus.COMPLETED:
+        return ""
+    return (await read_run(resources.store, run.partition, run.thread_uuid, run.run_uuid)).messages[-1].message
+
+
+async def _checked(
+    resources: Resources[AgentsSettings], context: Context, evaluation: Evaluation, answers: dict[tuple[int, str], Answer]
+) -> list[dict[str, Any]]:
+    """What became of each case, side by side."""
+    matched = await _matched(evaluation, answers)
+    results = []
+    for number, given in enumerate(evaluation.cases):
+        case = Case.model_validate(given)
+        versions: dict[str, Any] = {}
+        for version in evaluation.agent_version_uuids:
+            answer = answers[number, version]
+            checks = [await _check(resources, context, one, case, answer, matched) for one in case.checks]
+            versions[version] = {
+                "answer": answer.text[:_SHOWN],
+                "passed": bool(checks) and all(one["passed"] for one in checks),
+                "checks": checks,
+                "status": str(answer.run.status),
+                "thread_uuid": answer.run.thread_uuid,
+                "run_uuid": answer.run.run_uuid,
+                "total_tokens": answer.run.total_tokens,
+                "time_spent": answer.run.time_spent,
+            }
+        results.append({"question": case.question, "versions": versions})
+    return results
+
+
+async def _matched(evaluation: Evaluation, answers: dict[tuple[int, str], Answer]) -> dict[tuple[str, str], bool | None]:
+    """Which regular expressions are found in which answers. All of them have one process, which ends when they take too long."""
+    pairs = [
+        [check.pattern, answer.text]
+        for (number, _), answer in answers.items()
+        for check in Case.model_validate(evaluation.cases[number]).checks
+        if isinstance(check, Matches)
+    ]
+    if not pairs:
+        return {}
+    try:
+        found = await run_limited("gateleg.apps.agents.evaluating.patterns:search", {"pairs": pairs}, _LIMITS)
+    except LimitReached:
+        return {}
+    return {(pattern, text): one for (pattern, text), one in zip(pairs, found, strict=True)}
+
+
+async def _check(
+    resources: Resources[AgentsSettings],
+    context: Context,
+    check: Contains | Matches | Equals | Judged,
+    case: Case,
+    answer: Answer,
+    matched: dict[tuple[str, str], bool | None],
+) -> dict[str, Any]:
+    if answer.run.status is not RunStatus.COMPLETED:
+        return {"kind": check.kind, "passed": False, "reason": answer.run.error or f"The run is {answer.run.status}."}
+    match check:
+        case Contains():
+            return {"kind": check.kind, "passed": contains(check, answer.text)}
+        case Equals():
+            return {"kind": check.kind, "passed": equals(check, answer.text, answer.run.output)}
+        case Matches():
+            found = matched.get((check.pattern, answer.text))
+            reason = "" if found is not None else "The pattern is not a regular expression, or takes too long."
+            return {"kind": check.kind, "passed": bool(found), "reason": reason}
+        case Judged():
+            text = f"Question: {case.question}\n\nAnswer: {answer.text}\n\nCriterion: {check.criterion}"
+            judge = models_of(resources, context.partition).chat(resources.settings.judge_model)
+            verdict = (await judge.structured(Verdict, [System(_JUDGE), User(text)], temperature=0, max_tokens=300)).value
+            return {"kind": check.kind, "passed": verdict.passed, "reason": verdict.reason[:500]}

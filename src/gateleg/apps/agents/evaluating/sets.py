@@ -1,0 +1,109 @@
+"""Use cases: keep sets of questions, have versions of an agent evaluated, and look at what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from gateleg.apps.agents.access import check_editor, sees
+from gateleg.apps.agents.errors import BadField, NotFoundInPartition
+from gateleg.apps.agents.evaluation_tables import Evaluation, EvaluationSet
+from gateleg.apps.agents.running.agents import active_agent, agent_version
+from gateleg.apps.agents.running.job_types import EVALUATE, Asker, EvaluateConfig, RunRequest
+from gateleg.jobs import Submission
+from gateleg.store import create
+from gateleg.web import submitted_by
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateleg.apps.agents.evaluating.cases import Case
+    from gateleg.apps.agents.settings import AgentsSettings
+    from gateleg.apps.agents.tenancy import Context
+    from gateleg.store import AsyncStore
+    from gateleg.web import Resources
+
+__all__ = ["begin_evaluation", "delete_set", "find_evaluation", "find_set", "save_set"]
+
+
+async def save_set(
+    store: AsyncStore, context: Context, name: str, cases: Sequence[Case], evaluation_set_uuid: str | None = None
+) -> EvaluationSet:
+    """Keep a new set, or another content of one."""
+    check_editor(context)
+    stored: dict[str, Any] = {
+        "partition": context.partition,
+        "name": name,
+        "cases": [case.model_dump(mode="json", exclude_none=True) for case in cases],
+        "updated_by": context.principal.name,
+    }
+    if evaluation_set_uuid is None:
+        return await store.create(EvaluationSet(**stored))
+    before = await find_set(store, context, evaluation_set_uuid)
+    return await store.put(EvaluationSet(**stored, evaluation_set_uuid=evaluation_set_uuid, created_at=before.created_at))
+
+
+async def find_set(store: AsyncStore, context: Context, evaluation_set_uuid: str) -> EvaluationSet:
+    """A set of the tenant. Raises `NotFoundInPartition`."""
+    found = await store.find(EvaluationSet, partition=context.partition, evaluation_set_uuid=evaluation_set_uuid, consistent=True)
+    if found is None:
+        raise NotFoundInPartition(f"There is no set of questions {evaluation_set_uuid!r}.")
+    return found
+
+
+async def delete_set(store: AsyncStore, context: Context, evaluation_set_uuid: str) -> None:
+    """Delete a set. Its evaluations stay: they have their own copy of the questions."""
+    check_editor(context)
+    await find_set(store, context, evaluation_set_uuid)
+    await store.delete(EvaluationSet, partition=context.partition, evaluation_set_uuid=evaluation_set_uuid)
+
+
+async def begin_evaluation(
+    resources: Resources[AgentsSettings], context: Context, evaluation_set_uuid: str, agent_uuid: str, versions: Sequence[str] = ()
+) -> Evaluation:
+    """Have one or two versions of an agent answer a set; the active one, if none is named. Its runs are those of the caller."""
+    store = resources.store
+    chosen = await find_set(store, context, evaluation_set_uuid)
+    active = await active_agent(store, context.partition, agent_uuid)
+    wanted = list(dict.fromkeys(versions)) or [active.agent_version_uuid]
+    if len(wanted) > 2:
+        raise BadField(f"{len(wanted)} versions were named; two are compared at most.")
+    for version in wanted:
+        if (await agent_version(store, context.partition, version)).agent_uuid != agent_uuid:
+            raise BadField(f"{version!r} is not a version of the agent {agent_uuid!r}.")
+    evaluation = Evaluation(
+        partition=context.partition,
+        evaluation_set_uuid=evaluation_set_uuid,
+        name=chosen.name,
+        owner_id=context.owner,
+        agent_uuid=agent_uuid,
+        agent_version_uuids=wanted,
+        cases=chosen.cases,
+        job_id=str(uuid4()),
+    )
+    enlisted = await resources.queue.enlist(_job(resources, context, evaluation))
+    evaluation = evaluation.model_copy(update={"job_id": str(enlisted.job.job_id)})
+    await store.transact([create(evaluation), *enlisted.writes])
+    return await find_evaluation(store, context, evaluation.evaluation_uuid)
+
+
+def _job(resources: Resources[AgentsSettings], context: Context, evaluation: Evaluation) -> Submission:
+    request = RunRequest(
+        asker=Asker.of(context.principal),
+        user_id=context.user_id,
+        part_given=context.part_given,
+        seconds=resources.settings.run_seconds,
+    )
+    config = EvaluateConfig(
+        endpoint_id=context.endpoint_id, part_id=context.part_id, evaluation_uuid=evaluation.evaluation_uuid, request=request
+    )
+    return replace(submitted_by(context.principal, Submission(EVALUATE, config, subject=evaluation.evaluation_uuid)), job_id=uuid4())
+
+
+async def find_evaluation(store: AsyncStore, context: Context, evaluation_uuid: str) -> Evaluation:
+    """An evaluation that the caller may see: their own, or that of another for viewers. Raises `NotFoundInPartition`."""
+    found = await store.find(Evaluation, partition=context.partition, evaluation_uuid=evaluation_uuid, consistent=True)
+    if found is None or not sees(context, found):
+        raise NotFoundInPartition(f"There is no evaluation {evaluation_uuid!r}.")
+    return found

@@ -1,0 +1,67 @@
+"""The job that moves many agents to a new version of a flow. It is written in the transaction that writes the version."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict
+
+from gateleg.apps.agents.flows import move_agents
+from gateleg.apps.agents.running.job_types import Asker
+from gateleg.apps.agents.tables import Agent, VersionStatus
+from gateleg.apps.agents.tenancy import Context, Partition
+from gateleg.jobs import Submission
+from gateleg.web import submitted_by
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gateleg.jobs import JobContext
+    from gateleg.store import AsyncStore, WriteOperation
+    from gateleg.web import Resources
+
+MOVE_AGENTS = "agents.move-agents"
+
+
+class MoveAgentsConfig(BaseModel):
+    """Which agents move: those that use one version of a flow, to another."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    endpoint_id: str
+    part_id: str
+    before: str
+    after: str
+    asker: Asker
+
+
+class MoveAgentsResult(BaseModel):
+    """How many agents got a new version."""
+
+    moved: int
+
+
+def flow_job(resources: Resources[Any], context: Context) -> Callable[[str, str], Sequence[WriteOperation[Any]]]:
+    """What `save_flow` takes as `job`: the writes of the job, in the name of the caller."""
+
+    def writes(before: str, after: str) -> Sequence[WriteOperation[Any]]:
+        place = {"endpoint_id": context.endpoint_id, "part_id": context.part_id}
+        config = MoveAgentsConfig(**place, before=before, after=after, asker=Asker.of(context.principal))
+        return resources.queue.writes(submitted_by(context.principal, Submission(MOVE_AGENTS, config, subject=after)))
+
+    return writes
+
+
+async def carry_out(job: JobContext, config: MoveAgentsConfig, store: AsyncStore) -> MoveAgentsResult:
+    """Move the agents. Run again after an interruption, it moves those that are left."""
+    partition = Partition(endpoint_id=config.endpoint_id, part_id=config.part_id)
+    # Who may change agents was asked when the version was written.
+    context = Context(partition, config.asker.principal, config.asker.name, part_given=True)
+    question = Agent.of_flow(partition=partition, flow_snippet_version_uuid=config.before)
+    total = await store.count(question.filter(Agent.status == VersionStatus.ACTIVE))
+
+    async def progress(moved: int) -> None:
+        job.check()
+        job.progress(moved, max(total, moved, 1), f"{moved} of {total} agents")
+
+    return MoveAgentsResult(moved=await move_agents(store, context, config.before, config.after, progress))

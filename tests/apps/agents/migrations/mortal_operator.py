@@ -1,0 +1,29 @@
+"""Whoever migrates, for crash tests: applies the migration or rolls it back, and can be killed at any moment.
+
+The clock is set forward, so that the lock of one that was killed is over.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from gateleg.apps.agents.migrations.m0001_partition_keys import migration
+from gateleg.migrate import Conduct, Migrator, Pace
+from gateleg.store import Store
+
+
+def main(folder: str, way: str, ahead: str) -> None:
+    """Migrate."""
+    late = float(ahead)
+    with Store.connect(f"embedded:{folder}/store?durability=relaxed", clock=lambda: time.time() + late) as store:
+        conduct = Conduct(segments=2, pace=Pace(page_size=25), force=True)
+        migrator = Migrator(store, "agents", [migration], by=f"operator {ahead}", conduct=conduct)
+        if way == "forward":
+            migrator.apply()
+        else:
+            migrator.rollback(1)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
