@@ -107,7 +107,7 @@ def _print_speed(count: int, results: dict[str, dict[str, Any]], truths: dict[st
             one = found[way]
             recall = ""
             if way in truths:
-                pairs = zip(one["answers"], truths[way], strict=True)
+                pairs = list(zip(one["answers"], truths[way], strict=False))
                 recall = f"recall@10 {np.mean([len(set(answer) & truth) / len(truth) for answer, truth in pairs]):.4f}"
             beside = {figure: one[figure] / ours[way][figure] for figure in ("p95", "cpu")}
             ratio = "" if name == "gateleg" else f"ratios {beside['p95']:5.1f} (p95), {beside['cpu']:5.1f} (processor)"

@@ -105,6 +105,7 @@ def test_phrases_must_occur_as_they_are(index: EmbeddedIndex) -> None:
     index.add_entries("a", 1, [IndexEntry(place, text) for place, text in enumerate(texts)])
     assert len(worded(index, "red lamp")) == 2
     assert [key.ordinal for key in worded(index, '"red lamp"')] == [1]
+    assert len(worded(index, 'tell me everything that there is about the "red lamp" please')) == 2
 
 
 @pytest.mark.parametrize("text", ['"', "'; DROP TABLE chunks; --", "a OR NOT", "* ^ NEAR(", "", "   ", "的" * 500, '"" ""', "\x00"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,12 @@ if TYPE_CHECKING:
 
 #: Sentences of an answer, and sentences that are looked at.
 _MOST, _LOOKED_AT = 3, 60
-_SHORTEST, _LONGEST = 20, 600
+_SHORTEST, _LONGEST, _FEWEST_WORDS = 20, 600, 4
+#: The part of a sentence that is letters and spaces, and the length from which it needs no full stop.
+_LETTERS, _SPEAKS_FOR_ITSELF = 0.75, 80
+_NOT_PROSE = ("#", "|", "```", "from ", "import ", "def ", "class ", "{", "<")
+#: The mark of an item of a list.
+_MARKER = re.compile(r"\s*(?:[-*•+]|\d{1,3}[.)])?\s*")
 #: Weights of meaning and words, as in searches.
 _MEANING, _WORDS = 0.6, 0.4
 #: A further sentence must be this good beside the best one, and no copy of one that is there.
@@ -49,11 +55,21 @@ def sentences_of(hits: Sequence[SearchHit]) -> list[Sentence]:
     for number, hit in enumerate(hits, 1):
         for start, end in sentences(hit.text):
             text = hit.text[start:end]
-            bare = " ".join(text.split())
-            if _SHORTEST <= len(bare) <= _LONGEST and not speaks_to_a_model(bare):
-                first = start + len(text) - len(text.lstrip())
-                found.append(Sentence(number, bare, hit.start + first, hit.start + first + len(text.strip())))
+            first = _MARKER.match(text)
+            begin = first.end() if first else 0
+            bare = " ".join(text[begin:].split())
+            if is_prose(bare) and not speaks_to_a_model(bare):
+                found.append(Sentence(number, bare, hit.start + start + begin, hit.start + start + len(text.rstrip())))
     return found[:_LOOKED_AT]
+
+
+def is_prose(text: str) -> bool:
+    """Whether a text reads as a sentence: not a heading, a row of a table, a line of code or a fragment."""
+    if not _SHORTEST <= len(text) <= _LONGEST or len(text.split()) < _FEWEST_WORDS or text.startswith(_NOT_PROSE):
+        return False
+    letters = sum(letter.isalpha() or letter.isspace() for letter in text)
+    ended = text.rstrip("*_`\"'”’»)]").endswith((".", "!", "?", "…", "。", "！", "？"))
+    return letters >= _LETTERS * len(text) and text.count("|") < 2 and (ended or len(text) >= _SPEAKS_FOR_ITSELF)
 
 
 def choose(

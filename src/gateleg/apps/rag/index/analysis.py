@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
+from collections import Counter
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
@@ -92,21 +93,20 @@ def analyse(text: str, language: str = DEFAULT_LANGUAGE) -> list[str]:
     return [stem for word in split_words(text) for stem in stems(word)]
 
 
-def query_words(text: str, languages: Sequence[str] = (DEFAULT_LANGUAGE,)) -> list[tuple[str, ...]]:
-    """The words of a query without its stop words, each with the forms that it has in the languages of an index.
+def query_words(text: str, languages: Sequence[str] = (DEFAULT_LANGUAGE,)) -> dict[tuple[str, ...], int]:
+    """The words of a query without its stop words, each with the forms that it has in the languages of an index, and how often it occurs.
 
     A query of nothing but stop words keeps them.
     """
     stops = frozenset().union(*(stop_words(language) for language in languages)) if languages else frozenset()
-    words = list(dict.fromkeys(split_words(text)))
+    words = list(split_words(text))
     kept = [word for word in words if word not in stops] or words
     # One form after the other: a word may stand for several pairs of letters.
-    found: dict[tuple[str, ...], None] = {}
+    found: Counter[tuple[str, ...]] = Counter()
     for word in kept:
         forms = [_stems(language)(word) for language in languages or (DEFAULT_LANGUAGE,)]
-        for together in zip(*forms, strict=False):
-            found[tuple(dict.fromkeys(together))] = None
-    return list(found)
+        found.update(tuple(dict.fromkeys(together)) for together in zip(*forms, strict=False))
+    return dict(found)
 
 
 def split_words(text: str) -> Iterable[str]:

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: How many vectors are searched exactly before there is a graph, or before they are added to it.
-EXACT = 2_000
+EXACT = 4_000
 #: HNSW: neighbours of a node, candidates while adding, and while searching.
-CONNECTIVITY, EXPANSION_ADD, EXPANSION_SEARCH = 16, 128, 128
+CONNECTIVITY, EXPANSION_ADD, EXPANSION_SEARCH = 32, 256, 256
 #: Vectors that are added to the graph between two searches.
 _STEP = 32
 #: Seconds after which adding to the graph no longer lets new searches go first.

@@ -28,10 +28,12 @@ if TYPE_CHECKING:
 K1, B = 1.2, 0.75
 #: Postings that are kept in memory, 8 bytes each.
 _MOST_POSTINGS = 10_000_000
-#: Words of a query that are looked up: the rarest.
-_MOST_WORDS = 32
+#: Different words of a query that count: those that occur in it most often, and of these the rarest.
+_MOST_WORDS = 200
 #: A word in more than this part of many chunks tells nothing where a query has other words.
 _COMMON, _MANY = 0.4, 5_000
+#: Words beside the quoted ones up to which a query is a search for that phrase.
+_SHORT = 6
 _PHRASE = re.compile(r'"([^"]+)"')
 
 
@@ -82,10 +84,10 @@ class Postings:
     def scores(
         self, connection: apsw.Connection, rows: Rows, text: str, languages: Sequence[str], passing: NDArray[np.bool_]
     ) -> KeywordScores:
-        """BM25 of the rows that pass and have a word of the text. Words in double quotes must occur as that phrase."""
-        phrases = [found for phrase in _PHRASE.findall(text) if (found := _phrase(phrase, languages))]
+        """BM25 of the rows that pass and have a word of the text. In a short query, words in double quotes must occur as that phrase."""
+        phrases = _phrases(text, languages)
         words = query_words(text, languages)
-        postings = self._informative([self._posting(connection, rows, forms) for forms in words], rows)
+        postings = self._informative([(self._posting(connection, rows, forms), count) for forms, count in words.items()], rows)
         total = self._total(postings, rows, len(passing))
         allowed = passing & (total > 0)
         for phrase in phrases:
@@ -97,26 +99,27 @@ class Postings:
         kept = np.flatnonzero(allowed)
         return KeywordScores(kept, total[kept])
 
-    def _total(self, postings: Sequence[_Posting], rows: Rows, count: int) -> NDArray[np.float32]:
+    def _total(self, postings: Sequence[tuple[_Posting, int]], rows: Rows, count: int) -> NDArray[np.float32]:
         """BM25 of the first rows; those that were added meanwhile are left out."""
         total = np.zeros(count, dtype=np.float32)
         words = rows.words.view[:count]
         average = max(float(words.mean()), 1.0) if count else 1.0
-        for posting in postings:
+        for posting, times in postings:
             until = int(np.searchsorted(posting.rows, count))
             places, counts = posting.rows[:until], posting.counts[:until]
             # Removed rows stay in postings: a word may be in more of them than there are.
             others = max(count - len(places), 0)
-            weight = np.log1p((others + 0.5) / (len(places) + 0.5))
+            weight = times * np.log1p((others + 0.5) / (len(places) + 0.5))
             total[places] += weight * counts * (K1 + 1) / (counts + K1 * (1 - B + B * words[places] / average))
         return total
 
-    def _informative(self, postings: list[_Posting], rows: Rows) -> list[_Posting]:
+    def _informative(self, postings: Sequence[tuple[_Posting, int]], rows: Rows) -> list[tuple[_Posting, int]]:
         """The rarest words; not those that nearly every chunk has, unless there is nothing else."""
-        found = sorted((posting for posting in postings if len(posting.rows)), key=lambda posting: len(posting.rows))[:_MOST_WORDS]
-        if len(rows) < _MANY:
+        there = [one for one in postings if len(one[0].rows)]
+        found = sorted(there, key=lambda one: (-one[1], len(one[0].rows)))[:_MOST_WORDS]
+        if len(rows) < _MANY or not found:
             return found
-        return [posting for posting in found if len(posting.rows) < _COMMON * len(rows)] or found[:1]
+        return [one for one in found if len(one[0].rows) < _COMMON * len(rows)] or [min(found, key=lambda one: len(one[0].rows))]
 
     def _posting(self, connection: apsw.Connection, rows: Rows, forms: tuple[str, ...]) -> _Posting:
         last = int(rows.ids.view[-1]) if len(rows) else 0
@@ -144,6 +147,14 @@ class Postings:
         self._kept[forms] = posting
         while self._size > self._most and len(self._kept) > 1:
             self._size -= len(self._kept.popitem(last=False)[1].rows)
+
+
+def _phrases(text: str, languages: Sequence[str]) -> list[str]:
+    """FTS5's queries for the phrases that must occur. In a longer text, such as a question, quotation marks demand nothing."""
+    quoted = _PHRASE.findall(text)
+    if len(_PHRASE.sub(" ", text).split()) > _SHORT:
+        return []
+    return [found for phrase in quoted if (found := _phrase(phrase, languages))]
 
 
 def _phrase(text: str, languages: Sequence[str]) -> str:

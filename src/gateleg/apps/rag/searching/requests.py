@@ -26,7 +26,9 @@ class SearchRequest(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, extra="forbid")
 
     query: str = Field(
-        min_length=1, max_length=LONGEST_QUERY, description="what to look for; words in double quotes must occur as a phrase"
+        min_length=1,
+        max_length=LONGEST_QUERY,
+        description="what to look for; in a short one, words in double quotes must occur as a phrase",
     )
     top_k: int = Field(default=10, ge=1, le=DEEPEST, description="how many hits")
     offset: int = Field(default=0, ge=0, lt=DEEPEST, description="how many hits to skip: that of the next page is in the answer")
