@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gateleg.migrate.errors import CodeOlder
-from gateleg.migrate.moves.control import enter_phase, read_state
-from gateleg.migrate.moves.phases import Phase, way
-from gateleg.migrate.moves.tables import LedgerEntry, MigrationRecord, migrations_table
+from gateleg.migrate.moves.phases import Phase
+from gateleg.migrate.moves.tables import LedgerEntry, MigrationRecord, MoveState, migrations_table
 from gateleg.model import spec_of
+from gateleg.store import AlreadyExists
 from gateleg.store.flow import Request
 from gateleg.store.operations.tables import describe, ensure_tables
 from gateleg.store.operations.write_kinds import Put
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateleg.migrate.migrations import Migration
+    from gateleg.migrate.moves.declaration import KeyMove, MoveStage
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 
@@ -87,8 +88,16 @@ def begin_empty(application: str, migrations: Sequence[Migration], by: str, setu
         yield from ensure_tables(migrations_table).flow(setup)
         for move in migration.moves:
             for stage in move.stages:
-                state = yield from read_state(move, stage, setup)
-                for phase in way(state.phase, Phase.CLEAN_UP):
-                    yield from enter_phase(move, stage, phase, setup, by=by)
+                yield from _begin_at_end(move, stage, by, setup)
         if migration.moves:
             yield from note(application, migration, "applied", "apply", by, setup, reason="there was nothing to move")
+
+
+def _begin_at_end(move: KeyMove, stage: MoveStage, by: str, setup: Setup) -> Flow[None]:
+    """Note a stage that has nothing to move as cleaned up. There is nobody to wait for: without an old table nobody writes old items."""
+    state = MoveState(move=move.name, stage=stage.name, phase=Phase.CLEAN_UP, epoch=1, changed_at=setup.now(), changed_by=by)
+    try:
+        yield from Put(state, create=True, returning="none").flow(setup)
+    except AlreadyExists:
+        # Another process of the same host was faster.
+        return

@@ -128,6 +128,7 @@ def go_back(move: KeyMove, stage: MoveStage, until: Phase, setup: Setup, conduct
 
 def _restore(move: KeyMove, stage: MoveStage, setup: Setup, conduct: Conduct) -> Flow[None]:
     """Make the old items from the new ones before anybody reads them again: only new items were written meanwhile."""
+    yield from ensure_tables(spec_of(move.old).table).flow(setup)
     one = tasks.restore(move, stage)
     unfinished = [checkpoint for checkpoint in (yield from one.checkpoints(setup)) if not checkpoint.done]
     yield from forget_errors(move, stage, setup)
