@@ -133,18 +133,19 @@ def kept_revisions(document: Document, found: Outcome) -> list[Revision]:
     return there[:KEPT_REVISIONS]
 
 
-async def remove_generations(store: AsyncStore, document: Document) -> list[int]:
-    """Delete the chunks of all generations but the one that is found; the generations that were looked at."""
-    stale = [number for number in range(document.first_generation, document.last_generation + 1) if number != document.generation]
-    for number in stale:
-        await store.delete_all(Chunk.of_document(document_id=document.document_id, generation=number))
+def stale_generations(document: Document) -> list[int]:
+    """The generations that may have chunks and that searches do not find."""
+    return [number for number in range(document.first_generation, document.last_generation + 1) if number != document.generation]
+
+
+async def mark_removed(store: AsyncStore, document: Document) -> None:
+    """Record that the stale generations of a document are gone, once everything of them is."""
     kept = document.generation if document.generation is not None else document.last_generation + 1
     if kept > document.first_generation:
         condition = Document.last_generation == document.last_generation
         # An ingestion that has begun meanwhile does it.
         with suppress(ConditionFailed, LostRace, NotFound):
             await store.patch(document.key, Document.first_generation.set(kept), condition=condition)
-    return stale
 
 
 def text_key(document: Document, generation: int) -> str:

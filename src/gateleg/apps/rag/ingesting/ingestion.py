@@ -19,8 +19,9 @@ from gateleg.apps.rag.ingesting.generations import (
     Superseded,
     begin_generation,
     finish_generation,
+    mark_removed,
     moved,
-    remove_generations,
+    stale_generations,
     text_key,
     write_chunks,
 )
@@ -331,9 +332,11 @@ class _Ingestion:
 
     async def _clean(self, document: Document) -> None:
         """Remove what searches no longer find."""
-        for number in await remove_generations(self.resources.store, document):
+        for number in stale_generations(document):
             await self._in_index(_removal(document.document_id, number))
             await self.resources.objects.delete(text_key(document, number))
+            await self.resources.store.delete_all(Chunk.of_document(document_id=document.document_id, generation=number))
+        await mark_removed(self.resources.store, document)
 
     def _result(self, outcome: Any, document: Document, reused: int, alike: Alike) -> IngestResult:
         return IngestResult(
