@@ -43,7 +43,7 @@ def timed(ask: Callable[[int], list[int]], count: int) -> dict[str, Any]:
     """
     for number in range(min(WARM, count)):
         ask(number)
-    rounds = []
+    rounds: list[dict[str, Any]] = []
     for _ in range(ROUNDS):
         answers, seconds = [], []
         cpu = time.process_time()
@@ -54,8 +54,8 @@ def timed(ask: Callable[[int], list[int]], count: int) -> dict[str, Any]:
         p50, p95 = np.percentile(np.array(seconds) * 1000, [50, 95])
         cpu = (time.process_time() - cpu) * 1000 / count
         rounds.append({"p50": float(p50), "p95": float(p95), "cpu": cpu, "answers": answers})
-    best = min(rounds, key=lambda one: float(one["p95"]))
-    return {**best, "first": rounds[0]["p95"], "cpu": min(float(one["cpu"]) for one in rounds)}
+    best = min(rounds, key=lambda one: one["p95"])
+    return {**best, "first": rounds[0]["p95"], "cpu": min(one["cpu"] for one in rounds)}
 
 
 class Gateleg:
