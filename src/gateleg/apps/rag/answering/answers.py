@@ -24,6 +24,8 @@ class AnswerSentence(Answered):
     #: where it is in its document, for a sentence that was taken from one: [start, end) of the extracted text
     start: int | None = None
     end: int | None = None
+    #: the page that it begins on, where its document has pages
+    page: int | None = None
 
 
 class Answer(Answered):
