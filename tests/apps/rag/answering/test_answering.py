@@ -56,6 +56,7 @@ async def test_a_sentence_cites_the_page_that_it_is_on(tools: SearchTools, manua
 async def test_what_is_not_in_the_documents_is_said_not_to_be(tools: SearchTools, manual: Collection, question: str) -> None:
     found = await ask(AnswerTools(tools), manual, question)
     assert (found.found, found.sentences, found.text) == (False, [], NOT_FOUND)
+    assert found.model_dump(by_alias=True)["text"] == NOT_FOUND
 
 
 async def test_follow_up_questions_are_completed(tools: SearchTools, manual: Collection) -> None:

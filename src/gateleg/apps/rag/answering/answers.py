@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, computed_field
 
 from gateleg.apps.rag.searching.results import Answered, SearchHit
 
@@ -45,6 +45,7 @@ class Answer(Answered):
     note: str | None = None
     conversation_id: str | None = None
 
+    @computed_field  # type: ignore[prop-decorator]
     @property
     def text(self) -> str:
         """The answer in one piece, with its citations."""
