@@ -36,6 +36,7 @@ async def add_document(
     document_id: str | None = None,
     metadata: Mapping[str, Any] | None = None,
     language: str | None = None,
+    page_starts: list[list[int]] | None = None,
 ) -> Document:
     """A document whose ingestion is complete, with its chunks; the index is not told."""
     vectors = await models.embeddings(MODEL).embed(texts)
@@ -54,6 +55,7 @@ async def add_document(
                 start=start,
                 end=start + len(text),
                 page=ordinal + 1,
+                page_starts=page_starts,
                 content_hash=hashlib.sha256(text.encode()).hexdigest(),
                 metadata=dict(metadata or {}),
                 vector=pack_vector(vector),

@@ -55,6 +55,16 @@ async def test_collection_is_read_by_id_and_by_name(store: AsyncStore, contracts
         await open_collection(store, caller("lawyer"), "legal", "nothing")
 
 
+async def test_name_of_a_hidden_collection_is_refused_as_one_that_is_not_there(
+    store: AsyncStore, legal: Repository, caller: Callers
+) -> None:
+    hidden = await create_collection(store, caller("creator"), "legal", new("Hidden", private=True))
+    with pytest.raises(UnknownCollection) as refused:
+        await open_collection(store, caller("lawyer"), "legal", "hidden")
+    assert "'hidden'" in str(refused.value)
+    assert hidden.collection.collection_id not in str(refused.value)
+
+
 async def test_collection_of_another_repository_is_not_found(
     store: AsyncStore, contracts: Opened, commons: Repository, caller: Callers
 ) -> None:

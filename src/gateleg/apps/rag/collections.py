@@ -84,7 +84,8 @@ async def open_collection(store: AsyncStore, caller: Caller, repository_id: str,
     """A collection with which the caller may do something. Rights are read consistently: a change of them holds at once."""
     repository = await get_repository(store, caller, repository_id)
     collection = await find_collection(store, repository, id_or_name)
-    if collection is None:
+    if collection is None or not caller.may(Action.READ, repository, collection):
+        # In the words of the request: the id would tell that there is a collection of that name.
         raise UnknownCollection(f"There is no collection {id_or_name!r} in the repository {repository_id!r}.")
     caller.require(action, repository, collection)
     return Opened(repository, collection)

@@ -182,9 +182,8 @@ async def _places(resources: "Resources[RagSettings]", repository: str | None, c
 
 
 def _where(hit: "SearchHit") -> str:
-    page = "" if hit.page is None else f", page {hit.page}"
     heading = "" if hit.heading is None else f", {hit.heading}"
-    return f"{hit.document_name}{page}{heading} [{hit.start}:{hit.end}]"
+    return f"{hit.citation}{heading} [{hit.start}:{hit.end}]"
 
 
 def _run(work: "Coroutine[Any, Any, T]") -> T:

@@ -370,6 +370,8 @@ class Chunk(Entity, table=chunks_table, case="camel"):
     end: Attr[int] = required(ge=0)
     #: 1-based
     page: Attr[int | None] = field(None, ge=1)
+    #: [page, start] of the further pages that the chunk reaches into, as characters of the document's extracted text
+    page_starts: Attr[list[list[int]] | None] = field(None)
     #: [page, left, top, right, bottom] of each line, in points from the page's top left corner
     boxes: Attr[list[list[float]] | None] = field(None, max_length=500)
     heading: Attr[str | None] = field(None)

@@ -83,6 +83,13 @@ def rag_tools(resources: Resources[RagSettings]) -> Sequence[AgentTool]:
 
 
 def _passage(number: int, hit: SearchHit) -> dict[str, Any]:
-    about = {"number": number, "document": hit.document_name, "documentId": hit.document_id, "page": hit.page, "text": hit.text}
+    about = {
+        "number": number,
+        "document": hit.document_name,
+        "documentId": hit.document_id,
+        "page": hit.page,
+        "pageStarts": hit.page_starts,
+        "text": hit.text,
+    }
     place = {"repository": hit.repository_id, "collection": hit.collection_id, "chunk": hit.ordinal, "start": hit.start, "end": hit.end}
     return {**about, **place, "score": round(hit.score, 4)}

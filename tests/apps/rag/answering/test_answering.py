@@ -39,6 +39,16 @@ async def test_an_answer_is_made_of_sentences_with_citations(tools: SearchTools,
     assert found.text.startswith("Error E42 means that the pump has run dry. [")
 
 
+async def test_a_sentence_cites_the_page_that_it_is_on(tools: SearchTools, manual: Collection, models: AsyncModels) -> None:
+    text = "The lease of the warehouse begins in March.\n\nThe notice period of the lease is six months."
+    document = await add_document(tools.store, models, manual, "lease.pdf", [text], page_starts=[[2, 45]])
+    found = await ask(AnswerTools(tools), manual, "How long is the notice period of the lease?")
+    (only,) = found.sentences
+    assert (only.text, only.start, only.page) == ("The notice period of the lease is six months.", 45, 2)
+    hit = found.hits[only.citations[0] - 1]
+    assert (hit.document_id, hit.page, hit.citation) == (document.document_id, 1, "lease.pdf, pages 1 to 2")
+
+
 @pytest.mark.parametrize(
     "question",
     ["What is the capital of France?", "What does error E99 mean?", "Who composed the Moonlight Sonata?", "How much does Globex charge?"],
@@ -46,6 +56,7 @@ async def test_an_answer_is_made_of_sentences_with_citations(tools: SearchTools,
 async def test_what_is_not_in_the_documents_is_said_not_to_be(tools: SearchTools, manual: Collection, question: str) -> None:
     found = await ask(AnswerTools(tools), manual, question)
     assert (found.found, found.sentences, found.text) == (False, [], NOT_FOUND)
+    assert found.model_dump(by_alias=True)["text"] == NOT_FOUND
 
 
 async def test_follow_up_questions_are_completed(tools: SearchTools, manual: Collection) -> None:

@@ -107,7 +107,7 @@ async def test_an_upload_is_ingested_by_its_key(library: Library) -> None:
     document, _ = await library.ingest(NewDocument(key=key, strategy={"type": "fixed", "size": 100, "overlap": 0}))
     assert (document.document_id, document.document_name, document.pages) == ("11111111-2222-3333-4444-555555555555", "report.pdf", 2)
     chunks = await library.chunks(document)
-    assert chunks[0].page == 1
+    assert (chunks[0].page, chunks[0].page_starts) == (1, [[2, chunks[0].text.index("Page two")]])
     assert chunks[0].boxes is not None
     assert document.chunk_strategy == {"type": "FIXED", "chunkSize": 100, "chunkOverlap": 0}
     with pytest.raises(SourceMissing):

@@ -49,6 +49,13 @@ async def test_every_mode_finds(tools: SearchTools, manual: Collection, mode: st
     assert result.hits == sorted(result.hits, key=lambda hit: -hit.score)
 
 
+@pytest.mark.parametrize("mode", ["hybrid", "keyword"])
+async def test_every_hit_has_the_phrase_that_is_demanded(tools: SearchTools, manual: Collection, mode: str) -> None:
+    found = await find(tools, manual, '"six months"', search_mode=mode)
+    assert names(found) == [("pump.md", 2)]
+    assert names(await find(tools, manual, '"seven months"', search_mode=mode)) == []
+
+
 async def test_meaning_finds_what_words_do_not(tools: SearchTools, manual: Collection) -> None:
     query = "guarantee period"
     assert names(await find(tools, manual, query, search_mode="keyword")) == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, computed_field
 
 from gateleg.apps.rag.searching.results import Answered, SearchHit
 
@@ -24,6 +24,8 @@ class AnswerSentence(Answered):
     #: where it is in its document, for a sentence that was taken from one: [start, end) of the extracted text
     start: int | None = None
     end: int | None = None
+    #: the page that it begins on, where its document has pages
+    page: int | None = None
 
 
 class Answer(Answered):
@@ -43,6 +45,7 @@ class Answer(Answered):
     note: str | None = None
     conversation_id: str | None = None
 
+    @computed_field  # type: ignore[prop-decorator]
     @property
     def text(self) -> str:
         """The answer in one piece, with its citations."""

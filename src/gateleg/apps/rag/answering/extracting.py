@@ -47,6 +47,7 @@ class Sentence:
     #: of the document's extracted text
     start: int
     end: int
+    page: int | None = None
 
 
 def sentences_of(hits: Sequence[SearchHit]) -> list[Sentence]:
@@ -59,7 +60,8 @@ def sentences_of(hits: Sequence[SearchHit]) -> list[Sentence]:
             begin = first.end() if first else 0
             bare = " ".join(text[begin:].split())
             if is_prose(bare) and not speaks_to_a_model(bare):
-                found.append(Sentence(number, bare, hit.start + start + begin, hit.start + start + len(text.rstrip())))
+                place = hit.start + start + begin
+                found.append(Sentence(number, bare, place, hit.start + start + len(text.rstrip()), hit.page_at(place)))
     return found[:_LOOKED_AT]
 
 
@@ -103,7 +105,7 @@ def choose(
 
 
 def _sentence(one: Sentence) -> AnswerSentence:
-    return AnswerSentence(text=one.text, citations=[one.number], support=1.0, start=one.start, end=one.end)
+    return AnswerSentence(text=one.text, citations=[one.number], support=1.0, start=one.start, end=one.end, page=one.page)
 
 
 def _answers(near: float | None, worded: float) -> bool:

@@ -20,7 +20,7 @@ from gateleg.apps.rag.index.analysis import DEFAULT_LANGUAGE
 from gateleg.apps.rag.index.database import IndexDatabase, Position, read_position, remove_files
 from gateleg.apps.rag.index.entries import IndexHit, entry_of, unpack_vector
 from gateleg.apps.rag.index.graph import EXACT, VectorGraph
-from gateleg.apps.rag.index.postings import KeywordScores, Postings
+from gateleg.apps.rag.index.postings import KeywordScores, Postings, with_phrases
 from gateleg.apps.rag.index.rows import Rows
 
 if TYPE_CHECKING:
@@ -182,6 +182,9 @@ class EmbeddedIndex:
             self._catch_up(connection)
             rows = self._rows
             passing = rows.passing(filters, documents)
+            if text:
+                # Before both ways: what is near in meaning must have the phrase, too.
+                passing = with_phrases(connection, rows, text, self._languages, passing)
             near = self._nearest(connection, vector, passing, k) if vector is not None else {}
             words = self._words(connection, text, passing) if text else KeywordScores.none()
             best = words.best(k)

@@ -84,19 +84,11 @@ class Postings:
     def scores(
         self, connection: apsw.Connection, rows: Rows, text: str, languages: Sequence[str], passing: NDArray[np.bool_]
     ) -> KeywordScores:
-        """BM25 of the rows that pass and have a word of the text. In a short query, words in double quotes must occur as that phrase."""
-        phrases = _phrases(text, languages)
+        """BM25 of the rows that pass and have a word of the text."""
         words = query_words(text, languages)
         postings = self._informative([(self._posting(connection, rows, forms), count) for forms, count in words.items()], rows)
         total = self._total(postings, rows, len(passing))
-        allowed = passing & (total > 0)
-        for phrase in phrases:
-            matched = [row[0] for row in connection.execute("SELECT rowid FROM texts WHERE texts MATCH ?", (phrase,))]
-            places = rows.places(np.array(matched, dtype=np.int64))
-            with_phrase = np.zeros(len(passing), dtype=np.bool_)
-            with_phrase[places[(places >= 0) & (places < len(passing))]] = True
-            allowed &= with_phrase
-        kept = np.flatnonzero(allowed)
+        kept = np.flatnonzero(passing & (total > 0))
         return KeywordScores(kept, total[kept])
 
     def _total(self, postings: Sequence[tuple[_Posting, int]], rows: Rows, count: int) -> NDArray[np.float32]:
@@ -147,6 +139,19 @@ class Postings:
         self._kept[forms] = posting
         while self._size > self._most and len(self._kept) > 1:
             self._size -= len(self._kept.popitem(last=False)[1].rows)
+
+
+def with_phrases(
+    connection: apsw.Connection, rows: Rows, text: str, languages: Sequence[str], passing: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """The rows that pass and have each phrase that a text demands: in a short query, the words in double quotes."""
+    for phrase in _phrases(text, languages):
+        matched = [row[0] for row in connection.execute("SELECT rowid FROM texts WHERE texts MATCH ?", (phrase,))]
+        places = rows.places(np.array(matched, dtype=np.int64))
+        having = np.zeros(len(passing), dtype=np.bool_)
+        having[places[(places >= 0) & (places < len(passing))]] = True
+        passing = passing & having
+    return passing
 
 
 def _phrases(text: str, languages: Sequence[str]) -> list[str]:

@@ -281,6 +281,7 @@ class _Ingestion:
                 start=span.start,
                 end=span.end,
                 page=parsed.page_of(span.start),
+                page_starts=parsed.page_starts_of(span.start, span.end),
                 boxes=parsed.boxes_of(span.start, span.end),
                 heading=span.heading,
                 content_hash=digest,

@@ -64,6 +64,12 @@ class ParsedDocument:
         place = bisect_right(self.pages, position, key=lambda page: page.start)
         return self.pages[max(0, place - 1)].number if self.pages else None
 
+    def page_starts_of(self, start: int, end: int) -> list[list[int]] | None:
+        """`[page, start]` of the pages that begin within some characters and have any of them; None where none does."""
+        first = bisect_right(self.pages, start, key=lambda page: page.start)
+        last = bisect_left(self.pages, end, key=lambda page: page.start)
+        return [[page.number, page.start] for page in self.pages[first:last] if page.end > page.start] or None
+
     def boxes_of(self, start: int, end: int) -> list[list[float]] | None:
         """The boxes `[page, left, top, right, bottom]` of the lines that some characters lie on; None where lines have no places."""
         first = bisect_right(self.lines, start, key=lambda line: line.end)

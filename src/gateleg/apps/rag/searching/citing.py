@@ -66,6 +66,7 @@ def _hit(
         start=chunk.start,
         end=chunk.end,
         page=chunk.page,
+        page_starts=chunk.page_starts or [],
         boxes=chunk.boxes,
         heading=chunk.heading,
         text=chunk.text,

@@ -54,7 +54,10 @@ class SearchHit(Answered):
     #: the characters [start, end) of the document's extracted text
     start: int
     end: int
+    #: where the passage begins
     page: int | None = None
+    #: [page, start] of the further pages that it reaches into, as characters of the document's extracted text
+    page_starts: list[list[int]] = Field(default_factory=list)
     boxes: list[list[float]] | None = None
     heading: str | None = None
     text: str
@@ -76,8 +79,15 @@ class SearchHit(Answered):
 
     @property
     def citation(self) -> str:
-        """The hit in a few words: document and page."""
-        return self.document_name if self.page is None else f"{self.document_name}, page {self.page}"
+        """The hit in a few words: document and pages."""
+        if self.page is None:
+            return self.document_name
+        last = self.page_starts[-1][0] if self.page_starts else self.page
+        return f"{self.document_name}, " + (f"page {self.page}" if last == self.page else f"pages {self.page} to {last}")
+
+    def page_at(self, position: int) -> int | None:
+        """The page of a character of the document's extracted text that the passage has."""
+        return next((page for page, start in reversed(self.page_starts) if start <= position), self.page)
 
 
 class SearchResult(Answered):
