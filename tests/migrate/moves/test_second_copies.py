@@ -6,7 +6,6 @@ from gateleg.migrate import KeyMove, Migration, Migrator, Phase, migrations_tabl
 from gateleg.model import Attr, Entity, Key, Table
 from gateleg.store import Store
 
-
 threads, old_messages = Table("Threads", hash="id"), Table("Messages", hash="id")
 
 
