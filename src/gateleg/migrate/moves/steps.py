@@ -258,7 +258,8 @@ def _check(move: KeyMove, stage: MoveStage, phase: Phase, setup: Setup, conduct:
     elif phase in (Phase.CUT_OVER, Phase.CLOSING):
         # What a read finds is noted with the last stage.
         errors = yield from read_errors(move, stage, setup, limit=5)
-        errors += yield from read_errors(move, move.stages[-1], setup, limit=5)
+        if stage is not move.stages[-1]:
+            errors += yield from read_errors(move, move.stages[-1], setup, limit=5)
         if errors:
             why = "; ".join(f"{error.item_key}: {error.why.rstrip('.')}" for error in errors[:5])
             raise PhaseRefused(f"{place} cannot go on: items differ. {why}.", fix="Correct them, and verify again.")
@@ -356,9 +357,9 @@ def stage_status(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[dict[str
 
 
 def items_in(move: KeyMove, task: str, setup: Setup) -> Flow[int | None]:
-    """About how many items a pass goes through; None when nobody knows: the table holds others too, or is moved in stages."""
+    """About how many items a pass goes through; None when nobody knows: the table holds others or markers too, or is moved in stages."""
     spec = spec_of(move.new if task in ("verify-new", "restore", "remove-new") else move.old)
-    if len(move.stages) > 1 or len(spec.table.specs) > 1:
+    if len(move.stages) > 1 or len(spec.table.specs) > 1 or spec.uniques:
         return None
     description = yield from describe(setup.name_of(spec.table))
     return None if description is None else int(description.get("ItemCount", 0)) or None
