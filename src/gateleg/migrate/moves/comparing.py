@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gateleg.migrate.errors import Inconvertible
 from gateleg.migrate.moves.items import key_of, read_item
 from gateleg.store.backoff import settled
 from gateleg.store.flow import Request
@@ -33,19 +34,29 @@ def examine(direction: Direction, item: Item, setup: Setup) -> Flow[tuple[str, s
         if current is None:
             return None
         other = yield from direction.expected(current, setup)
-        if other is None or matches(direction, current, other, stored):
+        if other is None or (yield from agree(direction, current, other, stored, setup)):
             return None
         problem = _problem(direction, other, stored)
     return problem
 
 
-def matches(direction: Direction, item: Item, other: Item, stored: Item | None) -> bool:
+def agree(direction: Direction, item: Item, other: Item, stored: Item | None, setup: Setup) -> Flow[bool]:
     """Whether two items of one moment belong together. That the new one follows from the old one is what counts."""
     if direction.source_side == "old":
         return direction.same(other, stored)
-    return stored is not None and not [
-        name for name in direction.differences(other, stored) if name not in direction.own and name not in direction.reverse.own
-    ]
+    if stored is None or _differing(direction, other, stored):
+        return False
+    try:
+        copy = yield from direction.reverse.expected(stored, setup)
+    except Inconvertible:
+        # The old item is named for it.
+        return True
+    # An item leads back to its old one from every key that it was ever copied to; only one of them is right.
+    return copy is not None and direction.reverse.key_of(copy) == key_of(direction.source, item)
+
+
+def _differing(direction: Direction, other: Item, stored: Item) -> list[str]:
+    return [name for name in direction.differences(other, stored) if name not in direction.reverse.own]
 
 
 def _problem(direction: Direction, other: Item, stored: Item | None) -> tuple[str, str]:
@@ -54,6 +65,8 @@ def _problem(direction: Direction, other: Item, stored: Item | None) -> tuple[st
         if direction.source_side == "old":
             return "missing", f"There is no {side} for it."
         return "surplus", f"There is no {side} that it was copied from."
+    if direction.source_side == "new" and not _differing(direction, other, stored):
+        return "surplus", f"Its {side} belongs to another {direction.source.name}: delete this one."
     return "differs", f"Its {side} has other values of {', '.join(direction.differences(other, stored))}."
 
 

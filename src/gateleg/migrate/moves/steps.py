@@ -92,7 +92,10 @@ def advance(move: KeyMove, stage: MoveStage, until: Phase, setup: Setup, conduct
     conduct = conduct or Conduct()
     yield from prepare(setup)
     yield from ensure_tables(spec_of(move.new).table).flow(setup)
-    state = yield from read_state(move, stage, setup)
+    state = yield from _settled(move, stage, setup, conduct)
+    if state.phase is Phase.OFF and (yield from tasks.backfill(move, stage).checkpoints(setup)):
+        # A way back was cut short: its copies are stale by now.
+        yield from _undo_copies(move, stage, setup, conduct)
     # What an interruption may have left undone of the present phase.
     yield from _work(move, stage, state.phase, setup, conduct)
     for phase in way(state.phase, until) if until.order > state.phase.order else ():
@@ -109,21 +112,38 @@ def advance(move: KeyMove, stage: MoveStage, until: Phase, setup: Setup, conduct
 def go_back(move: KeyMove, stage: MoveStage, until: Phase, setup: Setup, conduct: Conduct | None = None) -> Flow[MoveState]:
     """Go back to an earlier phase, through all phases between: what was removed is restored, what was copied is removed."""
     conduct = conduct or Conduct()
-    state = yield from read_state(move, stage, setup)
+    state = yield from _settled(move, stage, setup, conduct)
     if state.phase is Phase.CLOSING and (yield from tasks.restore(move, stage).checkpoints(setup)):
         # It was interrupted, or could not restore all items.
         yield from _restore(move, stage, setup, conduct)
     for phase in way(state.phase, until) if until.order < state.phase.order else ():
+        if phase is Phase.CLOSING:
+            # Before the phase changes: who goes on after an interruption sees by the checkpoints that old items are missing.
+            yield from tasks.remove_old(move, stage).forget(setup)
+            yield from tasks.restore(move, stage).begin(conduct.segments, setup, anew=True)
         yield from enter_phase(move, stage, phase, setup, by=conduct.by, waiting=conduct.waiting)
         if phase is Phase.CLOSING:
-            yield from tasks.remove_old(move, stage).forget(setup)
             yield from _restore(move, stage, setup, conduct)
     state = yield from read_state(move, stage, setup)
     if state.phase is Phase.OFF and state.version:
-        yield from run_pass(tasks.remove_new(move, stage), setup, conduct, anew=True)
-        yield from forget_errors(move, stage, setup)
-        yield from _forget_passes(move, stage, setup)
+        yield from _undo_copies(move, stage, setup, conduct)
     return state
+
+
+def _settled(move: KeyMove, stage: MoveStage, setup: Setup, conduct: Conduct) -> Flow[MoveState]:
+    """The state of a stage, once no process acts upon the phase before: who entered the phase may have been killed while waiting."""
+    state: MoveState = yield from read_state(move, stage, setup)
+    if state.epoch:
+        state = yield from enter_phase(move, stage, state.phase, setup, by=conduct.by, waiting=conduct.waiting)
+    return state
+
+
+def _undo_copies(move: KeyMove, stage: MoveStage, setup: Setup, conduct: Conduct) -> Flow[None]:
+    """Remove the copies of a stage that is off, and forget how they were made; the backfill last, which shows that there were any."""
+    yield from run_pass(tasks.remove_new(move, stage), setup, conduct, anew=True)
+    yield from forget_errors(move, stage, setup)
+    for one in (tasks.compare_old, tasks.compare_new, tasks.remove_old, tasks.backfill):
+        yield from one(move, stage).forget(setup)
 
 
 def _restore(move: KeyMove, stage: MoveStage, setup: Setup, conduct: Conduct) -> Flow[None]:
@@ -238,7 +258,8 @@ def _check(move: KeyMove, stage: MoveStage, phase: Phase, setup: Setup, conduct:
     elif phase in (Phase.CUT_OVER, Phase.CLOSING):
         # What a read finds is noted with the last stage.
         errors = yield from read_errors(move, stage, setup, limit=5)
-        errors += yield from read_errors(move, move.stages[-1], setup, limit=5)
+        if stage is not move.stages[-1]:
+            errors += yield from read_errors(move, move.stages[-1], setup, limit=5)
         if errors:
             why = "; ".join(f"{error.item_key}: {error.why.rstrip('.')}" for error in errors[:5])
             raise PhaseRefused(f"{place} cannot go on: items differ. {why}.", fix="Correct them, and verify again.")
@@ -289,12 +310,6 @@ def _fared(move: KeyMove, setup: Setup) -> Flow[dict[str, tuple[float, float, fl
     return {one.process: (one.writes, one.failures, one.seconds) for one in processes if move.name in one.moves}
 
 
-def _forget_passes(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[None]:
-    """Forget how far earlier passes were, so that the next attempt begins at the beginning."""
-    for one in (tasks.backfill(move, stage), tasks.compare_old(move, stage), tasks.compare_new(move, stage), tasks.remove_old(move, stage)):
-        yield from one.forget(setup)
-
-
 def _divided(pace: Pace, number: int) -> Pace:
     """The pace of one of several segments that go side by side."""
     share = max(1, number)
@@ -342,9 +357,9 @@ def stage_status(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[dict[str
 
 
 def items_in(move: KeyMove, task: str, setup: Setup) -> Flow[int | None]:
-    """About how many items a pass goes through; None when nobody knows: the table holds others too, or is moved in stages."""
+    """About how many items a pass goes through; None when nobody knows: the table holds others or markers too, or is moved in stages."""
     spec = spec_of(move.new if task in ("verify-new", "restore", "remove-new") else move.old)
-    if len(move.stages) > 1 or len(spec.table.specs) > 1:
+    if len(move.stages) > 1 or len(spec.table.specs) > 1 or spec.uniques:
         return None
     description = yield from describe(setup.name_of(spec.table))
     return None if description is None else int(description.get("ItemCount", 0)) or None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gateleg.migrate.errors import Inconvertible
-from gateleg.migrate.moves.comparing import examine, matches
+from gateleg.migrate.moves.comparing import agree, examine
 from gateleg.migrate.moves.copies import EpochOver, copy_items
 from gateleg.migrate.moves.digests import digest
 from gateleg.migrate.moves.directions import Direction
@@ -131,7 +131,7 @@ class _Comparison:
         keys = [(direction.target.table, direction.key_of(other)) for _, other in pairs]
         found = yield from batch_get_flow(keys, setup, True, f"{direction.target.name} verify")
         for (item, other), stored in zip(pairs, found, strict=True):
-            if not matches(direction, item, other, stored):
+            if not (yield from agree(direction, item, other, stored, setup)):
                 problem = yield from examine(direction, item, setup)
                 if problem is not None:
                     done.failed += 1
