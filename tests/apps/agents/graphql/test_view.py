@@ -149,7 +149,7 @@ async def test_json_that_is_not_an_object_is_refused_by_its_name(callers: Caller
 
 async def test_a_part_has_one_name_in_the_header_and_in_the_body(callers: Callers) -> None:
     query = '{ presignedAwsS3Url(objectKey: "x") { url } }'
-    by_header = await callers.admin.client.post("/graphql", json={"query": query}, headers={"X-Part-ID": "Zoé".encode()})
+    by_header = await callers.admin.client.post("/graphql", json={"query": query}, headers={b"X-Part-ID": "Zoé".encode()})
     by_body = await callers.admin.client.post("/graphql", json={"query": query, "part_id": "Zoé"})
     paths = [answer.json()["data"]["presignedAwsS3Url"]["url"].partition("?")[0] for answer in (by_header, by_body)]
     assert paths[0] == paths[1]
