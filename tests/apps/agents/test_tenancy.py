@@ -6,7 +6,7 @@ import pytest
 
 from gateleg.apps.agents.errors import BadPartition, ForeignPart
 from gateleg.apps.agents.settings import AgentsSettings
-from gateleg.apps.agents.tenancy import Asked, Partition, assemble
+from gateleg.apps.agents.tenancy import Asked, Partition, assemble, header_text
 from gateleg.web import Principal, Role
 
 SETTINGS = AgentsSettings(endpoint_id="aws-prod", connection_id="socket-1")
@@ -108,3 +108,10 @@ def test_a_key_whose_tenant_cannot_be_a_part_is_refused() -> None:
     for tenant in ("b#c", "", "e\u0301"):
         with pytest.raises(BadPartition):
             assemble(Principal("ann", Role.MEMBER, tenant=tenant), SETTINGS)
+
+
+def test_a_header_is_read_as_utf_8() -> None:
+    assert header_text("Zoé".encode().decode("latin-1"), "part_id") == "Zoé"
+    assert (header_text("acme", "part_id"), header_text(None, "part_id")) == ("acme", None)
+    with pytest.raises(BadPartition, match="part_id is not in UTF-8"):
+        header_text("Zo\xe9", "part_id")

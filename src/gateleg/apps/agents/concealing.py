@@ -76,11 +76,13 @@ class Keeper:
             kept = secret and isinstance(value, str) and value and not is_reference(value)
             return await self._keep(value) if kept else value
 
+        _check_object(configuration, "configuration")
         found: dict[str, Any] = await concealed(dict(configuration), secret=False)
         return found
 
     async def conceal_headers(self, headers: Mapping[str, Any]) -> dict[str, str]:
         """Headers with references in the place of all their values. Names stay as they were given."""
+        _check_object(headers, "headers")
         for name, value in headers.items():
             if not _HEADER.fullmatch(name):
                 raise BadField(f"{name[:200]!r} cannot be the name of a header.", details={"field": "headers"})
@@ -134,6 +136,12 @@ def shown(configuration: Mapping[str, Any]) -> dict[str, Any]:
 
     found: dict[str, Any] = hidden(dict(configuration), secret=False)
     return found
+
+
+def _check_object(given: object, field: str) -> None:
+    """Refuse JSON that is not an object: clients may send any."""
+    if not isinstance(given, dict):
+        raise BadField(f"{field} must be an object.", details={"field": field})
 
 
 def restored(given: Any, before: Any) -> Any:

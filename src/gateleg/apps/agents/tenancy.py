@@ -82,6 +82,16 @@ def _problem(value: object) -> str | None:
     return None
 
 
+def header_text(value: str | None, field: str) -> str | None:
+    """A header as its sender wrote it, in UTF-8: servers hand headers over as Latin-1. Raises `BadPartition`."""
+    if value is None or value.isascii():
+        return value
+    try:
+        return value.encode("latin-1").decode()
+    except UnicodeError:
+        raise BadPartition(f"{field} is not in UTF-8.", details={"field": field}) from None
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What a request itself says about its place: in its header, its body or its arguments. Nothing of it is trusted."""

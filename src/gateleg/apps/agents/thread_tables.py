@@ -129,6 +129,8 @@ class Run(ThreadItem, table=runs):
     error: Attr[str | None] = field(None, max_length=5_000)
     #: why it waits: what the user has to decide
     required_action: Attr[dict[str, Any] | None] = field(None)
+    #: why the answer ended before the model was done with it: `length` or `filtered`
+    finish: Attr[str | None] = field(None, max_length=NAME)
     #: the answer, as the requested structure has it
     output: Attr[dict[str, Any] | None] = field(None)
     user_id: Attr[str | None] = field(None)

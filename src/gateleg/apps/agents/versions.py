@@ -320,7 +320,7 @@ async def get_version(store: AsyncStore, context: Context, of: Versioned[V], ver
     """A version by its own id. Raises `NotFoundInPartition`."""
     found = await find_version(store, context, of, version_uuid)
     if found is None:
-        raise NotFoundInPartition(f"There is no version {version_uuid!r} of a {of.kind}.")
+        raise NotFoundInPartition(f"There is no version {version_uuid!r} of {'an' if of.kind == 'agent' else 'a'} {of.kind}.")
     return found
 
 

@@ -123,3 +123,33 @@ async def test_browsers_get_a_page_that_needs_no_other_host(callers: Callers) ->
     for name in ("view.py", "%2e%2e/view.py", "__init__.py", "nothing"):
         missing = await callers.ann.client.get(f"/graphql/{name}")
         assert missing.status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("operation", "field"),
+    [
+        ('insertUpdateAgent(agentName: "a", llmProvider: "p", llmName: "l", configuration: [1]) { agent { agentUuid } }', "configuration"),
+        ('insertUpdateAgent(agentName: "a", llmProvider: "p", llmName: "l", configuration: "x") { agent { agentUuid } }', "configuration"),
+        ('insertUpdateMcpServer(mcpLabel: "m", mcpServerUrl: "https://a.example", headers: [1]) { mcpServer { mcpLabel } }', "headers"),
+        ('insertUpdateWizardGroupWithWizards(wizardGroupName: "g", wizards: [5]) { wizardGroup { wizardGroupUuid } }', "wizards.0"),
+        (
+            'insertUpdateWizardGroupWithWizards(wizardGroupName: "g", wizards: [{wizardElements: [{element: 5}]}]) { ok: __typename }',
+            "wizards.0.wizard_elements.element",
+        ),
+        (
+            'insertUpdateWizardGroupWithWizards(wizardGroupName: "g", wizards: [{wizardElements: 5}]) { wizardGroup { weight } }',
+            "wizards.0.wizard_elements",
+        ),
+    ],
+)
+async def test_json_that_is_not_an_object_is_refused_by_its_name(callers: Callers, operation: str, field: str) -> None:
+    (error,) = (await callers.ann.post(f"mutation {{ {operation} }}"))["errors"]
+    assert (error["extensions"]["code"], error["extensions"]["field"]) == ("bad-field", field)
+
+
+async def test_a_part_has_one_name_in_the_header_and_in_the_body(callers: Callers) -> None:
+    query = '{ presignedAwsS3Url(objectKey: "x") { url } }'
+    by_header = await callers.admin.client.post("/graphql", json={"query": query}, headers={b"X-Part-ID": "Zoé".encode()})
+    by_body = await callers.admin.client.post("/graphql", json={"query": query, "part_id": "Zoé"})
+    paths = [answer.json()["data"]["presignedAwsS3Url"]["url"].partition("?")[0] for answer in (by_header, by_body)]
+    assert paths[0] == paths[1]

@@ -2,8 +2,10 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import httpx2
+import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
@@ -44,3 +46,12 @@ async def test_errors_and_other_tenants(served: Served) -> None:
         assert answer.is_error
     async with connected(served, "ann", "legacy") as client:
         assert (await client.call_tool("butler", {"message": "?"})).is_error
+
+
+@pytest.mark.parametrize("arguments", [{}, {"message": ""}, {"message": " "}, {"message": 5}])
+async def test_a_call_without_a_message_asks_nothing(served: Served, arguments: dict[str, Any]) -> None:
+    agent = await served.hosted.agent("Never.", agent_name="Butler")
+    async with connected(served, "ann") as client:
+        answer = await client.call_tool("butler", arguments)
+    assert (answer.is_error, "message must be a text" in answer.content[0].text) == (True, True)  # type: ignore[union-attr]
+    assert served.hosted.script(agent).asked == []

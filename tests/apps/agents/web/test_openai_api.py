@@ -1,6 +1,7 @@
 """Agents for OpenAI's own Python SDK."""
 
 import base64
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx2
@@ -8,7 +9,7 @@ import openai
 import orjson
 import pytest
 
-from gateleg.ai import Assistant, ModelRefused, System, User
+from gateleg.ai import Assistant, ModelRefused, Reply, System, User
 from gateleg.apps.agents.running.frames import Frame
 from gateleg.apps.agents.web.openai_api import _Chunks
 from tests.apps.agents.running.hosted import EVE, calling
@@ -104,6 +105,25 @@ async def test_a_reply_that_is_written_anew_goes_on_where_it_broke() -> None:
         ):
             yield frame
 
-    sent = b"".join([chunk async for chunk in _Chunks("m", "r", usage=False).of(frames())]).decode()
+    sent = b"".join([chunk async for chunk in _Chunks("m", "r", created=datetime.now(UTC), usage=False).of(frames())]).decode()
     texts = [orjson.loads(line.removeprefix("data: "))["choices"][0]["delta"].get("content") for line in sent.split("\n\n")[:-2]]
     assert texts == ["", "Hel", "lo!", None]
+
+
+@pytest.mark.parametrize(("finish", "reason"), [("length", "length"), ("filtered", "content_filter"), ("stop", "stop")])
+async def test_an_answer_that_was_cut_says_why(served: Served, finish: Any, reason: str) -> None:
+    agent = await served.hosted.agent(Reply("Once upon", finish=finish), Reply("Once upon", finish=finish))
+    async with sdk(served) as client:
+        whole = await client.chat.completions.create(model=agent.agent_uuid, messages=[{"role": "user", "content": "?"}])
+        stream = await client.chat.completions.create(model=agent.agent_uuid, messages=[{"role": "user", "content": "?"}], stream=True)
+        chunks = [chunk async for chunk in stream]
+    assert (whole.choices[0].finish_reason, chunks[-1].choices[0].finish_reason) == (reason, reason)
+    assert all(chunk.created >= whole.created > 0 for chunk in chunks)
+
+
+@pytest.mark.parametrize("options", [{"temperature": 9}, {"temperature": -1}, {"max_tokens": 0}, {"max_completion_tokens": -1}])
+async def test_impossible_options_are_the_mistake_of_the_client(served: Served, options: dict[str, Any]) -> None:
+    agent = await served.hosted.agent("Never.")
+    async with sdk(served) as client:
+        with pytest.raises(openai.BadRequestError, match=next(iter(options))):
+            await client.chat.completions.create(model=agent.agent_uuid, messages=[{"role": "user", "content": "?"}], **options)

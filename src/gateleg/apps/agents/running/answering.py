@@ -147,7 +147,7 @@ def end_frame(run: Run) -> Frame:
         "cost": None if run.cost is None else str(run.cost),
         "model": run.model,
     }
-    for name in ("error", "output", "required_action"):
+    for name in ("error", "output", "required_action", "finish"):
         if (value := getattr(run, name)) is not None:
             data[name] = value
     return Frame(kind="end", status=run.status, data=data)

@@ -246,6 +246,8 @@ async def _finish(work: RunWork, number: int, reply: Reply, output: dict[str, An
     """Store the answer and end the run, together: an answer that is there was given once."""
     message = _message(work, number, reply)
     extra = [] if output is None else [Run.output.set(output)]
+    if reply.finish in ("length", "filtered"):
+        extra.append(Run.finish.set(reply.finish))
 
     def writes() -> list[WriteOperation[Any]]:
         return [create(message)]

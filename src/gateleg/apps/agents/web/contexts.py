@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gateleg.apps.agents.tenancy import PART_HEADER, Asked, assemble
+from gateleg.apps.agents.tenancy import PART_HEADER, Asked, assemble, header_text
 
 if TYPE_CHECKING:
     from starlette.requests import HTTPConnection
@@ -22,7 +22,12 @@ _ENDPOINT, _CONNECTION = "X-Endpoint-ID", "X-Connection-ID"
 def context_of(request: HTTPConnection, resources: Resources[AgentsSettings], *, user_id: str | None = None) -> Context:
     """The context of a request: its key, and its headers where the caller may choose."""
     headers = request.headers
-    asked = Asked(headers.get(_ENDPOINT), headers.get(PART_HEADER), headers.get(_CONNECTION), user_id)
+    asked = Asked(
+        header_text(headers.get(_ENDPOINT), "endpoint_id"),
+        header_text(headers.get(PART_HEADER), "part_id"),
+        header_text(headers.get(_CONNECTION), "connection_id"),
+        user_id,
+    )
     # The gate has recognised the caller, and lets nobody else come here.
     principal: Principal = request.state.principal
     return assemble(principal, resources.settings, asked)

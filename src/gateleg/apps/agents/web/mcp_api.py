@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gateleg.apps.agents.errors import MissingField
 from gateleg.apps.agents.running.asking import ask
 from gateleg.apps.agents.running.directory import find_named_agent, list_agents
 from gateleg.apps.agents.running.following import wait_for_run
@@ -73,10 +74,12 @@ def _tool(name: str, agent: Agent) -> Any:
 async def _answer(resources: Resources[AgentsSettings], context: Context, name: str, arguments: dict[str, Any]) -> tuple[Run, str]:
     """Ask the agent of a name, and wait for its answer."""
     agent = await find_named_agent(resources.store, context.partition, name)
-    thread = arguments.get("thread_uuid")
+    message, thread = arguments.get("message"), arguments.get("thread_uuid")
+    if not isinstance(message, str) or not message.strip():
+        raise MissingField("message must be a text that is not empty.", fix="Give what to ask the agent as message.")
     question = Ask(
         agent_uuid=agent.agent_uuid,
-        user_query=str(arguments.get("message") or " "),
+        user_query=message,
         thread_uuid=str(thread) if thread else None,
         updated_by=context.principal.name,
     )

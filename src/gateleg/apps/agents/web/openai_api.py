@@ -26,6 +26,7 @@ from gateleg.web import Surface
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from datetime import datetime
 
     from starlette.requests import Request
     from starlette.responses import Response
@@ -98,7 +99,12 @@ class _Api:
         agent = await find_named_agent(self._resources.store, context.partition, asked.model)
         run = await self._ask(context, agent, asked, request.headers.get(_ONCE))
         if asked.stream:
-            chunks = _Chunks(asked.model, run.run_uuid, usage=bool((asked.stream_options or {}).get("include_usage")))
+            chunks = _Chunks(
+                asked.model,
+                run.run_uuid,
+                created=self._resources.store.setup.now(),
+                usage=bool((asked.stream_options or {}).get("include_usage")),
+            )
             frames = await follow_run(self._resources, context, run.thread_uuid, run.run_uuid)
             headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", **_ids(run)}
             return StreamingResponse(chunks.of(frames), media_type="text/event-stream", headers=headers)
@@ -132,10 +138,10 @@ class _Api:
         choice = {
             "index": 0,
             "message": {"role": "assistant", "content": transcript.messages[-1].message, "refusal": None},
-            "finish_reason": "stop",
+            "finish_reason": _finish(run.finish),
             "logprobs": None,
         }
-        body = {**_head("chat.completion", run.run_uuid, model, run), "choices": [choice], "usage": _usage(run)}
+        body = {**_head("chat.completion", run.run_uuid, model, run.created_at), "choices": [choice], "usage": _usage(run)}
         return JSONResponse(body, headers=_ids(asked))
 
 
@@ -156,9 +162,13 @@ def _ids(asked: AskedRun) -> dict[str, str]:
     return {"X-Thread-UUID": asked.thread_uuid, "X-Run-UUID": asked.run_uuid}
 
 
-def _head(kind: str, run_uuid: str, model: str, run: Run | None = None) -> dict[str, Any]:
-    created = 0 if run is None else int(run.created_at.timestamp())
-    return {"id": f"chatcmpl-{run_uuid}", "object": kind, "created": created, "model": model}
+def _head(kind: str, run_uuid: str, model: str, created: datetime) -> dict[str, Any]:
+    return {"id": f"chatcmpl-{run_uuid}", "object": kind, "created": int(created.timestamp()), "model": model}
+
+
+def _finish(found: str | None) -> str:
+    """Why an answer ended, by the words of OpenAI's API."""
+    return "length" if found == "length" else "content_filter" if found == "filtered" else "stop"
 
 
 def _usage(run: Run) -> dict[str, int]:
@@ -176,8 +186,8 @@ def _failed(run: Run) -> JSONResponse:
 class _Chunks:
     """Frames of a run as the chunks of a completion."""
 
-    def __init__(self, model: str, run_uuid: str, *, usage: bool) -> None:
-        self._head = _head("chat.completion.chunk", run_uuid, model)
+    def __init__(self, model: str, run_uuid: str, *, created: datetime, usage: bool) -> None:
+        self._head = _head("chat.completion.chunk", run_uuid, model, created)
         self._usage = usage
         #: what was sent of the reply that is being written, and how much of it has come again after a restart
         self._sent = ""
@@ -214,7 +224,7 @@ class _Chunks:
         if frame.status != "completed":
             message = data.get("error") or f"The run is {frame.status}."
             return [_event({"error": {"message": message, "type": "server_error", "param": None, "code": f"run-{frame.status}"}})]
-        found = [self._chunk({}, "stop")]
+        found = [self._chunk({}, _finish(data.get("finish")))]
         if self._usage:
             names = ("prompt_tokens", "completion_tokens", "total_tokens")
             found.append(_event({**self._head, "choices": [], "usage": {name: data.get(name, 0) for name in names}}))

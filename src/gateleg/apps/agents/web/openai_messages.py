@@ -6,7 +6,7 @@ import re
 from typing import Any, Literal
 
 import orjson
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from gateleg.ai import Assistant, Message, System, ToolCall, ToolResult, User, dump_messages
 from gateleg.apps.agents.errors import BadCompletion
@@ -23,9 +23,9 @@ class CompletionRequest(BaseModel):
     messages: list[dict[str, Any]]
     stream: bool = False
     stream_options: dict[str, Any] | None = None
-    temperature: float | None = None
-    max_tokens: int | None = None
-    max_completion_tokens: int | None = None
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    max_tokens: int | None = Field(default=None, ge=1)
+    max_completion_tokens: int | None = Field(default=None, ge=1)
     seed: int | None = None
     stop: str | list[str] | None = None
     n: int | None = None

@@ -124,6 +124,25 @@ class _Composite:
                 self.changes.delete(element)
 
 
+def _checked(given: Sequence[Any]) -> list[dict[str, Any]]:
+    """The wizards of a group as a client has sent them. Raises `BadField` for anything that is not an object."""
+    for place, one in enumerate(given):
+        _check_object(one, f"wizards.{place}")
+        entries = one.get("wizard_elements") or []
+        if not isinstance(entries, list):
+            raise BadField("wizard_elements must be a list.", details={"field": f"wizards.{place}.wizard_elements"})
+        for entry in entries:
+            _check_object(entry, f"wizards.{place}.wizard_elements")
+            if entry.get("element") is not None:
+                _check_object(entry["element"], f"wizards.{place}.wizard_elements.element")
+    return [dict(one) for one in given]
+
+
+def _check_object(given: object, field: str) -> None:
+    if not isinstance(given, dict):
+        raise BadField(f"{field} must be an object.", details={"field": field})
+
+
 async def save_wizard_group_with_wizards(store: AsyncStore, context: Context, values: Mapping[str, Any]) -> WizardGroup:
     """Write a group with its wizards and their elements, all or nothing.
 
@@ -132,7 +151,7 @@ async def save_wizard_group_with_wizards(store: AsyncStore, context: Context, va
     them, and elements that nothing has any more as well. Raises `TooManyAtOnce` above what one transaction writes.
     """
     check_editor(context)
-    wizards = [dict(one) for one in values.get("wizards") or ()]
+    wizards = _checked(values.get("wizards") or ())
     listed = [one["wizard_uuid"] for one in wizards if one.get("wizard_uuid")]
     if len(set(listed)) < len(listed):
         raise BadField("A wizard is listed twice.", details={"field": "wizards"})

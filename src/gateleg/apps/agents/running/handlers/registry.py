@@ -62,7 +62,7 @@ def find_handler(name: str, allowed: Collection[str] = ()) -> type[AgentHandler]
     chosen = _CLASSES.get(name, _ALIASES.get(name.lower(), name if name in _registered() else name.lower()))
     known = handler_names(allowed)
     if chosen not in known:
-        raise HandlerNotAllowed(f"There is no handler {name!r} that agents may use.{did_you_mean(name, known)}")
+        raise HandlerNotAllowed(f"There is no handler {name!r} that agents may use. {did_you_mean(name, known)}")
     return BUILT_IN.get(chosen) or _load(chosen)
 
 
