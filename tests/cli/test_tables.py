@@ -222,7 +222,10 @@ def test_a_prompt_has_the_store_and_the_entities_at_hand(filled: Desk) -> None:
 
 def old_document(desk: Desk, **further: Any) -> None:
     item = {"pk": {"S": "r"}, "document_id": {"S": "d"}, "repository_id": {"S": "r"}} | further
+    config = rag.VectorStoreConfig(repository_id="r", embedding_model_id="m", type="embedded")
     with desk.open() as store:
+        # Its collection is the one of the repository's embedding model.
+        store.put(rag.VectorStore(repository_id="r", config=config, status="CREATE_COMPLETE"))
         store.transport.call("PutItem", {"TableName": rag.documents.name, "Item": item})
 
 

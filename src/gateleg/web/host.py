@@ -13,7 +13,7 @@ from gateleg.jobs import LAYOUTS, AsyncQueue, Jobs, stream_table
 from gateleg.net.http import GuardedClient
 from gateleg.objects import S3Objects, ThreadedObjects, open_objects, parse_objects_address
 from gateleg.objects.private import make_private
-from gateleg.store import AsyncStore, Metrics, TableMissing
+from gateleg.store import AsyncStore, Metrics, NoAnswer, ServiceFailed, TableMissing, Throttled, TimedOut
 from gateleg.store.addresses import parse_address
 from gateleg.web.application import Application, checked
 from gateleg.web.audit import Audit
@@ -97,9 +97,11 @@ class Host:
 
     @contextmanager
     def leaving_out(self, application: Application) -> Iterator[None]:
-        """Go on without an application that fails, where the host does so."""
+        """Go on without an application that fails, where the host does so. A store that is away is not its fault."""
         try:
             yield
+        except (NoAnswer, ServiceFailed, Throttled, TimedOut):
+            raise
         except Exception as error:
             if self.left_out is None:
                 raise

@@ -220,7 +220,9 @@ def _date_of(purge: Purge[Any]) -> Attr[Any]:
     """The TTL attribute of a purge's entity."""
     ttl = spec_of(purge.entity).ttl
     if ttl is None:
-        raise BadPurge(f"{purge.entity.__name__} has no TTL attribute, so no date to be purged at.")
+        raise BadPurge(
+            f"{purge.entity.__name__} has no TTL attribute, so no date to be purged at.", fix="Declare one: an attribute of the type TTL."
+        )
     found: Attr[Any] = getattr(purge.entity, ttl.name)
     return found
 
