@@ -117,9 +117,9 @@ def _cropped(frame: Any, canvas: Canvas) -> Any:
     """The middle of a picture in the shape of the canvas, at its size."""
     shape = canvas.width / canvas.height
     if abs(frame.width / frame.height - shape) < 0.01:
-        return frame.reformat(canvas.width, canvas.height, "yuv420p")
+        return frame.reformat(canvas.width, canvas.height, "yuv420p", threads=1)
     height = max(canvas.height, round(canvas.width * frame.height / frame.width))
     width = max(canvas.width, round(canvas.height * frame.width / frame.height))
-    pixels = frame.reformat(width + width % 2, height + height % 2, "rgb24").to_ndarray()
+    pixels = frame.reformat(width + width % 2, height + height % 2, "rgb24", threads=1).to_ndarray()
     top, left = (pixels.shape[0] - canvas.height) // 2, (pixels.shape[1] - canvas.width) // 2
     return av.VideoFrame.from_ndarray(pixels[top : top + canvas.height, left : left + canvas.width].copy(), format="rgb24")

@@ -76,7 +76,8 @@ class ClipWriter:
 
     def write_frame(self, frame: av.VideoFrame) -> None:
         """Add a frame of any format; it is brought to the size of the canvas."""
-        shaped = frame.reformat(self.canvas.width, self.canvas.height, "yuv420p", dst_colorspace="ITU709")
+        # One thread: starting several for each frame takes longer than the work of one, and their number would be the machine's.
+        shaped = frame.reformat(self.canvas.width, self.canvas.height, "yuv420p", dst_colorspace="ITU709", threads=1)
         shaped.pts, shaped.time_base = self.count, Fraction(1, self.canvas.fps)
         self.count += 1
         self.container.mux(self.stream.encode(shaped))
