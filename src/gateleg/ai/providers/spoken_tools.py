@@ -11,7 +11,8 @@ import orjson
 
 from gateleg.ai.asking import Shape
 from gateleg.ai.errors import NotOffered
-from gateleg.ai.messages import Assistant, Message, System, Tool, ToolResult, User
+from gateleg.ai.messages import Assistant, Attachment, Message, System, Tool, ToolResult, User
+from gateleg.ai.providers.attachments import kind_of, with_texts
 from gateleg.ai.replies import CallDelta, Delta, Gathering
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ _HALF = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}$")
 def spoken(asked: Asked) -> Asked:
     """The same ask without tools: they are in the instructions, and what may be answered is in the shape."""
     for file in asked.files:
+        if isinstance(file, Attachment) and kind_of(file) == "text":
+            continue
         raise NotOffered(f"The local model takes text alone, and the file {file.name!r} is {file.media_type}.", fix="Choose another model.")
     history = tuple(_told(message) for message in asked.messages)
     tools = [tool for tool in asked.tools if asked.tool_choice in ("auto", "required", tool.name)]
@@ -131,7 +134,9 @@ class ToolSpeech:
 
 
 def _told(message: Message) -> Message:
-    """Calls and their results in words."""
+    """Calls, their results and text files in words."""
+    if isinstance(message, User) and message.files:
+        return User(with_texts(message))
     if isinstance(message, ToolResult):
         return User(f"The tool {message.name} {'failed' if message.failed else 'answered'}: {message.text}")
     if isinstance(message, Assistant) and message.calls:
