@@ -17,7 +17,7 @@ PYDANTIC := 2.10.0 2.14.*
 
 .DEFAULT_GOAL := help
 
-.PHONY: help up test unit plain versions browser sweep chromium lint types pyright format crash peers wheel bench docs conformance clean
+.PHONY: help up test unit slow plain versions browser sweep chromium lint types pyright format crash peers wheel bench docs conformance clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -29,6 +29,9 @@ test: lint types unit browser ## Everything CI runs: style, types, rooms and tes
 
 unit: $(READY) ## The tests alone
 	$(BIN)/pytest $(SPREAD)
+
+slow: $(READY) ## Whole runs on real data, in other processes and by a second type checker (minutes)
+	$(BIN)/pytest $(SPREAD) -m slow tests
 
 plain: $(READY) ## The data layer and jobs without any short way (GATELEG_PLAIN=1)
 	GATELEG_PLAIN=1 $(BIN)/pytest $(SPREAD) tests/model tests/store tests/jobs

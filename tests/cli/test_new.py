@@ -27,6 +27,7 @@ def test_a_new_application_passes_its_own_tests(tmp_path: Path) -> None:
     assert "3 passed" in run(make(tmp_path), "pytest", "-q", "-p", "no:cacheprovider")
 
 
+@pytest.mark.slow
 def test_a_new_application_is_clean_of_faults_of_types_and_style(tmp_path: Path) -> None:
     folder = make(tmp_path)
     assert "Success" in run(folder, "mypy", "--cache-dir", str(Path.cwd() / ".mypy_cache"))

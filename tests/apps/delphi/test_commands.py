@@ -67,6 +67,7 @@ def test_the_report_says_in_which_mode_groups_were_found(export: Path, options: 
     assert f"found in {mode} mode" in (export / "report" / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_two_runs_write_the_same_files(export: Path) -> None:
     _run(export, "--no-topics")
     first = {path: path.read_bytes() for path in (export / "report").rglob("*") if path.is_file()}
@@ -74,6 +75,7 @@ def test_two_runs_write_the_same_files(export: Path) -> None:
     assert all(path.read_bytes() == content for path, content in first.items())
 
 
+@pytest.mark.slow
 def test_shuffled_files_in_another_process_give_the_same_report_to_the_last_byte(tmp_path: Path) -> None:
     # So few comments that no process waits for UMAP to compile itself.
     export = _exported(tmp_path, comments=7)

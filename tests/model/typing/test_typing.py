@@ -37,16 +37,17 @@ def pyright_lines(path: Path) -> set[int]:
 
 
 CHECKERS = {"mypy": mypy_lines, "pyright": pyright_lines}
+EACH = ["mypy", pytest.param("pyright", marks=pytest.mark.slow)]
 
 
-@pytest.mark.parametrize("checker", CHECKERS)
+@pytest.mark.parametrize("checker", EACH)
 def test_the_checker_accepts_what_is_right(checker: str, tmp_path: Path) -> None:
     right = tmp_path / "right.py"
     right.write_text((HERE / "good.py").read_text())
     assert CHECKERS[checker](right) == set()
 
 
-@pytest.mark.parametrize("checker", CHECKERS)
+@pytest.mark.parametrize("checker", EACH)
 def test_the_checker_refuses_every_wrong_line(checker: str, tmp_path: Path) -> None:
     lines = (HERE / "bad.py").read_text().splitlines()
     expected = {number for number, line in enumerate(lines, 1) if line.endswith(IGNORE)}

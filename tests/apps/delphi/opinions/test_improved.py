@@ -66,6 +66,7 @@ def test_a_new_start_is_for_a_replay() -> None:
         VotesConfig(mode="exact", replay_from=0.8)
 
 
+@pytest.mark.slow
 @needs_real_conversations
 def test_groups_are_near_those_of_polis_and_none_is_small() -> None:
     found = []

@@ -109,6 +109,7 @@ def test_real_conversations_agree_with_the_formulas(name: str) -> None:
     assert opinions.priorities == pytest.approx(reference.priorities(groups), rel=1e-6)
 
 
+@pytest.mark.slow
 @needs_real_conversations
 @pytest.mark.parametrize(("name", "least"), [("15-per-hour-seattle", 0.94), ("brexit-consensus", 0.88), ("canadian-electoral-reform", 1.0)])
 def test_the_groups_that_polis_kept_stay_as_they_are_on_our_map(name: str, least: float) -> None:
@@ -151,6 +152,7 @@ def test_any_conversation_agrees_with_the_formulas(conversation: tuple[Votes, li
     assert_same_lists(opinions, reference)
 
 
+@pytest.mark.slow
 @needs_real_conversations
 @pytest.mark.parametrize(
     ("name", "exact", "improved"),
@@ -172,6 +174,7 @@ def test_the_page_on_groups_says_how_far_they_are_those_of_polis(name: str, exac
         assert adjusted_rand_score(theirs[both], ours[both]) == pytest.approx(expected, abs=0.02)
 
 
+@pytest.mark.slow
 @needs_real_conversations
 @pytest.mark.parametrize(("name", "expected", "members"), [("15-per-hour-seattle", 0.86, 138), ("canadian-electoral-reform", 0.96, 281)])
 def test_the_page_on_groups_says_how_far_a_new_start_explains_those_of_polis(name: str, expected: float, members: int) -> None:

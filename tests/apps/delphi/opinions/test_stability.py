@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from gateleg.apps.delphi.conversations.synthetic import SyntheticPlan, synthesise
 from gateleg.apps.delphi.conversations.votes import Votes
@@ -34,6 +35,7 @@ def test_a_conversation_with_few_comments_or_one_group_has_none() -> None:
     assert stability_of(Votes.of((person, comment, 1, 0) for person in range(20) for comment in range(20))) is None
 
 
+@pytest.mark.slow
 def test_large_conversations_are_drawn_from() -> None:
     found = stability_of(synthesise(SyntheticPlan(participants=2_500, comments=30, groups=2, votes_per_participant=25)).conversation.votes)
     assert found is not None

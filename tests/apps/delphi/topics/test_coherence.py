@@ -55,6 +55,7 @@ def test_topics_as_coherent_as_those_of_k_means_stay() -> None:
     assert coherent_topics(unit, topics, lambda labels: labels) is topics
 
 
+@pytest.mark.slow
 @needs_real_conversations
 @pytest.mark.parametrize("name", ["15-per-hour-seattle", "brexit-consensus", "land-bank-farmland"])
 def test_the_coarsest_topics_of_real_conversations_are_as_coherent_as_those_of_k_means(name: str) -> None:
