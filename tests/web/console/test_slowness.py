@@ -24,6 +24,9 @@ PAGES = {
     "/settings?tab=audit": ".empty, tr[data-id]",
 }
 
+#: Those that are made like one of the first.
+OTHERS = PAGES.keys() - {"/", "/jobs", "/tables"}
+
 
 @pytest.fixture(scope="module")
 def distant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
@@ -43,7 +46,7 @@ def slow(distant: Served) -> Iterator[Path]:
     gate.unlink(missing_ok=True)
 
 
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", ["/", "/jobs", "/tables", *(pytest.param(path, marks=pytest.mark.sweep) for path in sorted(OTHERS))])
 def test_a_page_waits_with_a_skeleton_and_then_shows_what_it_waited_for(
     distant: Served, open_page: OpenPage, slow: Path, path: str
 ) -> None:
