@@ -143,7 +143,9 @@ def _entry(
             # The parent is gone: there is nothing to count in, as long as it stays away.
             condition = all_of(condition, missing(spec_of(target.ref.entity).table.hash))
             joined = Joined(condition=condition)
-        write = plan_check(target.ref, None, joined)
+        alone = not deltas and len(target.checks) == 1
+        # A check that stands for itself has been planned already.
+        write = writes[target.checks[0]] if alone else plan_check(target.ref, None, joined)
         return Entry(write, target.ref, owners, target.place, Joined(deltas, condition, joined.seen, joined.bounds), required, raisers)
     owners.insert(0, (target.main, "write"))
     operation, write = operations[target.main], writes[target.main]
