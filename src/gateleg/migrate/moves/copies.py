@@ -160,7 +160,7 @@ def _written(direction: Direction, group: Sequence[_Due], view: StageView, setup
     for one in group:
         ref = direction.source.ref_of(one.source)
         operations.append(Check(ref, as_read(direction.source, one.source)))
-        operations.append(copy_over(direction.target, one.wanted, one.existing))
+        operations.append((yield from copy_over(direction.target, one.wanted, one.existing, setup)))
         seen[place_of(direction.source, one.source, setup)] = one.source
         seen[place_of(direction.target, one.wanted, setup)] = one.existing
     operations.append(fence_check(view, setup))

@@ -101,7 +101,7 @@ class ItemError(Entity, table=migrations_table, tag="item-error"):
     digest: Attr[str]
     #: the key as JSON
     item_key: Attr[str]
-    #: orphan, inconvertible, differs, missing, surplus, refused
+    #: orphan, inconvertible, differs, missing, surplus, stale
     reason: Attr[str]
     why: Attr[str]
     at: Attr[datetime]

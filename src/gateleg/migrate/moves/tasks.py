@@ -90,7 +90,10 @@ def _remove(one: Pass, items: list[Item], view: StageView, setup: Setup) -> Flow
 def _removed(spec: Spec[Any], items: list[Item], view: StageView, setup: Setup) -> Flow[bool]:
     """Delete items in one transaction; False when one of them is not what was read."""
     now = setup.now()
-    operations: list[WriteOperation[Any]] = [*(remove(spec, item) for item in items), fence_check(view, setup)]
+    operations: list[WriteOperation[Any]] = []
+    for item in items:
+        operations += [(yield from remove(spec, item, setup))]
+    operations.append(fence_check(view, setup))
     seen = {place_of(spec, item, setup): item for item in items}
     try:
         yield from write_together(operations, [operation.write(now) for operation in operations], seen, now, setup)
