@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from gateleg.migrate.errors import Inconvertible, MoveClosed, MoveContended, MoveIncomplete
 from gateleg.migrate.moves.directions import Direction, text_of
 from gateleg.migrate.moves.items import Refusal, as_read, copy_over, decoded, fence_check, place_of, read_item, remove, write_together
+from gateleg.migrate.moves.kept_values import read_kept
 from gateleg.migrate.moves.phases import Phase
 from gateleg.migrate.moves.update_results import updated
 from gateleg.model import all_of, spec_of
@@ -218,7 +219,11 @@ class _Planner:
             if place == kept:
                 yield from self._moving.check_collision(direction, after, existing, setup)
                 assert wanted is not None
-                self._attempt.add((yield from copy_over(target, direction.beside_own(wanted, existing), existing, setup)), owner)
+                assert after is not None
+                own = existing
+                if existing is None:
+                    (own,) = yield from read_kept(direction, [(after, wanted)], setup)
+                self._attempt.add((yield from copy_over(target, direction.beside_own(wanted, own), existing, setup)), owner)
             elif existing is not None:
                 self._attempt.add((yield from remove(target, existing, setup)), owner)
 

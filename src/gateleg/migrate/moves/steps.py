@@ -15,6 +15,7 @@ from gateleg.migrate.moves.control import enter_phase, read_state, set_verified,
 from gateleg.migrate.moves.directions import Direction
 from gateleg.migrate.moves.interleaving import side_by_side
 from gateleg.migrate.moves.item_errors import forget_errors, read_errors, repeat_errors
+from gateleg.migrate.moves.kept_values import forget_kept
 from gateleg.migrate.moves.passes import Pace, Pass, progress_of
 from gateleg.migrate.moves.phase_views import LEASE, read_processes
 from gateleg.migrate.moves.phases import Phase, way
@@ -158,6 +159,7 @@ def _restore(move: KeyMove, stage: MoveStage, setup: Setup, conduct: Conduct) ->
         errors = yield from read_errors(move, stage, setup, limit=5)
         why = "; ".join(f"{error.item_key}: {error.why.rstrip('.')}" for error in errors)
         raise PhaseRefused(f"{move.name}, {stage.name}, cannot be opened again: {why}.", fix="Correct them, and roll back again.")
+    yield from forget_kept(move, stage, "old", setup)
 
 
 def verify(move: KeyMove, stage: MoveStage, setup: Setup, conduct: Conduct | None = None, *, fix: bool = False) -> Flow[Verification]:
@@ -244,7 +246,8 @@ def _work(move: KeyMove, stage: MoveStage, phase: Phase, setup: Setup, conduct: 
     if phase is Phase.BACKFILL:
         yield from run_pass(tasks.backfill(move, stage), setup, conduct)
         state = yield from read_state(move, stage, setup)
-        yield from repeat_errors(move, stage, view_of(state), setup)
+        if not (yield from repeat_errors(move, stage, view_of(state), setup)):
+            yield from forget_kept(move, stage, "new", setup)
     elif phase is Phase.VERIFY:
         yield from verify(move, stage, setup, conduct, fix=True)
     elif phase is Phase.CLEAN_UP:
