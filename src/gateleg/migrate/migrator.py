@@ -136,13 +136,13 @@ class Migrator:
                 done.append(one)
         return done
 
-    def verify(self, number: int) -> dict[str, steps.Verification]:
-        """Compare both sides of a migration's moves from the beginning, by `move/stage`."""
+    def verify(self, number: int, *, fix: bool = False) -> dict[str, steps.Verification]:
+        """Compare both sides of a migration's moves from the beginning, by `move/stage`. With `fix`, stale copies are removed."""
         one, found = self._numbered(number), {}
         with self._alone():
             for move, stage in self._stages(one, None):
                 self._report.step(f"comparing {move.name}, {stage.name}")
-                found[f"{move.name}/{stage.name}"] = self._drive(steps.verify(move, stage, self._store.setup, self._watched(move)))
+                found[f"{move.name}/{stage.name}"] = self._drive(steps.verify(move, stage, self._store.setup, self._watched(move), fix=fix))
             wrong = sum(result.wrong for result in found.values())
             self._drive(ledger.log(self.application, one, "verify", self._by, self._store.setup, result=f"{wrong} items are wrong"))
         return found
