@@ -58,7 +58,7 @@ def submitted(name: str, config: Path | None, store: str | None, prefix: str | N
     from gateleg.cli.jobs.opening import names_in
     from gateleg.jobs import Queue, Submission
     from gateleg.jobs.tables.queue_tables import tables_named
-    from gateleg.migrate.queued import MIGRATION_JOB, MigrationTask, migration_jobs
+    from gateleg.migrate.queued import MIGRATION_JOB, MigrationTask, migration_jobs, subject_of
 
     settings = settings_from(config, store=store, prefix=prefix)
     _application(settings, name)
@@ -68,7 +68,7 @@ def submitted(name: str, config: Path | None, store: str | None, prefix: str | N
         # The handler is only looked at here, and not run.
         queue = Queue(target, migration_jobs(lambda: opened(settings), {name: ()}), tables=names)
         task_of = MigrationTask(application=name, **task)
-        answer = queue.submit(Submission(MIGRATION_JOB, task_of, subject=f"migrations of {name}", created_by=operator()))
+        answer = queue.submit(Submission(MIGRATION_JOB, task_of, subject=subject_of(name), created_by=operator()))
         return str(answer.job.job_id)
 
 
