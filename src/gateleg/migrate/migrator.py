@@ -20,10 +20,10 @@ from gateleg.migrate.moves.passes import progress_of
 from gateleg.migrate.moves.phases import Phase, way
 from gateleg.migrate.moves.repeating import repeat_failed
 from gateleg.migrate.moves.steps import Conduct
-from gateleg.migrate.moves.tables import LedgerEntry
+from gateleg.migrate.moves.tables import ItemError, LedgerEntry
 from gateleg.migrate.pausing import check_paused, check_stage, pause, resume, stages_of
 from gateleg.migrate.shapes import TableSettings
-from gateleg.migrate.statuses import MigrationStatus, read_statuses
+from gateleg.migrate.statuses import MigrationStatus, read_statuses, shown_error
 from gateleg.model import spec_of
 from gateleg.store.operations.locks import locks, renew
 
@@ -168,6 +168,28 @@ class Migrator:
                 found[table.name] = self._drive(backups.restore(table, self._store.setup, backup=arns.get(table.name), at=at))
             self._drive(ledger.log(self.application, one, "restore", self._by, self._store.setup, tables=found))
         return found
+
+    def errors(
+        self, number: int, *, stage: str | None = None, limit: int = 100, after: str | None = None
+    ) -> tuple[list[dict[str, Any]], str | None]:
+        """Items that could not be moved or that differ, and where the list goes on; None at its end."""
+        one, found = self._numbered(number), list[dict[str, Any]]()
+        check_stage([one], stage)
+        begin, _, cursor = (after or "").rpartition("/")
+        places = {f"{move.name}/{which.name}": (move, which) for move, which in stages_of(one, stage)}
+        for place, (move, which) in places.items():
+            if begin not in ("", place):
+                continue
+            if len(found) == limit:
+                return found, f"{place}/"
+            page = self._store.page(
+                ItemError.of_stage, move=move.name, stage=which.name, limit=limit - len(found), cursor=cursor or None, consistent=True
+            )
+            found += [shown_error(error) for error in page]
+            if page.next is not None:
+                return found, f"{place}/{page.next}"
+            begin = cursor = ""
+        return found, None
 
     def repeat(self, number: int, *, stage: str | None = None) -> dict[str, int]:
         """Try the items again that could not be copied, and compare again those that differed; how many are left, by `move/stage`."""

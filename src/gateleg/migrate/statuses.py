@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.migrate.ledger import read_records
 from gateleg.migrate.moves import steps
+from gateleg.migrate.moves.phase_views import read_states
+from gateleg.migrate.moves.tables import MoveState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,11 +16,14 @@ if TYPE_CHECKING:
 
     from gateleg.migrate.migrations import Migration
     from gateleg.migrate.moves.declaration import KeyMove, MoveStage
-    from gateleg.migrate.moves.tables import MigrationRecord
+    from gateleg.migrate.moves.tables import ItemError, MigrationRecord
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 
-__all__ = ["MigrationStatus", "in_data_only", "read_statuses", "stage_report"]
+#: states of migrations that nobody works on
+_RESTING = frozenset({"applied", "rolled-back"})
+
+__all__ = ["MigrationStatus", "in_data_only", "read_statuses", "shown_error", "stage_report"]
 
 
 @dataclass
@@ -41,15 +46,24 @@ class MigrationStatus:
 
 
 def read_statuses(
-    application: str, migrations: Sequence[Migration], setup: Setup, *, number: int | None = None
+    application: str, migrations: Sequence[Migration], setup: Setup, *, number: int | None = None, brief: bool = False
 ) -> Flow[list[MigrationStatus]]:
-    """Where every migration stands, or the one with a number, by number. Those that only the data has are among them."""
+    """Where every migration stands, or the one with a number, by number. Those that only the data has are among them.
+
+    `brief` is for lists that are read again and again: of migrations that nobody works on, only the phases of the stages.
+    """
     records = yield from read_records(application, setup)
     found = [_status(one, records.get(one.number)) for one in migrations]
+    states = {(one.move, one.stage): one for one in (yield from read_states(setup))} if brief and records else {}
     for one, status in zip(migrations, found, strict=True):
-        if status.changed_at is not None and number in (None, one.number):
-            for move in one.moves:
-                for stage in move.stages:
+        if status.changed_at is None or number not in (None, one.number):
+            continue
+        for move in one.moves:
+            for stage in move.stages:
+                if brief and status.state in _RESTING:
+                    state = states.get((move.name, stage.name)) or MoveState(move=move.name, stage=stage.name)
+                    status.stages.append(_brief(state))
+                else:
                     status.stages.append((yield from stage_report(move, stage, setup)))
     found += [
         MigrationStatus(record.number, record.name, "", record.state, record.changed_at, record.changed_by, record.error, in_code=False)
@@ -72,6 +86,32 @@ def stage_report(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[dict[str
         one = yield from steps.verification(move, stage, setup)
         found = {"old": one.old, "new": one.new, "compared": one.compared, "wrong": one.wrong, "holds": one.holds}
     return {**report, "verification": found}
+
+
+def shown_error(error: ItemError) -> dict[str, Any]:
+    """An item that could not be moved, in plain values."""
+    return {
+        "move": error.move,
+        "stage": error.stage,
+        "side": error.side,
+        "key": error.item_key,
+        "reason": error.reason,
+        "why": error.why,
+        "at": error.at,
+    }
+
+
+def _brief(state: MoveState) -> dict[str, Any]:
+    return {
+        "move": state.move,
+        "stage": state.stage,
+        "phase": str(state.phase),
+        "paused": state.paused,
+        "verified": state.verified,
+        "passes": {},
+        "errors": [],
+        "verification": None,
+    }
 
 
 def _status(one: Migration, record: MigrationRecord | None) -> MigrationStatus:
