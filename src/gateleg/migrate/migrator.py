@@ -114,14 +114,15 @@ class Migrator:
                 done.append(one)
         return done
 
-    def verify(self, number: int) -> dict[str, steps.Verification]:
-        """Compare both sides of a migration's moves from the beginning, by `move/stage`."""
+    def verify(self, number: int, *, stage: str | None = None) -> dict[str, steps.Verification]:
+        """Compare both sides of a migration's moves from the beginning, or those of one stage; by `move/stage`."""
         one, found = self._numbered(number), {}
+        check_stage([one], stage)
         with self._alone():
             self._drive(ledger.check_code(self.application, self.migrations, self._store.setup))
-            for move, stage in stages_of(one, None):
-                self._report.step(f"comparing {move.name}, {stage.name}")
-                found[f"{move.name}/{stage.name}"] = self._drive(steps.verify(move, stage, self._store.setup, self._watched(move)))
+            for move, which in stages_of(one, stage):
+                self._report.step(f"comparing {move.name}, {which.name}")
+                found[f"{move.name}/{which.name}"] = self._drive(steps.verify(move, which, self._store.setup, self._watched(move)))
             wrong = sum(result.wrong for result in found.values())
             self._drive(ledger.log(self.application, one, "verify", self._by, self._store.setup, result=f"{wrong} items are wrong"))
         return found

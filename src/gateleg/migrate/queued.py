@@ -102,7 +102,7 @@ def _done(migrator: Migrator, config: MigrationTask) -> dict[str, Any]:
     if config.number is None:
         raise GiveUp(f"Say which migration to {config.action}.")
     if config.action == "verify":
-        found = migrator.verify(config.number)
+        found = migrator.verify(config.number, stage=config.stage)
         wrong = {place: one.wrong for place, one in found.items() if not one.holds}
         if wrong:
             raise GiveUp(f"Both sides differ: {wrong}. `gateleg migrate status {config.application}` names the items.")

@@ -71,6 +71,7 @@ def apply(
 def verify(
     application: ApplicationArgument,
     number: NumberArgument,
+    stage: StageOption = None,
     segments: SegmentsOption = 4,
     read_units: ReadOption = None,
     sample: SampleOption = 1.0,
@@ -82,7 +83,7 @@ def verify(
     """Compare both sides of a migration's moves: counts, sums, and items one by one. Exits with 1 when something is wrong."""
     conduct = _conduct(segments, read_units, None, None, sample, False)
     with open_migrator(application, config, store, prefix, conduct=conduct, report=_report()) as migrator:
-        found = migrator.verify(number)
+        found = migrator.verify(number, stage=stage)
     if json:
         print_json({place: vars(one) | {"holds": one.holds} for place, one in found.items()})
     else:
