@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.migrate.errors import Inconvertible, PhaseRefused, RolloutHalted
 from gateleg.migrate.moves import tasks
-from gateleg.migrate.moves.control import enter_phase, read_state, set_verified, view_of
+from gateleg.migrate.moves.control import check_not_paused, enter_phase, read_state, set_verified, view_of
 from gateleg.migrate.moves.directions import Direction
 from gateleg.migrate.moves.interleaving import side_by_side
 from gateleg.migrate.moves.item_errors import forget_errors, read_errors, repeat_errors
@@ -101,6 +101,7 @@ def advance(move: KeyMove, stage: MoveStage, until: Phase, setup: Setup, conduct
     # What an interruption may have left undone of the present phase.
     yield from _work(move, stage, state.phase, setup, conduct)
     for phase in way(state.phase, until) if until.order > state.phase.order else ():
+        yield from check_not_paused(move, stage, setup)
         yield from _check(move, stage, phase, setup, conduct)
         if phase is Phase.CLOSING:
             # That of an earlier way back.
@@ -119,6 +120,7 @@ def go_back(move: KeyMove, stage: MoveStage, until: Phase, setup: Setup, conduct
         # It was interrupted, or could not restore all items.
         yield from _restore(move, stage, setup, conduct)
     for phase in way(state.phase, until) if until.order < state.phase.order else ():
+        yield from check_not_paused(move, stage, setup)
         if phase is Phase.CLOSING:
             # Before the phase changes: who goes on after an interruption sees by the checkpoints that old items are missing.
             yield from tasks.remove_old(move, stage).forget(setup)
@@ -309,6 +311,7 @@ def _watch_clients(move: KeyMove, stage: MoveStage, phase: Phase, setup: Setup, 
     until = setup.ticks() + conduct.soak
     while setup.ticks() < until:
         yield Pause(min(_LOOK, conduct.soak))
+        yield from check_not_paused(move, stage, setup)
         now = yield from _fared(move, setup)
         writes, failures, seconds = (
             sum(figures[number] - before.get(name, (0, 0, 0.0))[number] for name, figures in now.items()) for number in range(3)

@@ -138,6 +138,8 @@ class MigrationRecord(Entity, table=migrations_table, tag="migration"):
     changed_at: Attr[datetime]
     changed_by: Attr[str]
     error: Attr[str | None] = field(None)
+    #: whether somebody wants the work on it to stop
+    paused: Attr[bool] = field(False)
 
     key = Key("LEDGER#{application}", "STATE#{number:06d}")
     of_application = Pattern(title="The migrations of an application, by number")
@@ -150,7 +152,7 @@ class LedgerEntry(Entity, table=migrations_table, tag="ledger"):
     application: Attr[str]
     number: Attr[int]
     at: Attr[datetime]
-    #: apply, verify, rollback, pause, resume, phase
+    #: apply, verify, repeat, rollback, restore, pause, resume
     action: Attr[str]
     by: Attr[str]
     result: Attr[str]
