@@ -21,8 +21,8 @@ Content = str | bool | list[str]
 class Field(Element, component="static/field.js"):
     """A field: `Field("Title", required=True)`. `value` is what is in it by now: a text, a bool for a `tick`, a list of texts for `ticks`.
 
-    `choices` are pairs of value and words, of which a `choice` takes one and `ticks` any; `options` are offered while typing a text. `on_change` is told the value with
-    every change, `on_enter` that the enter key was pressed.
+    `choices` are pairs of value and words, of which a `choice` takes one and `ticks` any; `options` are offered while typing a text.
+    `on_change` is told the value with every change, `on_enter` that the enter key was pressed.
     """
 
     def __init__(
