@@ -195,12 +195,6 @@ async def test_an_answer_has_the_structure_that_was_asked_for(hosted: Hosted) ->
     assert assemble(await hosted.frames(asked)) == '{"sum":5}'
 
 
-async def test_a_schema_that_is_none_fails_the_run_with_a_reason(hosted: Hosted) -> None:
-    run = await hosted.ended(await hosted.ask(await hosted.agent("Hello."), output_schema={"type": "list"}))
-    assert run.status is RunStatus.FAILED
-    assert "not a JSON schema" in (run.error or "")
-
-
 async def test_files_go_along_with_the_question(hosted: Hosted) -> None:
     file = await keep_file(hosted.resources, hosted.context(), "../notes.txt", "text/plain", b"Tea at four.")
     agent = await hosted.agent("I see.")

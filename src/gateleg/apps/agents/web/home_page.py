@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from gateleg.apps.agents.agents import list_agents, save_agent
+from gateleg.apps.agents.agents import list_agents
 from gateleg.apps.agents.catalogue import list_llms
 from gateleg.apps.agents.flows import list_flows
 from gateleg.apps.agents.listing import Paging
 from gateleg.apps.agents.prompts import list_prompts
+from gateleg.apps.agents.saving import save_agent
 from gateleg.apps.agents.servers import list_servers
 from gateleg.apps.agents.thread_tables import Run
 from gateleg.apps.agents.web.agent_form import AgentForm, agent_form
@@ -25,7 +26,11 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.web import Resources
 
-_TABS = (("agents", "Agents"), ("prompts", "Prompts"), ("flows", "Flows"), ("servers", "Tool servers"), ("runs", "Runs"))
+_TABS = (
+    *(("agents", "Agents"), ("prompts", "Prompts"), ("flows", "Flows"), ("servers", "Tool servers"), ("runs", "Runs")),
+    *(("evaluation", "Evaluation"), ("usage", "Usage")),
+)
+_TENANTS = ("tenants", "Tenants")
 _ACTIVE = ("active",)
 _SIZE = 50
 _NAMED = (Column("name", "Name"), Column("about", "About", wraps=True, desk=True), Column("changed", "Changed", desk=True))
@@ -161,7 +166,7 @@ async def new_page(resources: Resources[AgentsSettings], part: str = "") -> None
             return
 
         async def make(form: AgentForm) -> None:
-            made = await save_agent(resources.store, resources.secrets, visit.context, form.values())
+            made = await save_agent(resources, visit.context, form.values())
             ui.navigate.to(agent_place(visit.context, made.agent_uuid))
 
         ModelForm(agent_form(llms), make, title="New agent", submit="Create")
