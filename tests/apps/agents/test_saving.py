@@ -1,7 +1,6 @@
 """What a host refuses when an agent or a tool server is saved, because it could not run it."""
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,12 +18,12 @@ from tests.apps.agents.running.hosted import Hosted, hosting
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 LOCAL = {"agent_name": "Helper", "llm_provider": "local", "llm_name": "smollm2"}
-HOSTED = {"agent_name": "Helper", "llm_provider": "openai", "llm_name": "gpt"}
+GPT = {"llm_provider": "openai", "llm_name": "gpt"}
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def hosted(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Hosted]:
-    folder: Path = tmp_path_factory.mktemp("host")
+    folder = tmp_path_factory.mktemp("host")
     models = {"OUTGOING_ALLOW": "127.0.0.1:9000"}
     async with hosting(folder, work=False, models=models, handlers="local,openai,openai-compatible") as hosted:
         for provider, name, handler in (
@@ -44,8 +43,12 @@ async def hosted(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Host
         ({"llm_provider": "gemini", "llm_name": "flash"}, HandlerNotAllowed, "no handler 'gemini'"),
         ({"configuration": {"model": "gpt-9000"}}, BadConfiguration, "no local model 'gpt-9000'"),
         ({"llm_provider": "house", "llm_name": "own", "configuration": {"model": "attic:llama"}}, BadConfiguration, "'attic'"),
-        ({"llm_provider": "openai", "llm_name": "gpt"}, BadConfiguration, "names no model"),
-        ({"llm_provider": "openai", "llm_name": "gpt", "configuration": {"model": "m@http://10.0.0.1"}}, BadConfiguration, "names a server"),
+        (GPT, BadConfiguration, "names no model"),
+        (
+            {"llm_provider": "openai", "llm_name": "gpt", "configuration": {"model": "m@http://10.0.0.1/"}},
+            BadConfiguration,
+            "names a server",
+        ),
         ({"configuration": {"temperature": "hot"}}, BadConfiguration, "temperature"),
         ({"configuration": {"fallback_models": ["attic:llama"]}}, BadConfiguration, "'attic'"),
         ({"configuration": {"tools": {"a": 1}}}, BadField, "tools must be a list"),
@@ -63,7 +66,7 @@ async def test_an_agent_that_cannot_run_is_refused(hosted: Hosted, values: dict[
 
 
 async def test_a_key_that_the_host_lacks_is_no_reason_to_refuse_an_agent(hosted: Hosted) -> None:
-    saved = await save_agent(hosted.resources, hosted.context(), {**HOSTED, "configuration": {"model": "gpt-x"}})
+    saved = await save_agent(hosted.resources, hosted.context(), {**LOCAL, **GPT, "configuration": {"model": "gpt-x"}})
     with pytest.raises(BadConfiguration):
         await save_agent(hosted.resources, hosted.context(), {"agent_uuid": saved.agent_uuid, "configuration": {"max_tokens": 5}})
 

@@ -1,4 +1,4 @@
-"""Use cases: save agents and tool servers on a host, which refuses what could not run on it: the error comes at once, and to who can mend it.
+"""Use cases: save agents and tool servers. The host refuses what could not run on it, so that whoever saves it can correct it at once.
 
 `save_agent` and `save_server` of the data know nothing of handlers, models and the network; clients come through these.
 """
@@ -31,9 +31,7 @@ _LISTS = ("tools", "enabled_tools", "fallback_models")
 _LACKING = (ExtraMissing, KeyMissing, WeightsMissing)
 
 
-async def save_agent(
-    resources: Resources[AgentsSettings], context: Context, values: Mapping[str, Any], *, copied: bool = False
-) -> Agent:
+async def save_agent(resources: Resources[AgentsSettings], context: Context, values: Mapping[str, Any], *, copied: bool = False) -> Agent:
     """Save an agent, or a version of one, that this host can run. Raises `HandlerNotAllowed`, `BadConfiguration` and `BadField`."""
 
     async def check(agent: Agent) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -30,7 +31,9 @@ from gateleg.apps.agents.running.structures import structure_of
 from gateleg.apps.agents.running.summarising import have_summarised
 from gateleg.apps.agents.running.threads import is_open
 from gateleg.apps.agents.running.tools.toolbox import matches
+from gateleg.apps.agents.running.unfinished import UnfinishedReply
 from gateleg.apps.agents.thread_tables import Message, Run, RunStatus, ToolCall, ToolCallStatus
+from gateleg.apps.agents.usage import record_usage
 from gateleg.store import TransactionCanceled, create, patch
 
 if TYPE_CHECKING:
@@ -143,11 +146,14 @@ async def _reply(
     else:
         options.pop("tool_choice", None)
     reply: Reply | None = None
-    async for delta in handler.stream(messages, **options):
-        # With a schema the words of this reply are not the answer yet.
-        if schema is None:
-            written.take(delta.text, delta.reasoning)
-        reply = delta.reply or reply
+    unfinished = UnfinishedReply(work, handler, messages)
+    async with unfinished.counted():
+        async for delta in handler.stream(messages, **options):
+            unfinished.take(delta)
+            # With a schema the words of this reply are not the answer yet.
+            if schema is None:
+                written.take(delta.text, delta.reasoning)
+            reply = delta.reply or reply
     if reply is None:
         raise ModelFailed(f"{handler.address} ended without a reply.")
     if schema is not None and not reply.calls:
@@ -188,7 +194,7 @@ async def _store_step(work: RunWork, number: int, reply: Reply, notes: str) -> N
         if not is_open(run):
             return
         try:
-            await work.resources.store.transact([patch(run, *_counted(run, reply, number)), *writes])
+            await work.resources.store.transact([patch(run, *_counted(run, reply, number)), *writes, *_recorded(work, run, reply)])
         except TransactionCanceled as canceled:
             if canceled.reasons[0] is not None and not any(canceled.reasons[1:]):
                 # Somebody has changed something else of the run.
@@ -237,6 +243,11 @@ def _counted(run: Run, reply: Reply, number: int) -> list[Any]:
     return found
 
 
+def _recorded(work: RunWork, run: Run, reply: Reply) -> list[WriteOperation[Any]]:
+    """The writes that record what a reply has used by day; a planner uses nothing."""
+    return [] if reply.model == NEAREST else [record_usage(run, work.resources.store.setup.now().date(), reply.model, reply.usage)]
+
+
 async def _present(work: RunWork) -> Run:
     run = work.run
     return await work.resources.store.get(Run, partition=run.partition, thread_uuid=run.thread_uuid, run_uuid=run.run_uuid, consistent=True)
@@ -249,15 +260,13 @@ async def _finish(work: RunWork, number: int, reply: Reply, output: dict[str, An
     if reply.finish in ("length", "filtered"):
         extra.append(Run.finish.set(reply.finish))
 
-    def writes() -> list[WriteOperation[Any]]:
-        return [create(message)]
-
     for _ in range(_ATTEMPTS):
         run = await _present(work)
         if not is_open(run):
             return run
+        along = [create(message), *_recorded(work, run, reply)]
         actions = [*_counted(run, reply, number), *extra]
-        ended = await end_run(work.resources, run, RunStatus.COMPLETED, actions=actions, writes=writes, result=reply.text)
+        ended = await end_run(work.resources, run, RunStatus.COMPLETED, actions=actions, writes=partial(list, along), result=reply.text)
         if ended is None:
             # It has ended, or somebody has changed something else of it: look again.
             continue

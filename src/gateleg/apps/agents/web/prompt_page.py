@@ -85,7 +85,7 @@ def prompt_form(servers: Sequence[McpServer]) -> type[PromptForm]:
         return PromptForm
     chosen: Any = list[Literal[tuple(one.mcp_server_uuid for one in servers)]]  # type: ignore[misc]
     labels: Any = {"labels": {one.mcp_server_uuid: f"{one.mcp_label}: {one.mcp_server_url}" for one in servers}}
-    field = Field(default_factory=list, title="Tool servers", description="agents with this prompt get them", json_schema_extra=labels)
+    field: Any = Field(default_factory=list, title="Tool servers", description="agents with this prompt get them", json_schema_extra=labels)
     return create_model("PromptForm", __base__=PromptForm, servers=(chosen, field))
 
 

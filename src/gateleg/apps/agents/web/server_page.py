@@ -92,7 +92,9 @@ async def _new_page(resources: Resources[AgentsSettings], part: str) -> None:
 
 def _head(visit: Visit, server: McpServer) -> None:
     async def delete() -> None:
-        if await confirm("Delete this tool server?", "Its headers are forgotten. Agents that name it keep it from being deleted.", verb="Delete"):
+        if await confirm(
+            "Delete this tool server?", "Its headers are forgotten. Agents that name it keep it from being deleted.", verb="Delete"
+        ):
             resources = visit.resources
             work = lambda: delete_server(resources.store, resources.secrets, visit.context, server.mcp_server_uuid)  # noqa: E731
             await visit.do(work, "Deleted", tab_place(visit.context, "servers"))
