@@ -71,7 +71,7 @@ async def ask_model(work: RunWork, number: int, *, tools: bool, transcript: Tran
 
 def _quote_first(work: RunWork, number: int, transcript: Transcript) -> str:
     """What the tools of a planner have found, streamed before the model says anything: it is there at once, and it is right."""
-    if not work.agent.configuration.get("quote_tools") or work.agent.configuration.get("planner") != NEAREST:
+    if not work.quotes or not work.plans:
         return ""
     quoted = quote_results(transcript.calls)
     before = f"{quoted}\n\nIn the words of the model, which may be wrong: " if quoted else ""
@@ -83,7 +83,7 @@ def _quote_first(work: RunWork, number: int, transcript: Transcript) -> str:
 def _with_quotes(work: RunWork, number: int, reply: Reply, transcript: Transcript, before: str) -> Reply:
     """The reply with what the tools answered, word by word: before it, where that was streamed already, or else below it."""
     after = ""
-    if not before and work.agent.configuration.get("quote_tools") and (quoted := quote_results(transcript.calls)):
+    if not before and work.quotes and (quoted := quote_results(transcript.calls)):
         after = f"\n\n{quoted}"
         work.emit(Frame(kind="text", delta=after, step=number))
     return replace(reply, text=before + reply.text + after)
@@ -91,7 +91,7 @@ def _with_quotes(work: RunWork, number: int, reply: Reply, transcript: Transcrip
 
 async def _planned(work: RunWork, number: int, transcript: Transcript) -> Reply | None:
     """The tool call that the planner of a small model chooses for the question."""
-    if number != 1 or work.agent.configuration.get("planner") != NEAREST or not work.toolbox.tools:
+    if number != 1 or not work.plans or not work.toolbox.tools:
         return None
     question = next((message.message for message in transcript.messages if message.role == "user"), "")
     call = await choose_tool(question, work.toolbox, work.handler.models.embeddings())
@@ -101,7 +101,7 @@ async def _planned(work: RunWork, number: int, transcript: Transcript) -> Reply 
 async def _asked(work: RunWork, number: int, *, tools: bool, transcript: Transcript) -> tuple[Reply, dict[str, Any] | None]:
     """The reply of the agent's model, or of the first of its substitutes that can be reached."""
     # After a planner has called a tool, its model only words the answer.
-    offered = work.toolbox.declared if tools and work.agent.configuration.get("planner") != NEAREST else []
+    offered = work.toolbox.declared if tools and not work.plans else []
     handlers = [work.handler, *fallback_handlers(work.resources, work.handler)]
     for place, handler in enumerate(handlers):
         written = _Written(work, number)

@@ -122,7 +122,7 @@ async def flow_page(
                 case "edit":
                     await _edit(visit, flow)
 
-        await Tabs(_TABS if visit.context.edits else _TABS[:-1], tab or None, build).start()
+        await Tabs(_TABS if visit.context.edits else _TABS[:-1], tab or None, build, keep=visit.kept).start()
 
 
 def _head(visit: Visit, flow: FlowSnippet, prompt: PromptTemplate | None) -> None:

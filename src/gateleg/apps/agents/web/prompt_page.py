@@ -135,7 +135,7 @@ async def prompt_page(
                 case "edit":
                     await _edit(visit, prompt)
 
-        await Tabs(_TABS if visit.context.edits else _TABS[:-1], tab or None, build).start()
+        await Tabs(_TABS if visit.context.edits else _TABS[:-1], tab or None, build, keep=visit.kept).start()
 
 
 def _head(visit: Visit, prompt: PromptTemplate) -> None:

@@ -76,7 +76,7 @@ async def server_page(resources: Resources[AgentsSettings], server_uuid: str, pa
                 case "edit":
                     _edit(visit, server)
 
-        await Tabs(_TABS if visit.context.edits else _TABS[:-1], tab or None, build).start()
+        await Tabs(_TABS if visit.context.edits else _TABS[:-1], tab or None, build, keep=visit.kept).start()
 
 
 async def _new_page(resources: Resources[AgentsSettings], part: str) -> None:
