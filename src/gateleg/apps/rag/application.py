@@ -48,6 +48,7 @@ def make_routes(resources: Resources[RagSettings]) -> APIRouter:
         evaluation_api,
         ingest_api,
         job_api,
+        page_api,
         pipeline_api,
         reingest_api,
         search_api,
@@ -55,7 +56,19 @@ def make_routes(resources: Resources[RagSettings]) -> APIRouter:
 
     router = APIRouter()
     # Fixed words before placeholders: /repository/collections is not a repository, and the older paths take any word.
-    parts = (collection_api, evaluation_api, job_api, search_api, ask_api, ingest_api, reingest_api, pipeline_api, document_api, api)
+    parts = (
+        collection_api,
+        evaluation_api,
+        job_api,
+        search_api,
+        ask_api,
+        ingest_api,
+        reingest_api,
+        pipeline_api,
+        page_api,
+        document_api,
+        api,
+    )
     for part in parts:
         router.routes.extend(part.router.routes)
     router.routes.extend(document_api.older.routes)
