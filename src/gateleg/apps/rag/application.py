@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fastapi import APIRouter
 
     from gateleg.jobs import ArchivedJob, Job, Jobs
-    from gateleg.web import AgentTool, Principal, Resources, Surface
+    from gateleg.web import AgentTool, Found, Principal, Resources, Surface, Tile
 
 
 def check_installed() -> None:
@@ -91,6 +91,20 @@ def register_pages(resources: Resources[RagSettings]) -> None:
     register(resources)
 
 
+async def find_tiles(resources: Resources[RagSettings], principal: Principal) -> Sequence[Tile]:
+    """The newest collections that somebody can read."""
+    from gateleg.apps.rag.web.showcase import newest_collections
+
+    return await newest_collections(resources, principal)
+
+
+async def search(resources: Resources[RagSettings], principal: Principal, text: str) -> Sequence[Found]:
+    """Repositories, collections and documents by their names."""
+    from gateleg.apps.rag.web.showcase import find_by_name
+
+    return await find_by_name(resources, principal, text)
+
+
 def make_tools(resources: Resources[RagSettings]) -> Sequence[AgentTool]:
     """Search and ask, for agents."""
     from gateleg.apps.rag.tools import rag_tools
@@ -143,6 +157,8 @@ application = Application(
     pages=register_pages,
     lifespan=keep_indexes,
     settings=RagSettings,
+    tiles=find_tiles,
+    search=search,
     tools=make_tools,
     sees_job=sees_job,
     changes_job=changes_job,

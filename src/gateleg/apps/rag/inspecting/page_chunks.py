@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.tables import Document
     from gateleg.store import AsyncStore
 
+#: left, top, right, bottom
+Box = tuple[float, float, float, float]
 #: Passages of a page that are shown.
 MOST_SHOWN = 100
 
@@ -24,7 +26,7 @@ def is_on(chunk: Chunk, page: int) -> bool:
     return (chunk.page or 0) <= page <= last_page(chunk)
 
 
-def boxes_on(chunk: Chunk, page: int) -> list[tuple[float, float, float, float]]:
+def boxes_on(chunk: Chunk, page: int) -> list[Box]:
     """The boxes of a passage on a page: left, top, right, bottom."""
     return [(box[1], box[2], box[3], box[4]) for box in chunk.boxes or () if int(box[0]) == page]
 
