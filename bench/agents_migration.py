@@ -28,6 +28,8 @@ from rich.table import Table
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
+from tests.apps.agents.migrations.old_data import old_data  # noqa: E402
+
 from gateleg.apps.agents.catalogue_tables import TABLES  # noqa: E402
 from gateleg.apps.agents.migrations.m0001_partition_keys import migration  # noqa: E402
 from gateleg.apps.agents.migrations.old_layout import OLD_ITEMS  # noqa: E402
@@ -36,7 +38,6 @@ from gateleg.apps.agents.tables import TENANT_ITEMS, VersionPointer  # noqa: E40
 from gateleg.migrate import Conduct, Migrator, migrations_table  # noqa: E402
 from gateleg.model import spec_of  # noqa: E402
 from gateleg.store import Store  # noqa: E402
-from tests.apps.agents.migrations.old_data import old_data  # noqa: E402
 
 ENDPOINTS = 50
 #: Items that `old_data` makes for each number.
