@@ -158,16 +158,20 @@ class Migrator:
     def restore(self, number: int, *, at: datetime | None = None) -> dict[str, dict[str, int]]:
         """Make the tables that a migration changes what they were before it, from its backups, or what they were at a moment.
 
-        Nobody may write meanwhile. Moves are brought back to their beginning first.
+        Nobody may write meanwhile. Moves are brought back to their beginning first. Raises `NoBackup`, before anything is changed, when
+        there is nothing to restore from.
         """
         one = self._numbered(number)
         arns = {} if at is not None else self._backups(one)
+        for table in _changed_tables(one):
+            if at is not None:
+                self._drive(backups.check_recoverable(table, at, self._store.setup))
+            elif table.name not in arns:
+                raise NoBackup(f"There is no backup of {table.name} from before {one}.")
         found: dict[str, dict[str, int]] = {}
         self.rollback(number)
         with self._alone():
             for table in _changed_tables(one):
-                if at is None and table.name not in arns:
-                    raise NoBackup(f"There is no backup of {table.name} from before {one}.")
                 self._report.step(f"restoring {table.name}")
                 found[table.name] = self._drive(backups.restore(table, self._store.setup, backup=arns.get(table.name), at=at))
             self._drive(ledger.log(self.application, one, "restore", self._by, self._store.setup, tables=found))
@@ -217,7 +221,8 @@ class Migrator:
             self._drive(resume(self.application, self.migrations, one, self._by, setup, stage=stage))
 
     def _apply(self, one: Migration, until: Phase, stage: str | None, *, again: bool) -> None:
-        saved = {} if again else self._saved_tables(one)
+        # One that was begun before has its backups: a later one would not be of the time before the migration.
+        saved = {} if again or self._backups(one) else self._saved_tables(one)
         self._noted(one, "applying", "apply", until=str(until), backups=saved)
         try:
             for table in one.tables:
@@ -289,12 +294,16 @@ class Migrator:
         return saved
 
     def _backups(self, one: Migration) -> dict[str, str]:
-        """The backups that were made when a migration began."""
-        history = self._store.query(LedgerEntry.history, application=self.application)
-        for entry in history:
-            if entry.number == one.number and entry.action == "apply" and entry.details.get("backups"):
-                return dict(entry.details["backups"])
-        return {}
+        """The backups that were made when a migration began; those from before it was rolled back do not count."""
+        found: dict[str, str] = {}
+        for entry in self._store.query(LedgerEntry.history, application=self.application):
+            if entry.number != one.number:
+                continue
+            if entry.result == "rolled-back":
+                break
+            if entry.action == "apply" and entry.details.get("backups"):
+                found = dict(entry.details["backups"])
+        return found
 
     def _todo(self, one: Migration, until: Phase, *, applied: bool) -> list[str]:
         todo: list[str] = []

@@ -62,7 +62,7 @@ class PhaseViews:
         #: the epochs that writes under way act upon, each with a number of its own
         self._under_way: dict[int, dict[str, int]] = {}
         self._numbers = itertools.count()
-        self._writes, self._failures, self._seconds = 0, 0, 0.0
+        self._requests, self._failures, self._seconds = 0, 0, 0.0
 
     def of(self, move: KeyMove, stage: MoveStage) -> StageView:
         """A stage of a move."""
@@ -104,9 +104,9 @@ class PhaseViews:
         """A write has ended."""
         self._under_way.pop(number, None)
 
-    def note_write(self, seconds: float, *, failed: bool) -> None:
-        """Count a write, for whoever watches a roll-out."""
-        self._writes, self._failures, self._seconds = self._writes + 1, self._failures + failed, self._seconds + seconds
+    def note_request(self, seconds: float, *, failed: bool) -> None:
+        """Count a read or a write, for whoever watches a roll-out."""
+        self._requests, self._failures, self._seconds = self._requests + 1, self._failures + failed, self._seconds + seconds
 
     def _adopt(self, views: Mapping[tuple[str, str], StageView], read_at: float) -> None:
         """Take what was read. Another thread may have read later and be faster: epochs never go back."""
@@ -133,7 +133,7 @@ class PhaseViews:
             moves=sorted(self._moves),
             epochs=epochs,
             old_used=dict(self._old_used),
-            writes=self._writes,
+            requests=self._requests,
             failures=self._failures,
             seconds=self._seconds,
             expires_at=datetime.fromtimestamp(now + _KEPT, UTC),

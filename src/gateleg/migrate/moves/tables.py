@@ -58,8 +58,8 @@ class ClientProcess(Entity, table=migrations_table, tag="process"):
     epochs: Attr[dict[str, int]] = field(factory=dict)
     #: when it last used an old entity, by move
     old_used: Attr[dict[str, float]] = field(factory=dict)
-    #: writes of items that move since the process began, how many have failed, and the seconds that they took
-    writes: Attr[int] = field(0)
+    #: reads and writes of items that move since the process began, how many have failed, and the seconds that they took
+    requests: Attr[int] = field(0)
     failures: Attr[int] = field(0)
     seconds: Attr[float] = field(0.0)
     expires_at: Attr[TTL]
