@@ -22,6 +22,7 @@ PAGES = (
     "/jobs/dead",
     "/jobs/archive",
     "/jobs/submit",
+    "/migrations",
     "/settings",
     "/settings?tab=keys",
     "/settings?tab=audit",
