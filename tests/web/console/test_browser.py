@@ -20,6 +20,7 @@ PAGES = (
     "/jobs/schedules",
     "/jobs/schedules/edit",
     "/jobs/dead",
+    "/jobs/changes",
     "/jobs/archive",
     "/jobs/submit",
     "/migrations",
