@@ -114,15 +114,18 @@ class Migrator:
                 done.append(one)
         return done
 
-    def verify(self, number: int, *, stage: str | None = None) -> dict[str, steps.Verification]:
-        """Compare both sides of a migration's moves from the beginning, or those of one stage; by `move/stage`."""
+    def verify(self, number: int, *, stage: str | None = None, fix: bool = False) -> dict[str, steps.Verification]:
+        """Compare both sides of a migration's moves from the beginning, or those of one stage; by `move/stage`.
+
+        With `fix`, stale copies are removed.
+        """
         one, found = self._numbered(number), {}
         check_stage([one], stage)
         with self._alone():
             self._drive(ledger.check_code(self.application, self.migrations, self._store.setup))
             for move, which in stages_of(one, stage):
                 self._report.step(f"comparing {move.name}, {which.name}")
-                found[f"{move.name}/{which.name}"] = self._drive(steps.verify(move, which, self._store.setup, self._watched(move)))
+                found[f"{move.name}/{which.name}"] = self._drive(steps.verify(move, which, self._store.setup, self._watched(move), fix=fix))
             wrong = sum(result.wrong for result in found.values())
             self._drive(ledger.log(self.application, one, "verify", self._by, self._store.setup, result=f"{wrong} items are wrong"))
         return found

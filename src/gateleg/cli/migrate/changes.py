@@ -75,6 +75,7 @@ def verify(
     segments: SegmentsOption = 4,
     read_units: ReadOption = None,
     sample: SampleOption = 1.0,
+    fix: Annotated[bool, typer.Option("--fix", help="Remove copies under a key that their old item does not lead to any more.")] = False,
     store: StoreOption = None,
     prefix: PrefixOption = None,
     config: ConfigOption = None,
@@ -83,7 +84,7 @@ def verify(
     """Compare both sides of a migration's moves: counts, sums, and items one by one. Exits with 1 when something is wrong."""
     conduct = _conduct(segments, read_units, None, None, sample, False)
     with open_migrator(application, config, store, prefix, conduct=conduct, report=_report()) as migrator:
-        found = migrator.verify(number, stage=stage)
+        found = migrator.verify(number, stage=stage, fix=fix)
     if json:
         print_json({place: vars(one) | {"holds": one.holds} for place, one in found.items()})
     else:

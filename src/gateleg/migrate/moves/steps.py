@@ -15,9 +15,11 @@ from gateleg.migrate.moves.control import check_not_paused, enter_phase, read_st
 from gateleg.migrate.moves.directions import Direction
 from gateleg.migrate.moves.interleaving import side_by_side
 from gateleg.migrate.moves.item_errors import forget_errors, read_errors, repeat_errors
+from gateleg.migrate.moves.kept_values import forget_kept
 from gateleg.migrate.moves.passes import Pace, Pass, progress_of
 from gateleg.migrate.moves.phase_views import LEASE, read_processes
 from gateleg.migrate.moves.phases import Phase, way
+from gateleg.migrate.moves.stale_copies import remove_stale_copies
 from gateleg.migrate.moves.tables import migrations_table
 from gateleg.model import spec_of
 from gateleg.store.flow import Pause, Request
@@ -159,18 +161,29 @@ def _restore(move: KeyMove, stage: MoveStage, setup: Setup, conduct: Conduct) ->
         errors = yield from read_errors(move, stage, setup, limit=5)
         why = "; ".join(f"{error.item_key}: {error.why.rstrip('.')}" for error in errors)
         raise PhaseRefused(f"{move.name}, {stage.name}, cannot be opened again: {why}.", fix="Correct them, and roll back again.")
+    yield from forget_kept(move, stage, "old", setup)
 
 
-def verify(move: KeyMove, stage: MoveStage, setup: Setup, conduct: Conduct | None = None) -> Flow[Verification]:
-    """Compare both sides from the beginning, and note the result. Items that differ are listed with their reasons."""
+def verify(move: KeyMove, stage: MoveStage, setup: Setup, conduct: Conduct | None = None, *, fix: bool = False) -> Flow[Verification]:
+    """Compare both sides from the beginning, and note the result. Items that differ are listed with their reasons.
+
+    With `fix`, copies under a key that their old item does not lead to any more are removed, and both sides are compared again.
+    """
     conduct = conduct or Conduct()
-    yield from forget_errors(move, stage, setup)
-    old, new = tasks.compare_old(move, stage, conduct.sample), tasks.compare_new(move, stage, conduct.sample)
-    for one in (old, new):
-        yield from run_pass(one, setup, conduct, anew=True)
-    found = yield from verification(move, stage, setup)
+    found = yield from _compared(move, stage, setup, conduct)
+    if fix and not found.holds:
+        state = yield from read_state(move, stage, setup)
+        if (yield from remove_stale_copies(move, stage, view_of(state), setup)):
+            found = yield from _compared(move, stage, setup, conduct)
     yield from set_verified(move, stage, found.holds, setup)
     return found
+
+
+def _compared(move: KeyMove, stage: MoveStage, setup: Setup, conduct: Conduct) -> Flow[Verification]:
+    yield from forget_errors(move, stage, setup)
+    for one in (tasks.compare_old, tasks.compare_new):
+        yield from run_pass(one(move, stage, conduct.sample), setup, conduct, anew=True)
+    return (yield from verification(move, stage, setup))
 
 
 def verification(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[Verification]:
@@ -235,9 +248,10 @@ def _work(move: KeyMove, stage: MoveStage, phase: Phase, setup: Setup, conduct: 
     if phase is Phase.BACKFILL:
         yield from run_pass(tasks.backfill(move, stage), setup, conduct)
         state = yield from read_state(move, stage, setup)
-        yield from repeat_errors(move, stage, view_of(state), setup)
+        if not (yield from repeat_errors(move, stage, view_of(state), setup)):
+            yield from forget_kept(move, stage, "new", setup)
     elif phase is Phase.VERIFY:
-        yield from verify(move, stage, setup, conduct)
+        yield from verify(move, stage, setup, conduct, fix=True)
     elif phase is Phase.CLEAN_UP:
         yield from run_pass(tasks.remove_old(move, stage), setup, conduct)
 
@@ -258,6 +272,9 @@ def _check(move: KeyMove, stage: MoveStage, phase: Phase, setup: Setup, conduct:
             why = "; ".join(f"{error.item_key}: {error.why.rstrip('.')}" for error in errors) or "it was not verified"
             raise PhaseRefused(f"{place} cannot be read from the new side: {why}.", fix="Correct it, and verify again.")
     elif phase in (Phase.CUT_OVER, Phase.CLOSING):
+        if phase is Phase.CLOSING and move.lookup is not None:
+            # Parents may have changed: once the old items are gone, nothing tells which of two copies is right.
+            yield from verify(move, stage, setup, conduct, fix=True)
         # What a read finds is noted with the last stage.
         errors = yield from read_errors(move, stage, setup, limit=5)
         if stage is not move.stages[-1]:
