@@ -15,7 +15,7 @@ from gateleg.migrate.consistency import check_consistency
 from gateleg.migrate.errors import MigrationRefused, NoBackup, Paused, UnknownMigration
 from gateleg.migrate.migrations import Migration, in_order
 from gateleg.migrate.moves import steps
-from gateleg.migrate.moves.control import read_state
+from gateleg.migrate.moves.control import read_state, stored_key
 from gateleg.migrate.moves.passes import progress_of
 from gateleg.migrate.moves.phases import Phase, way
 from gateleg.migrate.moves.repeating import repeat_failed
@@ -190,10 +190,11 @@ class Migrator:
                 continue
             if len(found) == limit:
                 return found, f"{place}/"
+            key = self._drive(stored_key(move, which, self._store.setup))
             page = self._store.page(
-                ItemError.of_stage, move=move.name, stage=which.name, limit=limit - len(found), cursor=cursor or None, consistent=True
+                ItemError.of_stage, move=key, stage=which.name, limit=limit - len(found), cursor=cursor or None, consistent=True
             )
-            found += [shown_error(error) for error in page]
+            found += [shown_error(move, error) for error in page]
             if page.next is not None:
                 return found, f"{place}/{page.next}"
             begin = cursor = ""

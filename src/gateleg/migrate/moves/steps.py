@@ -295,7 +295,7 @@ def _check_closing(move: KeyMove, setup: Setup, conduct: Conduct) -> Flow[None]:
         return
     now = setup.clock()
     for process in (yield from read_processes(setup)):
-        used = process.old_used.get(move.name)
+        used = process.old_used.get(state.move)
         if used is not None and now - used < QUIET:
             raise PhaseRefused(
                 f"{process.process} used {move.old.__name__} {now - used:.0f} seconds ago.",
@@ -341,7 +341,7 @@ def stage_status(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[dict[str
             passes[made.task] = progress_of(checkpoints, (yield from items_in(move, made.task, setup)))
     errors = yield from read_errors(move, stage, setup, limit=20)
     processes = yield from read_processes(setup)
-    used = [process.old_used[move.name] for process in processes if move.name in process.old_used]
+    used = [process.old_used[state.move] for process in processes if state.move in process.old_used]
     return {
         "move": move.name,
         "stage": stage.name,
@@ -352,7 +352,7 @@ def stage_status(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[dict[str
         "changed_by": state.changed_by,
         "passes": passes,
         "errors": [{"side": one.side, "key": one.item_key, "reason": one.reason, "why": one.why} for one in errors],
-        "processes": sum(move.name in process.moves for process in processes),
+        "processes": sum(state.move in process.moves for process in processes),
         "old_used_seconds_ago": round(setup.clock() - max(used), 1) if used else None,
     }
 

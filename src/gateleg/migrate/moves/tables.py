@@ -18,6 +18,7 @@ KEPT_SHARDS = 16
 class MoveState(Entity, table=migrations_table, tag="move"):
     """How far a stage of a move is."""
 
+    #: `KeyMove.state_key`, as in all other items of a move
     move: Attr[str]
     stage: Attr[str]
     phase: Attr[Phase] = field(Phase.OFF)
