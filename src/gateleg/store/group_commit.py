@@ -99,7 +99,7 @@ class GroupCommitStore(AsyncStore):
         """Wait until the flow has had its part in a commit."""
         loop = asyncio.get_running_loop()
         if isinstance(seat.step, Request) and not self.setup.hooks:
-            seat.rest = self.transport.ready(seat.step.operation, seat.step.payload, seat.step.stencil)
+            seat.rest = self.transport.ready(seat.step.operation, seat.step.payload, seat.step.statement)
         if not self._seats:
             # One turn later, so that a claim that follows from the end of a job shares the commit with it.
             loop.call_soon(loop.call_soon, self._sit)
@@ -143,7 +143,7 @@ class GroupCommitStore(AsyncStore):
             if rest is not None:
                 return rest()
             if not self.setup.hooks:
-                return self.transport.answer(request.operation, request.payload, request.stencil)
+                return self.transport.answer(request.operation, request.payload, request.statement)
             with Watch(request, self.setup) as watch:
                 return watch.answered(self.transport.answer(request.operation, watch.payload))
         except Exception as error:

@@ -146,7 +146,7 @@ async def test_a_failed_run_is_tried_again_from_what_it_had_done(hosted: Hosted)
     agent = await hosted.agent(calling(SUM), refused, "Five.", configuration=TOOLS)
     asked = await hosted.ask(agent)
     run = await hosted.ended(asked)
-    assert (run.status, run.error) == (RunStatus.FAILED, refused.public or refused.message)
+    assert (run.status, run.error) == (RunStatus.FAILED, refused.public_text)
     task = await hosted.resources.store.get(AsyncTask, partition=run.partition, async_task_uuid=asked.async_task_uuid)
     assert task.status is TaskStatus.FAILED
     assert "Traceback" not in (task.notes or "")
@@ -230,7 +230,7 @@ async def test_the_local_model_answers_where_another_cannot_be_reached(hosted: H
 async def test_a_model_that_fails_fails_the_run(hosted: Hosted) -> None:
     error: AiError = KeyMissing("There is no key.")
     run = await hosted.ended(await hosted.ask(await hosted.agent(error)))
-    assert (run.status, run.error) == (RunStatus.FAILED, error.public or error.message)
+    assert (run.status, run.error) == (RunStatus.FAILED, error.public_text)
 
 
 async def test_an_agent_with_an_unknown_handler_fails_with_a_reason(hosted: Hosted) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from gateleg.ai import (
+    ContentRefused,
     ExtraMissing,
     KeyMissing,
     ModelAccessDenied,
@@ -51,6 +52,7 @@ __all__ = ["ask_model"]
 #: What lets another model be asked, if nothing was written yet.
 _UNAVAILABLE = (ExtraMissing, KeyMissing, ModelAccessDenied, ModelFailed, ModelTimedOut, ModelUnreachable, RateLimited, WeightsMissing)
 
+_REFUSED = "Change the question, or the instructions of the agent, and ask again."
 #: How often a reply is stored anew while others change its run.
 _ATTEMPTS = 5
 
@@ -156,6 +158,8 @@ async def _reply(
             reply = delta.reply or reply
     if reply is None:
         raise ModelFailed(f"{handler.address} ended without a reply.")
+    if reply.finish == "filtered" and not reply.text and not reply.calls:
+        raise ContentRefused("The provider's rules for content keep this from being answered.", fix=_REFUSED)
     if schema is not None and not reply.calls:
         found, output = await _structured(handler, schema, messages, options, written)
         return replace(found, usage=reply.usage + found.usage), output
