@@ -37,9 +37,7 @@ def _after(listener: Listener) -> int:
     if not seen:
         return -1
     if not (seen.isascii() and seen.isdigit() and len(seen) < 10):
-        raise BadRequest(
-            f"{seen[:50]!r} is not the index of a frame.", fix="Give the id of the last event that you have: ?after=12."
-        )
+        raise BadRequest(f"{seen[:50]!r} is not the index of a frame.", fix="Give the id of the last event that you have: ?after=12.")
     return int(seen)
 
 
