@@ -34,7 +34,6 @@ _BUILDERS = {
     "flows": show_flows,
     "servers": show_servers,
     "runs": show_runs,
-    "evaluation": show_evaluations,
     "tenants": show_tenants,
 }
 
@@ -55,11 +54,14 @@ async def home_page(
                     tag("span", "New agent")
 
         async def build(key: str) -> None:
-            here = cursor if key == (tab or "agents") else ""
-            if key == "usage":
-                await show_usage(visit, here, **(shown or {}))
-            else:
-                await _BUILDERS[key](visit, here)
+            here, asked = (cursor, shown or {}) if key == (tab or "agents") else ("", {})
+            match key:
+                case "usage":
+                    await show_usage(visit, here, asked.get("by", ""), asked.get("days", ""))
+                case "evaluation":
+                    await show_evaluations(visit, here, asked.get("sets", ""))
+                case _:
+                    await _BUILDERS[key](visit, here)
 
         tabs = (*_TABS, _TENANTS) if runs_host(view.principal) else _TABS
         await Tabs(tabs, tab or None, build, keep=visit.kept).start()
