@@ -24,6 +24,8 @@ PAGES = (
     "/jobs/submit",
     "/settings",
     "/settings?tab=keys",
+    "/settings?tab=secrets",
+    "/settings?tab=webhooks",
     "/settings?tab=audit",
     "/settings?tab=models",
     "/settings?tab=about",
