@@ -83,6 +83,7 @@ bench: $(READY) ## Measure beside emulators, data layers and queues of others (a
 	$(BIN)/python bench/verbs.py
 	$(BIN)/python bench/jobs.py
 	$(BIN)/python bench/ai.py
+	$(BIN)/python bench/migrate.py
 	@for app in src/gateleg/apps/*/; do bench="bench/$$(basename $$app).py"; \
 	  [ ! -f "$$bench" ] || { echo "$$bench" && $(BIN)/python "$$bench"; } || exit 1; done
 	$(BIN)/python bench/first_page.py

@@ -1,6 +1,7 @@
 """A move's backfill beside a plain loop of scans and batch writes, and what it does to a reader.
 
     python bench/migrate.py [--items 20000] [--quick] [--json]
+    python bench/migrate.py --items 1000000 --kill      a backfill that is killed half-way and goes on (`migrate_killed.py`)
 
 Both copy the same items to a table with another key, on the same endpoint (our own, in a process of its own) and with the same number of
 segments. The loop is boto3's `scan` and `batch_writer`: it checks nothing, and would overwrite or resurrect what others write meanwhile.
@@ -196,10 +197,22 @@ if __name__ == "__main__":
     parser.add_argument("--items", type=int, default=20_000)
     parser.add_argument("--quick", action="store_true", help="2,000 items")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--kill", action="store_true", help="kill a backfill half-way, let it go on, and verify")
     parser.add_argument("--read", help=argparse.SUPPRESS)
+    parser.add_argument("--operate", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
+    items = 2_000 if given.quick else given.items
     if given.read:
         read(given.read, given.items)
+    elif given.operate or given.kill:
+        # A module of that name, beside this script: what it needs of here is imported once more.
+        from migrate_killed import measure_killed, operate, show_killed
+
+        if given.operate:
+            operate(*given.operate)
+        else:
+            killed = measure_killed(items)
+            print(json.dumps(killed, indent=2)) if given.json else show_killed(killed)
     else:
-        found = measure(2_000 if given.quick else given.items)
+        found = measure(items)
         print(json.dumps(found, indent=2)) if given.json else show(found)

@@ -279,6 +279,12 @@ def test_children_get_their_key_from_their_parent_and_companions_are_made() -> N
         client.put(Message(id="9", thread="t1", slug="slug 0"))
     client.put(Message(id="7", thread="t1", slug="slug 7"))
     assert store.get(TenantThread, tenant="acme", thread="t1").messages == 4
+    # Another thread of the same tenant: the copy gets another key, and its unique value and its count go along.
+    client.put(Thread(id="t3", tenant="acme"))
+    client.patch(Message, Message.thread.set("t3"), id="7")
+    assert store.get(TenantThread, tenant="acme", thread="t3").messages == 1
+    client.patch(Message, Message.thread.set("t1"), id="7")
+    client.delete(Thread.key(id="t3"))
     client.delete(client.get(TenantMessage, tenant="acme", thread="t1", id="7"))
     assert store.get(TenantThread, tenant="acme", thread="t1").messages == 3
     assert check_consistency(store, [tenant_data]).sound

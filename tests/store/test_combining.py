@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from gateleg.store import DuplicateTarget, Store, create, delete, patch
+from gateleg.store import DuplicateTarget, Store, TransactionCanceled, UniqueTaken, create, delete, patch
 from gateleg.store.operations.transaction_entries import identity
 from tests.model.seeds.mv import Project, Scene, SceneStatus, projects
 from tests.store.counting import Shelf, Volume, shelves
@@ -77,7 +77,7 @@ def test_item_cannot_enter_a_parent_that_is_deleted_with_it(store: Store) -> Non
 
 
 def test_reason_of_a_shared_counter_reaches_all_its_operations(store: Store) -> None:
-    from gateleg.store import NotFound, TransactionCanceled
+    from gateleg.store import NotFound
 
     orphan = uuid4()
     with pytest.raises(TransactionCanceled) as caught:
@@ -88,3 +88,21 @@ def test_reason_of_a_shared_counter_reaches_all_its_operations(store: Store) -> 
 def test_unique_value_cannot_be_taken_twice_in_one_transaction(store: Store) -> None:
     with pytest.raises(DuplicateTarget, match=r"hold Title\.once"):
         store.transact([create(Title(id="1", title="x")), create(Title(id="2", title="x"))])
+
+
+def test_a_unique_value_is_handed_from_one_item_to_another_in_one_transaction(store: Store) -> None:
+    first = store.create(Title(id="1", title="x"))
+    store.transact([delete(first), create(Title(id="2", title="x"))])
+    with pytest.raises(UniqueTaken):
+        store.create(Title(id="3", title="x"))
+    store.delete(store.get(Title, id="2"))
+    store.create(Title(id="3", title="x"))
+
+
+def test_a_unique_value_is_not_handed_over_by_an_item_that_does_not_hold_it(store: Store) -> None:
+    first = store.create(Title(id="1", title="x"))
+    store.delete(first)
+    store.create(Title(id="2", title="x"))
+    with pytest.raises(TransactionCanceled):
+        store.transact([delete(first), create(Title(id="3", title="x"))])
+    assert store.find(Title, id="3") is None

@@ -8,7 +8,7 @@ def application(name: str, *, pages: bool = True) -> Application:
 
 def test_the_rail_shows_the_kit_then_applications_then_settings() -> None:
     titles = [[entry.title for entry in group] for group in groups([application("maps"), application("films")])]
-    assert titles == [["Overview", "Jobs", "Tables", "Objects"], ["Maps", "Films"], ["Settings"]]
+    assert titles == [["Overview", "Jobs", "Tables", "Migrations", "Objects"], ["Maps", "Films"], ["Settings"]]
 
 
 def test_an_application_without_pages_is_not_in_the_rail() -> None:

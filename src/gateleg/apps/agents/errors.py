@@ -120,6 +120,14 @@ class NotACatalogueEditor(AgentsError):
     fix = "Ask an operator or an admin of the host."
 
 
+class NotAHostOperator(AgentsError):
+    """Lists of tenants, exports and erasures are for those who run the host."""
+
+    code = "not-a-host-operator"
+    status = 403
+    fix = "Use the key of an operator or an admin that has no tenant."
+
+
 class BadWizard(AgentsError):
     """A wizard that does not match its schema, or answers that do not match its elements."""
 

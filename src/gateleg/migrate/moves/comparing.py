@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gateleg.migrate.errors import Inconvertible
-from gateleg.migrate.moves.items import key_of, read_item
+from gateleg.migrate.moves.items import in_present_schema, key_of, read_item
 from gateleg.store.backoff import settled
 from gateleg.store.flow import Request
 
@@ -36,37 +36,45 @@ def examine(direction: Direction, item: Item, setup: Setup) -> Flow[tuple[str, s
         other = yield from direction.expected(current, setup)
         if other is None or (yield from agree(direction, current, other, stored, setup)):
             return None
-        problem = _problem(direction, other, stored)
+        problem = yield from _problem(direction, current, other, stored, setup)
     return problem
 
 
 def agree(direction: Direction, item: Item, other: Item, stored: Item | None, setup: Setup) -> Flow[bool]:
     """Whether two items of one moment belong together. That the new one follows from the old one is what counts."""
+    if stored is not None:
+        stored = yield from in_present_schema(direction.target, stored, setup)
     if direction.source_side == "old":
         return direction.same(other, stored)
     if stored is None or _differing(direction, other, stored):
         return False
+    # An item leads back to its old one from every key that it was ever copied to; only one of them is right.
+    return not (yield from _is_stale(direction, item, stored, setup))
+
+
+def _is_stale(direction: Direction, item: Item, old: Item, setup: Setup) -> Flow[bool]:
+    """Whether the old item of a copy leads to another key, or to no copy at all."""
     try:
-        copy = yield from direction.reverse.expected(stored, setup)
+        copy = yield from direction.reverse.expected(old, setup)
     except Inconvertible:
         # The old item is named for it.
-        return True
-    # An item leads back to its old one from every key that it was ever copied to; only one of them is right.
-    return copy is not None and direction.reverse.key_of(copy) == key_of(direction.source, item)
+        return False
+    return copy is None or direction.reverse.key_of(copy) != key_of(direction.source, item)
 
 
 def _differing(direction: Direction, other: Item, stored: Item) -> list[str]:
     return [name for name in direction.differences(other, stored) if name not in direction.reverse.own]
 
 
-def _problem(direction: Direction, other: Item, stored: Item | None) -> tuple[str, str]:
+def _problem(direction: Direction, item: Item, other: Item, stored: Item | None, setup: Setup) -> Flow[tuple[str, str]]:
     side = direction.target.name
     if stored is None:
         if direction.source_side == "old":
             return "missing", f"There is no {side} for it."
         return "surplus", f"There is no {side} that it was copied from."
-    if direction.source_side == "new" and not _differing(direction, other, stored):
-        return "surplus", f"Its {side} belongs to another {direction.source.name}: delete this one."
+    if direction.source_side == "new" and (yield from _is_stale(direction, item, stored, setup)):
+        return "stale", f"Its {side} has another {direction.source.name} by now."
+    stored = yield from in_present_schema(direction.target, stored, setup)
     return "differs", f"Its {side} has other values of {', '.join(direction.differences(other, stored))}."
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gateleg.migrate.errors import PhaseRefused
+from gateleg.migrate.errors import Paused, PhaseRefused
 from gateleg.migrate.moves.phase_views import StageView, raise_fence, read_processes
 from gateleg.migrate.moves.phases import PHASES, Phase, neighbours
 from gateleg.migrate.moves.tables import FENCES, MoveState
@@ -61,6 +61,14 @@ def set_paused(move: KeyMove, stage: MoveStage, paused: bool, setup: Setup, *, b
         return (yield from _saved(state.model_copy(update={"paused": paused, "changed_by": by}), setup))
     result: MoveState = yield from Patch(state, (MoveState.paused.set(paused), MoveState.changed_by.set(by))).flow(setup)
     return result
+
+
+def check_not_paused(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[MoveState]:
+    """The state of a stage that work goes on with. Raises `Paused`."""
+    state: MoveState = yield from read_state(move, stage, setup)
+    if state.paused:
+        raise Paused(f"{move.name}, {stage.name}, is paused.")
+    return state
 
 
 def set_verified(move: KeyMove, stage: MoveStage, verified: bool, setup: Setup) -> Flow[MoveState]:

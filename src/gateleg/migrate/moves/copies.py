@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from gateleg.migrate.errors import Inconvertible, MoveContended
 from gateleg.migrate.moves.items import Refusal, as_read, copy_over, fence_check, key_of, place_of, read_item, write_together
-from gateleg.store import StoreError, TransactionCanceled
+from gateleg.migrate.moves.kept_values import read_kept
+from gateleg.store import StoreError, TransactionCanceled, UniqueTaken
 from gateleg.store.operations.batches import batch_get_flow
 from gateleg.store.operations.write_kinds import Check
 
@@ -82,10 +83,11 @@ def copy_items(
             wanted.append((item, target))
     keys = [(direction.target.table, direction.key_of(target)) for _, target in wanted]
     found = yield from batch_get_flow(keys, setup, True, f"{direction.target.name}.move")
+    kept = yield from read_kept(direction, wanted, setup)
     due: list[_Due] = []
-    for (item, target), existing in zip(wanted, found, strict=True):
+    for (item, target), existing, own in zip(wanted, found, kept, strict=True):
         try:
-            one = yield from _due_over(direction, item, target, existing, setup)
+            one = yield from _due_over(direction, item, target, existing, own, setup)
         except Inconvertible as error:
             results.append((item, error))
             continue
@@ -107,13 +109,16 @@ def _due(direction: Direction, item: Item, setup: Setup) -> Flow[_Due | Verdict]
     if target is None:
         return "left"
     existing = yield from read_item(direction.target, direction.key_of(target), setup)
-    return (yield from _due_over(direction, item, target, existing, setup))
+    (kept,) = yield from read_kept(direction, [(item, target)], setup)
+    return (yield from _due_over(direction, item, target, existing, kept, setup))
 
 
-def _due_over(direction: Direction, item: Item, target: Item, existing: Item | None, setup: Setup) -> Flow[_Due | Verdict]:
-    """What is to be done about an item whose copy is, or is not, there."""
+def _due_over(
+    direction: Direction, item: Item, target: Item, existing: Item | None, kept: Item | None, setup: Setup
+) -> Flow[_Due | Verdict]:
+    """What is to be done about an item whose copy is, or is not, there; `kept` is what only an earlier copy knew."""
     yield from check_collision(direction, item, existing, setup)
-    wanted = direction.beside_own(target, existing)
+    wanted = direction.beside_own(target, kept if existing is None else existing)
     yield from direction.check_loss(item, wanted, setup)
     return "same" if direction.same(wanted, existing) else _Due(item, wanted, existing)
 
@@ -160,7 +165,7 @@ def _written(direction: Direction, group: Sequence[_Due], view: StageView, setup
     for one in group:
         ref = direction.source.ref_of(one.source)
         operations.append(Check(ref, as_read(direction.source, one.source)))
-        operations.append(copy_over(direction.target, one.wanted, one.existing))
+        operations.append((yield from copy_over(direction.target, one.wanted, one.existing, setup)))
         seen[place_of(direction.source, one.source, setup)] = one.source
         seen[place_of(direction.target, one.wanted, setup)] = one.existing
     operations.append(fence_check(view, setup))
@@ -183,4 +188,6 @@ def _written(direction: Direction, group: Sequence[_Due], view: StageView, setup
 
 def _refused(direction: Direction, item: Item, canceled: TransactionCanceled) -> Inconvertible:
     why = "; ".join(reason.message for reason in canceled.reasons if reason is not None) or canceled.message
+    if any(isinstance(reason, UniqueTaken) for reason in canceled.reasons):
+        why += f" If no {direction.target.name} has it, its marker was left behind: `gateleg tables check --fix` deletes it."
     return Inconvertible(f"The copy of {direction.shown(item)} was refused: {why}")

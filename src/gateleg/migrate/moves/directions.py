@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from gateleg.errors import GatelegError
 from gateleg.migrate.errors import Inconvertible, Orphan
 from gateleg.migrate.moves.digests import canonical
+from gateleg.migrate.moves.items import decoded
 from gateleg.model import spec_of
 from gateleg.store.operations.reads import Find
 
@@ -61,28 +62,32 @@ class Direction:
         old = spec_of(self.move.old)
         return text_of((source if self.source_side == "old" else target)[old.table.hash])
 
-    def convert(self, item: Item, setup: Setup) -> Flow[BaseModel | None]:
-        """The other side's item of a stored one; None when the move leaves it alone. Raises `Inconvertible` and `Orphan`."""
+    def convert(self, item: Item, setup: Setup, parent: BaseModel | None = None) -> Flow[BaseModel | None]:
+        """The other side's item of a stored one; None when the move leaves it alone. Raises `Inconvertible` and `Orphan`.
+
+        The `parent` that the move looks up is read, unless it is given.
+        """
         try:
-            instance = self.source.decode(item)
+            instance = yield from decoded(self.source, item, setup)
             if self.source_side == "new":
                 return self.move.revert(instance)
             if self.move.lookup is None:
                 return self.move.convert(instance)
-            parent: Ref[Any] = self.move.lookup(instance)
+            ref: Ref[Any] = self.move.lookup(instance)
         except Exception as error:
             raise self._failed(item, error) from error
-        found = yield from Find(parent, consistent=True).flow(setup)
-        if found is None:
-            raise Orphan(f"{self.shown(item)} has no parent: there is no {parent.entity.__name__} {_plain(parent.key)}.")
+        if parent is None:
+            parent = yield from Find(ref, consistent=True).flow(setup)
+        if parent is None:
+            raise Orphan(f"{self.shown(item)} has no parent: there is no {ref.entity.__name__} {_plain(ref.key)}.")
         try:
-            return self.move.convert(instance, found)
+            return self.move.convert(instance, parent)
         except Exception as error:
             raise self._failed(item, error) from error
 
-    def expected(self, item: Item | None, setup: Setup) -> Flow[Item | None]:
+    def expected(self, item: Item | None, setup: Setup, parent: BaseModel | None = None) -> Flow[Item | None]:
         """The target's item on the wire, as the source alone determines it."""
-        converted = None if item is None else (yield from self.convert(item, setup))
+        converted = None if item is None else (yield from self.convert(item, setup, parent))
         if converted is None:
             return None
         try:
@@ -100,7 +105,7 @@ class Direction:
     def check_loss(self, source: Item, target: Item, setup: Setup) -> Flow[None]:
         """Raise `Inconvertible` when the way back from a target would not lead to the source."""
         back = yield from self.reverse.convert(target, setup)
-        there = self.source.encode(self.source.decode(source))
+        there = self.source.encode((yield from decoded(self.source, source, setup)))
         again: Item = {} if back is None else self.source.encode(back)
         own = self.reverse.own
         lost = sorted(name for name in there.keys() | again.keys() if name not in own and there.get(name) != again.get(name))

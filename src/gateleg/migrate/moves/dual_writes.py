@@ -13,7 +13,8 @@ from pydantic import BaseModel
 
 from gateleg.migrate.errors import Inconvertible, MoveClosed, MoveContended, MoveIncomplete
 from gateleg.migrate.moves.directions import Direction, text_of
-from gateleg.migrate.moves.items import Refusal, as_read, copy_over, fence_check, place_of, read_item, remove, write_together
+from gateleg.migrate.moves.items import Refusal, as_read, copy_over, decoded, fence_check, place_of, read_item, remove, write_together
+from gateleg.migrate.moves.kept_values import read_kept
 from gateleg.migrate.moves.phases import Phase
 from gateleg.migrate.moves.update_results import updated
 from gateleg.model import all_of, spec_of
@@ -218,9 +219,13 @@ class _Planner:
             if place == kept:
                 yield from self._moving.check_collision(direction, after, existing, setup)
                 assert wanted is not None
-                self._attempt.add(copy_over(target, direction.beside_own(wanted, existing), existing), owner)
+                assert after is not None
+                own = existing
+                if existing is None:
+                    (own,) = yield from read_kept(direction, [(after, wanted)], setup)
+                self._attempt.add((yield from copy_over(target, direction.beside_own(wanted, own), existing, setup)), owner)
             elif existing is not None:
-                self._attempt.add(remove(target, existing), owner)
+                self._attempt.add((yield from remove(target, existing, setup)), owner)
 
     def _attempted(self, direction: Direction, item: Item | None) -> Flow[Item | None]:
         try:
@@ -252,7 +257,7 @@ def _result(planned: _Planned, setup: Setup) -> Flow[Any]:
     if isinstance(operation, Check) or returning == "none":
         return None
     if returning == "old":
-        return None if planned.before is None else spec.decode(planned.before)
+        return None if planned.before is None else (yield from decoded(spec, planned.before, setup))
     if isinstance(operation, Delete):
         return None
     if spec.counted and planned.write.kind == "Update":
@@ -266,7 +271,7 @@ def _result(planned: _Planned, setup: Setup) -> Flow[Any]:
         before = planned.before or {}
         changed = {name: value for name, value in planned.after.items() if before.get(name) != value}
         return spec.decode_partial(changed)
-    return spec.decode(planned.after)
+    return (yield from decoded(spec, planned.after, setup))
 
 
 def _error(canceled: TransactionCanceled, planned: list[_Planned], owners: list[int], alone: bool) -> StoreError:

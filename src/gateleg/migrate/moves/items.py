@@ -8,6 +8,7 @@ from gateleg.migrate.moves.tables import FENCES, Fence
 from gateleg.model.expressions import missing
 from gateleg.store import TransactionCanceled
 from gateleg.store.flow import Request
+from gateleg.store.operations.entity_reads import brought_up_item
 from gateleg.store.operations.legacy_keys import unchanged
 from gateleg.store.operations.transaction_entries import combined, identity
 from gateleg.store.operations.transactions import transaction_flow
@@ -50,15 +51,28 @@ def as_read(spec: Spec[Any], item: Item | None) -> Condition:
     return missing(spec.table.hash) if item is None else unchanged(spec, item)
 
 
-def copy_over(spec: Spec[Any], wanted: Item, existing: Item | None) -> Put[Any]:
+def decoded(spec: Spec[Any], item: Item, setup: Setup) -> Flow[Any]:
+    """A stored item as its entity; what its upcasters ask for is read."""
+    return spec.decode((yield from brought_up_item(spec, item, setup)))
+
+
+def in_present_schema(spec: Spec[Any], item: Item, setup: Setup) -> Flow[Item]:
+    """A stored item as it would be written today, where its entity has had other schemas; else as it is."""
+    if not spec.upcasters:
+        return item
+    wire: Item = spec.encode((yield from decoded(spec, item, setup)))
+    return wire
+
+
+def copy_over(spec: Spec[Any], wanted: Item, existing: Item | None, setup: Setup) -> Flow[Put[Any]]:
     """The write that makes an item exactly what is wanted, with its markers and counters, if it still is as it was read."""
-    replaced = None if existing is None else spec.decode(existing)
+    replaced = None if existing is None else (yield from decoded(spec, existing, setup))
     return Put(spec.decode(wanted), create=existing is None, replaces=replaced, condition=as_read(spec, existing), exact=True)
 
 
-def remove(spec: Spec[Any], existing: Item) -> Delete[Any]:
+def remove(spec: Spec[Any], existing: Item, setup: Setup) -> Flow[Delete[Any]]:
     """The write that removes an item with its markers and counters, if it still is as it was read."""
-    return Delete(spec.decode(existing), condition=as_read(spec, existing), check_version=False)
+    return Delete((yield from decoded(spec, existing, setup)), condition=as_read(spec, existing), check_version=False)
 
 
 def fence_check(view: StageView, setup: Setup) -> Check:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gateleg.migrate.backfill import belongs
-from gateleg.migrate.errors import Inconvertible, Paused, PhaseRefused
-from gateleg.migrate.moves.control import read_state, view_of
+from gateleg.migrate.errors import Inconvertible, PhaseRefused
+from gateleg.migrate.moves.control import check_not_paused, view_of
 from gateleg.migrate.moves.copies import EpochOver
 from gateleg.migrate.moves.phases import PHASES
 from gateleg.migrate.moves.tables import Checkpoint, migrations_table
@@ -185,9 +185,7 @@ class _Runner:
 
     def _view(self) -> Flow[StageView]:
         one = self._pass
-        state = yield from read_state(one.direction.move, one.stage, self._setup)
-        if state.paused:
-            raise Paused(f"{one.direction.move.name}, {one.stage.name}, is paused.")
+        state = yield from check_not_paused(one.direction.move, one.stage, self._setup)
         if state.phase not in one.phases:
             allowed = ", ".join(sorted(one.phases, key=PHASES.index))
             raise PhaseRefused(f"{one.task} of {one.direction.move.name}, {one.stage.name}, runs in {allowed}, not in {state.phase}.")

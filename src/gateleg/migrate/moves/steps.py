@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.migrate.errors import Inconvertible, PhaseRefused, RolloutHalted
 from gateleg.migrate.moves import tasks
-from gateleg.migrate.moves.control import enter_phase, read_state, set_verified, view_of
+from gateleg.migrate.moves.control import check_not_paused, enter_phase, read_state, set_verified, view_of
 from gateleg.migrate.moves.directions import Direction
 from gateleg.migrate.moves.interleaving import side_by_side
 from gateleg.migrate.moves.item_errors import forget_errors, read_errors, repeat_errors
+from gateleg.migrate.moves.kept_values import forget_kept
 from gateleg.migrate.moves.passes import Pace, Pass, progress_of
 from gateleg.migrate.moves.phase_views import LEASE, read_processes
 from gateleg.migrate.moves.phases import Phase, way
+from gateleg.migrate.moves.stale_copies import remove_stale_copies
 from gateleg.migrate.moves.tables import migrations_table
 from gateleg.model import spec_of
 from gateleg.store.flow import Pause, Request
@@ -99,6 +101,7 @@ def advance(move: KeyMove, stage: MoveStage, until: Phase, setup: Setup, conduct
     # What an interruption may have left undone of the present phase.
     yield from _work(move, stage, state.phase, setup, conduct)
     for phase in way(state.phase, until) if until.order > state.phase.order else ():
+        yield from check_not_paused(move, stage, setup)
         yield from _check(move, stage, phase, setup, conduct)
         if phase is Phase.CLOSING:
             # That of an earlier way back.
@@ -117,6 +120,7 @@ def go_back(move: KeyMove, stage: MoveStage, until: Phase, setup: Setup, conduct
         # It was interrupted, or could not restore all items.
         yield from _restore(move, stage, setup, conduct)
     for phase in way(state.phase, until) if until.order < state.phase.order else ():
+        yield from check_not_paused(move, stage, setup)
         if phase is Phase.CLOSING:
             # Before the phase changes: who goes on after an interruption sees by the checkpoints that old items are missing.
             yield from tasks.remove_old(move, stage).forget(setup)
@@ -157,18 +161,29 @@ def _restore(move: KeyMove, stage: MoveStage, setup: Setup, conduct: Conduct) ->
         errors = yield from read_errors(move, stage, setup, limit=5)
         why = "; ".join(f"{error.item_key}: {error.why.rstrip('.')}" for error in errors)
         raise PhaseRefused(f"{move.name}, {stage.name}, cannot be opened again: {why}.", fix="Correct them, and roll back again.")
+    yield from forget_kept(move, stage, "old", setup)
 
 
-def verify(move: KeyMove, stage: MoveStage, setup: Setup, conduct: Conduct | None = None) -> Flow[Verification]:
-    """Compare both sides from the beginning, and note the result. Items that differ are listed with their reasons."""
+def verify(move: KeyMove, stage: MoveStage, setup: Setup, conduct: Conduct | None = None, *, fix: bool = False) -> Flow[Verification]:
+    """Compare both sides from the beginning, and note the result. Items that differ are listed with their reasons.
+
+    With `fix`, copies under a key that their old item does not lead to any more are removed, and both sides are compared again.
+    """
     conduct = conduct or Conduct()
-    yield from forget_errors(move, stage, setup)
-    old, new = tasks.compare_old(move, stage, conduct.sample), tasks.compare_new(move, stage, conduct.sample)
-    for one in (old, new):
-        yield from run_pass(one, setup, conduct, anew=True)
-    found = yield from verification(move, stage, setup)
+    found = yield from _compared(move, stage, setup, conduct)
+    if fix and not found.holds:
+        state = yield from read_state(move, stage, setup)
+        if (yield from remove_stale_copies(move, stage, view_of(state), setup)):
+            found = yield from _compared(move, stage, setup, conduct)
     yield from set_verified(move, stage, found.holds, setup)
     return found
+
+
+def _compared(move: KeyMove, stage: MoveStage, setup: Setup, conduct: Conduct) -> Flow[Verification]:
+    yield from forget_errors(move, stage, setup)
+    for one in (tasks.compare_old, tasks.compare_new):
+        yield from run_pass(one(move, stage, conduct.sample), setup, conduct, anew=True)
+    return (yield from verification(move, stage, setup))
 
 
 def verification(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[Verification]:
@@ -233,9 +248,10 @@ def _work(move: KeyMove, stage: MoveStage, phase: Phase, setup: Setup, conduct: 
     if phase is Phase.BACKFILL:
         yield from run_pass(tasks.backfill(move, stage), setup, conduct)
         state = yield from read_state(move, stage, setup)
-        yield from repeat_errors(move, stage, view_of(state), setup)
+        if not (yield from repeat_errors(move, stage, view_of(state), setup)):
+            yield from forget_kept(move, stage, "new", setup)
     elif phase is Phase.VERIFY:
-        yield from verify(move, stage, setup, conduct)
+        yield from verify(move, stage, setup, conduct, fix=True)
     elif phase is Phase.CLEAN_UP:
         yield from run_pass(tasks.remove_old(move, stage), setup, conduct)
 
@@ -256,6 +272,9 @@ def _check(move: KeyMove, stage: MoveStage, phase: Phase, setup: Setup, conduct:
             why = "; ".join(f"{error.item_key}: {error.why.rstrip('.')}" for error in errors) or "it was not verified"
             raise PhaseRefused(f"{place} cannot be read from the new side: {why}.", fix="Correct it, and verify again.")
     elif phase in (Phase.CUT_OVER, Phase.CLOSING):
+        if phase is Phase.CLOSING and move.lookup is not None:
+            # Parents may have changed: once the old items are gone, nothing tells which of two copies is right.
+            yield from verify(move, stage, setup, conduct, fix=True)
         # What a read finds is noted with the last stage.
         errors = yield from read_errors(move, stage, setup, limit=5)
         if stage is not move.stages[-1]:
@@ -292,6 +311,7 @@ def _watch_clients(move: KeyMove, stage: MoveStage, phase: Phase, setup: Setup, 
     until = setup.ticks() + conduct.soak
     while setup.ticks() < until:
         yield Pause(min(_LOOK, conduct.soak))
+        yield from check_not_paused(move, stage, setup)
         now = yield from _fared(move, setup)
         writes, failures, seconds = (
             sum(figures[number] - before.get(name, (0, 0, 0.0))[number] for name, figures in now.items()) for number in range(3)

@@ -11,6 +11,8 @@ migrations_table = Table("GatelegMigrations", hash="pk", range="sk", tag="kind")
 
 #: how many copies of a fence there are, so that writers do not all check one item
 FENCES = 8
+#: how many partitions kept values are spread over
+KEPT_SHARDS = 16
 
 
 class MoveState(Entity, table=migrations_table, tag="move"):
@@ -101,13 +103,29 @@ class ItemError(Entity, table=migrations_table, tag="item-error"):
     digest: Attr[str]
     #: the key as JSON
     item_key: Attr[str]
-    #: orphan, inconvertible, differs, missing, surplus, refused
+    #: orphan, inconvertible, differs, missing, surplus, stale
     reason: Attr[str]
     why: Attr[str]
     at: Attr[datetime]
 
     key = Key("ERRORS#{move}#{stage}", "{side}#{digest}")
     of_stage = Pattern(title="The items of a stage that could not be moved")
+
+
+class KeptValues(Entity, table=migrations_table, tag="kept-values"):
+    """What only one side of a move knew of an item that was removed from it, for the way back."""
+
+    move: Attr[str]
+    stage: Attr[str]
+    side: Attr[Literal["old", "new"]]
+    shard: Attr[int]
+    #: a digest of the item's key
+    digest: Attr[str]
+    #: the attributes on the wire, as JSON
+    values: Attr[str]
+
+    key = Key("KEPT#{move}#{stage}#{side}#{shard}", "{digest}")
+    of_shard = Pattern(title="A part of what was kept of a side")
 
 
 class MigrationRecord(Entity, table=migrations_table, tag="migration"):
@@ -120,6 +138,8 @@ class MigrationRecord(Entity, table=migrations_table, tag="migration"):
     changed_at: Attr[datetime]
     changed_by: Attr[str]
     error: Attr[str | None] = field(None)
+    #: whether somebody wants the work on it to stop
+    paused: Attr[bool] = field(False)
 
     key = Key("LEDGER#{application}", "STATE#{number:06d}")
     of_application = Pattern(title="The migrations of an application, by number")
@@ -132,7 +152,7 @@ class LedgerEntry(Entity, table=migrations_table, tag="ledger"):
     application: Attr[str]
     number: Attr[int]
     at: Attr[datetime]
-    #: apply, verify, rollback, pause, resume, phase
+    #: apply, verify, repeat, rollback, restore, pause, resume
     action: Attr[str]
     by: Attr[str]
     result: Attr[str]

@@ -11,14 +11,16 @@ from gateleg.migrate.moves.digests import digest
 from gateleg.migrate.moves.directions import Direction
 from gateleg.migrate.moves.item_errors import note_error, reason_of
 from gateleg.migrate.moves.items import Refusal, fence_check, key_of, place_of, read_item, remove, write_together
+from gateleg.migrate.moves.kept_values import values_to_keep
 from gateleg.migrate.moves.passes import PageDone, Pass, write_units
 from gateleg.migrate.moves.phases import Phase
 from gateleg.store.operations.batches import batch_get_flow
+from gateleg.store.operations.write_kinds import Put
 
 if TYPE_CHECKING:
     from gateleg.migrate.moves.declaration import KeyMove, MoveStage
     from gateleg.migrate.moves.phase_views import StageView
-    from gateleg.model import Item, Spec
+    from gateleg.model import Item
     from gateleg.store.flow import Flow
     from gateleg.store.operations.write_operation import WriteOperation
     from gateleg.store.setup import Setup
@@ -74,23 +76,28 @@ def _copy(one: Pass, items: list[Item], view: StageView, setup: Setup) -> Flow[P
 def _remove(one: Pass, items: list[Item], view: StageView, setup: Setup) -> Flow[PageDone]:
     """Delete items with their markers and counters, unless the phase has changed: many in a transaction, and one by one what changes."""
     done, spec = PageDone(seen=len(items), written=len(items)), one.direction.source
-    size = max(1, _ENTRIES // (1 + len(spec.uniques) + len(spec.counters)))
+    size = max(1, _ENTRIES // (2 + len(spec.uniques) + len(spec.counters)))
     for start in range(0, len(items), size):
         group = items[start : start + size]
-        if (yield from _removed(spec, group, view, setup)):
+        if (yield from _removed(one, group, view, setup)):
             continue
         for item in group:
             current: Item | None = item
-            while current is not None and not (yield from _removed(spec, [current], view, setup)):
+            while current is not None and not (yield from _removed(one, [current], view, setup)):
                 current = yield from read_item(spec, key_of(spec, current), setup)
     done.units = sum(map(write_units, items))
     return done
 
 
-def _removed(spec: Spec[Any], items: list[Item], view: StageView, setup: Setup) -> Flow[bool]:
-    """Delete items in one transaction; False when one of them is not what was read."""
-    now = setup.now()
-    operations: list[WriteOperation[Any]] = [*(remove(spec, item) for item in items), fence_check(view, setup)]
+def _removed(one: Pass, items: list[Item], view: StageView, setup: Setup) -> Flow[bool]:
+    """Delete items in one transaction, and keep what only they know; False when one of them is not what was read."""
+    now, spec = setup.now(), one.direction.source
+    operations: list[WriteOperation[Any]] = []
+    for item in items:
+        operations += [(yield from remove(spec, item, setup))]
+        kept = values_to_keep(one.direction, one.stage, item)
+        operations += [] if kept is None else [Put(kept, returning="none")]
+    operations.append(fence_check(view, setup))
     seen = {place_of(spec, item, setup): item for item in items}
     try:
         yield from write_together(operations, [operation.write(now) for operation in operations], seen, now, setup)

@@ -7,7 +7,7 @@ along.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import unquote
 
@@ -94,14 +94,27 @@ def combined(
     entries = {target.place: _entry(target, operations, writes, now, seen or {}) for target in targets.values()}
     for marker in _markers(operations, writes, setup):
         other = entries.get(marker.place)
-        if other is not None:
+        handed = None if other is None else _handed_over(other, marker)
+        if other is not None and handed is None:
             number, first = marker.owners[0][0] + 1, other.owners[0][0] + 1
             raise DuplicateTarget(
                 f"Operation {number} must {marker.write.purpose}, and operation {first} must {other.write.purpose}: the same item.",
                 fix="Give the operations different values, or write them one after the other.",
             )
-        entries[marker.place] = marker
+        entries[marker.place] = handed or marker
     return list(entries.values())
+
+
+def _handed_over(one: Entry, other: Entry) -> Entry | None:
+    """A marker that one operation releases and another takes: it gets another owner. None when both take it.
+
+    It needs no condition: the operation that releases it is refused when its item does not hold it.
+    """
+    if {one.write.kind, other.write.kind} != {"Put", "Delete"} or {one.owners[0][1], other.owners[0][1]} != {"marker"}:
+        return None
+    taken = one if one.write.kind == "Put" else other
+    write = replace(taken.write, parameters={"Item": taken.write.parameters["Item"]})
+    return Entry(write, taken.ref, [*one.owners, *other.owners], taken.place)
 
 
 def _enter(targets: dict[Identity, _Target], place: Identity, number: int, operation: WriteOperation[Any]) -> None:
@@ -143,7 +156,9 @@ def _entry(
             # The parent is gone: there is nothing to count in, as long as it stays away.
             condition = all_of(condition, missing(spec_of(target.ref.entity).table.hash))
             joined = Joined(condition=condition)
-        write = plan_check(target.ref, None, joined)
+        alone = not deltas and len(target.checks) == 1
+        # A check that stands for itself has been planned already.
+        write = writes[target.checks[0]] if alone else plan_check(target.ref, None, joined)
         return Entry(write, target.ref, owners, target.place, Joined(deltas, condition, joined.seen, joined.bounds), required, raisers)
     owners.insert(0, (target.main, "write"))
     operation, write = operations[target.main], writes[target.main]

@@ -35,6 +35,7 @@ KIT = (
     Entry("overview", "Overview", "space_dashboard", "/"),
     Entry("jobs", "Jobs", "checklist", "/jobs"),
     Entry("tables", "Tables", "table_chart", "/tables"),
+    Entry("migrations", "Migrations", "moving", "/migrations"),
     Entry("objects", "Objects", "folder_open", "/objects"),
 )
 SETTINGS = Entry("settings", "Settings", "tune", "/settings")
@@ -55,6 +56,7 @@ KEYS = (
     ("g h", "Overview"),
     ("g j", "Jobs"),
     ("g t", "Tables"),
+    ("g m", "Migrations"),
     ("g o", "Objects"),
     ("g s", "Settings"),
     ("j  k", "Next and previous row"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gateleg.apps.agents.evaluation_tables import EvaluationStatus
 from gateleg.apps.agents.tables import VersionStatus
 from gateleg.apps.agents.thread_tables import RunStatus, ToolCallStatus
 from gateleg.web.console.components import Statuses
@@ -37,6 +38,23 @@ CALL = Statuses[ToolCallStatus](
         ToolCallStatus.DENIED: ("Denied", "cancelled"),
     }
 )
+
+
+EVALUATION: dict[EvaluationStatus, tuple[str, Kind]] = {
+    EvaluationStatus.RUNNING: ("Running", "running"),
+    EvaluationStatus.COMPLETED: ("Completed", "done"),
+    EvaluationStatus.FAILED: ("Failed", "failed"),
+}
+
+
+def evaluation_badge(status: EvaluationStatus) -> Element:
+    """The state of an evaluation."""
+    return badge(*EVALUATION[status])
+
+
+def evaluation_cell(status: EvaluationStatus) -> Part:
+    """The state of an evaluation in a table."""
+    return badge_cell(*EVALUATION[status])
 
 
 def version_badge(status: VersionStatus) -> Element:

@@ -94,6 +94,8 @@ class RunView(View):
     completion_tokens: int
     total_tokens: int
     cost: Decimal | None
+    #: whether a reply was broken off, so that its tokens are an estimate
+    usage_estimated: bool
     time_spent: int | None
     iterations: int
     attempts: int

@@ -32,6 +32,11 @@ class Visit:
         """A visit to the caller's own part; those who may choose one name it."""
         return cls(view, resources, assemble(view.principal, resources.settings, Asked(part_id=part or None)))
 
+    @property
+    def kept(self) -> dict[str, str]:
+        """What every address of the page has: the part, for those who have chosen one."""
+        return {"part": self.context.part_id} if self.context.part_given and self.context.principal.tenant is None else {}
+
     async def do(self, work: Callable[[], Awaitable[Any]], done: str, go: str) -> None:
         """Do something that the rules allow who looks, and show a page anew. What it refuses is shown."""
         await carry_out_and_open(self.view, work, done, go)

@@ -1,0 +1,141 @@
+"""Copies under a key that their old item does not lead to any more: its parent has changed, or the item itself by a program that knows
+nothing of the move.
+
+Such a copy is removed only where one transaction can prove it: the old item is there, it and its parent are as they were read, and from
+them follows another key. What only the new side knows (`new_only`) goes along to the copy under that key, or keeps the copy from being
+removed where both have it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gateleg.migrate.errors import Inconvertible
+from gateleg.migrate.moves.copies import EpochOver, check_collision
+from gateleg.migrate.moves.directions import Direction
+from gateleg.migrate.moves.item_errors import read_errors
+from gateleg.migrate.moves.items import (
+    Refusal,
+    as_read,
+    copy_over,
+    decoded,
+    fence_check,
+    key_of,
+    place_of,
+    read_item,
+    remove,
+    write_together,
+)
+from gateleg.migrate.moves.tables import ItemError
+from gateleg.model import spec_of
+from gateleg.store import StoreError
+from gateleg.store.operations.write_kinds import Check, Delete
+
+if TYPE_CHECKING:
+    from gateleg.migrate.moves.declaration import KeyMove, MoveStage
+    from gateleg.migrate.moves.phase_views import StageView
+    from gateleg.model import Item, Spec
+    from gateleg.store.flow import Flow
+    from gateleg.store.operations.write_operation import WriteOperation
+    from gateleg.store.setup import Setup
+
+#: how often a copy is tried whose items others change
+_TRIES = 5
+
+
+@dataclass(frozen=True)
+class _Proof:
+    """What makes a copy stale: the items that were read, and the copy that its old item leads to."""
+
+    #: the old item and its parent, each with its entity
+    read: list[tuple[Spec[Any], Item]]
+    #: None when the move leaves the old item alone
+    wanted: Item | None
+    existing: Item | None
+
+
+def remove_stale_copies(move: KeyMove, stage: MoveStage, view: StageView, setup: Setup) -> Flow[int]:
+    """Remove the copies that a verification has named as stale, so far as that is still so; how many were removed."""
+    removed = 0
+    for error in (yield from read_errors(move, stage, setup)):
+        if error.reason == "stale" and (yield from remove_stale_copy(Direction(move, "new"), json.loads(error.item_key), view, setup)):
+            removed += 1
+            yield from Delete(spec_of(ItemError).ref(error)).flow(setup)
+    return removed
+
+
+def remove_stale_copy(direction: Direction, key: Item, view: StageView, setup: Setup) -> Flow[bool]:
+    """Remove one copy by its key, and write the one that its old item leads to; False when it is not provably stale.
+
+    Raises `EpochOver` when the phase has changed.
+    """
+    for _ in range(_TRIES):
+        copy = yield from read_item(direction.source, key, setup)
+        proof = None if copy is None else (yield from _proof(direction, copy, setup))
+        if copy is None or proof is None:
+            return False
+        try:
+            yield from _replace(direction, copy, proof, view, setup)
+            return True
+        except Refusal as refusal:
+            if refusal.error.reasons[-1] is not None:
+                raise EpochOver from refusal
+            if not refusal.stale:
+                return False
+        except StoreError:
+            # Such as a unique value that both copies hold: the copy stays, and stays named.
+            return False
+    return False
+
+
+def _proof(direction: Direction, copy: Item, setup: Setup) -> Flow[_Proof | None]:
+    forward = direction.reverse
+    try:
+        back = yield from direction.expected(copy, setup)
+        old = None if back is None else (yield from read_item(direction.target, direction.key_of(back), setup))
+        found = None if old is None else (yield from _parent(direction, old, setup))
+        if old is None or found is None:
+            return None
+        parent, read = found
+        wanted = yield from forward.expected(old, setup, parent)
+        existing = None if wanted is None else (yield from read_item(direction.source, forward.key_of(wanted), setup))
+        yield from check_collision(forward, old, existing, setup)
+    except Inconvertible:
+        return None
+    own = {name: value for name, value in copy.items() if name in direction.move.new_only}
+    if wanted is None:
+        return None if own else _Proof(read, None, None)
+    other = existing or {}
+    right = forward.key_of(wanted) == key_of(direction.source, copy)
+    if right or any(other.get(name, value) != value for name, value in own.items()):
+        return None
+    return _Proof(read, forward.beside_own(wanted, {**own, **other}), existing)
+
+
+def _parent(direction: Direction, old: Item, setup: Setup) -> Flow[tuple[Any, list[tuple[Spec[Any], Item]]] | None]:
+    """The parent that a move looks up, and what was read to know it; None when it is not under its present key."""
+    if direction.move.lookup is None:
+        return None, [(direction.target, old)]
+    ref = direction.move.lookup((yield from decoded(direction.target, old, setup)))
+    spec = spec_of(ref.entity)
+    found = yield from read_item(spec, ref.key, setup)
+    if found is None:
+        return None
+    return (yield from decoded(spec, found, setup)), [(direction.target, old), (spec, found)]
+
+
+def _replace(direction: Direction, copy: Item, proof: _Proof, view: StageView, setup: Setup) -> Flow[None]:
+    """One transaction: all that was read is as it was, the copy goes, and the right one is there."""
+    operations: list[WriteOperation[Any]] = [Check(spec.ref_of(item), as_read(spec, item)) for spec, item in proof.read]
+    seen: dict[Any, Item | None] = {place_of(spec, item, setup): item for spec, item in proof.read}
+    spec = direction.source
+    operations.append((yield from remove(spec, copy, setup)))
+    seen[place_of(spec, copy, setup)] = copy
+    if proof.wanted is not None and proof.wanted != proof.existing:
+        operations.append((yield from copy_over(spec, proof.wanted, proof.existing, setup)))
+        seen[place_of(spec, proof.wanted, setup)] = proof.existing
+    operations.append(fence_check(view, setup))
+    now = setup.now()
+    yield from write_together(operations, [operation.write(now) for operation in operations], seen, now, setup)
