@@ -38,23 +38,23 @@ CALL = Statuses[ToolCallStatus](
         ToolCallStatus.DENIED: ("Denied", "cancelled"),
     }
 )
-
-
-EVALUATION: dict[EvaluationStatus, tuple[str, Kind]] = {
-    EvaluationStatus.RUNNING: ("Running", "running"),
-    EvaluationStatus.COMPLETED: ("Completed", "done"),
-    EvaluationStatus.FAILED: ("Failed", "failed"),
-}
+EVALUATION = Statuses[EvaluationStatus](
+    {
+        EvaluationStatus.RUNNING: ("Running", "running"),
+        EvaluationStatus.COMPLETED: ("Completed", "done"),
+        EvaluationStatus.FAILED: ("Failed", "failed"),
+    }
+)
 
 
 def evaluation_badge(status: EvaluationStatus) -> Element:
     """The state of an evaluation."""
-    return badge(*EVALUATION[status])
+    return EVALUATION.badge(status)
 
 
 def evaluation_cell(status: EvaluationStatus) -> Part:
     """The state of an evaluation in a table."""
-    return badge_cell(*EVALUATION[status])
+    return EVALUATION.cell(status)
 
 
 def version_badge(status: VersionStatus) -> Element:
