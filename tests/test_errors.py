@@ -83,3 +83,10 @@ def test_no_two_errors_have_one_code_except_below_each_other() -> None:
     for kind in (kind for kind in KINDS if issubclass(kind, GatelegError) and kind.__module__ != web_errors.__name__):
         other = owners.setdefault(kind.code, kind)
         assert issubclass(kind, other) or issubclass(other, kind), f"{kind} and {other} are both {kind.code!r}"
+
+
+def test_callers_of_a_host_are_shown_public_words_and_the_fix() -> None:
+    error = GatelegError("The service said: sk-1.", fix="Check the key.")
+    assert error.public_text == "The service said: sk-1. Check the key."
+    error.public = "The service answered 401."
+    assert error.public_text == "The service answered 401. Check the key."

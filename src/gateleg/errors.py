@@ -39,6 +39,11 @@ class GatelegError(Exception):
         self.details: dict[str, Any] = {}
         super().__init__(" ".join(filter(None, (message, self.why, self.fix, f"[{self.code}]"))))
 
+    @property
+    def public_text(self) -> str:
+        """What happened and what to do, in one text for callers of a host: `public` or the message, then the fix."""
+        return " ".join(filter(None, (self.public or self.message, self.fix)))
+
     @classmethod
     def _restore(cls, args: tuple[Any, ...], state: dict[str, Any]) -> Self:
         error = cls.__new__(cls, *args)

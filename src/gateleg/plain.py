@@ -23,12 +23,12 @@ VARIABLE = "GATELEG_PLAIN"
 SHORT_WAYS: Mapping[str, str] = {
     "decoder": "decoding skips pydantic's validation where the type on the wire guarantees the result",
     "instances": "instances of values that are known to be valid are made without pydantic",
-    "plans": "an update that was planned before is filled in with new values",
-    "stencils": "claims and completions of jobs are filled in without the model's plan",
+    "plans": "an update of a kind that was planned before is bound to new values",
+    "prepared": "claims and completions of jobs are bound from prepared updates, without looking for the plan of their kind",
     "inline": "a worker's small requests to an engine in its process are answered without a thread",
     "gets": "the engine answers a GetItem of a table and a key without looking at anything else",
     "speculation": "an update is worked out on the row as it was left last, before others have to wait",
-    "update_plans": "the engine checks the shape of an update that is made often once",
+    "update_plans": "the engine checks what updates of one prepared update have in common once",
 }
 
 

@@ -1,5 +1,7 @@
 """Answers of services, in the bytes of their documented protocols, and what was asked of them."""
 
+import struct
+import zlib
 from typing import Any
 
 import orjson
@@ -28,6 +30,17 @@ def events(*bodies: Any, done: bool = True, **options: Any) -> Act:
 def lines(*bodies: Any, **options: Any) -> Act:
     """Lines of JSON."""
     return streamed([orjson.dumps(body) + b"\n" for body in bodies], "application/x-ndjson", **options)
+
+
+def framed(kind: str, name: str, body: dict[str, Any]) -> bytes:
+    """One message of Amazon's event streams: lengths, checksums, headers and a body."""
+    headers = b""
+    for header, value in ((":message-type", kind), (f":{kind}-type", name), (":content-type", "application/json")):
+        headers += struct.pack("!B", len(header)) + header.encode() + struct.pack("!BH", 7, len(value)) + value.encode()
+    payload = orjson.dumps(body)
+    prelude = struct.pack("!II", 16 + len(headers) + len(payload), len(headers))
+    message = prelude + struct.pack("!I", zlib.crc32(prelude)) + headers + payload
+    return message + struct.pack("!I", zlib.crc32(message))
 
 
 def asked(service: Service, number: int = -1) -> dict[str, Any]:

@@ -1,12 +1,9 @@
 """botocore against a server that speaks Bedrock's runtime API, its binary streams included."""
 
-import struct
-import zlib
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import orjson
 import pytest
 from pydantic import BaseModel
 
@@ -25,7 +22,7 @@ from gateleg.ai import (
     User,
 )
 from tests.ai.driving import Asker
-from tests.ai.speaking import asked, head, said, streamed
+from tests.ai.speaking import asked, framed, head, said, streamed
 from tests.net.http.faulty import Act, service
 
 pytest.importorskip("botocore")
@@ -46,17 +43,6 @@ def _credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 def answer(*content: dict[str, Any], stop: str = "end_turn") -> Act:
     output = {"message": {"role": "assistant", "content": content}}
     return said({"output": output, "stopReason": stop, "usage": USAGE, "metrics": {"latencyMs": 1}})
-
-
-def framed(kind: str, name: str, body: dict[str, Any]) -> bytes:
-    """One message of Amazon's event streams: lengths, checksums, headers and a body."""
-    headers = b""
-    for header, value in ((":message-type", kind), (f":{kind}-type", name), (":content-type", "application/json")):
-        headers += struct.pack("!B", len(header)) + header.encode() + struct.pack("!BH", 7, len(value)) + value.encode()
-    payload = orjson.dumps(body)
-    prelude = struct.pack("!II", 16 + len(headers) + len(payload), len(headers))
-    message = prelude + struct.pack("!I", zlib.crc32(prelude)) + headers + payload
-    return message + struct.pack("!I", zlib.crc32(message))
 
 
 def events(*bodies: tuple[str, dict[str, Any]]) -> Act:

@@ -9,8 +9,9 @@ from typer.testing import CliRunner, Result
 
 from gateleg.cli import installed
 from gateleg.cli.commands import app
-from gateleg.migrate import migrations_table
+from gateleg.migrate import Migration, Migrator, migrations_table
 from gateleg.store import Store
+from tests.migrate.agents_migrations.m0001_agents_by_tenant import migration as agents_by_tenant
 from tests.migrate.moves.layouts import NewAgent, OldAgent, new_agents, old_agents, raw
 
 
@@ -54,6 +55,39 @@ def test_a_move_is_planned_applied_watched_verified_and_undone(store: str) -> No
     with Store.connect(store) as opened:
         assert len(raw(opened, old_agents)) == 7
         assert raw(opened, new_agents) == []
+
+
+def test_status_without_an_application_shows_all(store: str) -> None:
+    shown = migrate(store, "status").output
+    assert "agency:\n0001 agents-by-tenant: pending" in shown
+    assert [one["name"] for one in json.loads(migrate(store, "status", "--json").output)["agency"]] == ["agents-by-tenant"]
+
+
+def test_failed_items_are_listed_page_by_page_and_repeated(store: str) -> None:
+    with Store.connect(store) as opened:
+        opened.batch_write([OldAgent(endpoint_id="unknown", agent_uuid=f"{n}") for n in range(3)], check_version=False)
+    assert migrate(store, "apply", "agency").exit_code == 1
+    first = json.loads(migrate(store, "errors", "agency", "1", "--limit", "2", "--json").output)
+    rest = json.loads(migrate(store, "errors", "agency", "1", "--limit", "2", "--after", first["next"], "--json").output)
+    assert (len(first["items"]), len(rest["items"]), rest["next"]) == (2, 1, None)
+    assert len({one["key"] for one in first["items"] + rest["items"]}) == 3
+    left = migrate(store, "repeat", "agency", "1")
+    assert (left.exit_code, "agents/all: 3 left" in left.output) == (1, True)
+    with Store.connect(store) as opened:
+        for n in range(3):
+            opened.delete(OldAgent.key(endpoint_id="unknown", agent_uuid=f"{n}"))
+    assert migrate(store, "repeat", "agency", "1").exit_code == 0
+    assert "There are no failed items" in migrate(store, "errors", "agency", "1").output
+
+
+def test_data_that_is_newer_than_the_code_is_shown_with_a_warning_and_not_verified(store: str) -> None:
+    with Store.connect(store) as opened:
+        newer = Migration(2, "later", apply=lambda _: None)
+        Migrator(opened, "agency", [agents_by_tenant, newer], by="ann").apply()
+    shown = migrate(store, "status", "agency")
+    assert (shown.exit_code, "0002 later: applied" in shown.output, "but not in its code" in shown.output) == (0, True, True)
+    refused = migrate(store, "verify", "agency", "1")
+    assert (refused.exit_code, "code-older-than-data" in refused.output) == (1, True)
 
 
 def test_a_worker_can_do_it(store: str) -> None:

@@ -57,7 +57,7 @@ def test_it_answers_what_a_call_does_and_leaves_the_same(request: dict[str, Any]
     two.engine.close()
 
 
-STENCILLED = st.fixed_dictionaries(
+PREPARED = st.fixed_dictionaries(
     {
         "Key": st.sampled_from([text(a="x"), text(a="new"), text(b="x"), text(a=""), {"a": {"N": "1"}}]),
         "UpdateExpression": st.sampled_from(
@@ -72,14 +72,14 @@ GIVEN = st.sampled_from(
 )
 
 
-@given(st.lists(st.tuples(STENCILLED, GIVEN, GIVEN), max_size=8))
-def test_a_stencil_makes_no_difference(steps: list[Any]) -> None:
+@given(st.lists(st.tuples(PREPARED, GIVEN, GIVEN), max_size=8))
+def test_a_statement_makes_no_difference(steps: list[Any]) -> None:
     one, two = world_with_an_index(), world_with_an_index()
     for step, first, second in steps:
         values = {":v": first} | ({":w": second} if ":w" in step["UpdateExpression"] else {})
         request = {"TableName": "Music", **step, "ExpressionAttributeValues": values}
-        stencil = tuple((name, part) for name, part in request.items() if name not in ("Key", "ExpressionAttributeValues"))
-        answer = one.engine.ready("UpdateItem", request, stencil)
+        statement = tuple((name, part) for name, part in request.items() if name not in ("Key", "ExpressionAttributeValues"))
+        answer = one.engine.ready("UpdateItem", request, statement)
         assert outcome(answer) == outcome(lambda request=request: two.engine.call("UpdateItem", request))
     assert one.call("Scan", TableName="Music") == two.call("Scan", TableName="Music")
     assert one.call("Scan", TableName="Music", IndexName="by_c") == two.call("Scan", TableName="Music", IndexName="by_c")

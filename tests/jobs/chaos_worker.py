@@ -118,11 +118,11 @@ class Faulty(DirectTransport):
 
     fate: Fate
 
-    def answer(self, operation: str, request: dict[str, Any], stencil: Hashable = None) -> dict[str, Any]:
-        return self._fated(lambda: DirectTransport.answer(self, operation, request, stencil))
+    def answer(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> dict[str, Any]:
+        return self._fated(lambda: DirectTransport.answer(self, operation, request, statement))
 
-    def ready(self, operation: str, request: dict[str, Any], stencil: Hashable = None) -> Callable[[], dict[str, Any]]:
-        step = super().ready(operation, request, stencil)
+    def ready(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> Callable[[], dict[str, Any]]:
+        step = super().ready(operation, request, statement)
         return lambda: self._fated(step)
 
     def _fated(self, ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:

@@ -264,7 +264,22 @@ async def test_a_websocket_is_closed_when_its_key_is_revoked(host: Host, echoing
     assert [message["code"] for message in sent if message["type"] == "websocket.close"] == [4401]
 
 
-@pytest.mark.parametrize("path", ["/", "/jobs", "/tables", "/tables/Songs", "/objects", "/settings", "/metrics", "/api/jobs", "/musical"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/jobs",
+        "/tables",
+        "/tables/Songs",
+        "/migrations",
+        "/migrations/music/1",
+        "/objects",
+        "/settings",
+        "/metrics",
+        "/api/jobs",
+        "/musical",
+    ],
+)
 def test_the_kit_is_closed_to_members(path: str) -> None:
     assert not is_for_members(path, ["music"])
 

@@ -122,10 +122,10 @@ class Engine:
     def _for(self, namespace: Namespace, raw: bool = False) -> Context:
         return replace(self._context, namespace=namespace, raw=raw)
 
-    def ready(self, operation: str, request: dict[str, Any], stencil: Hashable = None) -> Callable[[], dict[str, Any]]:
+    def ready(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> Callable[[], dict[str, Any]]:
         """`call` in two steps: what can be done without the rows is done now, and the rest when the result is called.
 
-        For whoever holds other writers off in between. What is wrong with a request is raised by the second step. `stencil` stands for
+        For whoever holds other writers off in between. What is wrong with a request is raised by the second step. `statement` stands for
         all of an UpdateItem but its key and its values: of requests with the same one, all else must be the same, and is looked at once.
         """
         context = self._context
@@ -133,13 +133,13 @@ class Engine:
             with suppress(EngineError):
                 handler_of(operation)  # which may have to be imported
             return lambda: self._run(context, operation, request)
-        from gateleg.engine.operations.items import ready_by_stencil, ready_update
+        from gateleg.engine.operations.items import ready_by_statement, ready_update
 
         try:
-            update = None if stencil is None else ready_by_stencil(context, request, stencil)
+            update = None if statement is None else ready_by_statement(context, request, statement)
             if update is None:
                 protocol.check(operation, request)
-                update = ready_update(context, request, stencil)
+                update = ready_update(context, request, statement)
         except (EngineError, ValueFault, apsw.Error):
             return lambda: self._run(context, operation, request)
         return lambda: self._run(context, operation, request, update)

@@ -54,8 +54,8 @@ class Layout:
         self._tie = keys.tie(table.keys.attributes) if table.keys.range else None
         #: size and content of rows as they were left lately; they may be others by now, if another process has written
         self.recent: dict[bytes, tuple[int, bytes]] = {}
-        #: what is known of the updates of each stencil (`operations/stencils.py`)
-        self.settled: dict[Hashable, Any] = {}
+        #: what is known of the updates of each statement (`operations/update_plans.py`)
+        self.update_plans: dict[Hashable, Any] = {}
         self._touched: dict[frozenset[str], Touched] = {}
         self._attributes = tuple((a.name, a.type) for a in table.keys.attributes)
         self._texts = tuple(name for name, _ in self._attributes) if all(type_ == "S" for _, type_ in self._attributes) else None

@@ -16,7 +16,7 @@ from gateleg.migrate.diff import plan_table
 from gateleg.migrate.errors import Unsettled
 from gateleg.migrate.inspecting import inspect_table
 from gateleg.migrate.migrations import Migration, load_migrations
-from gateleg.migrate.migrator import MigrationStatus, Migrator
+from gateleg.migrate.migrator import Migrator
 from gateleg.migrate.moves.declaration import KeyMove, MoveStage
 from gateleg.migrate.moves.moving import Moving
 from gateleg.migrate.moves.passes import Pace
@@ -25,6 +25,7 @@ from gateleg.migrate.moves.steps import Conduct, Verification
 from gateleg.migrate.moves.tables import migrations_table
 from gateleg.migrate.plans import Plan, Step
 from gateleg.migrate.shapes import Capacity, Deployed, TableSettings, TableShape, declared_shape, deployed_shape
+from gateleg.migrate.statuses import MigrationStatus
 from gateleg.migrate.surveys import WrongCount, WrongMarker
 
 __all__ = [

@@ -11,7 +11,7 @@ from gateleg.model import spec_of
 from gateleg.store import AlreadyExists
 from gateleg.store.flow import Request
 from gateleg.store.operations.tables import describe, ensure_tables
-from gateleg.store.operations.write_kinds import Put
+from gateleg.store.operations.write_kinds import Patch, Put
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,10 +46,15 @@ def note(
 ) -> Flow[None]:
     """Note where a migration stands now, and what was done to it."""
     now = setup.now()
-    record = MigrationRecord(
-        application=application, number=migration.number, name=migration.name, state=state, changed_at=now, changed_by=by, error=error
+    changes = (
+        MigrationRecord.name.set(migration.name),
+        MigrationRecord.state.set(state),
+        MigrationRecord.changed_at.set(now),
+        MigrationRecord.changed_by.set(by),
+        MigrationRecord.error.set(error),
     )
-    yield from Put(record, returning="none").flow(setup)
+    # Not written whole: somebody may pause it at the same time.
+    yield from Patch(MigrationRecord.key(application=application, number=migration.number), changes, "upsert", returning="none").flow(setup)
     yield from log(application, migration, action, by, setup, result=error or str(state), **details)
 
 
@@ -95,7 +100,7 @@ def begin_empty(application: str, migrations: Sequence[Migration], by: str, setu
 
 def _begin_at_end(move: KeyMove, stage: MoveStage, by: str, setup: Setup) -> Flow[None]:
     """Note a stage that has nothing to move as cleaned up. There is nobody to wait for: without an old table nobody writes old items."""
-    state = MoveState(move=move.name, stage=stage.name, phase=Phase.CLEAN_UP, epoch=1, changed_at=setup.now(), changed_by=by)
+    state = MoveState(move=move.state_key, stage=stage.name, phase=Phase.CLEAN_UP, epoch=1, changed_at=setup.now(), changed_by=by)
     try:
         yield from Put(state, create=True, returning="none").flow(setup)
     except AlreadyExists:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gateleg.errors import GatelegError
@@ -15,12 +15,15 @@ from gateleg.migrate.consistency import check_consistency
 from gateleg.migrate.errors import MigrationRefused, NoBackup, Paused, UnknownMigration
 from gateleg.migrate.migrations import Migration, in_order
 from gateleg.migrate.moves import steps
-from gateleg.migrate.moves.control import read_state, set_paused
+from gateleg.migrate.moves.control import read_state, stored_key
 from gateleg.migrate.moves.passes import progress_of
 from gateleg.migrate.moves.phases import Phase, way
+from gateleg.migrate.moves.repeating import repeat_failed
 from gateleg.migrate.moves.steps import Conduct
-from gateleg.migrate.moves.tables import LedgerEntry
+from gateleg.migrate.moves.tables import ItemError, LedgerEntry
+from gateleg.migrate.pausing import check_paused, check_stage, pause, resume, stages_of
 from gateleg.migrate.shapes import TableSettings
+from gateleg.migrate.statuses import MigrationStatus, read_statuses, shown_error
 from gateleg.model import spec_of
 from gateleg.store.operations.locks import locks, renew
 
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
+    from gateleg.migrate.backfill import Report as BackfillReport
     from gateleg.migrate.moves.declaration import KeyMove, MoveStage
     from gateleg.migrate.moves.tables import Checkpoint
     from gateleg.migrate.plans import Step
@@ -37,22 +41,6 @@ if TYPE_CHECKING:
 
 #: seconds for which the lock is held without a sign of life
 _HELD = 60.0
-
-
-@dataclass
-class MigrationStatus:
-    """Where a migration stands."""
-
-    number: int
-    name: str
-    about: str
-    #: pending, applying, applied, failed, rolling-back, rolled-back
-    state: str
-    changed_at: datetime | None = None
-    changed_by: str = ""
-    error: str | None = None
-    #: every stage of every move: phase, progress and errors
-    stages: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -87,19 +75,8 @@ class Migrator:
         self._lock: Lock | None = None
 
     def status(self) -> list[MigrationStatus]:
-        """Where every migration stands."""
-        records = self._store.drive(ledger.read_records(self.application, self._store.setup))
-        found = []
-        for one in self.migrations:
-            record = records.get(one.number)
-            status = MigrationStatus(one.number, one.name, one.about, "pending" if record is None else record.state)
-            if record is not None:
-                status.changed_at, status.changed_by, status.error = record.changed_at, record.changed_by, record.error
-                status.stages = [
-                    self._store.drive(steps.stage_status(move, stage, self._store.setup)) for move in one.moves for stage in move.stages
-                ]
-            found.append(status)
-        return found
+        """Where every migration stands, also those that only the data has."""
+        return self._store.drive(read_statuses(self.application, self.migrations, self._store.setup))
 
     def plan(self, *, until: Phase = Phase.CUT_OVER) -> list[tuple[Migration, list[str]]]:
         """What `apply` would do, in words. Changes nothing."""
@@ -123,6 +100,7 @@ class Migrator:
     def apply(self, *, number: int | None = None, until: Phase = Phase.CUT_OVER, stage: str | None = None) -> list[Migration]:
         """Apply what is pending, in order, up to a number; moves go to the phase `until`. What was interrupted goes on."""
         done = []
+        check_stage([one for one in self.migrations if number is None or one.number <= number], stage)
         with self._alone():
             records = self._store.drive(ledger.check_code(self.application, self.migrations, self._store.setup))
             for one in self.migrations:
@@ -136,13 +114,18 @@ class Migrator:
                 done.append(one)
         return done
 
-    def verify(self, number: int, *, fix: bool = False) -> dict[str, steps.Verification]:
-        """Compare both sides of a migration's moves from the beginning, by `move/stage`. With `fix`, stale copies are removed."""
+    def verify(self, number: int, *, stage: str | None = None, fix: bool = False) -> dict[str, steps.Verification]:
+        """Compare both sides of a migration's moves from the beginning, or those of one stage; by `move/stage`.
+
+        With `fix`, stale copies are removed.
+        """
         one, found = self._numbered(number), {}
+        check_stage([one], stage)
         with self._alone():
-            for move, stage in self._stages(one, None):
-                self._report.step(f"comparing {move.name}, {stage.name}")
-                found[f"{move.name}/{stage.name}"] = self._drive(steps.verify(move, stage, self._store.setup, self._watched(move), fix=fix))
+            self._drive(ledger.check_code(self.application, self.migrations, self._store.setup))
+            for move, which in stages_of(one, stage):
+                self._report.step(f"comparing {move.name}, {which.name}")
+                found[f"{move.name}/{which.name}"] = self._drive(steps.verify(move, which, self._store.setup, self._watched(move), fix=fix))
             wrong = sum(result.wrong for result in found.values())
             self._drive(ledger.log(self.application, one, "verify", self._by, self._store.setup, result=f"{wrong} items are wrong"))
         return found
@@ -150,6 +133,7 @@ class Migrator:
     def rollback(self, number: int, *, until: Phase = Phase.OFF, stage: str | None = None) -> None:
         """Undo a migration, or bring its moves back to an earlier phase. Later ones are undone before."""
         one = self._numbered(number)
+        check_stage([one], stage)
         with self._alone():
             records = self._store.drive(ledger.check_code(self.application, self.migrations, self._store.setup))
             later = [other for other in self.migrations if other.number > number and other.number in records]
@@ -160,9 +144,9 @@ class Migrator:
                 raise MigrationRefused(f"{one} was not applied.")
             self._noted(one, "rolling-back", "rollback", until=str(until))
             # Parents are restored before their children, which need them; and copies of children go before those of their parents.
-            for move, which in self._stages(one, stage):
+            for move, which in stages_of(one, stage):
                 self._go_back(move, which, until if until.order > Phase.CUT_OVER.order else Phase.CUT_OVER)
-            for move, which in reversed(self._stages(one, stage)):
+            for move, which in reversed(stages_of(one, stage)):
                 self._go_back(move, which, until)
             if until is Phase.OFF and stage is None:
                 if one.undo is not None:
@@ -193,12 +177,49 @@ class Migrator:
             self._drive(ledger.log(self.application, one, "restore", self._by, self._store.setup, tables=found))
         return found
 
+    def errors(
+        self, number: int, *, stage: str | None = None, limit: int = 100, after: str | None = None
+    ) -> tuple[list[dict[str, Any]], str | None]:
+        """Items that could not be moved or that differ, and where the list goes on; None at its end."""
+        one, found = self._numbered(number), list[dict[str, Any]]()
+        check_stage([one], stage)
+        begin, _, cursor = (after or "").rpartition("/")
+        places = {f"{move.name}/{which.name}": (move, which) for move, which in stages_of(one, stage)}
+        for place, (move, which) in places.items():
+            if begin not in ("", place):
+                continue
+            if len(found) == limit:
+                return found, f"{place}/"
+            key = self._drive(stored_key(move, which, self._store.setup))
+            page = self._store.page(
+                ItemError.of_stage, move=key, stage=which.name, limit=limit - len(found), cursor=cursor or None, consistent=True
+            )
+            found += [shown_error(move, error) for error in page]
+            if page.next is not None:
+                return found, f"{place}/{page.next}"
+            begin = cursor = ""
+        return found, None
+
+    def repeat(self, number: int, *, stage: str | None = None) -> dict[str, int]:
+        """Try the items again that could not be copied, and compare again those that differed; how many are left, by `move/stage`."""
+        one, left = self._numbered(number), {}
+        check_stage([one], stage)
+        with self._alone():
+            self._drive(ledger.check_code(self.application, self.migrations, self._store.setup))
+            for move, which in stages_of(one, stage):
+                self._report.step(f"repeating {move.name}, {which.name}")
+                left[f"{move.name}/{which.name}"] = self._drive(repeat_failed(move, which, self._store.setup, self._watched(move)))
+            result = f"{sum(left.values())} items are left"
+            self._drive(ledger.log(self.application, one, "repeat", self._by, self._store.setup, result=result))
+        return left
+
     def pause(self, number: int, *, paused: bool = True, stage: str | None = None) -> None:
-        """Let the work on a migration stop after the present page, on whichever host it runs; or let it go on."""
-        one = self._numbered(number)
-        for move, which in self._stages(one, stage):
-            self._drive(set_paused(move, which, paused, self._store.setup, by=self._by))
-        self._drive(ledger.log(self.application, one, "pause" if paused else "resume", self._by, self._store.setup))
+        """Let the work on a migration stop after the present page or step, on whichever host it runs; or let it go on."""
+        one, setup = self._numbered(number), self._store.setup
+        if paused:
+            self._drive(pause(self.application, one, self._by, setup, stage=stage))
+        else:
+            self._drive(resume(self.application, self.migrations, one, self._by, setup, stage=stage))
 
     def _apply(self, one: Migration, until: Phase, stage: str | None, *, again: bool) -> None:
         # One that was begun before has its backups: a later one would not be of the time before the migration.
@@ -206,18 +227,22 @@ class Migrator:
         self._noted(one, "applying", "apply", until=str(until), backups=saved)
         try:
             for table in one.tables:
+                self._check_paused(one)
                 self._report.step(f"bringing {table.name} to its declaration")
                 apply_table(self._store, table, TableSettings(), _Watcher(self._report))
             for entity in one.rewrites:
-                self._rewrite(entity)
-            for move, which in self._stages(one, stage):
+                self._rewrite(one, entity)
+            for move, which in stages_of(one, stage):
+                self._check_paused(one)
                 self._advance(move, which, Phase.CUT_OVER if until.order > Phase.CUT_OVER.order else until)
+            self._check_paused(one)
             self._mend(one)
             if until.order > Phase.CUT_OVER.order:
                 # Children before their parents, which they may need until the end.
-                for move, which in reversed(self._stages(one, stage)):
+                for move, which in reversed(stages_of(one, stage)):
                     self._advance(move, which, until)
             if one.apply is not None and not again:
+                self._check_paused(one)
                 one.apply(self._store)
         except Paused as error:
             self._noted(one, "applying", "apply", error=error.message)
@@ -237,11 +262,17 @@ class Migrator:
         self._report.step(f"going back to {until}: {move.name}, {stage.name}")
         self._drive(steps.go_back(move, stage, until, self._store.setup, self._watched(move)))
 
-    def _rewrite(self, entity: Any) -> None:
+    def _check_paused(self, one: Migration) -> None:
+        self._drive(check_paused(self.application, one, self._store.setup))
+
+    def _rewrite(self, one: Migration, entity: Any) -> None:
+        self._check_paused(one)
         self._report.step(f"rewriting {entity.__name__}")
         pace, faults = self._conduct.pace, list[Fault]()
         for report in backfill(self._store, entity, read_units=pace.read_units, write_units=pace.write_units):
             self._keep_lock()
+            self._report.progress(f"rewrite {entity.__name__}", _rewrite_progress(report))
+            self._check_paused(one)
             faults = report.faults
         if faults:
             first = faults[0]
@@ -280,7 +311,7 @@ class Migrator:
         if not applied:
             todo += [f"{step.title}" for table in one.tables for step in plan_of(self._store, table, TableSettings()).steps]
             todo += [f"rewrite {entity.__name__}" for entity in one.rewrites]
-        for move, stage in self._stages(one, None):
+        for move, stage in stages_of(one, None):
             state = self._drive(steps.state_of(move, stage, self._store.setup))
             if until.order > state.order:
                 todo.append(f"{move.name}, {stage.name}: {' → '.join((state, *way(state, until)))}")
@@ -291,13 +322,10 @@ class Migrator:
     def _open_stages(self, one: Migration, until: Phase, stage: str | None) -> list[tuple[KeyMove, MoveStage]]:
         """The stages that have not reached a phase."""
         found = []
-        for move, which in self._stages(one, stage):
+        for move, which in stages_of(one, stage):
             if self._drive(read_state(move, which, self._store.setup)).phase.order < until.order:
                 found.append((move, which))
         return found
-
-    def _stages(self, one: Migration, stage: str | None) -> list[tuple[KeyMove, MoveStage]]:
-        return [(move, which) for move in one.moves for which in move.stages if stage in (None, which.name)]
 
     def _numbered(self, number: int) -> Migration:
         found = next((one for one in self.migrations if one.number == number), None)
@@ -343,6 +371,21 @@ class Migrator:
         lock = self._lock
         if lock is not None and (lock.until - self._store.setup.now()).total_seconds() < _HELD / 2:
             self._lock = self._store.run(renew(lock, seconds=_HELD))
+
+
+def _rewrite_progress(report: BackfillReport) -> dict[str, Any]:
+    """How far a rewrite is, in the words of `progress_of`; nobody knows how much is left."""
+    return {
+        "total": None,
+        "segments": 1,
+        "segments_done": int(report.done),
+        "seen": report.seen,
+        "written": report.rewritten + report.moved,
+        "failed": len(report.faults),
+        "items_per_second": None,
+        "seconds_left": None,
+        "done": report.done,
+    }
 
 
 class _Watcher:

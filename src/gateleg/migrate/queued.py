@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gateleg.migrate.migrations import Migration
     from gateleg.store import Store
 
-__all__ = ["MIGRATION_JOB", "MigrationTask", "migration_jobs"]
+__all__ = ["MIGRATION_JOB", "MigrationTask", "migration_jobs", "subject_of"]
 
 MIGRATION_JOB = "MIGRATION"
 #: a host that dies takes its lock along for a minute
@@ -31,8 +31,8 @@ class MigrationTask(BaseModel):
     """What a job does to an application's migrations."""
 
     application: str
-    action: Literal["apply", "verify", "rollback"] = "apply"
-    #: the last migration to apply; the one to verify or undo
+    action: Literal["apply", "verify", "repeat", "rollback"] = "apply"
+    #: the last migration to apply; the one to verify, to repeat failed items of, or to undo
     number: int | None = None
     phase: Phase | None = None
     stage: str | None = None
@@ -45,6 +45,11 @@ class MigrationTask(BaseModel):
     soak: float = Field(default=0.0, ge=0)
     most_failures: float = Field(default=0.01, ge=0, le=1)
     most_seconds: float | None = Field(default=None, gt=0)
+
+
+def subject_of(application: str) -> str:
+    """What the jobs that migrate an application are about: by this they are found."""
+    return f"migrations of {application}"
 
 
 def migration_jobs(
@@ -72,7 +77,7 @@ def migration_jobs(
             )
             report = Report(job.log, lambda task, progress: _tell(job, task, progress))
             migrator = Migrator(
-                store, config.application, migrations[config.application], by=f"job {job.job_id}", conduct=conduct, report=report
+                store, config.application, migrations[config.application], by=_operator(job), conduct=conduct, report=report
             )
             about = {"job": str(job.job_id), "number": config.number, "action": config.action}
             try:
@@ -97,13 +102,23 @@ def _done(migrator: Migrator, config: MigrationTask) -> dict[str, Any]:
     if config.number is None:
         raise GiveUp(f"Say which migration to {config.action}.")
     if config.action == "verify":
-        found = migrator.verify(config.number)
+        found = migrator.verify(config.number, stage=config.stage)
         wrong = {place: one.wrong for place, one in found.items() if not one.holds}
         if wrong:
             raise GiveUp(f"Both sides differ: {wrong}. `gateleg migrate status {config.application}` names the items.")
         return {place: {"old": one.old, "new": one.new, "compared": one.compared} for place, one in found.items()}
+    if config.action == "repeat":
+        left = migrator.repeat(config.number, stage=config.stage)
+        if any(left.values()):
+            raise GiveUp(f"Still wrong: {left}. `gateleg migrate errors {config.application} {config.number}` lists the items.")
+        return {"left": left}
     migrator.rollback(config.number, until=config.phase or Phase.OFF, stage=config.stage)
     return {"rolled_back": config.number}
+
+
+def _operator(job: JobContext) -> str:
+    """Who the ledger names: whoever submitted the job, and the job."""
+    return f"{job.job.created_by}, job {job.job_id}" if job.job.created_by else f"job {job.job_id}"
 
 
 def _tell(job: JobContext, task: str, progress: dict[str, Any]) -> None:

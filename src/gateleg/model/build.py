@@ -77,7 +77,7 @@ def _resolve_counter(spec: Spec[Any], name: str, declared: Counter) -> Counter:
     others = [one for one in parent.counted.get(declared.attribute.name, ()) if (one.__module__, one.__qualname__) != named]
     parent.counted[declared.attribute.name] = [*others, spec.entity]
     # Updates that were planned before may write the attribute.
-    parent.forms.clear()
+    parent.plans.clear()
     counter = Counter(declared.attribute, when=check_when(where, declared.when, spec.sources))
     counter.parent_names = parent.key.names
     return counter

@@ -53,7 +53,7 @@ class Spec(EntityLayout[E]):
     #: the attributes that counters of other entities write, with those entities
     counted: dict[str, list[type[BaseModel]]] = field(default_factory=dict)
     #: updates that were planned before, by what they ask for
-    forms: dict[Hashable, CachedPlan] = field(default_factory=dict)
+    plans: dict[Hashable, CachedPlan] = field(default_factory=dict)
     _codec: Codec[E] | None = None
 
     @property

@@ -27,8 +27,8 @@ class Request:
     pattern: str = ""
     #: how often the flow has sent it before
     retries: int = 0
-    #: of an update that is made often: what stands for all of the payload but its key and its values
-    stencil: Hashable = None
+    #: of an update that was bound from a prepared one: what stands for all of the payload but its key and its values
+    statement: Hashable = None
     #: what the operation that made it needs to read the answer
     about: Any = None
 

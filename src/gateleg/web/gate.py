@@ -24,6 +24,7 @@ from gateleg.web.misdirected import is_misdirected, misdirected_answer
 from gateleg.web.plain import refusal_page
 from gateleg.web.principal import LOCAL, Role
 from gateleg.web.sessions import COOKIE
+from gateleg.web.tenant_admin import is_for_tenant_admins, is_tenant_admin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -181,6 +182,8 @@ class Gate:
         """Keep members to the applications, whatever a page or a route of the kit may forget to ask."""
         if principal.may(Role.VIEWER) or self._surfaces.is_for_members(path):
             return
+        if is_for_tenant_admins(path) and is_tenant_admin(principal, self._host.settings.tenant_admin_group):
+            return
         if not is_for_members(path, [application.name for application in self._host.applications]):
             raise NotAllowed(f"This needs the role viewer; {principal.name!r} has {principal.role.word}.")
 
@@ -208,7 +211,7 @@ class Gate:
         if scope["type"] == "websocket":
             await receive()
             await send({"type": "websocket.close", "code": 4401 if isinstance(error, NotSignedIn) else 4403, "reason": error.code})
-        elif not _wants_page(scope, headers) or self._surfaces.at(scope["path"]) is not None:
+        elif not _wants_page(scope, headers) or self._surfaces.is_for_programs(scope["path"]):
             await answer(error)(scope, receive, send)
         elif isinstance(error, NotSignedIn):
             # As it was sent: a part of a path may hold what would mean something else once it is decoded.

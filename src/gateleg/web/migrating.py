@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from gateleg.jobs import Jobs
+    from gateleg.migrate import Migration
     from gateleg.model import Table
     from gateleg.store import AsyncStore
     from gateleg.web.application import Application
@@ -23,6 +24,16 @@ def store_for(application: Application, store: AsyncStore) -> AsyncStore:
 
     moves = [move for migration in load_migrations(application.migrations) for move in migration.moves]
     return store.moving(Moving(moves)) if moves else store
+
+
+def migrations_of(applications: Iterable[Application]) -> dict[str, tuple[Migration, ...]]:
+    """The migrations of the applications that have a package of them, by the application's name."""
+    named = {application.name: application.migrations for application in applications if application.migrations is not None}
+    if not named:
+        return {}
+    from gateleg.migrate import load_migrations
+
+    return {name: load_migrations(package) for name, package in named.items()}
 
 
 def tables_for_migrations(applications: Iterable[Application]) -> tuple[Table, ...]:
@@ -49,10 +60,9 @@ def jobs_for_migrations(applications: Iterable[Application], settings: Settings,
     """The job type of migrations, where an application has some. Its webhooks are told how they end."""
     from gateleg.jobs import Jobs
 
-    named = {application.name: application.migrations for application in applications if application.migrations is not None}
-    if not named:
+    migrations = migrations_of(applications)
+    if not migrations:
         return Jobs()
-    from gateleg.migrate import load_migrations
     from gateleg.migrate.queued import migration_jobs
     from gateleg.store import Store
 
@@ -62,4 +72,4 @@ def jobs_for_migrations(applications: Iterable[Application], settings: Settings,
     async def tell(application: str, event: str, data: dict[str, Any]) -> None:
         await resources[application].webhooks.send(event, data)
 
-    return migration_jobs(open_store, {name: load_migrations(package) for name, package in named.items()}, tell)
+    return migration_jobs(open_store, migrations, tell)

@@ -182,6 +182,9 @@ async def test_the_values_of_headers_are_secrets_and_their_names_stay(
         {"headers": {"X": 5}},
         {"mcp_server_url": "file:///etc/passwd"},
         {"mcp_server_url": "https://user:pass@tools.test"},
+        {"mcp_server_url": "https://tools.test/mcp?apiKey=hunter2"},
+        {"mcp_server_url": "https://tools.test/mcp?page=1&access_token="},
+        {"headers": {"X": "secret:nothing"}},
         {"mcp_server_url": "tools.test"},
     ],
 )
@@ -206,12 +209,12 @@ CONFIGURATION = {
 async def test_secrets_of_a_configuration_are_kept_apart_and_everything_else_stays(
     store: AsyncStore, secrets: Secrets, ann: Context
 ) -> None:
+    await secrets.put("mine", "own", tenant=ann.partition_key)
     agent = await save_agent(store, secrets, ann, {**HELPER, "configuration": CONFIGURATION})
     text = str(agent.configuration)
     assert not any(f"'{value}'" in text for value in ("k1", "k2", "k3"))
     assert (agent.configuration["max_tokens"], agent.configuration["temperature"]) == (5, 0.5)
     assert agent.configuration["nested"]["token_type"] == "bearer"
-    await secrets.put("mine", "own", tenant=ann.partition_key)
     assert await reveal(secrets, ann, agent.configuration) == {**CONFIGURATION, "reference": "own"}
 
 

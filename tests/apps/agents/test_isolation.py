@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gateleg.apps.agents import service
-from gateleg.apps.agents.errors import AgentsError, NotFoundInPartition, NotYours, UnknownReference
+from gateleg.apps.agents.errors import AgentsError, BadField, NotFoundInPartition, NotYours, UnknownReference
 from gateleg.apps.agents.listing import Listing, Paging
 from gateleg.apps.agents.tables import McpServer
 from gateleg.apps.agents.tenancy import Context
@@ -375,11 +375,9 @@ async def test_secrets_are_stored_nowhere_in_the_clear_and_belong_to_their_tenan
     assert server is not None
     with pytest.raises(SecretNotFound):
         await service.headers_of(world.secrets, eve, server)
-    copied = await service.save_server(
-        world.store, world.secrets, eve, {"mcp_label": "x", "mcp_server_url": "https://evil.test", "headers": dict(server.headers)}
-    )
-    with pytest.raises(SecretNotFound):
-        await service.headers_of(world.secrets, eve, copied)
+    copied = {"mcp_label": "x", "mcp_server_url": "https://evil.test", "headers": dict(server.headers)}
+    with pytest.raises(BadField, match="does not have"):
+        await service.save_server(world.store, world.secrets, eve, copied)
     assert all(MINE not in value for value in server.headers.values())
     agent = await service.find_agent(world.store, ann, agent_uuid=world.ids["agent"])
     assert agent is not None

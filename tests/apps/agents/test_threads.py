@@ -83,7 +83,7 @@ async def test_an_agent_with_threads_cannot_be_deleted_and_a_thread_with_runs_ne
     message = await save_message(store, ann, said(run, "hello"))
     with pytest.raises(StillUsed):
         await delete_version(store, ann, AGENTS, agent.agent_version_uuid)
-    with pytest.raises(StillUsed, match="has 1 items"):
+    with pytest.raises(StillUsed, match="has 1 item\\."):
         await delete_thread(store, ann, run.thread_uuid)
     with pytest.raises(StillUsed):
         await delete_run(store, ann, run.run_uuid, run.thread_uuid)

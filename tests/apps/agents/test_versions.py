@@ -242,7 +242,7 @@ async def test_a_prompt_with_flows_keeps_its_last_version(store: AsyncStore, ann
     flow = await create_first(store, ann, FLOWS, values["flow"])
     prompt = await find_active(store, ann, PROMPTS, flow.prompt_uuid)
     assert prompt is not None
-    with pytest.raises(StillUsed, match="named by 1 others"):
+    with pytest.raises(StillUsed, match="used by 1 other item"):
         await delete_version(store, ann, PROMPTS, prompt.prompt_version_uuid)
     assert await delete_version(store, ann, FLOWS, flow.flow_snippet_version_uuid)
     assert await delete_version(store, ann, PROMPTS, prompt.prompt_version_uuid)

@@ -61,7 +61,7 @@ class Target:
 
     def path(self, template: str, repository_id: str = "legal") -> str:
         ids = {name: getattr(self, name) for name in ("collection_id", "document_id", "job_id", "set_id", "pipeline_id")}
-        return template.format(repository_id=repository_id, conversation_id="c1", number=1, run_id="none", **ids)
+        return template.format(repository_id=repository_id, conversation_id="c1", number=1, page=1, run_id="none", **ids)
 
 
 def entries(target: Target) -> dict[tuple[str, str], Entry]:
@@ -133,6 +133,9 @@ def entries(target: Target) -> dict[tuple[str, str], Entry]:
         ("DELETE", document): Entry("document", owners, changes=True),
         ("GET", document + "/download"): Entry("document"),
         ("GET", document + "/chunks"): Entry("document"),
+        # It is a text: those who may read it are told that its pages cannot be drawn.
+        ("GET", document + "/pages/{page}"): Entry("document", good=(404,)),
+        ("GET", document + "/pages/{page}/image"): Entry("document", good=(404,)),
         ("POST", document + "/reingest"): Entry("document", owners, changes=True),
         ("POST", document + "/revisions/{number}/restore"): Entry("document", owners, good=(422,)),
         ("GET", pipeline): Entry("repository", managers, params={"collectionId": target.collection_id}),

@@ -100,7 +100,7 @@ def test_a_backfill_neither_overwrites_nor_resurrects() -> None:
     go(store, Phase.BACKFILL)
     assert store.get(NewAgent, partition_key=ACME, agent_uuid="000").title == "newer"
     assert store.find(NewAgent, partition_key=ACME, agent_uuid="002") is None
-    progress = store.query(Checkpoint.of_pass, move="agents", stage="all", task="backfill")
+    progress = store.query(Checkpoint.of_pass, move=agents_move.state_key, stage="all", task="backfill")
     assert sum(one.written for one in progress) == 4
 
 
@@ -120,7 +120,7 @@ def test_a_pass_that_was_interrupted_goes_on_where_it_stopped() -> None:
     done = len(raw(store, new_agents))
     assert 8 <= done < 20
     go(store, Phase.BACKFILL)
-    progress = list(store.query(Checkpoint.of_pass, move="agents", stage="all", task="backfill"))
+    progress = list(store.query(Checkpoint.of_pass, move=agents_move.state_key, stage="all", task="backfill"))
     assert sum(one.seen for one in progress) == 20
     assert [one.segments for one in progress] == [2, 2]
     assert len(raw(store, new_agents)) == 20

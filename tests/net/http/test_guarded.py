@@ -139,3 +139,18 @@ async def test_a_method_cannot_smuggle_a_second_request() -> None:
     with playing() as service, pytest.raises(AddressRefused):
         await GuardedClient(LOCAL).fetch(HttpRequest(service.url, method="GET / HTTP/1.1\r\nx: y\r\n\r\nGET"))
     assert service.connections == 0
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1/", "http://inner.example/", "ftp://tools.example/", "http://tools.example:22/"])
+async def test_an_address_is_checked_without_a_request(url: str) -> None:
+    with pytest.raises(AddressRefused):
+        await GuardedClient(Guard(), resolve=Names("10.0.0.1")).check(url)
+
+
+async def test_public_allowed_and_unknown_names_pass_the_check() -> None:
+    async def nothing(host: str, port: int) -> Sequence[ipaddress.IPv4Address]:
+        raise OSError("unknown name")
+
+    await GuardedClient(Guard(), resolve=Names("93.184.215.14")).check("https://tools.example/mcp")
+    await GuardedClient(Guard(allow=("inner.example",)), resolve=Names("10.0.0.1")).check("http://inner.example/mcp")
+    await GuardedClient(Guard(), resolve=nothing).check("https://not-yet.example/mcp")

@@ -25,6 +25,7 @@ class Everything(BaseModel):
     quality: Literal["draft", "final"] = "draft"
     colour: Colour | None = None
     words: list[str] = Field(default_factory=list)
+    days: list[Literal["mon", "tue"]] = Field(default_factory=list, json_schema_extra={"labels": {"mon": "Monday"}})
     inner: Inner = Field(default_factory=Inner)
     day: date | None = None
     maybe: int | None = None
@@ -45,6 +46,7 @@ def asked(name: str, values: dict[str, Any] | None = None) -> Asked:
         ("quality", "string", "choice"),
         ("colour", "string", "choice"),
         ("words", "strings", "area"),
+        ("days", "choices", "ticks"),
         ("inner", "json", "area"),
         ("day", "string", "text"),
         ("maybe", "integer", "number"),
@@ -124,3 +126,11 @@ def test_what_the_model_refuses_is_told_at_the_field() -> None:
 
 def test_a_problem_of_the_whole_has_no_field() -> None:
     assert problems_by_field([{"loc": (), "msg": "not both"}]) == {"": "not both"}
+
+
+def test_any_of_several_choices_can_be_ticked() -> None:
+    days = asked("days", {"days": ["tue"]})
+    assert days.choices == (("mon", "Monday"), ("tue", "tue"))
+    assert days.start == ["tue"]
+    assert read(days, ["mon", "tue"]) == ["mon", "tue"]
+    assert read(days, []) == []

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from gateleg.apps.agents.errors import NotACatalogueEditor, NotAnEditor
+from gateleg.apps.agents.errors import NotACatalogueEditor, NotAHostOperator, NotAnEditor
 from gateleg.web import Role
 
 if TYPE_CHECKING:
     from gateleg.apps.agents.tenancy import Context
+    from gateleg.web import Principal
 
 
 class Owned(Protocol):
@@ -52,7 +53,18 @@ def check_editor(context: Context) -> None:
         raise NotAnEditor(f"{context.principal.name!r} may use what {context.part_id!r} has, and not change it.")
 
 
+def runs_host(principal: Principal) -> bool:
+    """Whether the caller runs the host, for all tenants: an operator or an admin who has no tenant."""
+    return principal.tenant is None and principal.may(Role.OPERATOR)
+
+
+def check_host_operator(context: Context) -> None:
+    """Refuse what is about all tenants to everybody but those who run the host."""
+    if not runs_host(context.principal):
+        raise NotAHostOperator(f"{context.principal.name!r} does not run this host for all tenants.")
+
+
 def check_catalogue_editor(context: Context) -> None:
     """Refuse changes of what all tenants share to everybody but operators of the host."""
-    if context.principal.tenant is not None or not context.principal.may(Role.OPERATOR):
+    if not runs_host(context.principal):
         raise NotACatalogueEditor(f"{context.principal.name!r} may read the catalogue, and not change it.")

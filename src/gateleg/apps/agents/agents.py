@@ -31,7 +31,7 @@ from gateleg.apps.agents.versions import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
     from datetime import datetime
 
     from gateleg.apps.agents.tenancy import Context
@@ -83,8 +83,19 @@ async def list_agents(
     return await list_items(store, filtered(question, conditions), paging)
 
 
-async def save_agent(store: AsyncStore, secrets: Secrets, context: Context, values: Mapping[str, Any], *, copied: bool = False) -> Agent:
-    """A new agent, a new version of one (`agent_uuid`), a changed version (`agent_version_uuid`), or with `copied` a duplicate of it."""
+async def save_agent(
+    store: AsyncStore,
+    secrets: Secrets,
+    context: Context,
+    values: Mapping[str, Any],
+    *,
+    copied: bool = False,
+    check: Callable[[Agent], Awaitable[None]] | None = None,
+) -> Agent:
+    """A new agent, a new version of one (`agent_uuid`), a changed version (`agent_version_uuid`), or with `copied` a duplicate of it.
+
+    `check` refuses an agent as it would be stored, by raising.
+    """
     check_editor(context)
     version = values.get("agent_version_uuid")
     original = await get_version(store, context, AGENTS, version) if version else None
@@ -94,6 +105,8 @@ async def save_agent(store: AsyncStore, secrets: Secrets, context: Context, valu
     async def complete(agent: Agent) -> Agent:
         composed = await compose(store, context, agent) if values.get("flow_snippet_version_uuid") else agent
         await check_configuration(store, composed)
+        if check is not None:
+            await check(composed)
         return composed
 
     async with keeping(secrets, context, about(AGENT, agent_uuid)) as keeper:

@@ -10,6 +10,7 @@ from gateleg.apps.agents.catalogue_tables import TABLES
 from gateleg.apps.agents.evaluation_tables import EVALUATION_TABLES
 from gateleg.apps.agents.needed import NEEDED
 from gateleg.apps.agents.settings import AgentsSettings
+from gateleg.apps.agents.usage_tables import USAGE_TABLES
 from gateleg.web import Application
 
 if TYPE_CHECKING:
@@ -47,10 +48,10 @@ def make_routes(resources: Resources[AgentsSettings]) -> APIRouter:
     from fastapi import APIRouter
 
     from gateleg.apps.agents import api
-    from gateleg.apps.agents.web import evaluation_api
+    from gateleg.apps.agents.web import evaluation_api, tenant_api
 
     router = APIRouter()
-    router.routes.extend((*api.router.routes, *evaluation_api.router.routes))
+    router.routes.extend((*api.router.routes, *evaluation_api.router.routes, *tenant_api.router.routes))
     return router
 
 
@@ -100,7 +101,7 @@ application = Application(
     title="Agents",
     icon="smart_toy",
     about="Agents with tools, prompts and flows in versions, for many tenants.",
-    tables=(*TABLES, *EVALUATION_TABLES),
+    tables=(*TABLES, *EVALUATION_TABLES, *USAGE_TABLES),
     settings=AgentsSettings,
     migrations="gateleg.apps.agents.migrations",
     jobs=make_jobs,

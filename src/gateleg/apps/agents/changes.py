@@ -190,9 +190,14 @@ def _explained(step: Step, reason: StoreError) -> Exception:
     count = getattr(current, _count_of(step.target.entity) or "", 0) or 0
     if step.role == "delete" and count > step.released:
         others = count - step.released
-        what = f"is named by {others} others" if _count_of(step.target.entity) == "reference_count" else f"has {others} items"
+        named = _count_of(step.target.entity) == "reference_count"
+        what = f"is used by {_counted(others, 'other item')}" if named else f"still has {_counted(others, 'item')}"
         return StillUsed(f"The {step.target.title} {what}.", details={"references": others})
     return Raced() if step.role in ("update", "delete") else reason
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 async def settle(attempt: Callable[[], Awaitable[T]]) -> T:

@@ -101,10 +101,10 @@ async def _opened(
 
 
 async def _made(settings: "Settings", part: str | None, name: str, instructions: str, model: str, configuration: dict[str, Any]) -> "Agent":
-    from gateleg.apps.agents.agents import save_agent
     from gateleg.apps.agents.catalogue import save_llm
     from gateleg.apps.agents.running.handlers.registry import find_handler
     from gateleg.apps.agents.running.local_model import LOCAL_LLM
+    from gateleg.apps.agents.saving import save_agent
 
     async with _opened(settings, part, create=True) as (resources, context):
         provider, _, named = model.partition(":")
@@ -123,7 +123,7 @@ async def _made(settings: "Settings", part: str | None, name: str, instructions:
             "configuration": configuration,
             "updated_by": "cli",
         }
-        return await save_agent(resources.store, resources.secrets, context, values)
+        return await save_agent(resources, context, values)
 
 
 async def _listed(settings: "Settings", part: str | None) -> "dict[str, Agent]":

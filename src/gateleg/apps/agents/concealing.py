@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.agents.errors import BadField
 from gateleg.apps.agents.tables import new_id
+from gateleg.web.secret_store import SecretNotFound
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -68,16 +69,17 @@ class Keeper:
     async def conceal(self, configuration: Mapping[str, Any]) -> dict[str, Any]:
         """A configuration with its secrets kept apart: texts whose name, or the name of what they are in, says that they are secret."""
 
-        async def concealed(value: Any, *, secret: bool) -> Any:
+        async def concealed(value: Any, place: str, *, secret: bool) -> Any:
             if isinstance(value, dict):
-                return {name: await concealed(one, secret=secret or is_secret_name(name)) for name, one in value.items()}
+                return {name: await concealed(one, f"{place}.{name}", secret=secret or is_secret_name(name)) for name, one in value.items()}
             if isinstance(value, list):
-                return [await concealed(one, secret=secret) for one in value]
-            kept = secret and isinstance(value, str) and value and not is_reference(value)
-            return await self._keep(value) if kept else value
+                return [await concealed(one, place, secret=secret) for one in value]
+            if is_reference(value):
+                return await self._known(value, place)
+            return await self._keep(value) if secret and isinstance(value, str) and value else value
 
         _check_object(configuration, "configuration")
-        found: dict[str, Any] = await concealed(dict(configuration), secret=False)
+        found: dict[str, Any] = await concealed(dict(configuration), "configuration", secret=False)
         return found
 
     async def conceal_headers(self, headers: Mapping[str, Any]) -> dict[str, str]:
@@ -88,7 +90,10 @@ class Keeper:
                 raise BadField(f"{name[:200]!r} cannot be the name of a header.", details={"field": "headers"})
             if not isinstance(value, str) or not value or any(character in value for character in "\r\n\0"):
                 raise BadField(f"The header {name} must have a text without line breaks.", details={"field": f"headers.{name}"})
-        return {name: value if is_reference(value) else await self._keep(value) for name, value in headers.items()}
+        return {
+            name: await self._known(value, f"headers.{name}") if is_reference(value) else await self._keep(value)
+            for name, value in headers.items()
+        }
 
     async def copy(self, configuration: Mapping[str, Any], former: str) -> dict[str, Any]:
         """A configuration with secrets of its own in the place of those of another thing. References to others stay."""
@@ -104,6 +109,18 @@ class Keeper:
 
         found: dict[str, Any] = await copied(dict(configuration))
         return found
+
+    async def _known(self, reference: str, place: str) -> str:
+        """A reference to a secret that the tenant has. Raises `BadField`."""
+        try:
+            await self.secrets.resolve(reference, tenant=self.context.partition_key)
+        except SecretNotFound:
+            raise BadField(
+                f"{place} names the secret {reference.removeprefix(REFERENCE)!r}, which this tenant does not have.",
+                fix="Give the value itself: it is kept as a secret, and only its name is stored.",
+                details={"field": place},
+            ) from None
+        return reference
 
     async def _keep(self, value: str) -> str:
         name = f"{self.owner}.{new_id()}"

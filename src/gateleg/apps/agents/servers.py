@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from gateleg.apps.agents.access import check_editor
-from gateleg.apps.agents.concealing import SERVER, about, forget, keeping, restored, reveal_headers
+from gateleg.apps.agents.concealing import SERVER, about, forget, is_secret_name, keeping, restored, reveal_headers
 from gateleg.apps.agents.errors import BadField
 from gateleg.apps.agents.items import author, build, create_item, delete_item, find_item, update_item
 from gateleg.apps.agents.listing import Listing, Paging, filtered, list_items, matching, timed
@@ -46,7 +46,7 @@ async def save_server(store: AsyncStore, secrets: Secrets, context: Context, val
     """A new server, or a changed one (`mcp_server_uuid`). Headers that are given take the place of all that it had."""
     check_editor(context)
     given = {name: values[name] for name in _CHANGEABLE if values.get(name) is not None}
-    _check_url(given.get("mcp_server_url"))
+    check_url(given.get("mcp_server_url"))
     server_uuid = values.get("mcp_server_uuid") or new_id()
     async with keeping(secrets, context, about(SERVER, server_uuid)) as keeper:
         if "headers" in given:
@@ -74,7 +74,8 @@ async def headers_of(secrets: Secrets, context: Context, server: McpServer) -> d
     return await reveal_headers(secrets, context, server.headers)
 
 
-def _check_url(url: str | None) -> None:
+def check_url(url: str | None) -> None:
+    """Refuse what is not the address of a server, and addresses that hold a secret. Raises `BadField`."""
     if url is None:
         return
     try:
@@ -86,3 +87,10 @@ def _check_url(url: str | None) -> None:
         raise BadField("mcp_server_url must be an address such as https://tools.example.com/mcp.", details={"field": "mcp_server_url"})
     if parts.username or parts.password:
         raise BadField("mcp_server_url contains a password.", fix="Send it as a header.", details={"field": "mcp_server_url"})
+    secret = next((name for name, _ in parse_qsl(parts.query, keep_blank_values=True) if is_secret_name(name)), None)
+    if secret is not None:
+        raise BadField(
+            f"mcp_server_url has a secret in its query ({secret}), which would be stored and shown in the clear.",
+            fix="Send it as a header: the values of headers are kept as secrets.",
+            details={"field": "mcp_server_url"},
+        )

@@ -126,6 +126,8 @@ class Run(ThreadItem, table=runs):
     model: Attr[str | None] = field(None, max_length=NAME)
     #: US dollars
     cost: Attr[Decimal | None] = field(None, ge=0)
+    #: whether a reply was broken off, so that its tokens are an estimate
+    usage_estimated: Attr[bool] = field(False)
     error: Attr[str | None] = field(None, max_length=5_000)
     #: why it waits: what the user has to decide
     required_action: Attr[dict[str, Any] | None] = field(None)

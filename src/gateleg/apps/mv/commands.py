@@ -218,6 +218,7 @@ def _wish(
 ) -> "VideoWish":
     from gateleg.apps.mv.planning.presets import find_preset
     from gateleg.apps.mv.productions import canvas_for
+    from gateleg.apps.mv.settings import MVSettings
     from gateleg.apps.mv.studio import VideoWish
 
     if picture is not None:
@@ -233,6 +234,7 @@ def _wish(
         picture=picture,
         title=title,
         artist=artist,
+        fonts=settings_from(None).section("mv", MVSettings).fonts,
         lyrics="" if lyrics is None else _file(lyrics, "file of lyrics").read_text(encoding="utf-8", errors="replace"),
     )
 

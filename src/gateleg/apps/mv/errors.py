@@ -38,6 +38,13 @@ class UnreadableLyrics(MusicVideoError):
     fix = "Send LRC ([01:23.45] line), SRT, or one line of text for each line that is sung."
 
 
+class UnwritableText(MusicVideoError):
+    """A title or lyrics with characters that no font at hand has."""
+
+    code = "unwritable-text"
+    fix = 'Name a font file that has them in gateleg.toml ([mv] fonts = ["NotoSansCJK-Bold.ttc"]), or leave them out of the text.'
+
+
 class UnreadableClip(MusicVideoError):
     """A clip without pictures that can be decoded."""
 

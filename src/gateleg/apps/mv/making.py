@@ -15,6 +15,7 @@ from gateleg.apps.mv.composing.conforming import conform_clip, probe_clip
 from gateleg.apps.mv.composing.edit_list import Cut, write_edl
 from gateleg.apps.mv.composing.flashes import check_flashes, thumbnail
 from gateleg.apps.mv.composing.stills import draw_sheet, save_poster
+from gateleg.apps.mv.drawing.lettering import check_texts
 from gateleg.apps.mv.drawing.looks import open_library
 from gateleg.apps.mv.errors import Cancelled, MusicVideoError
 from gateleg.apps.mv.job_types import ClipResult, ProjectResult
@@ -58,6 +59,7 @@ def plan_project(job: JobContext, project_id: UUID, resources: Resources[MVSetti
         if loaded.scenes:
             return ProjectResult(project_id=project_id, scenes=len(loaded.scenes))
         project = loaded.project
+        check_texts(project.title, resources.settings.fonts)
         track = _track(job, project, resources)
         song = listen(track, resources.settings.longest_song, _reporting(job, 0.1, 0.7), lambda: job.should_stop)
         _keep_song(job, project, song, resources)
@@ -250,7 +252,9 @@ def _production(job: JobContext, loaded: Loaded, song: Song, resources: Resource
         "" if project.lyrics_s3_key is None else _get(job, resources, project.lyrics_s3_key).read_text(encoding="utf-8", errors="replace")
     )
     lyrics = read_lyrics(text, song) if text.strip() else ()
-    return Production.of(project, loaded.scenes, None if picture is None else _get(job, resources, picture), lyrics)
+    fonts = resources.settings.fonts
+    check_texts(" ".join((project.title, *(line.text for line in lyrics))), fonts)
+    return Production.of(project, loaded.scenes, None if picture is None else _get(job, resources, picture), lyrics, fonts)
 
 
 def _library(job: JobContext, resources: Resources[MVSettings]) -> Library:

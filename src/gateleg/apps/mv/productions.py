@@ -109,7 +109,9 @@ class Production:
     lyrics: tuple[Line, ...] = ()
 
     @classmethod
-    def of(cls, project: Project, scenes: Sequence[Scene], picture: Path | None, lyrics: tuple[Line, ...] = ()) -> Production:
+    def of(
+        cls, project: Project, scenes: Sequence[Scene], picture: Path | None, lyrics: tuple[Line, ...] = (), fonts: tuple[Path, ...] = ()
+    ) -> Production:
         """The production of a project; `picture` is its character or its product, on this machine."""
         wish = VideoWish(
             canvas=canvas_of(project),
@@ -118,6 +120,7 @@ class Production:
             subject=project.character_description or project.product_description,
             picture=picture,
             title=project.title,
+            fonts=fonts,
         )
         return cls(project, tuple(scenes), wish, lyrics)
 

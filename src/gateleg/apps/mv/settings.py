@@ -1,5 +1,6 @@
 """The settings of music videos: `[mv]` in `gateleg.toml`, and `GATELEG_MV__FIELD`."""
 
+from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -43,6 +44,10 @@ class MVSettings(BaseModel):
     renders_per_worker: int | None = Field(
         default=None, ge=1, le=256, description="scenes that a worker renders side by side; one less than it has cores, when left out"
     )
+    fonts: tuple[Path, ...] = Field(
+        default=(),
+        description="font files for titles and lyrics in scripts that the application's fonts lack (Chinese, Arabic, Thai, ...), in order",
+    )
     film_models: dict[str, FilmModel] = Field(
         default={}, description="video models by the name that `provider` of a project or scene has; beside them there is the studio"
     )
@@ -61,6 +66,15 @@ class MVSettings(BaseModel):
         """The studio is always there, under its own name."""
         if STUDIO in value:
             raise ValueError(f"{STUDIO} is the name of the studio on this machine: choose another one")
+        return value
+
+    @field_validator("fonts")
+    @classmethod
+    def check_fonts(cls, value: tuple[Path, ...]) -> tuple[Path, ...]:
+        """Font files must be there when the host starts, not when a title is drawn."""
+        for path in value:
+            if not path.is_file():
+                raise ValueError(f"{path} is not a file")
         return value
 
     @field_validator("director")

@@ -22,6 +22,7 @@ from gateleg.apps.mv.composing.clips import Clip, ClipOrder
 from gateleg.apps.mv.composing.encoding import HD, Canvas
 from gateleg.apps.mv.composing.flashes import FlashReport, check_flashes
 from gateleg.apps.mv.composing.workers import render_clips
+from gateleg.apps.mv.drawing.lettering import check_texts
 from gateleg.apps.mv.drawing.scene import Scene
 from gateleg.apps.mv.listening.song import Song, listen
 from gateleg.apps.mv.planning.plan import Plan, plan_video
@@ -55,6 +56,8 @@ class VideoWish:
     lyrics: str = ""
     #: the most scenes
     most: int = 999
+    #: font files for characters that the application's fonts lack
+    fonts: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +127,7 @@ def order_clips(
                 artist=wish.artist if start < _TITLED else "",
                 lyrics=tuple(line for line in lyrics if line.start < end and line.end > start),
                 total=plan.frames,
+                fonts=wish.fonts,
             )
         )
     return tuple(orders)
@@ -158,6 +162,7 @@ def make_video(
 ) -> Video:
     """Make a music video of a song and a sentence. The same song, sentence and wish give the same frames."""
     wish = wish or VideoWish()
+    check_texts(f"{wish.title} {wish.artist} {wish.lyrics}", wish.fonts)
     heard = listen(song, progress=within(progress, 0.0, 0.05), cancelled=cancelled)
     preset = find_preset(wish.director)
     plan = plan_video(heard, preset, wish.canvas.fps, wish.most)

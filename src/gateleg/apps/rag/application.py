@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fastapi import APIRouter
 
     from gateleg.jobs import ArchivedJob, Job, Jobs
-    from gateleg.web import AgentTool, Principal, Resources, Surface
+    from gateleg.web import AgentTool, Found, Principal, Resources, Surface, Tile
 
 
 def check_installed() -> None:
@@ -48,6 +48,7 @@ def make_routes(resources: Resources[RagSettings]) -> APIRouter:
         evaluation_api,
         ingest_api,
         job_api,
+        page_api,
         pipeline_api,
         reingest_api,
         search_api,
@@ -55,7 +56,19 @@ def make_routes(resources: Resources[RagSettings]) -> APIRouter:
 
     router = APIRouter()
     # Fixed words before placeholders: /repository/collections is not a repository, and the older paths take any word.
-    parts = (collection_api, evaluation_api, job_api, search_api, ask_api, ingest_api, reingest_api, pipeline_api, document_api, api)
+    parts = (
+        collection_api,
+        evaluation_api,
+        job_api,
+        search_api,
+        ask_api,
+        ingest_api,
+        reingest_api,
+        pipeline_api,
+        page_api,
+        document_api,
+        api,
+    )
     for part in parts:
         router.routes.extend(part.router.routes)
     router.routes.extend(document_api.older.routes)
@@ -76,6 +89,20 @@ def register_pages(resources: Resources[RagSettings]) -> None:
     from gateleg.apps.rag.pages import register
 
     register(resources)
+
+
+async def find_tiles(resources: Resources[RagSettings], principal: Principal) -> Sequence[Tile]:
+    """The newest collections that somebody can read."""
+    from gateleg.apps.rag.web.showcase import newest_collections
+
+    return await newest_collections(resources, principal)
+
+
+async def search(resources: Resources[RagSettings], principal: Principal, text: str) -> Sequence[Found]:
+    """Repositories, collections and documents by their names."""
+    from gateleg.apps.rag.web.showcase import find_by_name
+
+    return await find_by_name(resources, principal, text)
 
 
 def make_tools(resources: Resources[RagSettings]) -> Sequence[AgentTool]:
@@ -130,6 +157,8 @@ application = Application(
     pages=register_pages,
     lifespan=keep_indexes,
     settings=RagSettings,
+    tiles=find_tiles,
+    search=search,
     tools=make_tools,
     sees_job=sees_job,
     changes_job=changes_job,

@@ -208,13 +208,18 @@ def _actions(sent: dict[str, Any]) -> list[Any]:
     return actions
 
 
-async def download_url(objects: AsyncObjects, opened: OpenedDocument, seconds: int) -> str:
-    """A link to the document as it was sent, which expires."""
-    document = opened.document
+def check_own_source(document: Document) -> None:
+    """Refuse to read a source that is not the document's own: rows of the public system name objects that this host does not have."""
     own = document_prefix(document.repository_id, document.collection_id, document.document_id)
     if document.bucket is None and not document.source.startswith(own):
         raise UnknownDocument(
             f"The file of the document {document.document_id!r} is not in the object store of this host.",
             fix=f"Its source is {document.source!r}.",
         )
+
+
+async def download_url(objects: AsyncObjects, opened: OpenedDocument, seconds: int) -> str:
+    """A link to the document as it was sent, which expires."""
+    document = opened.document
+    check_own_source(document)
     return await objects.presign(document.source, expires=seconds, download=document.document_name or None)

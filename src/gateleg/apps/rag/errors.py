@@ -164,6 +164,14 @@ class DocumentTooLarge(DocumentRefused):
     fix = "Split the file. The operator of the host can raise parse_seconds, parse_memory, parse_pages and parse_characters."
 
 
+class PageNotDrawn(RagError):
+    """A page of a document that cannot be shown as a picture."""
+
+    code = "page-not-drawn"
+    status = 404
+    fix = "Read the text of its passages, or download the document. Pages of PDF files and of pictures can be drawn."
+
+
 class BadFilter(RagError):
     """A metadata filter that cannot be understood."""
 

@@ -28,3 +28,13 @@ def document_prefix(repository_id: str, collection_id: str, document_id: str) ->
 def source_key(repository_id: str, collection_id: str, document_id: str, name: str) -> str:
     """The document as it was sent, under its name (made plain by `gateleg.objects.plain_name`)."""
     return f"{document_prefix(repository_id, collection_id, document_id)}source/{name}"
+
+
+def page_prefix(repository_id: str, collection_id: str, document_id: str, generation: int) -> str:
+    """Where the pictures of the pages of a generation lie."""
+    return f"{document_prefix(repository_id, collection_id, document_id)}pages/{generation:06d}/"
+
+
+def page_key(repository_id: str, collection_id: str, document_id: str, generation: int, page: int) -> str:
+    """The picture of a page."""
+    return f"{page_prefix(repository_id, collection_id, document_id, generation)}{page:05d}.webp"

@@ -10,6 +10,7 @@ from nicegui import ui
 from gateleg.apps.rag.web.collection_page import collection_page
 from gateleg.apps.rag.web.document_page import document_page
 from gateleg.apps.rag.web.home_page import NEW, home_page, new_page
+from gateleg.apps.rag.web.page_inspector import Pointer
 from gateleg.apps.rag.web.places import HOME
 from gateleg.apps.rag.web.repository_page import repository_page
 from gateleg.web.console.patience import PATIENT
@@ -40,5 +41,5 @@ def register(resources: Resources[RagSettings]) -> None:
         await collection_page(resources, repository, collection, tab, cursor)
 
     @ui.page(f"{HOME}/{{repository}}/document/{{document}}", response_timeout=PATIENT)
-    async def document_of(repository: str, document: str, cursor: str = "", chunk: str = "") -> None:
-        await document_page(resources, repository, document, cursor, chunk)
+    async def document_of(repository: str, document: str, cursor: str = "", page: str = "", chunk: str = "", span: str = "") -> None:
+        await document_page(resources, repository, document, Pointer.of(page, chunk, span), cursor)

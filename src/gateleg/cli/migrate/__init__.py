@@ -1,10 +1,23 @@
 """`gateleg migrate`: the numbered migrations of applications."""
 
+from collections.abc import Callable
+
 import typer
 
 from gateleg.cli.migrate import changes, looking
 
 app = typer.Typer(help="Numbered migrations of applications: plan, apply, watch, verify and undo them.", no_args_is_help=True)
 
-for command in (looking.plan, changes.apply, looking.status, changes.verify, changes.rollback, changes.pause, changes.resume):
+_COMMANDS: tuple[Callable[..., None], ...] = (
+    looking.plan,
+    changes.apply,
+    looking.status,
+    looking.errors,
+    changes.repeat,
+    changes.verify,
+    changes.rollback,
+    changes.pause,
+    changes.resume,
+)
+for command in _COMMANDS:
     app.command()(command)

@@ -1,4 +1,4 @@
-"""`apply`, `verify`, `rollback`, `pause` and `resume`."""
+"""`apply`, `verify`, `repeat`, `rollback`, `pause` and `resume`."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -72,6 +72,7 @@ def apply(
 def verify(
     application: ApplicationArgument,
     number: NumberArgument,
+    stage: StageOption = None,
     segments: SegmentsOption = 4,
     read_units: ReadOption = None,
     sample: SampleOption = 1.0,
@@ -84,7 +85,7 @@ def verify(
     """Compare both sides of a migration's moves: counts, sums, and items one by one. Exits with 1 when something is wrong."""
     conduct = _conduct(segments, read_units, None, None, sample, False)
     with open_migrator(application, config, store, prefix, conduct=conduct, report=_report()) as migrator:
-        found = migrator.verify(number, fix=fix)
+        found = migrator.verify(number, stage=stage, fix=fix)
     if json:
         print_json({place: vars(one) | {"holds": one.holds} for place, one in found.items()})
     else:
@@ -93,6 +94,23 @@ def verify(
             typer.echo(f"{place}: {one.old:,} old and {one.new:,} new items {verdict}; {one.compared:,} were compared one by one")
     if not all(one.holds for one in found.values()):
         fail("the sides differ; `gateleg migrate status` names the items", FAILED)
+
+
+def repeat(
+    application: ApplicationArgument,
+    number: NumberArgument,
+    stage: StageOption = None,
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Try the items again that could not be copied, and compare again those that differ. Exits with 1 when some are left."""
+    with open_migrator(application, config, store, prefix, report=_report()) as migrator:
+        left = migrator.repeat(number, stage=stage)
+    for place, count in left.items():
+        typer.echo(f"{place}: {count:,} left")
+    if any(left.values()):
+        fail(f"items are left; `gateleg migrate errors {application} {number}` lists them", FAILED)
 
 
 def rollback(

@@ -1,11 +1,11 @@
-"""`plan` and `status`."""
+"""`plan`, `status` and `errors`."""
 
 import json as json_text
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateleg.cli.migrate.opening import ApplicationArgument, open_migrator
+from gateleg.cli.migrate.opening import ApplicationArgument, NumberArgument, StageOption, open_migrator, with_migrations
 from gateleg.commands.options import ConfigOption, JsonOption, PrefixOption, StoreOption
 from gateleg.commands.printing import print_json
 
@@ -45,27 +45,65 @@ def plan(
 
 
 def status(
-    application: ApplicationArgument,
+    application: Annotated[str | None, typer.Argument(help="The application whose migrations are meant; all, when left out.")] = None,
     store: StoreOption = None,
     prefix: PrefixOption = None,
     config: ConfigOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show where every migration stands: phases, progress with rate and time left, and items that could not be moved."""
-    with open_migrator(application, config, store, prefix) as migrator:
-        found = migrator.status()
+    names = [application] if application is not None else with_migrations(config, store, prefix)
+    found: dict[str, list[MigrationStatus]] = {}
+    for name in names:
+        with open_migrator(name, config, store, prefix) as migrator:
+            found[name] = migrator.status()
     if json:
-        print_json([vars(one) for one in found])
+        shown = {name: [vars(one) for one in statuses] for name, statuses in found.items()}
+        print_json(shown if application is None else shown[application])
+        return
+    for name, statuses in found.items():
+        if application is None:
+            typer.echo(f"{name}:")
+        for one in statuses:
+            _show(one)
+            if not one.in_code:
+                warning = f"{name} has {one.number:04d} {one.name} in its data, but not in its code: use the release that has it"
+                typer.echo(f"gateleg: {warning}", err=True)
+    if not found:
+        typer.echo("No installed application has migrations.")
+
+
+def errors(
+    application: ApplicationArgument,
+    number: NumberArgument,
+    stage: StageOption = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Items of each stage to list.")] = 100,
+    after: Annotated[str | None, typer.Option(help="List what follows: the cursor that the page before has ended with.")] = None,
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """List the items that could not be moved or that differ, each with the reason. `repeat` tries them again."""
+    with open_migrator(application, config, store, prefix) as migrator:
+        found, cursor = migrator.errors(number, stage=stage, limit=limit, after=after)
+    if json:
+        print_json({"items": found, "next": cursor})
         return
     for one in found:
-        _show(one)
+        typer.echo(f"{one['move']}, {one['stage']}: {one['reason']} {one['side']} {one['key']}: {one['why']}")
+    if cursor is not None:
+        typer.echo(f"There are more: --after {cursor}")
+    if not found:
+        typer.echo("There are no failed items.")
 
 
 def _show(one: "MigrationStatus") -> None:
     from gateleg.migrate.moves.passes import told_progress
 
+    state = f"{one.state}, paused" if one.paused else one.state
     when = f", {one.changed_at:%Y-%m-%d %H:%M:%S} by {one.changed_by}" if one.changed_at else ""
-    typer.echo(f"{one.number:04d} {one.name}: {one.state}{when}")
+    typer.echo(f"{one.number:04d} {one.name}: {state}{when}")
     if one.error:
         typer.echo(f"  {one.error}")
     for stage in one.stages:

@@ -53,12 +53,17 @@ def open_migrator(
             fail(str(error), FAILED)
 
 
+def with_migrations(config: Path | None, store: str | None, prefix: str | None) -> list[str]:
+    """The installed applications that have migrations, by name."""
+    return list(_migrated(settings_from(config, store=store, prefix=prefix)))
+
+
 def submitted(name: str, config: Path | None, store: str | None, prefix: str | None, **task: Any) -> str:
     """Submit the job that applies migrations; its id."""
     from gateleg.cli.jobs.opening import names_in
     from gateleg.jobs import Queue, Submission
     from gateleg.jobs.tables.queue_tables import tables_named
-    from gateleg.migrate.queued import MIGRATION_JOB, MigrationTask, migration_jobs
+    from gateleg.migrate.queued import MIGRATION_JOB, MigrationTask, migration_jobs, subject_of
 
     settings = settings_from(config, store=store, prefix=prefix)
     _application(settings, name)
@@ -68,7 +73,7 @@ def submitted(name: str, config: Path | None, store: str | None, prefix: str | N
         # The handler is only looked at here, and not run.
         queue = Queue(target, migration_jobs(lambda: opened(settings), {name: ()}), tables=names)
         task_of = MigrationTask(application=name, **task)
-        answer = queue.submit(Submission(MIGRATION_JOB, task_of, subject=f"migrations of {name}", created_by=operator()))
+        answer = queue.submit(Submission(MIGRATION_JOB, task_of, subject=subject_of(name), created_by=operator()))
         return str(answer.job.job_id)
 
 
@@ -82,10 +87,14 @@ def operator() -> str:
 
 
 def _application(settings: Any, name: str) -> Any:
-    from gateleg.cli.installed import installed_applications
-
-    found = {one.name: one for one in installed_applications(settings) if one.migrations is not None}
+    found = _migrated(settings)
     if name not in found:
         known = f"those that have some: {', '.join(found)}" if found else "no installed application has any"
         fail(f"there are no migrations of {name}; {known}", MISUSED)
     return found[name]
+
+
+def _migrated(settings: Any) -> dict[str, Any]:
+    from gateleg.cli.installed import installed_applications
+
+    return {one.name: one for one in installed_applications(settings) if one.migrations is not None}

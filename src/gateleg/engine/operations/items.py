@@ -79,7 +79,7 @@ def update_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     return ready_update(context, request)()
 
 
-def ready_update(context: Context, request: dict[str, Any], stencil: Hashable = None) -> Callable[[], dict[str, Any]]:
+def ready_update(context: Context, request: dict[str, Any], statement: Hashable = None) -> Callable[[], dict[str, Any]]:
     """`update_item` in two steps: what needs no row is done now, and the rest when the result is called."""
     name = request["TableName"]
     found = context.catalog.known_layout(context.namespace, name)
@@ -87,20 +87,20 @@ def ready_update(context: Context, request: dict[str, Any], stencil: Hashable = 
     key = request["Key"] if place is not None else _key(request, "UpdateItem")
     prepared = _prepared(request, "UpdateItem")
     check_paths(found or context.layout(name), prepared)
-    if found is not None and stencil is not None and _KEEPS_PLANS:
-        update_plans.cache_plan(found, stencil, request, prepared)
+    if found is not None and statement is not None and _KEEPS_PLANS:
+        update_plans.cache_plan(found, statement, request, prepared)
     return _second_step(context, request, found, place, key, prepared)
 
 
-def ready_by_stencil(context: Context, request: dict[str, Any], stencil: Hashable) -> Callable[[], dict[str, Any]] | None:
+def ready_by_statement(context: Context, request: dict[str, Any], statement: Hashable) -> Callable[[], dict[str, Any]] | None:
     """`ready_update` of a request whose shape need not be checked, since all but its key and its values is known; none if it must be."""
     found = context.catalog.known_layout(context.namespace, request["TableName"])
-    settled = None if found is None else update_plans.cached_plan(found, stencil)
-    if found is None or settled is None:
+    plan = None if found is None else update_plans.cached_plan(found, statement)
+    if found is None or plan is None:
         return None
     key = request["Key"]
     place = found.quick_key(key)
-    prepared = settled.prepared(request["ExpressionAttributeValues"])
+    prepared = plan.prepared(request["ExpressionAttributeValues"])
     return None if place is None or prepared is None else _second_step(context, request, found, place, key, prepared)
 
 

@@ -1,6 +1,7 @@
-"""Updates of which only the key and the values differ from call to call: whatever does not is looked at once.
+"""Update plans: what updates of one statement have in common is checked once.
 
-Whoever calls says so by a stencil: an object that stands for all the rest of the request.
+A statement is an object that stands for all of an UpdateItem but its key and its values. Stores give the prepared update that a request
+was bound from.
 """
 
 from collections.abc import Hashable
@@ -10,13 +11,13 @@ from typing import Any
 from gateleg.engine.expressions import Plan, Prepared, Update, plan_of
 from gateleg.engine.layout import Layout
 
-#: How many stencils are kept for a table.
+#: How many statements are kept for a table.
 _KEPT = 256
 
 
 @dataclass(frozen=True, slots=True)
 class UpdatePlan:
-    """What is known of the updates of one stencil."""
+    """What is known of the updates of one statement."""
 
     plan: Plan
     #: Placeholders of values that go into keys of indexes, with the types that these have.
@@ -33,23 +34,23 @@ class UpdatePlan:
         return found
 
 
-def cached_plan(layout: Layout, stencil: Hashable) -> UpdatePlan | None:
-    """What is known of a stencil."""
-    found: UpdatePlan | None = layout.settled.get(stencil)
+def cached_plan(layout: Layout, statement: Hashable) -> UpdatePlan | None:
+    """What is known of a statement."""
+    found: UpdatePlan | None = layout.update_plans.get(statement)
     return found
 
 
-def cache_plan(layout: Layout, stencil: Hashable, request: dict[str, Any], prepared: Prepared) -> None:
-    """Take a request that was found proper as an example of its stencil."""
-    if stencil in layout.settled:
+def cache_plan(layout: Layout, statement: Hashable, request: dict[str, Any], prepared: Prepared) -> None:
+    """Take a request that was found proper as an example of its statement."""
+    if statement in layout.update_plans:
         return
     demands = None if prepared.update is None else _demands(layout, prepared.update)
     plan = None if demands is None or not prepared.values else plan_of(request, "UpdateItem")
     if demands is None or plan is None:
         return
-    if len(layout.settled) >= _KEPT:
-        layout.settled.clear()
-    layout.settled[stencil] = UpdatePlan(plan, demands)
+    if len(layout.update_plans) >= _KEPT:
+        layout.update_plans.clear()
+    layout.update_plans[statement] = UpdatePlan(plan, demands)
 
 
 def _demands(layout: Layout, update: Update) -> tuple[tuple[str, str], ...] | None:

@@ -11,12 +11,13 @@ from uuid import UUID
 from gateleg.jobs.claim.selection import Candidate
 from gateleg.jobs.finish.complete import expire, slots_ref
 from gateleg.jobs.queue_context import run_concurrently
-from gateleg.jobs.stencils import PLAIN, Stencil, Stencilled
-from gateleg.jobs.tables.job import Job, JobStatus
+from gateleg.jobs.tables.job import Job, JobStatus, job_key
 from gateleg.jobs.tables.records import QueueState, RateWindow, Slots
 from gateleg.model.codec.wire import iso
+from gateleg.plain import is_plain
 from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, find, get, patch, transact, upsert
 from gateleg.store.flow import Request
+from gateleg.store.operations.prepared_patch import PreparedPatch, prepare_patch
 from gateleg.store.transports import ServiceError, Unreachable
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from gateleg.jobs.claim.selection import Picker
     from gateleg.jobs.queue_context import QueueContext
     from gateleg.model import Action, Value
+    from gateleg.model.planning import PreparedUpdate
     from gateleg.store import WriteOperation
     from gateleg.store.flow import Flow
 
@@ -36,6 +38,8 @@ _SHARE = 10
 _WINDOW = 250
 #: How many values a condition compares with.
 _CHOICES = 100
+#: Whether the model plans every claim anew.
+_PLAIN = is_plain("prepared")
 
 
 def claim(context: QueueContext, picker: Picker, queue: str, worker_id: str, state: QueueState | None = None) -> Flow[Job | None]:
@@ -215,10 +219,12 @@ class Term:
 
 def claim_write(kind: type[Job], candidate: Candidate, term: Term, token: str) -> WriteOperation[Job]:
     """The update that claims: the job must be pending and have the version that was seen."""
-    if PLAIN:
+    if _PLAIN:
         return planned_claim(kind, candidate, term, token)
     values = _claim_values(candidate, term, token)
-    return Stencilled(kind, _claim_stencil(kind), candidate.job_id, values, lambda: planned_claim(kind, candidate, term, token))
+    return PreparedPatch(
+        kind, _prepared_claim(kind), job_key(candidate.job_id), values, lambda: planned_claim(kind, candidate, term, token)
+    )
 
 
 def planned_claim(kind: type[Job], candidate: Candidate, term: Term, token: str) -> WriteOperation[Job]:
@@ -240,10 +246,10 @@ def _claim_values(candidate: Candidate, term: Term, token: str) -> dict[str, Val
 
 
 @cache
-def _claim_stencil(kind: type[Job]) -> Stencil:
+def _prepared_claim(kind: type[Job]) -> PreparedUpdate:
     mark = datetime(2001, 2, 3, 4, 5, 6, 7, tzinfo=UTC)
     example = Candidate(UUID(int=0), 987_654_321, "the queue", 0), Term.between("the worker", mark, mark + timedelta(1)), "the token"
-    return Stencil.cut(planned_claim(kind, *example).write(mark), _claim_values(*example))
+    return prepare_patch(planned_claim(kind, *example), _claim_values(*example), mark)
 
 
 def _slot(context: QueueContext, job_id: UUID, key: str, limit: int) -> WriteOperation[Any]:

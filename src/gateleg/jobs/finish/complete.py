@@ -11,7 +11,7 @@ from urllib.parse import quote
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 from gateleg.jobs.errors import JobMissing, LeaseLost
-from gateleg.jobs.finish.job_changes import completion, ending_actions, finish_actions, is_plain
+from gateleg.jobs.finish.job_changes import completion, ending_actions, finish_actions, is_usual
 from gateleg.jobs.rules import (
     WAITED_TOO_LONG,
     Ending,
@@ -127,7 +127,7 @@ def _end(
     whole: bool,
 ) -> Flow[Job]:
     """Write the end of an attempt, with all that goes along."""
-    if not (extra or along or job.dependent_jobs or job.concurrency_key) and is_plain(job, verdict):
+    if not (extra or along or job.dependent_jobs or job.concurrency_key) and is_usual(job, verdict):
         return (yield from completion(context, job, verdict, now, whole=whole).flow(context.setup))
     actions = [*ending_actions(context, job, verdict, now), *extra]
     return (yield from moved(context, job, verdict.status, actions, along))

@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING
 from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.queue_context import QueueContext
 from gateleg.jobs.rules import Verdict, attempt_of, history_with, readiness_at
-from gateleg.jobs.stencils import PLAIN, Stencil, Stencilled
-from gateleg.jobs.tables.job import Attempt, Job, JobStatus, Results
+from gateleg.jobs.tables.job import Attempt, Job, JobStatus, Results, job_key
 from gateleg.model.codec.unchecked import copy_unchecked
 from gateleg.model.codec.wire import iso
+from gateleg.plain import is_plain
 from gateleg.store import patch
+from gateleg.store.operations.prepared_patch import PreparedPatch, prepare_patch
 from gateleg.store.setup import Setup
 
 if TYPE_CHECKING:
     from gateleg.model import Action, Value
+    from gateleg.model.planning import PreparedUpdate
     from gateleg.store import WriteOperation
 
-
+#: Whether the model plans every completion anew.
+_PLAIN = is_plain("prepared")
 #: Looked up once: an attribute of a class is a lookup in its fields.
 _attempts, _results = Job.attempts, Job.job_results
 
@@ -55,23 +58,23 @@ def finish_actions(context: QueueContext, status: JobStatus, results: Results | 
     return [done] if results is None else [done, Job.job_results.set(results)]
 
 
-def is_plain(job: Job, verdict: Verdict) -> bool:
+def is_usual(job: Job, verdict: Verdict) -> bool:
     """Whether a job is completed as most are: nothing but its state, its results and its history change."""
     return verdict.status is JobStatus.COMPLETED and verdict.results is not None and verdict.retry_count == job.retry_count
 
 
 def completion(context: QueueContext, job: Job, verdict: Verdict, now: datetime, *, whole: bool = False) -> WriteOperation[Job]:
-    """The update that completes a job with a plain verdict.
+    """The update that completes a job with a usual verdict.
 
     `whole` says that nothing was written to the job since it was read. Then what it becomes is known, and not read again.
     """
-    if PLAIN:
+    if _PLAIN:
         return planned_completion(context, job, verdict, now)
     attempts = history_with(job, attempt_of(job, verdict, now))
     values = _completion_values(context, job, verdict, attempts, now)
     becomes = (lambda: _completed(context, job, verdict, attempts, now)) if whole else None
-    kind, plan = context.tables.job, lambda: planned_completion(context, job, verdict, now)
-    return Stencilled(kind, _completion_stencil(kind), job.job_id, values, plan, becomes)
+    kind, planned = context.tables.job, lambda: planned_completion(context, job, verdict, now)
+    return PreparedPatch(kind, _prepared_completion(kind), job_key(job.job_id), values, planned, becomes)
 
 
 def planned_completion(context: QueueContext, job: Job, verdict: Verdict, now: datetime) -> WriteOperation[Job]:
@@ -103,11 +106,9 @@ def _completion_values(context: QueueContext, job: Job, verdict: Verdict, attemp
 
 
 @cache
-def _completion_stencil(kind: type[Job]) -> Stencil:
+def _prepared_completion(kind: type[Job]) -> PreparedUpdate:
     mark = datetime(2001, 2, 3, 4, 5, 6, 7, tzinfo=UTC)
     job = kind(job_type="any", status=JobStatus.PROCESSING, version=987_654_321, lease_until=mark + timedelta(1))
     verdict = Verdict(JobStatus.COMPLETED, "completed", results=Results(result_type="SUCCESS"))
     context, attempts = QueueContext(Setup(), Jobs()), history_with(job, attempt_of(job, verdict, mark))
-    return Stencil.cut(
-        planned_completion(context, job, verdict, mark).write(mark), _completion_values(context, job, verdict, attempts, mark)
-    )
+    return prepare_patch(planned_completion(context, job, verdict, mark), _completion_values(context, job, verdict, attempts, mark), mark)

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from gateleg.jobs.tables.table_names import PLAIN, TableNames
 from gateleg.model import GSI, TTL, Attr, Entity, Key, Pattern, Record, States, Table, Version, field, new_uuid, required, stamp, state
+from gateleg.model.codec.wire import uuid_text
 
 #: What a worker must know of a job to choose it, without the rest of the item.
 _CHOICE = ("version", "status", "job_type", "queue", "priority", "created_at", "start_by", "concurrency_key", "concurrency_limit")
@@ -50,6 +51,11 @@ def make_running_view(names: TableNames) -> Table:
 
 
 queue_table = make_queue_table(PLAIN)
+
+
+def job_key(job_id: UUID) -> dict[str, dict[str, str]]:
+    """The key of a job on the wire, for requests that are made often."""
+    return {"job_id": {"S": uuid_text(job_id)}}
 
 
 class JobStatus(States):

@@ -41,7 +41,7 @@ class Figures:
 def read_figures(move: KeyMove, setup: Setup) -> Flow[dict[str, Figures]]:
     """The figures of each process that knows a move, since it began."""
     processes = yield from read_processes(setup)
-    return {one.process: Figures(one.requests, one.failures, one.seconds) for one in processes if move.name in one.moves}
+    return {one.process: Figures(one.requests, one.failures, one.seconds) for one in processes if move.state_key in one.moves}
 
 
 def since(before: Mapping[str, Figures], now: Mapping[str, Figures]) -> Figures:

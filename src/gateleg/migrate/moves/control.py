@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gateleg.migrate.errors import PhaseRefused
+from gateleg.migrate.errors import Paused, PhaseRefused
 from gateleg.migrate.moves.phase_views import StageView, raise_fence, read_processes
 from gateleg.migrate.moves.phases import PHASES, Phase, neighbours
 from gateleg.migrate.moves.tables import FENCES, MoveState
@@ -24,9 +24,18 @@ _LOOK = 0.1
 
 
 def read_state(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[MoveState]:
-    """How far a stage is; one that has not begun is off."""
-    found: MoveState | None = yield from Find(MoveState.key(move=move.name, stage=stage.name), consistent=True).flow(setup)
-    return found or MoveState(move=move.name, stage=stage.name)
+    """How far a stage is; one that has not begun is off. What began under the move's name alone goes on under it."""
+    for key in (move.state_key, move.name):
+        found: MoveState | None = yield from Find(MoveState.key(move=key, stage=stage.name), consistent=True).flow(setup)
+        if found is not None:
+            return found
+    return MoveState(move=move.state_key, stage=stage.name)
+
+
+def stored_key(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[str]:
+    """What the checkpoints and failed items of a stage are stored under, as its state is."""
+    state: MoveState = yield from read_state(move, stage, setup)
+    return state.move
 
 
 def view_of(state: MoveState) -> StageView:
@@ -61,6 +70,14 @@ def set_paused(move: KeyMove, stage: MoveStage, paused: bool, setup: Setup, *, b
         return (yield from _saved(state.model_copy(update={"paused": paused, "changed_by": by}), setup))
     result: MoveState = yield from Patch(state, (MoveState.paused.set(paused), MoveState.changed_by.set(by))).flow(setup)
     return result
+
+
+def check_not_paused(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[MoveState]:
+    """The state of a stage that work goes on with. Raises `Paused`."""
+    state: MoveState = yield from read_state(move, stage, setup)
+    if state.paused:
+        raise Paused(f"{move.name}, {stage.name}, is paused.")
+    return state
 
 
 def set_verified(move: KeyMove, stage: MoveStage, verified: bool, setup: Setup) -> Flow[MoveState]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from gateleg.migrate.errors import Inconvertible, MoveContended
 from gateleg.migrate.moves.items import Refusal, as_read, copy_over, fence_check, key_of, place_of, read_item, write_together
 from gateleg.migrate.moves.kept_values import read_kept
-from gateleg.store import StoreError, TransactionCanceled
+from gateleg.store import StoreError, TransactionCanceled, UniqueTaken
 from gateleg.store.operations.batches import batch_get_flow
 from gateleg.store.operations.write_kinds import Check
 
@@ -188,4 +188,6 @@ def _written(direction: Direction, group: Sequence[_Due], view: StageView, setup
 
 def _refused(direction: Direction, item: Item, canceled: TransactionCanceled) -> Inconvertible:
     why = "; ".join(reason.message for reason in canceled.reasons if reason is not None) or canceled.message
+    if any(isinstance(reason, UniqueTaken) for reason in canceled.reasons):
+        why += f" If no {direction.target.name} has it, its marker was left behind: `gateleg tables check --fix` deletes it."
     return Inconvertible(f"The copy of {direction.shown(item)} was refused: {why}")

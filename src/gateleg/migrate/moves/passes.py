@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gateleg.migrate.backfill import belongs
-from gateleg.migrate.errors import Inconvertible, Paused, PhaseRefused
+from gateleg.migrate.errors import Inconvertible, PhaseRefused
 from gateleg.migrate.moves.client_figures import ClientLatency
-from gateleg.migrate.moves.control import read_state, view_of
+from gateleg.migrate.moves.control import check_not_paused, stored_key, view_of
 from gateleg.migrate.moves.copies import EpochOver
 from gateleg.migrate.moves.phases import PHASES
 from gateleg.migrate.moves.tables import Checkpoint, migrations_table
@@ -87,7 +87,8 @@ class Pass:
 
     def checkpoints(self, setup: Setup) -> Flow[list[Checkpoint]]:
         """The segments of the pass, as far as it has begun."""
-        query = Checkpoint.of_pass(move=self.direction.move.name, stage=self.stage.name, task=self.task)
+        key = yield from self._key(setup)
+        query = Checkpoint.of_pass(move=key, stage=self.stage.name, task=self.task)
         (payload,) = query.requests(table_name=setup.name_of(migrations_table), consistent=True)
         found: list[Checkpoint] = []
         while True:
@@ -103,9 +104,10 @@ class Pass:
         if found and not anew:
             return found
         yield from self.forget(setup)
+        key = yield from self._key(setup)
         created = [
             Checkpoint(
-                move=self.direction.move.name,
+                move=key,
                 stage=self.stage.name,
                 task=self.task,
                 segment=number,
@@ -126,12 +128,16 @@ class Pass:
     def run_segment(self, number: int, setup: Setup, throttle: Throttle, watch: Callable[[Checkpoint], None] | None = None) -> Flow[None]:
         """Go through one segment to its end. Raises `Paused` between pages when the stage was paused."""
         runner = _Runner(self, setup, throttle)
-        ref = Checkpoint.key(move=self.direction.move.name, stage=self.stage.name, task=self.task, segment=number)
+        key = yield from self._key(setup)
+        ref = Checkpoint.key(move=key, stage=self.stage.name, task=self.task, segment=number)
         checkpoint: Checkpoint = yield from Find(ref, consistent=True, required=True).flow(setup)
         while not checkpoint.done:
             checkpoint = yield from runner.page(checkpoint)
             if watch is not None:
                 watch(checkpoint)
+
+    def _key(self, setup: Setup) -> Flow[str]:
+        return stored_key(self.direction.move, self.stage, setup)
 
     def holds(self, item: Item, setup: Setup) -> Flow[bool]:
         """Whether an item belongs to the pass: to its entity, its move and its stage."""
@@ -193,9 +199,7 @@ class _Runner:
 
     def _view(self) -> Flow[StageView]:
         one = self._pass
-        state = yield from read_state(one.direction.move, one.stage, self._setup)
-        if state.paused:
-            raise Paused(f"{one.direction.move.name}, {one.stage.name}, is paused.")
+        state = yield from check_not_paused(one.direction.move, one.stage, self._setup)
         if state.phase not in one.phases:
             allowed = ", ".join(sorted(one.phases, key=PHASES.index))
             raise PhaseRefused(f"{one.task} of {one.direction.move.name}, {one.stage.name}, runs in {allowed}, not in {state.phase}.")

@@ -52,7 +52,8 @@ class PhaseViews:
 
     def __init__(self, moves: Sequence[KeyMove], *, refresh: float = REFRESH, lease: float = LEASE, process: str | None = None) -> None:
         self.process = process or f"{socket.gethostname()}-{uuid4()}"
-        self._moves = {move.name for move in moves}
+        #: with the names alone, under which moves of earlier releases have begun
+        self._moves = {key for move in moves for key in (move.state_key, move.name)}
         self._refresh = refresh
         self._lease = lease
         self._views: dict[tuple[str, str], StageView] = {}
@@ -66,11 +67,14 @@ class PhaseViews:
 
     def of(self, move: KeyMove, stage: MoveStage) -> StageView:
         """A stage of a move."""
-        return self._views.get((move.name, stage.name)) or StageView(move.name, stage.name)
+        for key in (move.state_key, move.name):
+            if (key, stage.name) in self._views:
+                return self._views[key, stage.name]
+        return StageView(move.state_key, stage.name)
 
     def note_old(self, move: KeyMove, setup: Setup) -> None:
         """Note that the old entity of a move was used, which others learn with the next lease."""
-        self._old_used[move.name] = setup.clock()
+        self._old_used |= dict.fromkeys((move.state_key, move.name), setup.clock())
 
     def current(self, setup: Setup, *, anew: bool = False) -> Flow[None]:
         """Read the phases if what is known of them is too old."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gateleg.migrate.errors import Inconvertible, PhaseRefused, RolloutHalted
 from gateleg.migrate.moves import tasks
 from gateleg.migrate.moves.client_figures import LOOK, read_figures, since
-from gateleg.migrate.moves.control import enter_phase, read_state, set_verified, view_of
+from gateleg.migrate.moves.control import check_not_paused, enter_phase, read_state, set_verified, view_of
 from gateleg.migrate.moves.directions import Direction
 from gateleg.migrate.moves.interleaving import side_by_side
 from gateleg.migrate.moves.item_errors import forget_errors, read_errors, repeat_errors
@@ -101,6 +101,7 @@ def advance(move: KeyMove, stage: MoveStage, until: Phase, setup: Setup, conduct
     # What an interruption may have left undone of the present phase.
     yield from _work(move, stage, state.phase, setup, conduct)
     for phase in way(state.phase, until) if until.order > state.phase.order else ():
+        yield from check_not_paused(move, stage, setup)
         yield from _check(move, stage, phase, setup, conduct)
         if phase is Phase.CLOSING:
             # That of an earlier way back.
@@ -119,6 +120,7 @@ def go_back(move: KeyMove, stage: MoveStage, until: Phase, setup: Setup, conduct
         # It was interrupted, or could not restore all items.
         yield from _restore(move, stage, setup, conduct)
     for phase in way(state.phase, until) if until.order < state.phase.order else ():
+        yield from check_not_paused(move, stage, setup)
         if phase is Phase.CLOSING:
             # Before the phase changes: who goes on after an interruption sees by the checkpoints that old items are missing.
             yield from tasks.remove_old(move, stage).forget(setup)
@@ -293,7 +295,7 @@ def _check_closing(move: KeyMove, setup: Setup, conduct: Conduct) -> Flow[None]:
         return
     now = setup.clock()
     for process in (yield from read_processes(setup)):
-        used = process.old_used.get(move.name)
+        used = process.old_used.get(state.move)
         if used is not None and now - used < QUIET:
             raise PhaseRefused(
                 f"{process.process} used {move.old.__name__} {now - used:.0f} seconds ago.",
@@ -309,6 +311,7 @@ def _watch_clients(move: KeyMove, stage: MoveStage, phase: Phase, setup: Setup, 
     until = setup.ticks() + conduct.soak
     while setup.ticks() < until:
         yield Pause(min(LOOK, conduct.soak))
+        yield from check_not_paused(move, stage, setup)
         found = since(before, (yield from read_figures(move, setup)))
         if found.requests < _ENOUGH:
             continue
@@ -338,7 +341,7 @@ def stage_status(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[dict[str
             passes[made.task] = progress_of(checkpoints, (yield from items_in(move, made.task, setup)))
     errors = yield from read_errors(move, stage, setup, limit=20)
     processes = yield from read_processes(setup)
-    used = [process.old_used[move.name] for process in processes if move.name in process.old_used]
+    used = [process.old_used[state.move] for process in processes if state.move in process.old_used]
     return {
         "move": move.name,
         "stage": stage.name,
@@ -349,7 +352,7 @@ def stage_status(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[dict[str
         "changed_by": state.changed_by,
         "passes": passes,
         "errors": [{"side": one.side, "key": one.item_key, "reason": one.reason, "why": one.why} for one in errors],
-        "processes": sum(move.name in process.moves for process in processes),
+        "processes": sum(state.move in process.moves for process in processes),
         "old_used_seconds_ago": round(setup.clock() - max(used), 1) if used else None,
     }
 

@@ -18,6 +18,7 @@ KEPT_SHARDS = 16
 class MoveState(Entity, table=migrations_table, tag="move"):
     """How far a stage of a move is."""
 
+    #: `KeyMove.state_key`, as in all other items of a move
     move: Attr[str]
     stage: Attr[str]
     phase: Attr[Phase] = field(Phase.OFF)
@@ -138,6 +139,8 @@ class MigrationRecord(Entity, table=migrations_table, tag="migration"):
     changed_at: Attr[datetime]
     changed_by: Attr[str]
     error: Attr[str | None] = field(None)
+    #: whether somebody wants the work on it to stop
+    paused: Attr[bool] = field(False)
 
     key = Key("LEDGER#{application}", "STATE#{number:06d}")
     of_application = Pattern(title="The migrations of an application, by number")
@@ -150,7 +153,7 @@ class LedgerEntry(Entity, table=migrations_table, tag="ledger"):
     application: Attr[str]
     number: Attr[int]
     at: Attr[datetime]
-    #: apply, verify, rollback, pause, resume, phase
+    #: apply, verify, repeat, rollback, restore, pause, resume
     action: Attr[str]
     by: Attr[str]
     result: Attr[str]

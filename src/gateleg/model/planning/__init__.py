@@ -3,6 +3,7 @@
 from gateleg.model.planning.bounds import Guard, guards_of
 from gateleg.model.planning.counter_changes import CounterChange, Joined, counter_changes, upper_bounds
 from gateleg.model.planning.expiry import holds_expiry, is_expired, not_expired
+from gateleg.model.planning.prepared_update import PreparedUpdate
 from gateleg.model.planning.queries import tag_condition
 from gateleg.model.planning.updates import changed_attributes, plan_update
 from gateleg.model.planning.writes import Write, as_marked, plan_check, plan_delete, plan_put, plan_release, take_marker
@@ -11,6 +12,7 @@ __all__ = [
     "CounterChange",
     "Guard",
     "Joined",
+    "PreparedUpdate",
     "Write",
     "as_marked",
     "changed_attributes",

@@ -3,9 +3,8 @@
 To plan an update is to decide what follows from it: which index keys are rewritten, what they rely on, what the database must check. That
 takes ten times as long as to work out the values, and it comes out the same for every update of the same kind: the same clauses on the
 same attributes, the same kind of condition, the same things known beforehand, and the same answers to the questions that a plan asks of
-values (is it None, is it one of those that an index admits). All of that together is the key under which a plan is kept as a `Form`: the
-texts of its expressions, and for each of their values where it comes from. The values that the caller gave are filled in as they are; those
-that the model works out are made by recipes, and the plan that the form was taken from used the same recipes.
+values (is it None, is it one of those that an index admits). All of that together is the key under which a plan is kept: as a
+`PreparedUpdate`, with recipes for those of its values that the model works out. The plan that it was taken from used the same recipes.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from gateleg.model.expressions.actions import RemoveAction, SetAction, Transition
 from gateleg.model.expressions.nodes import Constant
 from gateleg.model.planning.bounds import guards_of
+from gateleg.model.planning.prepared_update import PreparedUpdate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 #: The new value of an attribute that only the database will know, such as a sum.
 COMPUTED: Any = object()
-#: More forms than a program has; conditions with lists of changing lengths could make ever more of them.
+#: More plans than a program has; conditions with lists of changing lengths could make ever more of them.
 _MOST = 500
 
 
@@ -63,19 +63,17 @@ def derived(recipe: Callable[[Inputs], Value], inputs: Inputs) -> Derived:
 
 
 def fixed(value: Value) -> Derived:
-    """A value that is the same in all updates of a form."""
+    """A value that is the same in all updates of one kind."""
     return Derived(None, value, lambda inputs: value)
 
 
 @dataclass(frozen=True, slots=True)
 class CachedPlan:
-    """An update without its values."""
+    """A prepared update of an entity, with how the model makes the values that the caller does not give."""
 
-    update: str
-    condition: str | None
-    names: Mapping[str, str]
-    #: for each value its placeholder and its recipe, which is None for a value that the caller gives
-    places: tuple[tuple[str, Callable[[Inputs], Value] | None], ...]
+    #: its holes are positions in a list: the caller's values, then those of the recipes
+    update: PreparedUpdate
+    recipes: tuple[Callable[[Inputs], Value], ...]
     #: the attributes that the model sets to the present time
     stamps: tuple[str, ...]
     #: the version, where it is raised from the one that was read
@@ -83,16 +81,7 @@ class CachedPlan:
 
     def fill(self, inputs: Inputs, given: Sequence[Value]) -> tuple[dict[str, Any], dict[str, Any]]:
         """The parameters of the update, and the values of attributes that the model has set."""
-        parameters: dict[str, Any] = {"Key": dict(inputs.key), "UpdateExpression": self.update}
-        if self.condition is not None:
-            parameters["ConditionExpression"] = self.condition
-        if self.names:
-            parameters["ExpressionAttributeNames"] = dict(self.names)
-        if self.places:
-            rest = iter(given)
-            parameters["ExpressionAttributeValues"] = {
-                placeholder: next(rest) if recipe is None else recipe(inputs) for placeholder, recipe in self.places
-            }
+        parameters = self.update.bind(dict(inputs.key), [*given, *[recipe(inputs) for recipe in self.recipes]])
         owned: dict[str, Any] = dict.fromkeys(self.stamps, inputs.now)
         if self.version is not None:
             owned[self.version] = inputs.before[self.version] + 1
@@ -101,7 +90,7 @@ class CachedPlan:
 
 @dataclass(frozen=True, slots=True)
 class UpdateRequest:
-    """An update as it is asked for: the key of its form, the values that the caller gives, and those that the item will have."""
+    """An update as it is asked for: the key of its plan, the values that the caller gives, and those that the item will have."""
 
     key: Hashable
     given: list[Value]
@@ -180,22 +169,21 @@ def _answers(
     return tuple(answers)
 
 
-def keep_form(
+def keep_plan(
     spec: EntityLayout[Any],
-    forms: dict[Hashable, CachedPlan],
+    plans: dict[Hashable, CachedPlan],
     asked: UpdateRequest,
     parameters: Mapping[str, Any],
     out: Placeholders,
     owned: Mapping[str, Any],
 ) -> None:
-    """Keep the form of an update that was planned, unless a value in it came from somewhere else."""
-    places = tuple((placeholder, out.recipes.get(placeholder)) for placeholder in out.values)
-    if [out.values[placeholder] for placeholder, recipe in places if recipe is None] != asked.given:
+    """Keep an update that was planned, unless a value in it came from somewhere else."""
+    given = [placeholder for placeholder in out.values if placeholder not in out.recipes]
+    if [out.values[placeholder] for placeholder in given] != asked.given:
         return
-    if len(forms) >= _MOST:
-        forms.clear()
+    if len(plans) >= _MOST:
+        plans.clear()
     version = spec.version.name if spec.version is not None and spec.version.name in owned else None
     stamps = tuple(name for name in owned if name != version)
-    forms[asked.key] = CachedPlan(
-        parameters["UpdateExpression"], parameters.get("ConditionExpression"), dict(out.names), places, stamps, version
-    )
+    holes = tuple((placeholder, position) for position, placeholder in enumerate([*given, *out.recipes]))
+    plans[asked.key] = CachedPlan(PreparedUpdate.of(parameters, holes), tuple(out.recipes.values()), stamps, version)

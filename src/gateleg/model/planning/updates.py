@@ -15,7 +15,7 @@ from gateleg.model.expressions.actions import Action, render_actions
 from gateleg.model.expressions.nodes import Condition, Placeholders, all_of, exists
 from gateleg.model.planning.bounds import guards_of
 from gateleg.model.planning.counter_changes import Joined
-from gateleg.model.planning.plan_cache import Inputs, keep_form, read_update
+from gateleg.model.planning.plan_cache import Inputs, keep_plan, read_update
 from gateleg.model.planning.update_plan import UpdatePlan
 from gateleg.model.planning.writes import Write, with_condition
 from gateleg.model.spec import spec_of
@@ -54,13 +54,13 @@ def plan_update(
     values = spec.values(instance) if instance is not None else {**spec.arguments(known or {}), **ref.values}
     guarded = instance is not None and check_version and spec.version is not None
     asked = None
-    # What an upsert or anything kept by transaction needs depends on more than a form tells.
+    # What an upsert or anything kept by transaction needs depends on more than the key of a plan tells.
     if mode == "patch" and joined is None and not _PLAIN and not (spec.computed or spec.uniques or spec.counters):
         asked = read_update(spec, actions, condition, values, now, whole=instance is not None, guarded=guarded)
-    form = None if asked is None else spec.forms.get(asked.key)
-    if asked is not None and form is not None:
-        parameters, owned = form.fill(Inputs(ref.key, values, asked.after, now), asked.given)
-        return Write(entity, spec.table, "Update", parameters, owned=owned, purpose=f"{mode} {spec.name}")
+    plan = None if asked is None else spec.plans.get(asked.key)
+    if asked is not None and plan is not None:
+        parameters, owned = plan.fill(Inputs(ref.key, values, asked.after, now), asked.given)
+        return Write(entity, spec.table, "Update", parameters, owned=owned, purpose=f"{mode} {spec.name}", prepared=plan.update)
     besides = joined or Joined()
     draft: UpdatePlan[Any] = UpdatePlan(spec, ref.key, values, instance, guarded, now, besides)
     owned = _worked_out(draft, actions, mode, ref)
@@ -71,7 +71,7 @@ def plan_update(
     condition = all_of(guard, draft.transitions(mode), bounds, draft.guards(), condition, besides.condition, besides.guard)
     parameters = with_condition(parameters, condition, out)
     if asked is not None:
-        keep_form(spec, spec.forms, asked, parameters, out, owned)
+        keep_plan(spec, spec.plans, asked, parameters, out, owned)
     return Write(entity, spec.table, "Update", parameters, draft.markers, draft.counts, owned, f"{mode} {spec.name}")
 
 

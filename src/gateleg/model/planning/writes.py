@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from gateleg.model.codec.wire import Item
     from gateleg.model.keys.plans import Ref
+    from gateleg.model.planning.prepared_update import PreparedUpdate
     from gateleg.model.spec import Spec, Table
 
 E = TypeVar("E", bound=BaseModel)
@@ -57,6 +58,8 @@ class Write(Generic[E]):
     purpose: str = ""
     #: of a put, the instance as it will be stored; without the counts that an item has which is there already
     instance: E | None = None
+    #: of an update, the prepared one that it was bound from
+    prepared: PreparedUpdate | None = field(default=None, compare=False, repr=False)
 
     @property
     def alone(self) -> bool:

@@ -33,6 +33,8 @@ _HARMLESS = frozenset({"accept", "accept-language", "content-type", "user-agent"
 _FRAMING = frozenset({"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "expect"})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _METHOD = re.compile(r"[A-Z]{1,20}")
+#: Seconds that a name may take to be resolved while an address is only checked.
+_LOOKUP = 5.0
 #: The head of a response counts too.
 _HEAD = 64 * 1024
 
@@ -108,6 +110,17 @@ class GuardedClient:
         stream = await self.open(request)
         body = b"".join([piece async for piece in stream])
         return GuardedResponse(stream.status, stream.headers, body, stream.url)
+
+    async def check(self, url: str) -> None:
+        """Refuse an address that a request would be refused for, without sending one. A name that cannot be resolved now passes."""
+        address = self.guard.check_url(url)
+        try:
+            async with asyncio.timeout(_LOOKUP):
+                found = await self.resolve(address.host, address.port)
+        except (OSError, TimeoutError):
+            return
+        for one in found:
+            self.guard.check_address(address, one)
 
     async def open(self, request: HttpRequest) -> GuardedStream:
         """The response to a request, when its head has come. Iterate over it for its body, or close it."""

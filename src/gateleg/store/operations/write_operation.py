@@ -131,7 +131,8 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
         payload = write.request(setup.name_of(write.table))
         if options := self.options(write):
             payload |= options
-        request = Request(_OPERATIONS[kind], payload, f"{name}.{self.verb}", about=write)
+        statement = None if write.prepared is None else (write.prepared, payload.get("ReturnValues"))
+        request = Request(_OPERATIONS[kind], payload, f"{name}.{self.verb}", statement=statement, about=write)
         if kind == "Put":
             check_size(payload["Item"], name, request)
         return request

@@ -36,9 +36,9 @@ class EmbeddedTransport:
         except (EngineError, UnicodeEncodeError) as error:
             raise _refusal(error, operation, request) from None
 
-    def ready(self, operation: str, request: dict[str, Any], stencil: Hashable = None) -> Callable[[], dict[str, Any]]:
+    def ready(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> Callable[[], dict[str, Any]]:
         """`call` in two steps, so that less is left to do while others may not write. What is wrong is raised by the second."""
-        step = self.engine.ready(operation, request, stencil)
+        step = self.engine.ready(operation, request, statement)
 
         def answer() -> dict[str, Any]:
             try:

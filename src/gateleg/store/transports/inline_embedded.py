@@ -36,13 +36,13 @@ class DirectTransport:
         self.usual = usual
         self._direct = EmbeddedTransport(usual.engine)
 
-    def answer(self, operation: str, request: dict[str, Any], stencil: Hashable = None) -> dict[str, Any]:
+    def answer(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> dict[str, Any]:
         """The engine's answer."""
-        return self._direct.call(operation, request) if stencil is None else self._direct.ready(operation, request, stencil)()
+        return self._direct.call(operation, request) if statement is None else self._direct.ready(operation, request, statement)()
 
-    def ready(self, operation: str, request: dict[str, Any], stencil: Hashable = None) -> Callable[[], dict[str, Any]]:
+    def ready(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> Callable[[], dict[str, Any]]:
         """`answer` in two steps, so that less is left to do while others may not write. What is wrong is raised by the second."""
-        return self._direct.ready(operation, request, stencil)
+        return self._direct.ready(operation, request, statement)
 
     @contextmanager
     def one_commit(self) -> Iterator[None]:

@@ -34,9 +34,15 @@ def coloured(text: str) -> str:
     return "".join([*out, escape(text[end:])])
 
 
-def json_block(value: Any, label: str) -> Element:
-    """A value on a page, with a button that copies it."""
-    text = pretty(value)
+def by_line(value: dict[str, Any]) -> str:
+    """An object as JSON with a line for each of its members."""
+    members = [f"  {json.dumps(name)}: {json.dumps(member, ensure_ascii=False, default=str)}" for name, member in value.items()]
+    return "{\n" + ",\n".join(members) + "\n}" if members else "{}"
+
+
+def json_block(value: Any, label: str, *, lines: bool = False) -> Element:
+    """A value on a page, with a button that copies it; with `lines`, an object with a line for each member."""
+    text = by_line(value) if lines else pretty(value)
     with tag("div", classes="code-box") as box:
         ui.html(coloured(text), sanitize=False, tag="pre").classes("code").props(f'tabindex=0 role=region aria-label="{label}"')
         tag("button", "Copy", "deed small", type="button", data_copy=text)

@@ -13,20 +13,22 @@ if TYPE_CHECKING:
 
 __all__ = ["Field"]
 
-Control = Literal["text", "number", "password", "search", "date", "datetime-local", "area", "choice", "tick"]
+Control = Literal["text", "number", "password", "search", "date", "datetime-local", "area", "choice", "tick", "ticks"]
+#: What is in a field: a text, whether it is ticked, or the values of those that are.
+Content = str | bool | list[str]
 
 
 class Field(Element, component="static/field.js"):
-    """A field: `Field("Title", required=True)`. `value` is what is in it by now, a text, or a bool for a `tick`.
+    """A field: `Field("Title", required=True)`. `value` is what is in it by now: a text, a bool for a `tick`, a list of texts for `ticks`.
 
-    `choices` are pairs of value and words for a `choice`; `options` are offered while typing a text. `on_change` is told the value with
-    every change, `on_enter` that the enter key was pressed.
+    `choices` are pairs of value and words, of which a `choice` takes one and `ticks` any; `options` are offered while typing a text.
+    `on_change` is told the value with every change, `on_enter` that the enter key was pressed.
     """
 
     def __init__(
         self,
         label: str,
-        value: str | bool = "",
+        value: Content = "",
         *,
         kind: Control = "text",
         hint: str = "",
@@ -43,7 +45,7 @@ class Field(Element, component="static/field.js"):
         on_enter: Callable[[], Any] | None = None,
     ) -> None:
         super().__init__()
-        self.value: str | bool = value
+        self.value: Content = value
         given: dict[str, Any] = {
             "label": label,
             "name": f"field-{self.id}",
@@ -80,7 +82,7 @@ class Field(Element, component="static/field.js"):
             self.props["value"] = self.value
             self.update()
 
-    def set(self, value: str | bool) -> None:
+    def set(self, value: Content) -> None:
         """Put something else into the field."""
         self.value = value
         self.props["value"] = value

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from gateleg.web.console.fields import Control
+    from gateleg.web.console.fields import Content, Control
 
 #: What a text becomes.
-Form = Literal["string", "integer", "number", "boolean", "strings", "json"]
+Form = Literal["string", "integer", "number", "boolean", "strings", "choices", "json"]
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Asked:
     control: Control
     required: bool = False
     #: what stands in the field at first
-    start: str | bool = ""
+    start: Content = ""
     hint: str = ""
     choices: tuple[tuple[str, str], ...] = ()
     least: float | None = None
@@ -65,7 +65,7 @@ def _asked(name: str, part: Mapping[str, Any], required: bool, value: Any) -> As
     hint = str(part.get("description", ""))
     if "enum" in part or "const" in part:
         words = [str(one) for one in part.get("enum", [part.get("const")])]
-        choices = [*([] if required or value is not None else [("", "not given")]), *((word, word) for word in words)]
+        choices = [*([] if required or value is not None else [("", "not given")]), *_worded(words, part)]
         start = str(value) if value is not None else choices[0][0]
         return Asked(name, label, "string", "choice", required, start, hint, tuple(choices))
     kind = part.get("type")
@@ -78,10 +78,24 @@ def _asked(name: str, part: Mapping[str, Any], required: bool, value: Any) -> As
     if kind == "string":
         roomy = _long(value) or part.get("maxLength", 0) >= _ROOMY
         return Asked(name, label, "string", "area" if roomy else "text", required, "" if value is None else str(value), hint)
-    if kind == "array" and part.get("items", {}).get("type") == "string" and "enum" not in part.get("items", {}):
+    if kind == "array" and (offered := _offered(part.get("items", {}))):
+        return Asked(name, label, "choices", "ticks", required, [str(one) for one in value or ()], hint, tuple(_worded(offered, part)))
+    if kind == "array" and part.get("items", {}).get("type") == "string":
         return Asked(name, label, "strings", "area", required, "\n".join(map(str, value or ())), hint or "One in each line")
     start = "" if value is None else json.dumps(value, indent=2, ensure_ascii=False)
     return Asked(name, label, "json", "area", required, start, hint or "As JSON")
+
+
+def _offered(items: Mapping[str, Any]) -> list[str]:
+    """The texts of which a list may have any."""
+    found = items.get("enum", [items["const"]] if "const" in items else [])
+    return found if all(isinstance(one, str) for one in found) else []
+
+
+def _worded(values: Sequence[str], part: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Choices with the words that a field has for them: `json_schema_extra={"labels": {value: words}}`."""
+    labels = part.get("labels", {})
+    return [(value, str(labels.get(value, value))) for value in values]
 
 
 #: Fields that take so many characters have several lines.
@@ -98,10 +112,12 @@ def _span(least: Any, most: Any) -> str:
     return f"At least {least:g}" if least is not None else f"At most {most:g}" if most is not None else ""
 
 
-def read(asked: Asked, typed: str | bool) -> Any:
+def read(asked: Asked, typed: Content) -> Any:
     """What was typed as a value; None when nothing was, so that the model's own value counts."""
     if asked.form == "boolean":
         return bool(typed)
+    if asked.form == "choices":
+        return list(typed) if isinstance(typed, list) else []
     text = str(typed)
     if not text.strip():
         return [] if asked.form == "strings" else None
@@ -117,7 +133,7 @@ def read(asked: Asked, typed: str | bool) -> Any:
         raise Unreadable("This is no whole number." if asked.form == "integer" else "This is no number.") from None
 
 
-def read_all(fields: Sequence[Asked], typed: Mapping[str, str | bool]) -> tuple[dict[str, Any], dict[str, str]]:
+def read_all(fields: Sequence[Asked], typed: Mapping[str, Content]) -> tuple[dict[str, Any], dict[str, str]]:
     """The values of a form, and what is wrong by the name of the field. Fields that were left empty are left out."""
     values: dict[str, Any] = {}
     wrong: dict[str, str] = {}

@@ -29,7 +29,7 @@ def field_of(asked: Asked, *, placeholder: str = "") -> Field:
         hint=asked.hint,
         placeholder=placeholder,
         required=asked.required,
-        whole=asked.control == "area" or asked.form == "json",
+        whole=asked.control in ("area", "ticks"),
         rows=3 if asked.form == "strings" else 6,
         choices=asked.choices,
         least=asked.least,

@@ -6,9 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gateleg.web.console.markup import Tag, tag
+from gateleg.web.console.paging import address
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 _CLICK = """(event) => {
   if (event.metaKey || event.ctrlKey || event.shiftKey) return;
@@ -22,9 +23,17 @@ class Tabs:
     """Tabs by key and title, one of which is shown: `build` is called with its key inside the panel, at first and on every change.
 
     The address of a tab is that of the page with `tab=key`; the first tab needs none. Going back in the browser shows the tab before.
+    `keep` is what else stays in the address.
     """
 
-    def __init__(self, tabs: Sequence[tuple[str, str]], current: str | None, build: Callable[[str], Awaitable[None] | None]) -> None:
+    def __init__(
+        self,
+        tabs: Sequence[tuple[str, str]],
+        current: str | None,
+        build: Callable[[str], Awaitable[None] | None],
+        *,
+        keep: Mapping[str, str] | None = None,
+    ) -> None:
         keys = [key for key, _ in tabs]
         self.current = current if current in keys else keys[0]
         self._build = build
@@ -32,7 +41,7 @@ class Tabs:
         with tag("nav", classes="tabs", aria_label="Tabs"):
             for key, title in tabs:
                 here = "page" if key == self.current else None
-                link = self._links[key] = tag("a", title, href=f"?tab={key}", aria_current=here)
+                link = self._links[key] = tag("a", title, href=address("", {**(keep or {}), "tab": key}), aria_current=here)
                 link.on("click", partial(self.show, key), js_handler=_CLICK)
         self.panel = tag("div", classes="stack gap-2")
 

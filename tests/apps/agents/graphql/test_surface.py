@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from gateleg.apps.agents.tables import McpServer
+from gateleg.apps.agents.tenancy import Partition
 from tests.apps.agents.graphql.conftest import Callers, Refused
 from tests.apps.agents.graphql.operations import operation, root_fields
 from tests.apps.agents.graphql.world import TENANTS_OWN, USERS_OWN, World, arguments_of, make_world
@@ -356,10 +358,14 @@ async def test_everything_can_be_deleted_in_order(callers: Callers, world: World
             assert found["ok"] is True, (name, found)
 
 
-async def test_the_tools_of_a_server_are_asked_for_behind_the_guard(callers: Callers, world: World) -> None:
+async def test_an_address_inside_is_refused_when_a_server_is_saved_and_when_it_is_asked(callers: Callers, world: World) -> None:
     given = {"mcpLabel": "inside", "mcpServerUrl": "http://127.0.0.1:9/mcp"}
-    created = await callers.ann.ask(operation("mutation", "insertUpdateMcpServer", given), **given)
-    uuid = created["mcpServer"]["mcpServerUuid"]
+    refused = await callers.ann.post(operation("mutation", "insertUpdateMcpServer", given), **given)
+    assert refused["errors"][0]["extensions"]["code"] == "address-refused"
+    # As one that was stored while the host still allowed it.
+    partition = Partition(endpoint_id="local", part_id="acme")
+    stored = McpServer(partition=partition, mcp_label="inside", mcp_server_url="http://127.0.0.1:9/mcp")
+    uuid = (await callers.host.store.create(stored)).mcp_server_uuid
     answer = await callers.ann.post("query q($u: String!) { mcpServer(mcpServerUuid: $u) { mcpLabel tools } }", u=uuid)
     assert [(error["path"], error["extensions"]["code"]) for error in answer["errors"]] == [(["mcpServer", "tools"], "mcp-failed")]
     assert answer["data"] == {"mcpServer": {"mcpLabel": "inside", "tools": None}}

@@ -42,7 +42,7 @@ def tenants_things(ids: dict[str, str]) -> dict[str, tuple[dict[str, Any], tuple
     own = TENANTS_OWN
     return {
         "insertUpdateMcpServer": (
-            {"mcpLabel": own, "mcpServerUrl": "https://tools.example/mcp", "headers": {"X-Api-Key": "secret:tools", "x_plain": "1"}},
+            {"mcpLabel": own, "mcpServerUrl": "https://tools.example/mcp", "headers": {"X-Api-Key": "k1", "x_plain": "1"}},
             ("mcpServerUuid",),
         ),
         "insertUpdatePromptTemplate": (

@@ -13,11 +13,11 @@ from gateleg.migrate import Conduct, Migrator, Pace
 from gateleg.store import Store
 
 
-def main(folder: str, way: str, ahead: str) -> None:
+def main(folder: str, way: str, ahead: str, page: str = "25") -> None:
     """Migrate."""
     late = float(ahead)
     with Store.connect(f"embedded:{folder}/store?durability=relaxed", clock=lambda: time.time() + late) as store:
-        conduct = Conduct(segments=2, pace=Pace(page_size=25), force=True)
+        conduct = Conduct(segments=2, pace=Pace(page_size=int(page)), force=True)
         migrator = Migrator(store, "agents", [migration], by=f"operator {ahead}", conduct=conduct)
         if way == "forward":
             migrator.apply()

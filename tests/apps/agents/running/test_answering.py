@@ -1,5 +1,6 @@
 """How runs are answered: tools, approval, ends of every kind, structured answers, files, substitutes."""
 
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from uuid import UUID
 
@@ -12,12 +13,13 @@ from gateleg.apps.agents.running.deciding import Decision, decide_calls
 from gateleg.apps.agents.running.ending import cancel_run, retry_run
 from gateleg.apps.agents.running.files import keep_file
 from gateleg.apps.agents.running.frames import assemble
+from gateleg.apps.agents.running.handlers import registry
 from gateleg.apps.agents.running.run_work import RunWork
 from gateleg.apps.agents.running.sweeping import expire_overdue
 from gateleg.apps.agents.tables import Thread
 from gateleg.apps.agents.thread_tables import AsyncTask, Run, RunStatus, TaskStatus, ToolCallStatus
 from gateleg.jobs import JobStatus, follow_async
-from tests.apps.agents.running.hosted import BOB, Hosted, calling, hosting
+from tests.apps.agents.running.hosted import BOB, Hosted, ScriptedHandler, calling, hosting
 
 SUM = ("desk_add", '{"a":2,"b":3}')
 TOOLS = {"tools": ["desk.*"]}
@@ -144,7 +146,7 @@ async def test_a_failed_run_is_tried_again_from_what_it_had_done(hosted: Hosted)
     agent = await hosted.agent(calling(SUM), refused, "Five.", configuration=TOOLS)
     asked = await hosted.ask(agent)
     run = await hosted.ended(asked)
-    assert (run.status, run.error) == (RunStatus.FAILED, refused.public or refused.message)
+    assert (run.status, run.error) == (RunStatus.FAILED, refused.public_text)
     task = await hosted.resources.store.get(AsyncTask, partition=run.partition, async_task_uuid=asked.async_task_uuid)
     assert task.status is TaskStatus.FAILED
     assert "Traceback" not in (task.notes or "")
@@ -195,12 +197,6 @@ async def test_an_answer_has_the_structure_that_was_asked_for(hosted: Hosted) ->
     assert assemble(await hosted.frames(asked)) == '{"sum":5}'
 
 
-async def test_a_schema_that_is_none_fails_the_run_with_a_reason(hosted: Hosted) -> None:
-    run = await hosted.ended(await hosted.ask(await hosted.agent("Hello."), output_schema={"type": "list"}))
-    assert run.status is RunStatus.FAILED
-    assert "not a JSON schema" in (run.error or "")
-
-
 async def test_files_go_along_with_the_question(hosted: Hosted) -> None:
     file = await keep_file(hosted.resources, hosted.context(), "../notes.txt", "text/plain", b"Tea at four.")
     agent = await hosted.agent("I see.")
@@ -234,7 +230,7 @@ async def test_the_local_model_answers_where_another_cannot_be_reached(hosted: H
 async def test_a_model_that_fails_fails_the_run(hosted: Hosted) -> None:
     error: AiError = KeyMissing("There is no key.")
     run = await hosted.ended(await hosted.ask(await hosted.agent(error)))
-    assert (run.status, run.error) == (RunStatus.FAILED, error.public or error.message)
+    assert (run.status, run.error) == (RunStatus.FAILED, error.public_text)
 
 
 async def test_an_agent_with_an_unknown_handler_fails_with_a_reason(hosted: Hosted) -> None:
@@ -268,6 +264,30 @@ async def test_a_planner_calls_the_nearest_tool_and_the_answer_quotes_it(hosted:
     fact = "The office is open from 9 to 17 on weekdays."
     assert (prompt.tools, prompt.messages) == ((), (User(f"{fact}\n\nAt what time does the office open?"),))
     other = await hosted.ask(agent, "Purple monkeys sing loudly")
+    assert (await hosted.ended(other)).status is RunStatus.COMPLETED
+    assert (await hosted.transcript(other)).calls == ()
+
+
+class SmallHandler(ScriptedHandler):
+    """A handler of models that are too small to choose tools."""
+
+    small = True
+
+
+async def test_a_small_model_has_its_tools_chosen_and_quoted_unless_told_otherwise(hosted: Hosted, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("tokenizers")
+    point = EntryPoint("small", f"{__name__}:SmallHandler", registry.GROUP)
+    monkeypatch.setattr(registry, "_registered", lambda: {"small": point})
+    waiting = await hosted.agent("From nine.", llm=("small", "s"), configuration={"tools": ["*"], "require_approval": "always"})
+    asked = await hosted.ask(waiting, "At what time does the office open?")
+    assert (await hosted.ended(asked)).status is RunStatus.REQUIRES_ACTION
+    (call,) = (await hosted.transcript(asked)).calls
+    decision = Decision(tool_call_uuid=call.tool_call_uuid, approve=True)
+    await decide_calls(hosted.resources, hosted.context(), asked.thread_uuid, asked.run_uuid, [decision])
+    assert (await hosted.ended(asked)).status is RunStatus.COMPLETED
+    assert "The office is open from 9 to 17 on weekdays." in (await hosted.transcript(asked)).messages[-1].message
+    plain = await hosted.agent("From nine.", llm=("small", "s"), configuration={"tools": ["*"], "planner": "none"})
+    other = await hosted.ask(plain, "At what time does the office open?")
     assert (await hosted.ended(other)).status is RunStatus.COMPLETED
     assert (await hosted.transcript(other)).calls == ()
 

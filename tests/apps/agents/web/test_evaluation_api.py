@@ -53,7 +53,10 @@ async def test_two_versions_are_compared_on_a_set(served: Served) -> None:
     assert (found["status"], found["passed"]) == ("completed", {good.agent_version_uuid: 2, bad.agent_version_uuid: 0})
     first = found["results"][0]["versions"]
     assert (first[versions[0]]["answer"], first[versions[0]]["passed"]) == ("It is four.", True)
-    assert (first[versions[1]]["status"], first[versions[1]]["checks"][0]["reason"]) == ("failed", "No.")
+    assert (first[versions[1]]["status"], first[versions[1]]["checks"][0]["reason"]) == (
+        "failed",
+        "No. Check the model's name and the options against what the service offers.",
+    )
     # What another sees.
     assert [one["name"] for one in (await served["bob"].get("/api/agents/evaluation-sets")).json()["items"]] == ["Sums"]
     assert (await served["bob"].get("/api/agents/evaluations")).json()["items"] == []

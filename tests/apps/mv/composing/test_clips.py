@@ -12,7 +12,7 @@ from gateleg.apps.mv.composing.assembly import Credits, compose
 from gateleg.apps.mv.composing.clips import ClipOrder, frames_of, render_clip, render_still
 from gateleg.apps.mv.composing.conforming import conform_clip, probe_clip
 from gateleg.apps.mv.composing.encoding import Canvas, ClipWriter
-from gateleg.apps.mv.composing.mastering import master
+from gateleg.apps.mv.composing.mastering import Mastering
 from gateleg.apps.mv.composing.stills import draw_sheet, draw_storyboard, save_poster
 from gateleg.apps.mv.composing.workers import render_clips
 from gateleg.apps.mv.drawing.looks import Look
@@ -95,7 +95,7 @@ def test_clips_are_joined_by_copying_their_packets(tmp_path: Path, song: Song, w
 def test_a_loud_and_a_quiet_song_are_brought_to_the_same_loudness_without_clipping(demo: DemoSong) -> None:
     part = demo.sound.samples[:, 12 * 44_100 : 22 * 44_100]
     for gain in (0.05, 3.0):
-        made = master(Sound(np.clip(part * np.float32(gain), -1, 1), 44_100))
+        made = Mastering(Sound(np.clip(part * np.float32(gain), -1, 1), 44_100)).limited_to()
         assert integrated_loudness(made) == pytest.approx(-14, abs=0.5)
         assert true_peak(made.samples) < -1
 
@@ -112,7 +112,7 @@ def test_what_is_heard_in_the_file_is_as_loud_as_it_should_be(tmp_path: Path, wa
 
 def test_silence_is_composed_too() -> None:
     quiet = Sound(np.zeros((2, 48_000), dtype=np.float32), 48_000)
-    assert not master(quiet).samples.any()
+    assert not Mastering(quiet).limited_to().samples.any()
 
 
 def test_clips_are_rendered_in_processes_with_progress(tmp_path: Path, song: Song) -> None:

@@ -70,7 +70,7 @@ async def evaluate(job: JobContext, config: EvaluateConfig, resources: Resources
         answers = {place: Answer(run, await _text(resources, run)) for place, run in runs.items()}
         results = await _checked(resources, context, evaluation, answers)
     except (AgentsError, AiError) as error:
-        await _end(resources, evaluation, EvaluationStatus.FAILED, error=error.public or error.message)
+        await _end(resources, evaluation, EvaluationStatus.FAILED, error=error.public_text)
         raise GiveUp(str(error)) from error
     except Snooze:
         raise

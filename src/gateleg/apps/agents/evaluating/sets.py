@@ -11,6 +11,7 @@ from gateleg.apps.agents.errors import BadField, NotFoundInPartition
 from gateleg.apps.agents.evaluation_tables import Evaluation, EvaluationSet
 from gateleg.apps.agents.running.agents import active_agent, agent_version
 from gateleg.apps.agents.running.job_types import EVALUATE, Asker, EvaluateConfig, RunRequest
+from gateleg.apps.agents.running.structures import structure_of
 from gateleg.jobs import Submission
 from gateleg.store import create
 from gateleg.web import submitted_by
@@ -30,8 +31,11 @@ __all__ = ["begin_evaluation", "delete_set", "find_evaluation", "find_set", "sav
 async def save_set(
     store: AsyncStore, context: Context, name: str, cases: Sequence[Case], evaluation_set_uuid: str | None = None
 ) -> EvaluationSet:
-    """Keep a new set, or another content of one."""
+    """Keep a new set, or another content of one. Raises `BadOutputSchema`."""
     check_editor(context)
+    for case in cases:
+        if case.output_schema is not None:
+            structure_of(case.output_schema)
     stored: dict[str, Any] = {
         "partition": context.partition,
         "name": name,

@@ -3,7 +3,7 @@
 import strawberry
 from strawberry.types.unset import UNSET
 
-from gateleg.apps.agents.agents import delete_agent, save_agent
+from gateleg.apps.agents.agents import delete_agent
 from gateleg.apps.agents.catalogue import delete_llm, delete_ui_component, save_llm, save_ui_component
 from gateleg.apps.agents.catalogue_tables import Llm, UiComponent
 from gateleg.apps.agents.flows import delete_flow, save_flow
@@ -12,9 +12,10 @@ from gateleg.apps.agents.graphql.calls import Info
 from gateleg.apps.agents.graphql.enums import VersionStatus
 from gateleg.apps.agents.graphql.fields import Deleted, Saved, deleted_type, given, offer, saved_type
 from gateleg.apps.agents.graphql.scalars import JSON
-from gateleg.apps.agents.graphql.writing import keeping_secrets, moving_agents, removed, saved, saved_version
+from gateleg.apps.agents.graphql.writing import keeping_secrets, moving_agents, on_host, removed, saved, saved_version
 from gateleg.apps.agents.prompts import delete_prompt, save_prompt
-from gateleg.apps.agents.servers import delete_server, save_server
+from gateleg.apps.agents.saving import save_agent, save_server
+from gateleg.apps.agents.servers import delete_server
 from gateleg.apps.agents.tables import Agent, FlowSnippet, McpServer, PromptTemplate
 
 InsertUpdateLlm = saved_type("InsertUpdateLlm", "llm", LlmType)
@@ -76,7 +77,7 @@ class AgentMutations:
         variables: list[JSON | None] | None = UNSET,
     ) -> Saved:
         """Create an agent, a new version of one (`agentUuid`), a copy (`duplicate`), or change a version (`agentVersionUuid`)."""
-        return await saved_version(info.context, Agent, keeping_secrets(info, save_agent), given(locals()))
+        return await saved_version(info.context, Agent, on_host(info, save_agent), given(locals()))
 
     @offer(DeleteAgent)
     async def delete_agent(self, info: Info, agent_version_uuid: str) -> Deleted:
@@ -142,7 +143,7 @@ class AgentMutations:
         updated_by: str | None = UNSET,
     ) -> Saved:
         """Register a server of tools, or change it. Names of headers stay as they are given."""
-        return await saved(info.context, McpServer, keeping_secrets(info, save_server), given(locals()))
+        return await saved(info.context, McpServer, on_host(info, save_server), given(locals()))
 
     @offer(DeleteMCPServer)
     async def delete_mcp_server(self, info: Info, mcp_server_uuid: str) -> Deleted:

@@ -62,6 +62,15 @@ def keeping_secrets(info: Info, function: Callable[..., Awaitable[Any]]) -> Call
     return call
 
 
+def on_host(info: Info, function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    """A function of `saving`, which asks the host what it can run."""
+
+    async def call(store: AsyncStore, context: Context, *values: Any, **options: Any) -> Any:
+        return await function(info.context.resources, context, *values, **options)
+
+    return call
+
+
 def moving_agents(info: Info, function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
     """A function of the services that moves agents, by a job when they are many."""
     return partial(function, job=flow_job(info.context.resources, info.context.context))

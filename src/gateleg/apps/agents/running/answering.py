@@ -54,14 +54,16 @@ async def answer_run(job: JobContext, config: AnswerConfig, resources: Resources
     except (AiError, AgentsError, Refusal, OutgoingError) as error:
         if getattr(error, "passing", False) and _has_more_attempts(job):
             raise
-        await _fail(job, config, resources, error.public or error.message)
+        await _fail(job, config, resources, error.public_text)
         raise GiveUp(str(error)) from error
     except (GiveUp, asyncio.CancelledError):
         raise
     except Exception as error:
         if not _has_more_attempts(job):
             # What happened is in the log of the job; whoever asked need not know the inside of this host.
-            await _fail(job, config, resources, f"The run failed with {type(error).__name__}.")
+            await _fail(
+                job, config, resources, f"The run failed with {type(error).__name__}. Ask again; the log of its job has the details."
+            )
         raise
 
 

@@ -16,6 +16,7 @@ from gateleg.apps.agents.running.ending import stop_job
 from gateleg.apps.agents.running.files import check_files
 from gateleg.apps.agents.running.ids import message_uuid, task_uuid
 from gateleg.apps.agents.running.job_types import Asker, RunRequest
+from gateleg.apps.agents.running.structures import structure_of
 from gateleg.apps.agents.running.threads import is_open, job_for, own_thread, recent_thread, waiting_runs
 from gateleg.apps.agents.tables import Thread, new_id
 from gateleg.apps.agents.thread_tables import AsyncTask, Message, Run, RunStatus
@@ -53,8 +54,11 @@ class AskedRun:
 async def ask(resources: Resources[AgentsSettings], context: Context, question: Ask) -> AskedRun:
     """Ask an agent: find or begin the thread, write the question, and submit the job that answers it.
 
-    Raises `NotFoundInPartition`, `ThreadNotYours`, `OtherAgent`, `RunInProgress`, `TooManyWaiting`, `IdempotencyKeyReused`.
+    Raises `NotFoundInPartition`, `ThreadNotYours`, `OtherAgent`, `RunInProgress`, `TooManyWaiting`, `IdempotencyKeyReused`, and
+    `BadOutputSchema`.
     """
+    if question.output_schema is not None:
+        structure_of(question.output_schema)
     await check_files(resources, context, question.input_files)
     for _ in range(_ATTEMPTS):
         agent = await active_agent(resources.store, context.partition, question.agent_uuid)

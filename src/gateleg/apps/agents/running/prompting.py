@@ -9,7 +9,7 @@ import orjson
 
 from gateleg.ai import Attachment, System, load_messages
 from gateleg.apps.agents.running.history import fit_history, prompt_of
-from gateleg.apps.agents.running.planning import NEAREST, grounded
+from gateleg.apps.agents.running.planning import grounded
 from gateleg.apps.agents.running.transcripts import read_newest, turns_of
 from gateleg.apps.agents.tables import Thread
 from gateleg.apps.agents.thread_tables import ToolCallStatus
@@ -55,7 +55,7 @@ async def prompt_for(work: RunWork, handler: AgentHandler, offered: Sequence[Too
     if history.cut:
         work.shown_from.append(history.turns[0].id)
     turns = _whole(history, own)
-    if work.agent.configuration.get("planner") == NEAREST:
+    if work.plans:
         turns = grounded(turns)
     return prompt_of(instructions, summary if history.cut else "", turns, work.toolbox.alias)
 

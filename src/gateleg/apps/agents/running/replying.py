@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from gateleg.ai import (
+    ContentRefused,
     ExtraMissing,
     KeyMissing,
     ModelAccessDenied,
@@ -30,7 +32,9 @@ from gateleg.apps.agents.running.structures import structure_of
 from gateleg.apps.agents.running.summarising import have_summarised
 from gateleg.apps.agents.running.threads import is_open
 from gateleg.apps.agents.running.tools.toolbox import matches
+from gateleg.apps.agents.running.unfinished import UnfinishedReply
 from gateleg.apps.agents.thread_tables import Message, Run, RunStatus, ToolCall, ToolCallStatus
+from gateleg.apps.agents.usage import record_usage
 from gateleg.store import TransactionCanceled, create, patch
 
 if TYPE_CHECKING:
@@ -48,6 +52,7 @@ __all__ = ["ask_model"]
 #: What lets another model be asked, if nothing was written yet.
 _UNAVAILABLE = (ExtraMissing, KeyMissing, ModelAccessDenied, ModelFailed, ModelTimedOut, ModelUnreachable, RateLimited, WeightsMissing)
 
+_REFUSED = "Change the question, or the instructions of the agent, and ask again."
 #: How often a reply is stored anew while others change its run.
 _ATTEMPTS = 5
 
@@ -68,7 +73,7 @@ async def ask_model(work: RunWork, number: int, *, tools: bool, transcript: Tran
 
 def _quote_first(work: RunWork, number: int, transcript: Transcript) -> str:
     """What the tools of a planner have found, streamed before the model says anything: it is there at once, and it is right."""
-    if not work.agent.configuration.get("quote_tools") or work.agent.configuration.get("planner") != NEAREST:
+    if not work.quotes or not work.plans:
         return ""
     quoted = quote_results(transcript.calls)
     before = f"{quoted}\n\nIn the words of the model, which may be wrong: " if quoted else ""
@@ -80,7 +85,7 @@ def _quote_first(work: RunWork, number: int, transcript: Transcript) -> str:
 def _with_quotes(work: RunWork, number: int, reply: Reply, transcript: Transcript, before: str) -> Reply:
     """The reply with what the tools answered, word by word: before it, where that was streamed already, or else below it."""
     after = ""
-    if not before and work.agent.configuration.get("quote_tools") and (quoted := quote_results(transcript.calls)):
+    if not before and work.quotes and (quoted := quote_results(transcript.calls)):
         after = f"\n\n{quoted}"
         work.emit(Frame(kind="text", delta=after, step=number))
     return replace(reply, text=before + reply.text + after)
@@ -88,7 +93,7 @@ def _with_quotes(work: RunWork, number: int, reply: Reply, transcript: Transcrip
 
 async def _planned(work: RunWork, number: int, transcript: Transcript) -> Reply | None:
     """The tool call that the planner of a small model chooses for the question."""
-    if number != 1 or work.agent.configuration.get("planner") != NEAREST or not work.toolbox.tools:
+    if number != 1 or not work.plans or not work.toolbox.tools:
         return None
     question = next((message.message for message in transcript.messages if message.role == "user"), "")
     call = await choose_tool(question, work.toolbox, work.handler.models.embeddings())
@@ -98,7 +103,7 @@ async def _planned(work: RunWork, number: int, transcript: Transcript) -> Reply 
 async def _asked(work: RunWork, number: int, *, tools: bool, transcript: Transcript) -> tuple[Reply, dict[str, Any] | None]:
     """The reply of the agent's model, or of the first of its substitutes that can be reached."""
     # After a planner has called a tool, its model only words the answer.
-    offered = work.toolbox.declared if tools and work.agent.configuration.get("planner") != NEAREST else []
+    offered = work.toolbox.declared if tools and not work.plans else []
     handlers = [work.handler, *fallback_handlers(work.resources, work.handler)]
     for place, handler in enumerate(handlers):
         written = _Written(work, number)
@@ -143,13 +148,18 @@ async def _reply(
     else:
         options.pop("tool_choice", None)
     reply: Reply | None = None
-    async for delta in handler.stream(messages, **options):
-        # With a schema the words of this reply are not the answer yet.
-        if schema is None:
-            written.take(delta.text, delta.reasoning)
-        reply = delta.reply or reply
+    unfinished = UnfinishedReply(work, handler, messages)
+    async with unfinished.counted():
+        async for delta in handler.stream(messages, **options):
+            unfinished.take(delta)
+            # With a schema the words of this reply are not the answer yet.
+            if schema is None:
+                written.take(delta.text, delta.reasoning)
+            reply = delta.reply or reply
     if reply is None:
         raise ModelFailed(f"{handler.address} ended without a reply.")
+    if reply.finish == "filtered" and not reply.text and not reply.calls:
+        raise ContentRefused("The provider's rules for content keep this from being answered.", fix=_REFUSED)
     if schema is not None and not reply.calls:
         found, output = await _structured(handler, schema, messages, options, written)
         return replace(found, usage=reply.usage + found.usage), output
@@ -188,7 +198,7 @@ async def _store_step(work: RunWork, number: int, reply: Reply, notes: str) -> N
         if not is_open(run):
             return
         try:
-            await work.resources.store.transact([patch(run, *_counted(run, reply, number)), *writes])
+            await work.resources.store.transact([patch(run, *_counted(run, reply, number)), *writes, *_recorded(work, run, reply)])
         except TransactionCanceled as canceled:
             if canceled.reasons[0] is not None and not any(canceled.reasons[1:]):
                 # Somebody has changed something else of the run.
@@ -237,6 +247,11 @@ def _counted(run: Run, reply: Reply, number: int) -> list[Any]:
     return found
 
 
+def _recorded(work: RunWork, run: Run, reply: Reply) -> list[WriteOperation[Any]]:
+    """The writes that record what a reply has used by day; a planner uses nothing."""
+    return [] if reply.model == NEAREST else [record_usage(run, work.resources.store.setup.now().date(), reply.model, reply.usage)]
+
+
 async def _present(work: RunWork) -> Run:
     run = work.run
     return await work.resources.store.get(Run, partition=run.partition, thread_uuid=run.thread_uuid, run_uuid=run.run_uuid, consistent=True)
@@ -249,15 +264,13 @@ async def _finish(work: RunWork, number: int, reply: Reply, output: dict[str, An
     if reply.finish in ("length", "filtered"):
         extra.append(Run.finish.set(reply.finish))
 
-    def writes() -> list[WriteOperation[Any]]:
-        return [create(message)]
-
     for _ in range(_ATTEMPTS):
         run = await _present(work)
         if not is_open(run):
             return run
+        along = [create(message), *_recorded(work, run, reply)]
         actions = [*_counted(run, reply, number), *extra]
-        ended = await end_run(work.resources, run, RunStatus.COMPLETED, actions=actions, writes=writes, result=reply.text)
+        ended = await end_run(work.resources, run, RunStatus.COMPLETED, actions=actions, writes=partial(list, along), result=reply.text)
         if ended is None:
             # It has ended, or somebody has changed something else of it: look again.
             continue

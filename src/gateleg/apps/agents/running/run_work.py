@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.agents.running.agents import agent_version, handler_for
 from gateleg.apps.agents.running.job_types import RunRequest
+from gateleg.apps.agents.running.planning import NEAREST
 from gateleg.apps.agents.running.tools.registered import servers_of
 from gateleg.apps.agents.running.tools.tool_lists import ToolLists
 from gateleg.apps.agents.running.tools.toolbox import application_tools, mcp_tools, put_together
@@ -64,6 +65,16 @@ class RunWork:
         wanted = self.agent.configuration.get("tool_steps")
         most = self.resources.settings.tool_steps
         return most if not isinstance(wanted, int | float) else max(0, min(most, int(wanted)))
+
+    @property
+    def plans(self) -> bool:
+        """Whether the planner chooses the tools in place of the model: as the configuration says, or else for small models."""
+        return self.agent.configuration.get("planner", NEAREST if self.handler.small else None) == NEAREST
+
+    @property
+    def quotes(self) -> bool:
+        """Whether what the tools answered is quoted: as the configuration says, or else for small models."""
+        return bool(self.agent.configuration.get("quote_tools", self.handler.small))
 
     def emit(self, frame: Frame) -> None:
         """Stream a frame to whoever follows the run."""

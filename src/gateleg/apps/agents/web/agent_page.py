@@ -1,20 +1,19 @@
-"""The page of an agent: ask it, its versions and what differs between them, its threads, and a form for its next version."""
+"""The page of an agent: ask it, its threads, its versions and what differs between them, its tools, and a form for its next version."""
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from gateleg.apps.agents.agents import delete_agent, find_agent, save_agent
-from gateleg.apps.agents.catalogue import list_llms
-from gateleg.apps.agents.listing import Paging
-from gateleg.apps.agents.tables import Agent, Thread, VersionStatus
-from gateleg.apps.agents.versions import AGENTS, activate, differences, versions_of
-from gateleg.apps.agents.web.agent_form import AgentForm, agent_form
+from gateleg.apps.agents.agents import delete_agent, find_agent
+from gateleg.apps.agents.running.run_work import toolbox_for
+from gateleg.apps.agents.saving import save_agent
+from gateleg.apps.agents.tables import Thread
+from gateleg.apps.agents.versions import AGENTS
+from gateleg.apps.agents.web.agent_form import AgentForm, form_for_agent
 from gateleg.apps.agents.web.places import HOME, agent_place, in_part, thread_place
-from gateleg.apps.agents.web.statuses import version_badge
+from gateleg.apps.agents.web.versions_part import VersionsPart
 from gateleg.apps.agents.web.visiting import Visit, not_there
 from gateleg.web.console.components import (
     Column,
@@ -26,21 +25,22 @@ from gateleg.web.console.components import (
     ago,
     ago_cell,
     button,
-    confirm,
     empty,
     frame,
     pager,
+    show_when_there,
     tag,
 )
 
 if TYPE_CHECKING:
+    from gateleg.apps.agents.running.tools.toolbox import Toolbox
     from gateleg.apps.agents.settings import AgentsSettings
+    from gateleg.apps.agents.tables import Agent
     from gateleg.web import Resources
 
-_TABS = (("threads", "Threads"), ("versions", "Versions"), ("instructions", "Instructions"), ("edit", "New version"))
+_TABS = (("threads", "Threads"), ("versions", "Versions"), ("instructions", "Instructions"), ("tools", "Tools"), ("edit", "New version"))
 _SIZE = 30
-#: Versions whose differences are shown.
-_VERSIONS = 30
+_TOOLS = (Column("name", "Tool"), Column("about", "About", wraps=True), Column("kind", "From", desk=True))
 _THREADS = (
     Column("title", "Thread"),
     Column("user", "User", desk=True),
@@ -49,7 +49,9 @@ _THREADS = (
 )
 
 
-async def agent_page(resources: Resources[AgentsSettings], agent_uuid: str, part: str = "", tab: str = "", cursor: str = "") -> None:
+async def agent_page(
+    resources: Resources[AgentsSettings], agent_uuid: str, part: str = "", tab: str = "", cursor: str = "", newer: int = 0
+) -> None:
     """An agent of the tenant that is looked at."""
     with frame(title="Agent", section="agents", crumbs=[Crumb("Agents", HOME)], titled=False) as view:
         visit = Visit.of(view, resources, part)
@@ -58,26 +60,35 @@ async def agent_page(resources: Resources[AgentsSettings], agent_uuid: str, part
             not_there("agent")
             return
         _head(visit, agent)
+        versions = VersionsPart(
+            visit,
+            AGENTS,
+            agent_uuid,
+            lambda **state: agent_place(visit.context, agent_uuid, **state),
+            lambda version: delete_agent(resources.store, resources.secrets, visit.context, version),
+        )
 
         async def build(key: str) -> None:
             match key:
                 case "threads":
                     await _threads(visit, agent, cursor)
                 case "versions":
-                    await _versions(visit, agent)
+                    await versions.show(cursor, newer)
                 case "instructions":
                     tag("pre", agent.instructions or "None: the model answers as it is.", "agents-text", dir="auto")
+                case "tools":
+                    await _tools(visit, agent)
                 case "edit":
                     await _edit(visit, agent)
 
-        await Tabs(_TABS if visit.context.edits else _TABS[:-1], tab or None, build).start()
+        await Tabs(_TABS if visit.context.edits else _TABS[:-1], tab or None, build, keep=visit.kept).start()
 
 
 def _head(visit: Visit, agent: Agent) -> None:
     async def duplicate() -> None:
         async def work() -> None:
             values = {"agent_version_uuid": agent.agent_version_uuid}
-            made = await save_agent(visit.resources.store, visit.resources.secrets, visit.context, values, copied=True)
+            made = await save_agent(visit.resources, visit.context, values, copied=True)
             ui.navigate.to(agent_place(visit.context, made.agent_uuid))
 
         await visit.do(work, "Duplicated", in_part(visit.context, HOME))
@@ -125,71 +136,33 @@ async def _threads(visit: Visit, agent: Agent, cursor: str) -> None:
     pager(agent_place(context, agent.agent_uuid), {}, cursor=cursor or None, following=page.next, shown=len(rows))
 
 
-async def _versions(visit: Visit, agent: Agent) -> None:
-    """The versions, newest first, each with what it changed."""
-    question = versions_of(visit.context, AGENTS, agent.agent_uuid)
-    found = [one async for one in visit.resources.store.query(question, consistent=True)]
-    found.sort(key=lambda one: one.created_at, reverse=True)
-    for number, one in enumerate(found[:_VERSIONS]):
-        before = found[number + 1] if number + 1 < len(found) else None
-        _version(visit, one, before, len(found) - number)
-    if len(found) > _VERSIONS:
-        tag("p", f"{len(found) - _VERSIONS} older versions are not shown.", "meta")
+async def _tools(visit: Visit, agent: Agent) -> None:
+    """The tools that the agent may call for who looks, as a run would have them."""
 
+    def show(toolbox: Toolbox) -> None:
+        for problem in toolbox.problems:
+            tag("p", problem, "note warning")
+        if not toolbox.tools:
+            empty("box", "No tools", "Choose tools of applications and tool servers in a new version.")
+            return
+        rows = [
+            Row(one.name, {"name": one.name, "about": one.description, "kind": "tool server" if one.kind == "mcp" else one.kind})
+            for one in toolbox.tools.values()
+        ]
+        Grid("Tools", _TOOLS, rows, complete=True)
 
-def _version(visit: Visit, one: Agent, before: Agent | None, number: int) -> None:
-    there = agent_place(visit.context, one.agent_uuid, tab="versions")
-
-    async def use() -> None:
-        await visit.do(lambda: activate(visit.resources.store, visit.context, AGENTS, one.agent_version_uuid), "Active", there)
-
-    async def delete() -> None:
-        loss = "The newest of the others becomes the active one." if one.status is VersionStatus.ACTIVE else "The active version stays."
-        if await confirm("Delete this version?", loss, verb="Delete"):
-            resources, version = visit.resources, one.agent_version_uuid
-            await visit.do(lambda: delete_agent(resources.store, resources.secrets, visit.context, version), "Deleted", there)
-
-    with tag("article", classes="card stack gap-1"):
-        with tag("div", classes="line gap-1 spread"):
-            with tag("p", classes="line gap-1 meta"):
-                tag("span", f"Version {number}", "strong")
-                version_badge(one.status)
-                tag("span", one.updated_by)
-                ago(one.created_at)
-            if visit.context.edits:
-                with tag("div", classes="line gap-1"):
-                    if one.status is not VersionStatus.ACTIVE:
-                        button("Use this version", use, icon="check", look="small")
-                    button("Delete", delete, icon="delete", look="small danger")
-        if before is not None:
-            _changes(differences(AGENTS, before, one))
-
-
-def _changes(found: dict[str, tuple[Any, Any]]) -> None:
-    """What a version changed, attribute by attribute."""
-    if not found:
-        tag("p", "Nothing differs from the version before.", "meta")
-        return
-    with tag("dl", classes="facts"):
-        for name, (was, now) in found.items():
-            tag("dt", name.replace("_", " "))
-            with tag("dd"):
-                tag("del", _shown(was), "agents-was", dir="auto")
-                tag("ins", _shown(now), "agents-now", dir="auto")
-
-
-def _shown(value: Any) -> str:
-    text = value if isinstance(value, str) else "nothing" if value is None else json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= 2_000 else f"{text[:2_000]} ... ({len(text):,} characters)"
+    context = visit.context
+    part = context.part_id if context.part_given else None
+    await show_when_there(toolbox_for(visit.resources, agent, context.partition, context.principal, part), show)
 
 
 async def _edit(visit: Visit, agent: Agent) -> None:
     """A form that makes the next version."""
-    llms = (await list_llms(visit.resources.store, visit.context, Paging())).items
 
     async def save(form: AgentForm) -> None:
-        values = {**form.values(), "agent_uuid": agent.agent_uuid}
-        await save_agent(visit.resources.store, visit.resources.secrets, visit.context, values)
+        await save_agent(visit.resources, visit.context, {**form.values(), "agent_uuid": agent.agent_uuid})
         ui.navigate.to(agent_place(visit.context, agent.agent_uuid, tab="versions"))
 
-    ModelForm(agent_form(llms), save, title="New version", submit="Make it the active version", values=AgentForm.values_of(agent))
+    form = await form_for_agent(visit, agent)
+    if form is not None:
+        ModelForm(form, save, title="New version", submit="Make it the active version", values=AgentForm.values_of(agent))

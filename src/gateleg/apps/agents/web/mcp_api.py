@@ -51,7 +51,7 @@ def mcp_surface(resources: Resources[AgentsSettings]) -> Surface:
             context = context_of(ctx.request, resources)
             run, text = await _answer(resources, context, params.name, params.arguments or {})
         except GatelegError as error:
-            text = " ".join(filter(None, (error.public or error.message, error.fix)))
+            text = error.public_text
             return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=True)
         found = {"thread_uuid": run.thread_uuid, "run_uuid": run.run_uuid, "status": str(run.status), "answer": text}
         failed = run.status is not RunStatus.COMPLETED

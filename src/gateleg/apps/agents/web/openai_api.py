@@ -71,7 +71,7 @@ def _told(answer: Any) -> Any:
 
 
 def _refused(error: GatelegError) -> JSONResponse:
-    message = " ".join(filter(None, (error.public or error.message, error.fix)))
+    message = error.public_text
     kind = "invalid_request_error" if error.status < 500 else "server_error"
     return JSONResponse({"error": {"message": message, "type": kind, "param": None, "code": error.code}}, error.status)
 

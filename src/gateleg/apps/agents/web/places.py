@@ -12,16 +12,35 @@ if TYPE_CHECKING:
 
 HOME = "/agents"
 NEW = f"{HOME}/new"
+PROMPT, FLOW, SERVER = f"{HOME}/prompt", f"{HOME}/flow", f"{HOME}/server"
+EVALUATION_SET, EVALUATION = f"{HOME}/evaluation-set", f"{HOME}/evaluation"
+#: The last part of the address of a form for something new.
+FRESH = "new"
 
 
 def agent_place(context: Context, agent_uuid: str, **state: str) -> str:
     """The page of an agent."""
-    return in_part(context, f"{HOME}/agent/{quote(agent_uuid, safe='')}", **state)
+    return item_place(context, f"{HOME}/agent", agent_uuid, **state)
 
 
 def thread_place(context: Context, thread_uuid: str, **state: str) -> str:
     """The page of a thread."""
-    return in_part(context, f"{HOME}/thread/{quote(thread_uuid, safe='')}", **state)
+    return item_place(context, f"{HOME}/thread", thread_uuid, **state)
+
+
+def run_place(context: Context, thread_uuid: str, run_uuid: str) -> str:
+    """The page of a run."""
+    return item_place(context, f"{HOME}/thread/{quote(thread_uuid, safe='')}/run", run_uuid)
+
+
+def item_place(context: Context, path: str, uuid: str, **state: str) -> str:
+    """The page of a prompt, a flow, a tool server, a set of questions or an evaluation, by the path that such pages begin with."""
+    return in_part(context, f"{path}/{quote(uuid, safe='')}", **state)
+
+
+def tab_place(context: Context, tab: str, **state: str) -> str:
+    """A tab of the first page."""
+    return in_part(context, HOME, tab=tab, **state)
 
 
 def in_part(context: Context, path: str, **state: str) -> str:

@@ -19,7 +19,7 @@ from gateleg.apps.agents.running.questions import Ask
 from gateleg.apps.agents.running.threads import find_run, find_thread, is_open
 from gateleg.apps.agents.running.transcripts import read_run
 from gateleg.apps.agents.thread_tables import Run, RunStatus, ToolCallStatus
-from gateleg.apps.agents.web.places import HOME, agent_place, thread_place
+from gateleg.apps.agents.web.places import HOME, agent_place, run_place, thread_place
 from gateleg.apps.agents.web.statuses import call_badge, run_badge
 from gateleg.apps.agents.web.visiting import Visit, not_there
 from gateleg.errors import GatelegError
@@ -42,7 +42,9 @@ _RUNS = 20
 _SHOWN = 4_000
 
 
-async def thread_page(resources: Resources[AgentsSettings], thread_uuid: str, part: str = "", agent_uuid: str = "") -> None:
+async def thread_page(
+    resources: Resources[AgentsSettings], thread_uuid: str, part: str = "", agent_uuid: str = "", cursor: str = ""
+) -> None:
     """A thread of who looks, or `new` for one that begins with the first question."""
     with frame(title="Thread", section="agents", crumbs=[Crumb("Agents", HOME)], titled=False) as view:
         visit = Visit.of(view, resources, part)
@@ -57,7 +59,7 @@ async def thread_page(resources: Resources[AgentsSettings], thread_uuid: str, pa
             return
         _head(visit, agent, thread)
         column = tag("div", classes="stack gap-2 agents-thread", aria_live="polite")
-        runs = [] if thread is None else await _newest_runs(visit, thread)
+        runs = [] if thread is None else await _newest_runs(visit, thread, cursor)
         for run in runs:
             with column:
                 await Turn(visit, run).show()
@@ -65,11 +67,16 @@ async def thread_page(resources: Resources[AgentsSettings], thread_uuid: str, pa
             _question(visit, agent, thread)
 
 
-async def _newest_runs(visit: Visit, thread: Thread) -> list[Run]:
+async def _newest_runs(visit: Visit, thread: Thread, cursor: str) -> list[Run]:
+    """The newest runs, or those before a cursor, oldest first; with links to earlier ones and back."""
     question = Run.newest(partition=visit.context.partition, thread_uuid=thread.thread_uuid)
-    page = await visit.resources.store.page(question, limit=_RUNS, consistent=True)
-    if page.next is not None:
-        tag("p", f"The newest {_RUNS} questions are shown.", "meta")
+    page = await visit.resources.store.page(question, limit=_RUNS, cursor=cursor or None, consistent=True)
+    with tag("nav", classes="line gap-1", aria_label="Pages"):
+        if page.next is not None:
+            there = thread_place(visit.context, thread.thread_uuid, cursor=page.next)
+            tag("a", "Earlier questions", "deed small", href=there, rel="prev")
+        if cursor:
+            tag("a", "Newest questions", "deed small", href=thread_place(visit.context, thread.thread_uuid))
     return list(reversed(page.items))
 
 
@@ -141,6 +148,7 @@ class Turn:
         run = self.run
         with tag("p", classes="line gap-1 meta"):
             run_badge(run.status)
+            tag("a", "Steps", "link", href=run_place(self.visit.context, run.thread_uuid, run.run_uuid))
             if run.model:
                 tag("span", run.model)
             if run.total_tokens:

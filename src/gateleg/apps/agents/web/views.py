@@ -44,6 +44,12 @@ class AskedView(View):
         )
 
 
+class BegunJob(View):
+    """The job that does what was asked for: `/api/agents/jobs/{jobId}` has its progress, error and result."""
+
+    job_id: str
+
+
 class MessageView(View):
     """A message of a thread."""
 
@@ -94,6 +100,8 @@ class RunView(View):
     completion_tokens: int
     total_tokens: int
     cost: Decimal | None
+    #: whether a reply was broken off, so that its tokens are an estimate
+    usage_estimated: bool
     time_spent: int | None
     iterations: int
     attempts: int

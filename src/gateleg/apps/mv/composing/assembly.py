@@ -8,25 +8,18 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import av
-import numpy as np
 
 from gateleg.apps.mv.composing.encoding import TICKS, Canvas
-from gateleg.apps.mv.composing.mastering import CEILING, master
+from gateleg.apps.mv.composing.soundtrack import make_soundtrack
 from gateleg.apps.mv.errors import UnreadableClip, reason_of
-from gateleg.apps.mv.listening.loudness import true_peak
-from gateleg.apps.mv.listening.sound import Sound, read_sound
 from gateleg.apps.mv.media_files import open_media
 from gateleg.apps.mv.reports import never, quietly, stop_if
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from gateleg.apps.mv.reports import Cancelling, Progress
-
-_RATE = 48_000
-#: the highest true peak of a finished video, in dB
-_PEAK = -1.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +49,11 @@ def compose(
     unfinished = out.with_name(out.name + ".part")
     try:
         progress(0.0, "mastering the song")
-        length = sum(_count(path) for path in clips) * _RATE // canvas.fps
-        sound = _mastered(_cut(read_sound(song, _RATE, 2, cancelled=cancelled), length)) if song is not None else None
+        seconds = Fraction(sum(_count(path) for path in clips), canvas.fps)
+        soundtrack = make_soundtrack(song, seconds, cancelled) if song is not None else None
         with av.open(str(unfinished), "w", format="mp4", options={"movflags": "+faststart+use_metadata_tags"}) as target:
             _credit(target, credits or Credits())
-            frames = _join(clips, target, canvas, sound, progress, cancelled)
+            frames = _join(clips, target, canvas, soundtrack, progress, cancelled)
         unfinished.replace(out)
     finally:
         unfinished.unlink(missing_ok=True)
@@ -73,39 +66,6 @@ def _count(path: Path) -> int:
         return sum(1 for packet in source.demux(source.streams.video[0]) if packet.size)
 
 
-def _cut(sound: Sound, length: int) -> Sound:
-    """What is heard of a song: as long as the pictures, with a short fade where it is cut."""
-    if sound.samples.shape[1] <= length:
-        return sound
-    samples = sound.samples[:, :length].copy()
-    fade = min(_RATE // 20, length)
-    samples[:, length - fade :] *= np.linspace(1.0, 0.0, fade, dtype=np.float32)
-    return Sound(samples, sound.rate)
-
-
-def _mastered(sound: Sound) -> Sound:
-    """The song mastered so that its true peak is under -1 dB after AAC, too: encoding moves peaks, so what it makes of them is measured."""
-    ceiling = CEILING
-    for _ in range(3):
-        made = master(sound, ceiling)
-        excess = true_peak(_encoded(made).samples) - _PEAK
-        if excess < 0:
-            break
-        ceiling -= excess + 0.2
-    return made
-
-
-def _encoded(sound: Sound) -> Sound:
-    """The song as it comes back from AAC."""
-    buffer = io.BytesIO()
-    with av.open(buffer, "w", format="mp4") as target:
-        _send(target, _add_audio(target), sound, 0, sound.samples.shape[1], last=True)
-    buffer.seek(0)
-    with av.open(buffer, "r") as source:
-        parts = [frame.to_ndarray() for frame in source.decode(audio=0)]
-    return Sound(np.concatenate(parts, axis=1).astype(np.float32), sound.rate)
-
-
 def _credit(target: Any, credits: Credits) -> None:
     target.metadata.update(
         {key: value for key, value in (("title", credits.title), ("artist", credits.artist), ("comment", credits.comment)) if value}
@@ -113,10 +73,10 @@ def _credit(target: Any, credits: Credits) -> None:
     target.metadata["synopsis"] = "procedural"
 
 
-def _join(clips: Sequence[Path], target: Any, canvas: Canvas, sound: Sound | None, progress: Progress, cancelled: Cancelling) -> int:
+def _join(clips: Sequence[Path], target: Any, canvas: Canvas, soundtrack: bytes | None, progress: Progress, cancelled: Cancelling) -> int:
     video: Any = None
-    audio: Any = None
-    frames, sent = 0, 0
+    sound: _Sound | None = None
+    frames = 0
     step = Fraction(TICKS, canvas.fps)
     for number, path in enumerate(clips):
         stop_if(cancelled)
@@ -125,7 +85,7 @@ def _join(clips: Sequence[Path], target: Any, canvas: Canvas, sound: Sound | Non
             if video is None:
                 video = target.add_stream_from_template(stream)
                 video.time_base = Fraction(1, TICKS)
-                audio = _add_audio(target) if sound is not None else None
+                sound = _Sound(soundtrack, target) if soundtrack is not None else None
             start = frames
             for packet in source.demux(stream):
                 if packet.size == 0 or packet.pts is None:
@@ -138,7 +98,7 @@ def _join(clips: Sequence[Path], target: Any, canvas: Canvas, sound: Sound | Non
                 target.mux(packet)
                 frames = max(frames, start + at + 1)
         if sound is not None:
-            sent = _send(target, audio, sound, sent, frames * _RATE // canvas.fps, last=number == len(clips) - 1)
+            sound.copy(target, Fraction(frames, canvas.fps) if number < len(clips) - 1 else None)
         progress(0.2 + 0.8 * (number + 1) / len(clips), f"joining clip {number + 1} of {len(clips)}")
     return frames
 
@@ -154,24 +114,21 @@ def _opened(path: Path) -> Any:
     return container
 
 
-def _add_audio(target: Any) -> Any:
-    stream = target.add_stream("aac", rate=_RATE, layout="stereo")
-    stream.bit_rate = 192_000
-    return stream
+class _Sound:
+    """The packets of a soundtrack, copied next to the pictures that they are heard with."""
 
+    def __init__(self, soundtrack: bytes, target: Any) -> None:
+        self._source = av.open(io.BytesIO(soundtrack), "r")
+        stream = self._source.streams.audio[0]
+        self._stream = target.add_stream_from_template(stream)
+        self._packets: Iterator[Any] = (packet for packet in self._source.demux(stream) if packet.size)
+        self._next = next(self._packets, None)
 
-def _send(target: Any, audio: Any, sound: Sound, sent: int, until: int, last: bool) -> int:
-    """Encode the song up to a sample; what is missing at its end is silence."""
-    size = 1024
-    while sent < until and (last or sent + size <= until):
-        count = min(size, until - sent)
-        block = np.zeros((2, count), dtype=np.float32)
-        part = sound.samples[:, sent : sent + count]
-        block[:, : part.shape[1]] = part
-        frame = av.AudioFrame.from_ndarray(block, format="fltp", layout="stereo")
-        frame.sample_rate, frame.pts, frame.time_base = _RATE, sent, Fraction(1, _RATE)
-        target.mux(audio.encode(frame))
-        sent += count
-    if last:
-        target.mux(audio.encode(None))
-    return sent
+    def copy(self, target: Any, until: Fraction | None) -> None:
+        """Copy what is heard before a time in seconds, or all that is left."""
+        while (packet := self._next) is not None and (until is None or packet.pts * packet.time_base < until):
+            packet.stream = self._stream
+            target.mux(packet)
+            self._next = next(self._packets, None)
+        if until is None:
+            self._source.close()

@@ -46,6 +46,8 @@ class ClipOrder:
     total: int = 0
     #: 0 to 1: how much of the frame before is kept in each frame, to take the edge off flashes
     calm: float = 0.0
+    #: font files for characters that the application's fonts lack
+    fonts: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +100,7 @@ def _frames(order: ClipOrder, song: Song, first: int, last: int) -> Iterator[Byt
     overlapping = order.before is not None and order.overlap > 0 and first < scene.first + order.overlap
     old = Painter(order.before, song, *size, canvas.fps) if order.before is not None and overlapping else None
     finisher = Finisher(*size, scene.preset.grade)
-    letterer = Letterer(*size, scene.preset.typeface, scene.look.palette)
+    letterer = Letterer(*size, scene.preset.typeface, scene.look.palette, order.fonts)
     pixels = np.zeros((canvas.height, canvas.width, 4), dtype=np.uint8)
     raw, target = skia.Surface(*size), skia.Surface(pixels, skia.kBGRA_8888_ColorType)
     kept: Any = None

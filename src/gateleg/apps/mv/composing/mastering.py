@@ -4,48 +4,45 @@ from __future__ import annotations
 
 import numpy as np
 
-from gateleg.apps.mv.listening.loudness import SILENCE, integrated_loudness, measure, peak_envelope
+from gateleg.apps.mv.listening.loudness import SILENCE, integrated_loudness, peak_envelope
 from gateleg.apps.mv.listening.sound import Doubles, Floats, Sound
 
 #: what services play at, in LUFS
 TARGET = -14.0
-#: the true peak before encoding, in dB
-CEILING = -1.8
-#: within this distance of the target, and with a true peak under -1 dB, a song is left as it is
-TOLERANCE = 0.5
+#: the true peak before encoding, in dB: AAC moves peaks up by one or two
+CEILING = -2.4
 
 
-def needs_mastering(sound: Sound) -> bool:
-    """Whether a song is too loud, too quiet, or has peaks that would clip."""
-    heard = measure(sound)
-    return abs(heard.integrated - TARGET) > TOLERANCE or heard.true_peak > -1.0
+class Mastering:
+    """A song on its way to -14 LUFS. What does not change between attempts is measured once."""
+
+    def __init__(self, sound: Sound) -> None:
+        self.sound = sound
+        self.loudness = integrated_loudness(sound)
+        self._peaks = peak_envelope(sound.samples) if self.loudness > SILENCE else None
+        self._gain = 10 ** ((TARGET - self.loudness) / 20)
+
+    def limited_to(self, ceiling: float = CEILING) -> Sound:
+        """The song at -14 LUFS with its true peak under a ceiling in dB. Silence stays silent."""
+        if self._peaks is None:
+            return self.sound
+        for _ in range(3):
+            made = Sound(_limited(self.sound.samples, self._peaks, self._gain, self.sound.rate, ceiling), self.sound.rate)
+            away = TARGET - integrated_loudness(made)
+            if abs(away) < 0.15:
+                break
+            self._gain *= 10 ** (away / 20)
+        return made
 
 
-def master(sound: Sound, ceiling: float = CEILING) -> Sound:
-    """The song at -14 LUFS with its true peak under a ceiling in dB. Silence stays silent."""
-    loudness = integrated_loudness(sound)
-    if loudness <= SILENCE:
-        return sound
-    samples = sound.samples
-    gain = 10 ** ((TARGET - loudness) / 20)
-    for _ in range(3):
-        limited = _limited(samples * np.float32(gain), sound.rate, ceiling)
-        away = TARGET - integrated_loudness(Sound(limited, sound.rate))
-        if abs(away) < 0.15:
-            break
-        gain *= 10 ** (away / 20)
-    return Sound(limited, sound.rate)
-
-
-def _limited(samples: Floats, rate: int, decibels: float) -> Floats:
-    """Samples whose true peaks stay under the ceiling: turned down ahead of each peak, and back up in about 100 ms."""
+def _limited(samples: Floats, peaks: Doubles, gain: float, rate: int, decibels: float) -> Floats:
+    """Samples times a gain, their true peaks under the ceiling: turned down ahead of each peak, and back up in about 100 ms."""
     ceiling = 10 ** (decibels / 20)
-    peaks = peak_envelope(samples)
-    if float(peaks.max(initial=0.0)) <= ceiling:
-        return samples
-    wanted = np.minimum(1.0, ceiling / np.maximum(peaks, 1e-9))
-    gains = _smoothed(wanted, rate)
-    return np.asarray(samples * gains.astype(np.float32), dtype=np.float32)
+    louder = samples * np.float32(gain)
+    if float(peaks.max(initial=0.0)) * gain <= ceiling:
+        return louder
+    wanted = np.minimum(1.0, ceiling / np.maximum(peaks * gain, 1e-9))
+    return np.asarray(louder * _smoothed(wanted, rate).astype(np.float32), dtype=np.float32)
 
 
 def _smoothed(wanted: Doubles, rate: int) -> Doubles:

@@ -1,13 +1,15 @@
 """Kinetic typography: titles and lyrics, word by word, in fonts that are installed with the application.
 
-Text is shaped by HarfBuzz (kerning, ligatures, marks). System fonts are never used: a character that the
-fonts at hand do not have is reported by `missing_glyphs` and drawn as the font's empty box.
+Text is shaped by HarfBuzz (kerning, ligatures, marks), from right to left where its script is. System fonts are never used:
+the same text would look different on another machine. Scripts that the application's fonts lack are written with font
+files that the settings name; `check_texts` refuses what is left, before anything is drawn.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import math
+import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -17,6 +19,7 @@ import skia
 
 from gateleg.apps.mv.drawing.colour import Colour, mix
 from gateleg.apps.mv.drawing.stage import paint
+from gateleg.apps.mv.errors import UnwritableText
 from gateleg.extras import explained
 
 if TYPE_CHECKING:
@@ -53,15 +56,43 @@ def load_typeface(name: Typeface | Path) -> Any:
 def missing_glyphs(text: str, name: Typeface | Path) -> str:
     """The characters of a text that a typeface cannot draw, each once."""
     typeface = load_typeface(name)
-    return "".join(sorted({sign for sign in text if not sign.isspace() and typeface.unicharToGlyph(ord(sign)) == 0}))
+    signs = {sign for sign in unicodedata.normalize("NFC", text) if not sign.isspace() and not _unseen(sign)}
+    return "".join(sorted(sign for sign in signs if typeface.unicharToGlyph(ord(sign)) == 0))
 
 
-def _font(text: str, name: Typeface, size: float) -> Any:
-    """The typeface of the preset, or, where it lacks a character that another one of ours has, that one."""
-    for candidate in (name, *(other for other in _FILES if other != name)):
+def _unseen(sign: str) -> bool:
+    """Whether a character only says how others are drawn: joiners, marks of direction, variation selectors."""
+    return unicodedata.category(sign) in {"Cc", "Cf"} or "\ufe00" <= sign <= "\ufe0f"
+
+
+def check_texts(text: str, fonts: Sequence[Path] = ()) -> None:
+    """Refuse a text with words that no font at hand can write."""
+    for font in fonts:
+        if load_typeface(font) is None:
+            raise UnwritableText(f"{font} cannot be read as a font.", fix="Name a TrueType or OpenType file (.ttf, .otf, .ttc).")
+    missing = {sign for word in set(text.split()) if _writer(word, "grotesque", fonts) is None for sign in word}
+    lacking = [sign for sign in sorted(missing) if all(missing_glyphs(sign, face) for face in (*_FILES, *fonts))]
+    if missing:
+        shown = "".join(lacking[:20] or sorted(missing)[:20])
+        raise UnwritableText(f"The title or the lyrics have characters that no font here can write: {shown}")
+
+
+def _writer(text: str, name: Typeface, fonts: Sequence[Path]) -> Typeface | Path | None:
+    """The typeface of the preset, or, where it lacks a character, the first other one that has them all."""
+    for candidate in (name, *(other for other in _FILES if other != name), *fonts):
         if not missing_glyphs(text, candidate):
-            return skia.Font(load_typeface(candidate), size * _SIZES[candidate])
-    return skia.Font(load_typeface(name), size * _SIZES[name])
+            return candidate
+    return None
+
+
+def _runs_right_to_left(text: str) -> bool:
+    """Whether a text starts in a script that is written from right to left."""
+    strong = next((way for way in map(unicodedata.bidirectional, text) if way in {"L", "R", "AL"}), "L")
+    return strong != "L"
+
+
+def _shaped(word: str, font: Any) -> Any:
+    return skia.TextBlob.MakeFromShapedText(word, font, not _runs_right_to_left(word))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +106,8 @@ class _Word:
 class Letterer:
     """Draws titles and lyrics onto finished frames of one size."""
 
-    def __init__(self, width: int, height: int, typeface: Typeface, palette: Palette) -> None:
-        self.width, self.height, self.typeface = width, height, typeface
+    def __init__(self, width: int, height: int, typeface: Typeface, palette: Palette, fonts: Sequence[Path] = ()) -> None:
+        self.width, self.height, self.typeface, self.fonts = width, height, typeface, fonts
         self.light: Colour = mix(palette.light, (1.0, 1.0, 1.0), 0.75)
         self.accent: Colour = mix(palette.accent, (1.0, 1.0, 1.0), 0.25)
         self.set: dict[tuple[str, float], list[list[_Word]]] = {}
@@ -87,28 +118,47 @@ class Letterer:
         if key in self.set:
             return self.set[key]
         limit = self.width * 0.84
-        font = _font(text, self.typeface, size)
-        space = font.measureText(" ") or size * 0.25
-        longest = max((font.measureText(word) for word in text.split()), default=0.0)
+        fonts = self._fonts(text, size)
+        widths = {word: font.measureText(word) for word, font in fonts.items()}
+        longest = max(widths.values(), default=0.0)
         if longest > limit:
-            font.setSize(font.getSize() * limit / longest)
-            space *= limit / longest
-        rows: list[list[tuple[str, float]]] = [[]]
+            for font in fonts.values():
+                font.setSize(font.getSize() * limit / longest)
+            widths = {word: wide * limit / longest for word, wide in widths.items()}
+        space = max((font.measureText(" ") for font in fonts.values()), default=0.0) or size * 0.25
+        spacing = max((font.getSpacing() for font in fonts.values()), default=size)
+        rows: list[list[str]] = [[]]
         for word in text.split():
-            wide = font.measureText(word)
-            if rows[-1] and sum(part + space for _, part in rows[-1]) + wide > limit:
+            if rows[-1] and sum(widths[part] + space for part in rows[-1]) + widths[word] > limit:
                 rows.append([])
-            rows[-1].append((word, wide))
-        lines = []
-        for number, row in enumerate(rows):
-            x = (self.width - sum(wide for _, wide in row) - space * (len(row) - 1)) / 2
-            words = []
-            for word, wide in row:
-                words.append(_Word(skia.TextBlob.MakeFromShapedText(word, font), x, number * font.getSpacing(), wide))
-                x += wide + space
-            lines.append(words)
-        self.set[key] = lines
-        return lines
+            rows[-1].append(word)
+        backwards = _runs_right_to_left(text)
+        self.set[key] = [
+            [
+                _Word(_shaped(word, fonts[word]), x, number * spacing, widths[word])
+                for word, x in self._placed(row, widths, space, backwards)
+            ]
+            for number, row in enumerate(rows)
+        ]
+        return self.set[key]
+
+    def _fonts(self, text: str, size: float) -> dict[str, Any]:
+        """The font of each word: one for all where one can write them all."""
+        whole = _writer(text, self.typeface, self.fonts)
+        faces = {word: whole or _writer(word, self.typeface, self.fonts) or self.typeface for word in text.split()}
+        return {
+            word: skia.Font(load_typeface(face), size * (1.0 if isinstance(face, Path) else _SIZES[face])) for word, face in faces.items()
+        }
+
+    def _placed(self, row: list[str], widths: dict[str, float], space: float, backwards: bool) -> list[tuple[str, float]]:
+        """The words of a row in the order in which they are read, each with its left edge; the row is centred."""
+        wide = sum(widths[word] for word in row) + space * (len(row) - 1)
+        edge = (self.width + wide) / 2 if backwards else (self.width - wide) / 2
+        placed = []
+        for word in row:
+            placed.append((word, edge - widths[word] if backwards else edge))
+            edge += (widths[word] + space) * (-1 if backwards else 1)
+        return placed
 
     def _tall(self, text: str, size: float) -> float:
         lines = self._lines(text, size)

@@ -39,6 +39,7 @@ from gateleg.apps.rag.ingesting.preparation import (
     read_source,
 )
 from gateleg.apps.rag.ingesting.sourcing import fetch_source
+from gateleg.apps.rag.inspecting.page_images import forget_page_images
 from gateleg.apps.rag.object_keys import source_key
 from gateleg.apps.rag.rules import check_accepts_documents
 from gateleg.apps.rag.tables import Chunk, Document, DocumentStatus, Metadata, Repository
@@ -336,6 +337,7 @@ class _Ingestion:
         for number in stale_generations(document):
             await self._in_index(_removal(document.document_id, number))
             await self.resources.objects.delete(text_key(document, number))
+            await forget_page_images(self.resources.objects, document, number)
             await self.resources.store.delete_all(Chunk.of_document(document_id=document.document_id, generation=number))
         await mark_removed(self.resources.store, document)
 

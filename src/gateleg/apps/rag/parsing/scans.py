@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _SCALE = 3.0
 #: Pixels of the largest picture that is read.
 _MOST_PIXELS = 20_000_000
+#: Pixels of a picture that is decoded at all, and of the longer side that it is made smaller to.
+MOST_PIXELS_DECODED, LONGEST_SIDE = 50_000_000, 6_000
 #: Lines of which the reader is less sure are specks.
 _LEAST = 0.3
 
@@ -83,13 +85,13 @@ def read_picture(path: Path, builder: DocumentBuilder) -> None:
 
     from gateleg.apps.rag.parsing.document import Line
 
-    Image.MAX_IMAGE_PIXELS = 50_000_000
+    Image.MAX_IMAGE_PIXELS = MOST_PIXELS_DECODED
     try:
         with Image.open(path) as opened:
             picture = opened.convert("L")
     except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError, SyntaxError) as error:
         raise UnreadableDocument(f"The picture cannot be decoded: {str(error)[:200]}.") from None
-    picture.thumbnail((6_000, 6_000))
+    picture.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
     scanner = Scanner()
     scan = scanner.read(picture, builder.bounds.seconds * 0.7)
     scanner.close()

@@ -9,7 +9,7 @@ from gateleg.apps.rag.answering.answering import AskRequest
 from gateleg.apps.rag.answering.answers import NOT_FOUND
 from gateleg.apps.rag.answering.service import ask
 from gateleg.apps.rag.searching.service import Place
-from gateleg.apps.rag.web.places import document_place
+from gateleg.apps.rag.web.places import passage_place
 from gateleg.web.console.components import Field, button, tag, trouble
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _sentence(words: Tag, one: AnswerSentence, hits: Sequence[SearchHit]) -> Non
         tag("span", f"{one.text} ")
         for number in one.citations:
             if 0 < number <= len(hits):
-                tag("a", f"[{number}]", "link rag-cite", href=_passage(hits[number - 1]), title=hits[number - 1].citation)
+                tag("a", f"[{number}]", "link rag-cite", href=_passage(hits[number - 1], one), title=hits[number - 1].citation)
         tag("span", " ")
 
 
@@ -82,5 +82,9 @@ def _ending(words: Tag, sources: Tag, whole: Answer) -> None:
         tag("li", f"{how}{dropped}.")
 
 
-def _passage(hit: SearchHit) -> str:
-    return f"{document_place(hit.repository_id, hit.document_id)}?chunk={hit.ordinal}"
+def _passage(hit: SearchHit, sentence: AnswerSentence | None = None) -> str:
+    """The page of a passage, with the sentence marked where it is one of the passage."""
+    span = None
+    if sentence is not None and sentence.start is not None and sentence.end is not None and hit.start <= sentence.start < hit.end:
+        span = (sentence.start, sentence.end)
+    return passage_place(hit.repository_id, hit.document_id, hit.ordinal, span)

@@ -6,10 +6,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from gateleg.apps.rag.access import Action, explain
+from gateleg.apps.rag.access import Action
 from gateleg.apps.rag.collections import open_collection
 from gateleg.apps.rag.documents import DocumentFilter, list_documents
 from gateleg.apps.rag.statistics import count_collection
+from gateleg.apps.rag.web.access_part import access_part
 from gateleg.apps.rag.web.ask_part import ask_part
 from gateleg.apps.rag.web.collection_deeds import deeds_part, settings_part
 from gateleg.apps.rag.web.places import HOME, document_place, repository_place
@@ -53,13 +54,6 @@ _COLUMNS = (
 _SIZE = 50
 #: Seconds between two looks at the documents of a page.
 _EVERY = 1.0
-#: What somebody may do with a collection, in words.
-ACTIONS = {
-    Action.READ: "read its documents",
-    Action.SEARCH: "search it",
-    Action.INGEST: "add documents",
-    Action.CHANGE_COLLECTION: "change or delete it",
-}
 TABS = (("documents", "Documents"), ("search", "Search"), ("ask", "Ask"), ("access", "Access"), ("settings", "Settings"))
 
 
@@ -86,7 +80,7 @@ async def collection_page(
                 case "ask":
                     ask_part(visit)
                 case "access":
-                    _access(visit)
+                    await access_part(visit)
                 case "settings":
                     settings_part(visit)
 
@@ -165,17 +159,3 @@ def _row(one: Document) -> Row:
 
 def _moment(milliseconds: int) -> datetime | None:
     return datetime.fromtimestamp(milliseconds / 1_000, UTC) if milliseconds else None
-
-
-def _access(visit: Visit) -> None:
-    """Who can read the collection, and why."""
-    opened = visit.opened
-    with section("Who can read it"), tag("ul", classes="stack gap-1"):
-        for sentence in explain(opened.repository, opened.collection, admin_group=visit.caller.admin_group):
-            tag("li", sentence)
-    with section("What you may do"), tag("ul", classes="stack gap-1"):
-        for action, words in ACTIONS.items():
-            decision = visit.caller.decide(action, opened.repository, opened.collection)
-            with tag("li", classes="line gap-1"):
-                tag("span", "Yes" if decision.allowed else "No", "strong")
-                tag("span", f"{words}: {decision.reason}.")

@@ -43,7 +43,7 @@ def mcp_surface(resources: Resources[RagSettings]) -> Surface:
         except ValidationError as error:
             return _refusal("; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()))
         except GatelegError as error:
-            return _refusal(" ".join(filter(None, (error.public or error.message, error.fix))))
+            return _refusal(error.public_text)
         return types.CallToolResult(content=[types.TextContent(type="text", text=orjson.dumps(found).decode())], structured_content=found)
 
     server: Server[Any] = Server("gateleg-documents", on_list_tools=list_tools, on_call_tool=call_tool)

@@ -18,3 +18,9 @@ def collection_place(repository_id: str, collection_id: str) -> str:
 def document_place(repository_id: str, document_id: str) -> str:
     """The page of a document."""
     return f"{repository_place(repository_id)}/document/{quote(document_id, safe='')}"
+
+
+def passage_place(repository_id: str, document_id: str, ordinal: int, span: tuple[int, int] | None = None) -> str:
+    """The page of a document at a passage. `span` marks characters of the document's extracted text."""
+    marked = "" if span is None else f"&span={span[0]}-{span[1]}"
+    return f"{document_place(repository_id, document_id)}?chunk={ordinal}{marked}"

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
 from nicegui import ui
 
 from gateleg.apps.rag.searching.requests import SearchRequest
 from gateleg.apps.rag.searching.service import Place, search
-from gateleg.apps.rag.web.places import document_place
+from gateleg.apps.rag.web.marking import marked
+from gateleg.apps.rag.web.places import passage_place
 from gateleg.web.console.components import Field, button, empty, section, tag, trouble
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from gateleg.apps.rag.searching.results import SearchHit, SearchResult
     from gateleg.apps.rag.web.visiting import Visit
 
@@ -59,8 +57,10 @@ def _show(result: SearchResult) -> None:
 
 def _hit(hit: SearchHit) -> None:
     with tag("article", classes="card stack gap-1 rag-hit"):
+        start, end = hit.snippet or (0, len(hit.text))
         with tag("p", classes="line gap-1 meta"):
-            tag("a", hit.citation, "link strong", href=f"{document_place(hit.repository_id, hit.document_id)}?chunk={hit.ordinal}")
+            span = (hit.start + start, hit.start + end)
+            tag("a", hit.citation, "link strong", href=passage_place(hit.repository_id, hit.document_id, hit.ordinal, span))
             if hit.heading:
                 tag("span", hit.heading, dir="auto")
             tag("span", f"score {hit.score:.3f}", "num")
@@ -68,7 +68,6 @@ def _hit(hit: SearchHit) -> None:
                 tag("span", f"similarity {hit.similarity:.3f}", "num")
             if hit.keyword is not None:
                 tag("span", f"BM25 {hit.keyword:.2f}", "num")
-        start, end = hit.snippet or (0, len(hit.text))
         _text(hit, start, end)
         if (start, end) != (0, len(hit.text)):
             with tag("details"):
@@ -82,14 +81,3 @@ def _text(hit: SearchHit, start: int, end: int) -> None:
     """A part of a passage with the words of the query marked."""
     spans = [(first - start, last - start) for first, last in hit.highlights if start <= first and last <= end]
     ui.html(marked(hit.text[start:end], spans), sanitize=False).classes("rag-text").props("dir=auto")
-
-
-def marked(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """A text as HTML, with spans of it marked. Everything in it is escaped."""
-    parts, at = [], 0
-    for start, end in sorted(spans):
-        if start < at:
-            continue
-        parts += [escape(text[at:start]), f"<mark>{escape(text[start:end])}</mark>"]
-        at = end
-    return "".join([*parts, escape(text[at:])])

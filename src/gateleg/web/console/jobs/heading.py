@@ -17,7 +17,8 @@ from gateleg.web.console.jobs.deeds import may_cancel, may_force, may_prioritise
 from gateleg.web.console.jobs.filters import Filters
 from gateleg.web.console.jobs.trees import tree_look
 from gateleg.web.console.live import Pulse
-from gateleg.web.console.markup import Tag, tag
+from gateleg.web.console.markup import tag
+from gateleg.web.console.redrawing import Redrawn
 from gateleg.web.console.times import ago, duration, since
 from gateleg.web.principal import Role
 
@@ -35,7 +36,7 @@ class Heading:
 
     def __init__(self, view: View, shown: Shown, branch: Branch | None) -> None:
         self._view = view
-        self._drawn: dict[int, object] = {}
+        self._parts = Redrawn()
         with tag("header", classes="stack gap-2"):
             with tag("div", classes="head"):
                 self._titles = tag("div", classes="titles")
@@ -51,18 +52,11 @@ class Heading:
         look = shown.look if branch is None or not branch.children else tree_look(branch, shown.look)
         words = branch.summary if branch is not None and branch.children else ""
         self._branch = branch
-        self._redraw(self._titles, (look, words, moments, shown.retry_count, shown.tags), lambda: self._draw_titles(shown, look, words))
+        self._parts.draw(self._titles, (look, words, moments, shown.retry_count, shown.tags), lambda: self._draw_titles(shown, look, words))
         below = open_below(shown, branch)
         if self._view.may(Role.OPERATOR):
-            self._redraw(self._deeds, offered(shown, below), lambda: self._offer(shown, below))
-        self._redraw(self._below, (shown.archived_at, shown.progress, shown.status), lambda: _draw_below(shown))
-
-    def _redraw(self, part: Tag, key: object, draw: Callable[[], None]) -> None:
-        if self._drawn.get(part.id) != key:
-            self._drawn[part.id] = key
-            part.clear()
-            with part:
-                draw()
+            self._parts.draw(self._deeds, offered(shown, below), lambda: self._offer(shown, below))
+        self._parts.draw(self._below, (shown.archived_at, shown.progress, shown.status), lambda: _draw_below(shown))
 
     def _draw_titles(self, shown: Shown, look: Look, words: str) -> None:
         with tag("div", classes="line gap-2"):

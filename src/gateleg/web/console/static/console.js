@@ -2,7 +2,7 @@
 (() => {
   let unsaved = false;
   const typing = (el) => el && (el.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(el.tagName));
-  const places = { h: "/", j: "/jobs", t: "/tables", o: "/objects", s: "/settings" };
+  const places = { h: "/", j: "/jobs", t: "/tables", m: "/migrations", o: "/objects", s: "/settings" };
   let waiting = false;
   let here = location.pathname + location.search;
 

@@ -3,6 +3,11 @@ export default {
   template: `
     <div class="field" :class="{ whole }">
       <label v-if="kind === 'tick'" class="tick"><input :id="name" type="checkbox" :checked="text" :disabled="off" @change="set($event.target.checked)" /><span>{{ label }}</span></label>
+      <fieldset v-else-if="kind === 'ticks'" :aria-describedby="name + '-about'">
+        <legend class="name">{{ label }}</legend>
+        <input v-if="choices.length > 12" class="box" type="search" placeholder="Filter" :aria-label="'Filter ' + label" v-model="wanted" />
+        <div class="ticks"><label v-for="choice in offered" :key="choice[0]" class="tick"><input type="checkbox" :checked="text.includes(choice[0])" :disabled="off" @change="turn(choice[0], $event.target.checked)" /><span>{{ choice[1] }}</span></label></div>
+      </fieldset>
       <template v-else>
         <label class="name" :for="name">{{ label }}<span v-if="required" class="faint" aria-hidden="true"> *</span></label>
         <select v-if="kind === 'choice'" :id="name" class="box" :disabled="off" :value="text" @change="set($event.target.value)">
@@ -17,12 +22,18 @@ export default {
       <span :id="name + '-about'"><span v-if="wrong" class="wrong" role="alert">{{ wrong }}</span><span v-else-if="hint" class="hint">{{ hint }}</span></span>
     </div>`,
   props: {
-    label: String, name: String, kind: String, value: [String, Boolean, Number], hint: String, wrong: String, placeholder: String, required: Boolean,
+    label: String, name: String, kind: String, value: [String, Boolean, Number, Array], hint: String, wrong: String, placeholder: String, required: Boolean,
     whole: Boolean, off: Boolean, rows: Number, choices: Array, options: { type: Array, default: () => [] }, min: [String, Number], max: [String, Number],
   },
   emits: ["told", "enter"],
   data() {
-    return { text: this.value };
+    return { text: this.value, wanted: "" };
+  },
+  computed: {
+    offered() {
+      const wanted = this.wanted.toLowerCase();
+      return this.choices.filter((choice) => choice[1].toLowerCase().includes(wanted));
+    },
   },
   watch: {
     value(value) {
@@ -30,6 +41,9 @@ export default {
     },
   },
   methods: {
+    turn(value, on) {
+      this.set(this.choices.map((choice) => choice[0]).filter((one) => (one === value ? on : this.text.includes(one))));
+    },
     set(value) {
       this.text = value;
       this.$emit("told", value);

@@ -71,5 +71,6 @@ class LocalHandler(AgentHandler):
 
     provider = "local"
     default_model = "smollm2"
+    small = True
     # 4,096 of the model, less what the estimate of tokens may be wrong by.
     context_tokens = 3_400

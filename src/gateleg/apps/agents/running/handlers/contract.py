@@ -36,6 +36,9 @@ class AgentHandler:
     default_model: ClassVar[str | None] = None
     #: tokens of a prompt and its answer together, unless the configuration has `context_tokens`
     context_tokens: ClassVar[int] = 32_000
+    #: whether its models are too small to choose tools and to read results: then the planner chooses and results are quoted, unless the
+    #: configuration says otherwise
+    small: ClassVar[bool] = False
 
     #: the platform, for logs and addresses of other services
     endpoint_id: str | None = None

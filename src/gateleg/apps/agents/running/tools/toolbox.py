@@ -91,7 +91,7 @@ class Toolbox:
         except ValidationError as error:
             return ToolOutput(_refused(error), failed=True)
         except GatelegError as error:
-            return ToolOutput(" ".join(filter(None, (error.public or error.message, error.fix))), failed=True)
+            return ToolOutput(error.public_text, failed=True)
         except Exception as error:
             # A fault of the tool: the log has it whole, and the model need not know what is inside of this host.
             _log.exception("The tool %s failed.", tool.name)

@@ -172,16 +172,16 @@ def test_a_kept_plan_is_the_plan_that_would_be_made(kind: type[Task], data: st.D
     spec = spec_of(kind)
     kept = [plan() for plan in [*plans, *plans]]
     for found, plan in zip(kept, [*plans, *plans], strict=True):
-        spec.forms.clear()
+        spec.plans.clear()
         assert found == plan()
 
 
 def test_an_update_of_the_same_kind_is_planned_once() -> None:
     spec = spec_of(Guarded)
-    spec.forms.clear()
+    spec.plans.clear()
     for number in (1, 2):
         plan_update(Guarded(owner="o", number=number, version=number), [Guarded.queue.set(f"q{number}")], now=NOW)
-    assert len(spec.forms) == (0 if is_plain("plans") else 1)
+    assert len(spec.plans) == (0 if is_plain("plans") else 1)
 
 
 def test_plans_do_not_share_what_a_caller_could_change() -> None:
@@ -201,7 +201,7 @@ def test_an_operand_of_ones_own_is_planned_each_time() -> None:
             return out.name("elsewhere")
 
     spec = spec_of(Task)
-    spec.forms.clear()
+    spec.plans.clear()
     write = plan_update(Task(owner="o", number=1), [Task.note.set(Elsewhere())], now=NOW)
     assert "#note = #elsewhere" in write.parameters["UpdateExpression"]
-    assert not spec.forms
+    assert not spec.plans

@@ -8,12 +8,11 @@ from hypothesis import strategies as st
 
 from gateleg.jobs.claim.claims import Term, claim_write, planned_claim
 from gateleg.jobs.claim.selection import Candidate, Picker
-from gateleg.jobs.finish.job_changes import completion, is_plain, planned_completion
+from gateleg.jobs.finish.job_changes import completion, is_usual, planned_completion
 from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.queue_context import QueueContext
 from gateleg.jobs.rules import Completed, Verdict
-from gateleg.jobs.stencils import Stencil
 from gateleg.jobs.tables.job import Attempt, Job, JobStatus, Results
 from gateleg.jobs.tables.queue_tables import moved_to, tables_named
 from gateleg.jobs.tables.table_names import LAYOUTS, TableNames
@@ -66,7 +65,7 @@ def request(operation: Any, setup: Setup) -> dict[str, Any]:
 
 @pytest.mark.parametrize("names", LAYOUTS.values(), ids=LAYOUTS)
 @given(st.uuids(), st.integers(0, 10**6), st.sampled_from(["default", "a.b:c"]), WORDS, WORDS, TIMES)
-def test_a_claim_by_stencil_is_the_claim_that_the_model_plans(
+def test_a_prepared_claim_is_the_claim_that_the_model_plans(
     names: TableNames, job_id: UUID, version: int, queue: str, worker: str, token: str, now: datetime
 ) -> None:
     context = QueueContext(Setup(prefix="test-", clock=now.timestamp), make_jobs(), tables=tables_named(names))
@@ -79,14 +78,12 @@ def test_a_claim_by_stencil_is_the_claim_that_the_model_plans(
 
 @pytest.mark.parametrize("names", LAYOUTS.values(), ids=LAYOUTS)
 @given(JOBS, RESULTS, TIMES)
-def test_a_completion_by_stencil_is_the_completion_that_the_model_plans(
-    names: TableNames, job: Job, results: Results, now: datetime
-) -> None:
+def test_a_prepared_completion_is_the_completion_that_the_model_plans(names: TableNames, job: Job, results: Results, now: datetime) -> None:
     setup = Setup(prefix="test-", clock=now.timestamp)
     context, now = QueueContext(setup, make_jobs(), tables=tables_named(names)), setup.now()
     job = moved_to(context.tables.job, job)
     verdict = Verdict(JobStatus.COMPLETED, "completed", results=results, retry_count=job.retry_count)
-    assert is_plain(job, verdict)
+    assert is_usual(job, verdict)
     assert request(completion(context, job, verdict, now), setup) == request(planned_completion(context, job, verdict, now), setup)
 
 
@@ -95,14 +92,6 @@ def test_a_job_that_is_known_whole_becomes_what_the_store_has(queue: Queue, pick
     job = claimed(queue, picker)
     results = Results(result_type="SUCCESS", value={"rows": 3}, summary_metrics={"seconds": 1.5})
     assert queue.finish(job, Completed(results), whole=True) == queue.get(job.job_id)
-
-
-def test_a_stencil_needs_a_place_for_every_value() -> None:
-    candidate = Candidate(UUID(int=1), 1, "default", 50)
-    now = datetime(2020, 1, 1, tzinfo=UTC)
-    example = planned_claim(Job, candidate, Term.between("w", now, now), "t").write(now)
-    with pytest.raises(ValueError, match="no place for"):
-        Stencil.cut(example, {"elsewhere": {"S": "nowhere"}})
 
 
 def test_a_refused_claim_says_why(queue: Queue, picker: Picker) -> None:

@@ -1,0 +1,95 @@
+"""Use cases: save agents and tool servers. The host refuses what could not run on it, so that whoever saves it can correct it at once.
+
+`save_agent` and `save_server` of the data know nothing of handlers, models and the network; clients come through these.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gateleg.ai import BadModelAddress, ExtraMissing, KeyMissing, WeightsMissing
+from gateleg.apps.agents import agents, servers
+from gateleg.apps.agents.catalogue_tables import Llm
+from gateleg.apps.agents.errors import BadConfiguration, BadField
+from gateleg.apps.agents.running.agents import fallback_handlers, handler_for
+from gateleg.apps.agents.running.handlers.contract import AgentHandler
+from gateleg.web.secret_store import SecretNotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gateleg.apps.agents.settings import AgentsSettings
+    from gateleg.apps.agents.tables import Agent, McpServer
+    from gateleg.apps.agents.tenancy import Context
+    from gateleg.web import Resources
+
+__all__ = ["check_runnable", "save_agent", "save_server"]
+
+#: Members of a configuration that are names of tools or models.
+_LISTS = ("tools", "enabled_tools", "fallback_models")
+#: What a host lacks for now and its operator can add: the agent is saved, and its runs say so.
+_LACKING = (ExtraMissing, KeyMissing, WeightsMissing)
+
+
+async def save_agent(resources: Resources[AgentsSettings], context: Context, values: Mapping[str, Any], *, copied: bool = False) -> Agent:
+    """Save an agent, or a version of one, that this host can run. Raises `HandlerNotAllowed`, `BadConfiguration` and `BadField`."""
+
+    async def check(agent: Agent) -> None:
+        await check_runnable(resources, context, agent)
+
+    return await agents.save_agent(resources.store, resources.secrets, context, values, copied=copied, check=check)
+
+
+async def save_server(resources: Resources[AgentsSettings], context: Context, values: Mapping[str, Any]) -> McpServer:
+    """Save a tool server whose address the host may send requests to. Raises `AddressRefused` and `BadField`."""
+    url = values.get("mcp_server_url")
+    if url is not None:
+        servers.check_url(url)
+        await resources.outgoing.check(url)
+    return await servers.save_server(resources.store, resources.secrets, context, values)
+
+
+async def check_runnable(resources: Resources[AgentsSettings], context: Context, agent: Agent) -> None:
+    """Refuse an agent whose handler, model, options or secrets this host does not have.
+
+    An entry that the catalogue lacks is refused by the transaction that writes the agent.
+    """
+    _check_lists(agent)
+    if await resources.store.find(Llm, llm_provider=agent.llm_provider, llm_name=agent.llm_name) is None:
+        return
+    try:
+        handler = await handler_for(resources, context, agent)
+    except SecretNotFound as error:
+        raise BadField(f"configuration: {error.message}", details={"field": "configuration"}) from None
+    _ = handler.options
+    if type(handler).open is AgentHandler.open:
+        _check_model(handler)
+    for other in fallback_handlers(resources, handler):
+        _check_model(other)
+
+
+def _check_model(handler: AgentHandler) -> None:
+    """Refuse a model that no provider of the host has. Names of models at a provider are not looked up: that takes a request to it."""
+    try:
+        handler.open()
+    except _LACKING:
+        return
+    except BadModelAddress as error:
+        raise BadConfiguration(f"The agent's model cannot be used: {error.message}", fix=error.fix) from None
+
+
+def _check_lists(agent: Agent) -> None:
+    for name in _LISTS:
+        value = agent.configuration.get(name)
+        if value is not None and not isinstance(value, str) and not _is_texts(value):
+            raise BadField(f"configuration.{name} must be a list of texts.", details={"field": f"configuration.{name}"})
+    approval = agent.configuration.get("require_approval")
+    if approval not in (None, "always", "never", True, False) and not _is_texts(approval):
+        raise BadField(
+            'configuration.require_approval must be "always", "never" or a list of names and patterns of tools.',
+            details={"field": "configuration.require_approval"},
+        )
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)

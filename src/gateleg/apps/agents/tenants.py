@@ -1,0 +1,83 @@
+"""Use cases of those who run the host: which tenants an endpoint has, and how much each of them has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gateleg.apps.agents.access import check_host_operator
+from gateleg.apps.agents.references import AGENT, FLOW, PROMPT
+from gateleg.apps.agents.tables import Agent, McpServer, Thread, VersionPointer
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from gateleg.apps.agents.tenancy import Context, Partition
+    from gateleg.store import AsyncStore
+
+__all__ = ["COUNTED", "TenantPage", "TenantRow", "list_tenants"]
+
+#: How far things of a tenant are counted for a list.
+COUNTED = 1_000
+#: Tenants of a page at least, versions of agents that are read at once, and for one page at most.
+_SIZE, _READ, _MOST = 20, 50, 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class TenantRow:
+    """A tenant, with counts that end at `COUNTED`."""
+
+    part_id: str
+    agents: int
+    prompts: int
+    flows: int
+    servers: int
+    threads: int
+    #: when one of its agents was last changed
+    changed_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TenantPage:
+    """A page of tenants. It may have few or none and still be followed by others."""
+
+    items: list[TenantRow]
+    next: str | None
+
+
+async def list_tenants(store: AsyncStore, context: Context, cursor: str | None = None) -> TenantPage:
+    """The tenants of the context's endpoint that have an agent, latest change of an agent first. Raises `NotAHostOperator`.
+
+    The index across tenants lists versions of agents; a tenant is listed where its newest version is, so it is listed once.
+    """
+    check_host_operator(context)
+    question = Agent.of_endpoint(endpoint_id=context.endpoint_id)
+    found: list[TenantRow] = []
+    read = 0
+    while True:
+        page = await store.page(question, limit=_READ, cursor=cursor)
+        read += len(page.items)
+        found += [await _counted(store, one.partition, one.updated_at) for one in page.items if await _is_newest(store, one)]
+        cursor = page.next
+        if cursor is None or len(found) >= _SIZE or read >= _MOST:
+            return TenantPage(found, cursor)
+
+
+async def _is_newest(store: AsyncStore, agent: Agent) -> bool:
+    newest = await store.page(Agent.by_update(partition=agent.partition), limit=1)
+    return [one.agent_version_uuid for one in newest.items] == [agent.agent_version_uuid]
+
+
+async def _counted(store: AsyncStore, partition: Partition, changed_at: datetime) -> TenantRow:
+    async def of_kind(kind: str) -> int:
+        return await store.count(VersionPointer.of_kind(partition=partition, kind=kind), limit=COUNTED)
+
+    return TenantRow(
+        part_id=partition.part_id,
+        agents=await of_kind(AGENT),
+        prompts=await of_kind(PROMPT),
+        flows=await of_kind(FLOW),
+        servers=await store.count(McpServer.in_partition(partition=partition), limit=COUNTED),
+        threads=await store.count(Thread.in_partition(partition=partition), limit=COUNTED),
+        changed_at=changed_at,
+    )

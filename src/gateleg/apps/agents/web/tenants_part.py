@@ -1,0 +1,52 @@
+"""The tenants of an endpoint, for those who run the host: what each has, and the way into it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nicegui import ui
+
+from gateleg.apps.agents.tenants import COUNTED, list_tenants
+from gateleg.apps.agents.web.places import HOME, in_part
+from gateleg.web.console.components import Column, Field, Grid, Row, address, ago_cell, button, empty, pager, tag
+
+if TYPE_CHECKING:
+    from gateleg.apps.agents.tenants import TenantRow
+    from gateleg.apps.agents.web.visiting import Visit
+
+_COLUMNS = (
+    Column("part", "Tenant"),
+    Column("agents", "Agents", right=True),
+    Column("prompts", "Prompts", right=True, desk=True),
+    Column("flows", "Flows", right=True, desk=True),
+    Column("servers", "Tool servers", right=True, desk=True),
+    Column("threads", "Threads", right=True),
+    Column("changed", "Agents changed", desk=True),
+)
+
+
+async def show_tenants(visit: Visit, cursor: str) -> None:
+    """The tenants that have an agent, and a field to enter any."""
+    with tag("div", classes="line gap-1 agents-enter"):
+        field = Field("Tenant", "", placeholder="acme", on_enter=lambda: _enter(field.text))
+        button("Enter", lambda: _enter(field.text), look="small")
+    page = await list_tenants(visit.resources.store, visit.context, cursor or None)
+    if not page.items and not cursor and page.next is None:
+        empty("people", "No tenants yet", f"Tenants of the endpoint {visit.context.endpoint_id} are listed here when they have an agent.")
+        return
+    Grid("Tenants", _COLUMNS, [_row(one) for one in page.items])
+    pager(in_part(visit.context, HOME), {"tab": "tenants"}, cursor=cursor or None, following=page.next, shown=len(page.items))
+
+
+def _enter(part: str) -> None:
+    if part:
+        ui.navigate.to(address(HOME, {"part": part}))
+
+
+def _row(one: TenantRow) -> Row:
+    counts = {name: _count(getattr(one, name)) for name in ("agents", "prompts", "flows", "servers", "threads")}
+    return Row(one.part_id, {"part": one.part_id, **counts, "changed": ago_cell(one.changed_at)}, href=address(HOME, {"part": one.part_id}))
+
+
+def _count(number: int) -> str:
+    return f"{number:,} or more" if number >= COUNTED else f"{number:,}"

@@ -1,0 +1,1 @@
+"""Looking at where a passage stands: the page of a PDF or a scan as a picture, and the passages that lie on it."""

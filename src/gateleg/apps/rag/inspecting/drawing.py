@@ -1,0 +1,111 @@
+"""`draw_page`: a page of a file that somebody has sent, as a picture, drawn in a process with limits on time, memory and output."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gateleg.apps.rag.errors import EncryptedDocument, PageNotDrawn, UnreadableDocument
+from gateleg.errors import GatelegError
+from gateleg.limited_process import LimitReached, ProcessLimits, run_limited
+
+PDF = "application/pdf"
+PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+#: The content type of what is drawn.
+DRAWN = "image/webp"
+#: Pixels of a point: 144 an inch, sharp on most screens.
+_SCALE = 2.0
+#: Pixels of a drawn page at most, along one side and in all.
+_LONGEST, _MOST_PIXELS = 4_000, 6_000_000
+_QUALITY = 80
+#: Bytes of a drawn page.
+_MOST_BYTES = 20_000_000
+_REFUSALS = (EncryptedDocument, PageNotDrawn, UnreadableDocument)
+#: What the process imports before its limit on memory holds.
+_IMPORTS = ("pypdfium2", "PIL.Image", "PIL.WebPImagePlugin")
+
+
+@dataclass(frozen=True, slots=True)
+class PageSize:
+    """How large a page is, in the unit of the boxes of its passages: points, or pixels of a picture."""
+
+    width: float
+    height: float
+
+
+def has_pages_to_draw(content_type: str | None) -> bool:
+    """Whether pages of such a document can be drawn."""
+    return content_type == PDF or content_type in PICTURES
+
+
+async def draw_page(source: Path, target: Path, content_type: str, page: int, *, seconds: float, memory: int) -> PageSize:
+    """Draw a page, counted from 1, into the file `target`. Raises `PageNotDrawn` where there is no such page or it costs too much."""
+    asked = {"source": str(source), "target": str(target), "kind": content_type, "page": page}
+    limits = ProcessLimits(seconds, memory, _MOST_BYTES)
+    try:
+        found = await run_limited(f"{__name__}:answer", asked, limits, refusals=_REFUSALS, imports=_IMPORTS)
+    except LimitReached as reached:
+        raise PageNotDrawn(f"Page {page} cannot be drawn: {reached.message[:1].lower()}{reached.message[1:]}") from None
+    return PageSize(found["width"], found["height"])
+
+
+def answer(asked: dict[str, Any]) -> dict[str, Any]:
+    """Draw the page that a request names: what the process of `draw_page` calls."""
+    source, target = Path(asked["source"]), Path(asked["target"])
+    try:
+        size = _draw_pdf(source, target, asked["page"]) if asked["kind"] == PDF else _draw_picture(source, target, asked["page"])
+    except (GatelegError, MemoryError, OSError):
+        raise
+    except Exception as error:
+        # Libraries raise errors of any class for a broken file.
+        raise PageNotDrawn(f"Page {asked['page']} cannot be drawn: {type(error).__name__}: {str(error)[:200]}.") from error
+    return {"width": size.width, "height": size.height}
+
+
+def _draw_pdf(source: Path, target: Path, number: int) -> PageSize:
+    import pypdfium2
+
+    try:
+        document = pypdfium2.PdfDocument(source)
+    except pypdfium2.PdfiumError as error:
+        if "password" in str(error).lower():
+            raise EncryptedDocument("The PDF can only be opened with a password.") from None
+        raise UnreadableDocument(f"The PDF is broken: {error}.") from None
+    with document:
+        if not 1 <= number <= len(document):
+            raise PageNotDrawn(f"The document has {len(document)} pages, so there is no page {number}.")
+        page = document[number - 1]
+        width, height = page.get_size()
+        picture = page.render(scale=_scale(width, height)).to_pil()
+        _save(picture, target)
+    return PageSize(round(width, 2), round(height, 2))
+
+
+def _draw_picture(source: Path, target: Path, number: int) -> PageSize:
+    from PIL import Image
+
+    from gateleg.apps.rag.parsing.scans import LONGEST_SIDE, MOST_PIXELS_DECODED
+
+    if number != 1:
+        raise PageNotDrawn(f"A picture has one page, so there is no page {number}.")
+    Image.MAX_IMAGE_PIXELS = MOST_PIXELS_DECODED
+    with Image.open(source) as opened:
+        picture = opened.convert("RGB")
+    # As it was made smaller when it was read: boxes are in these pixels.
+    picture.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
+    size = PageSize(*map(float, picture.size))
+    scale = min(1.0, _scale(size.width, size.height))
+    picture.thumbnail((max(1, int(size.width * scale)), max(1, int(size.height * scale))))
+    _save(picture, target)
+    return size
+
+
+def _scale(width: float, height: float) -> float:
+    """Pixels of a point for a page of that size."""
+    return min(_SCALE, _LONGEST / max(1.0, width, height), math.sqrt(_MOST_PIXELS / max(1.0, width * height)))
+
+
+def _save(picture: Any, target: Path) -> None:
+    picture.convert("RGB").save(target, "WEBP", quality=_QUALITY, method=2)

@@ -1,0 +1,87 @@
+"""What the console shows of document collections outside of their own pages: the newest on the overview, and what a search finds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateleg.apps.rag.access import Action, Caller
+from gateleg.apps.rag.collections import find_collection
+from gateleg.apps.rag.listing import CollectionFilter, list_all_collections
+from gateleg.apps.rag.repositories import list_repositories
+from gateleg.apps.rag.tables import Document
+from gateleg.apps.rag.web.places import collection_place, document_place, repository_place
+from gateleg.web import Found, Tile
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from gateleg.apps.rag.collections import Opened
+    from gateleg.apps.rag.settings import RagSettings
+    from gateleg.apps.rag.tables import Repository
+    from gateleg.web import Principal, Resources
+
+_SHOWN = 4
+#: Things of each kind that a search shows; repositories whose documents it looks through, and how many of the newest of each.
+_FOUND, _REPOSITORIES, _SEARCHED = 5, 20, 500
+
+
+async def newest_collections(resources: Resources[RagSettings], principal: Principal) -> list[Tile]:
+    """The newest collections that somebody can read."""
+    caller = Caller(principal, resources.settings.admin_group)
+    page = await list_all_collections(resources.store, caller, CollectionFilter(), size=_SHOWN)
+    return [Tile(_name(one), _place(one), _about(one.repository), at=one.collection.created_at) for one in page.rows]
+
+
+async def find_by_name(resources: Resources[RagSettings], principal: Principal, text: str) -> list[Found]:
+    """Repositories, collections and documents that somebody can read with a text in their name or description."""
+    caller, store = Caller(principal, resources.settings.admin_group), resources.store
+    repositories = await list_repositories(store, caller)
+    found = [
+        Found(_title(one), repository_place(one.repository_id), "Repository", one.config.description or "")
+        for one in repositories
+        if _has(text, one.repository_id, one.config.repository_name, one.config.description)
+    ][:_FOUND]
+    page = await list_all_collections(store, caller, CollectionFilter(text=text), size=_FOUND)
+    found += [Found(_name(one), _place(one), "Collection", _about(one.repository)) for one in page.rows]
+    for repository in repositories[:_REPOSITORIES]:
+        found += [
+            Found(row.document_name, document_place(row.repository_id, row.document_id), "Document", _about(repository))
+            async for row in _documents(resources, caller, repository, text)
+        ]
+    return found[: 3 * _FOUND]
+
+
+async def _documents(resources: Resources[RagSettings], caller: Caller, repository: Repository, text: str) -> AsyncIterator[Document]:
+    """Some documents with a text in their name, among the newest of a repository, of collections that the caller can read."""
+    store, readable, left = resources.store, dict[str, bool](), _FOUND
+    async for row in store.query(Document.in_repository, repository_id=repository.repository_id, limit=_SEARCHED):
+        if not _has(text, row.document_name):
+            continue
+        if row.collection_id not in readable:
+            collection = await find_collection(store, repository, row.collection_id)
+            readable[row.collection_id] = collection is not None and caller.may(Action.READ, repository, collection)
+        if readable[row.collection_id]:
+            yield row
+            left -= 1
+            if not left:
+                return
+
+
+def _has(text: str, *names: str | None) -> bool:
+    return any(text.casefold() in (name or "").casefold() for name in names)
+
+
+def _title(repository: Repository) -> str:
+    return repository.config.repository_name or repository.repository_id
+
+
+def _name(opened: Opened) -> str:
+    return opened.collection.name or "Default collection"
+
+
+def _place(opened: Opened) -> str:
+    return collection_place(opened.collection.repository_id, opened.collection.collection_id)
+
+
+def _about(repository: Repository) -> str:
+    return f"in {_title(repository)}"

@@ -1,0 +1,256 @@
+"""`/migrations/{application}/{number}`: one migration, with its stages, its last job, its parts and its events."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nicegui import context
+
+from gateleg.web.console.badges import chip, look_of
+from gateleg.web.console.cells import Cell, Column, Row, ago_cell, chip_cell, link_cell, meta_cell
+from gateleg.web.console.empty import empty
+from gateleg.web.console.frame import View, current_view, frame
+from gateleg.web.console.grid import Grid
+from gateleg.web.console.live import Pulse, follow
+from gateleg.web.console.live_list import live_list
+from gateleg.web.console.markup import section, tag
+from gateleg.web.console.migrations.deeds import MigrationDeeds
+from gateleg.web.console.migrations.looking import Seen, events_topic, find_migration, migration_topic
+from gateleg.web.console.migrations.phase_line import phase_line
+from gateleg.web.console.migrations.shown import (
+    MEANS,
+    PAUSED,
+    address_of,
+    operator_cell,
+    operator_of,
+    parts_of,
+    progress_cell,
+    state_of,
+    title_of,
+    wrong_text,
+)
+from gateleg.web.console.navigation import Crumb
+from gateleg.web.console.patience import show_when_there
+from gateleg.web.console.redrawing import Redrawn
+from gateleg.web.console.times import ago
+
+if TYPE_CHECKING:
+    from gateleg.jobs import Job
+    from gateleg.migrate import Migration
+    from gateleg.migrate.moves.tables import LedgerEntry
+    from gateleg.store import Page
+    from gateleg.web.console.live import Topic
+    from gateleg.web.console.migrations.shown import StageGroup
+
+CRUMBS = (Crumb("Migrations", "/migrations"),)
+_MOVES = (
+    Column("move", "Move"),
+    Column("items", "Items"),
+    Column("phase", "Phase"),
+    Column("progress", "Progress", wraps=True),
+    Column("verified", "Last verification", wraps=True),
+    Column("wrong", "Failed items", right=True),
+)
+_EVENTS = (
+    Column("action", "What"),
+    Column("result", "Result", wraps=True),
+    Column("details", "Details", wraps=True, desk=True),
+    Column("at", "When"),
+    Column("by", "By", wraps=True),
+)
+
+
+async def migration(application: str, number: int, cursor: str | None = None) -> None:
+    """The page."""
+    console = current_view()
+    topic = migration_topic(console.host, application, number)
+    seen = await console.live.now(topic)
+    if seen is None:
+        missing(f"{application} has no migration {number}.")
+        return
+    with frame(title=title_of(seen.status), section="migrations", crumbs=CRUMBS, wide=True, titled=False) as view:
+        page = _Page(view, application, find_migration(view.host, application, number), seen)
+        follow(view.live, topic, page.show, page.pulse, known=seen)
+        with section("Events"):
+            events, path = events_topic(view.host, application, number, cursor), address_of(application, number)
+            await show_when_there(view.live.now(events), lambda first: _events(view, events, first, path, cursor), rows=3)
+
+
+def missing(sentence: str) -> None:
+    """Say that there is no such migration or stage."""
+    context.client.status_code = 404
+    with frame(title="No such migration", section="migrations", crumbs=CRUMBS, titled=False):
+        tag("h1", "No such migration", "sr")
+        empty("search", "No such migration", sentence, button="All migrations", href="/migrations")
+
+
+class _Page:
+    """One open page of a migration."""
+
+    def __init__(self, view: View, application: str, one: Migration | None, seen: Seen) -> None:
+        self._view, self._application, self._migration = view, application, one
+        self._parts = Redrawn()
+        with tag("header", classes="stack gap-2"):
+            with tag("div", classes="head"):
+                self._titles = tag("div", classes="titles")
+                with tag("div", classes="deeds"):
+                    self.pulse = Pulse()
+                    self._deeds = tag("div", classes="deeds")
+            self._notes = tag("div", classes="stack gap-1")
+        self._stages = [_StagePart(view, application, one, group, seen, len(seen.groups)) for group in seen.groups] if one else []
+        if one is not None and parts_of(one):
+            with section("Other parts"), tag("ul", classes="remarks card roomy"):
+                for words in parts_of(one):
+                    with tag("li"):
+                        tag("span", words)
+        self.show(seen)
+
+    def show(self, seen: Seen | None) -> None:
+        """Show the migration as it is now."""
+        if seen is None:
+            return
+        status = seen.status
+        self._parts.draw(self._titles, (state_of(status), status.changed_at, status.changed_by), lambda: self._draw_titles(seen))
+        if self._migration is not None:
+            deeds = MigrationDeeds(self._view, self._application, self._migration)
+            self._parts.draw(self._deeds, deeds.key(seen, seen.groups), lambda: deeds.draw(seen, seen.groups))
+        job = seen.job
+        told = None if job is None else (job.job_id, job.status, job.progress)
+        self._parts.draw(self._notes, (status.error, status.in_code, seen.busy, told), lambda: _draw_notes(seen))
+        for part, group in zip(self._stages, seen.groups, strict=False):
+            part.show(seen, group)
+
+    def _draw_titles(self, seen: Seen) -> None:
+        status = seen.status
+        with tag("div", classes="line gap-2"):
+            tag("h1", title_of(status))
+            chip(state_of(status), large=True)
+        with tag("div", classes="job-meta"):
+            tag("span", next((one.title for one in self._view.host.applications if one.name == self._application), self._application))
+            if status.about:
+                tag("span", status.about)
+            if status.changed_at is not None:
+                with tag("span"):
+                    tag("span", "changed")
+                    ago(status.changed_at)
+                    operator(status.changed_by)
+
+
+def _draw_notes(seen: Seen) -> None:
+    status, job = seen.status, seen.job
+    if not status.in_code:
+        with tag("div", classes="note failed"):
+            tag(
+                "span",
+                "It is in the data, but not in the code of this host. Deploy the release that has it, or roll it back with that release.",
+            )
+    if status.error:
+        with tag("div", classes="note failed" if status.state == "failed" else "note warning", role="alert"):
+            tag("span", status.error)
+    if job is not None and not job.finished:
+        _draw_job(job)
+
+
+def _draw_job(job: Job) -> None:
+    part = None if job.progress is None else job.progress.fraction
+    percent = None if part is None else round(part * 100)
+    with tag("div", classes="note line gap-2"):
+        chip(look_of(job))
+        tag("a", str(job.job_config.get("action", "job")).capitalize(), "link", href=f"/jobs/{job.job_id}")
+        with tag("div", classes="progress-line grow"):
+            bar = "bar unsure" if part is None else "bar"
+            with tag("span", classes=bar, role="progressbar", aria_label="Progress", aria_valuenow=percent):
+                tag("span").style(f"width:{percent or 0}%")
+            if job.progress is not None:
+                tag("span", job.progress.message, "meta")
+
+
+class _StagePart:
+    """The moves of one stage, with the phases that they have gone through."""
+
+    def __init__(self, view: View, application: str, one: Migration, group: StageGroup, seen: Seen, stages: int) -> None:
+        self._place, self._migration, self._alone = (application, one.number), one, stages == 1
+        self._entities = {move.name: f"{move.old.__name__} → {move.new.__name__}" for move in one.moves}
+        self._buttons = None if self._alone else MigrationDeeds(view, application, one, group.name)
+        self._parts = Redrawn()
+        with section("Moves" if self._alone else f"Stage {group.name}"):
+            with tag("div", classes="line gap-2 spread fill"):
+                tag("p", f"Takes {group.covers}.", "meta")
+                self._deeds = tag("div", classes="line gap-1")
+            with tag("div", classes="card roomy"):
+                self._line = tag("div", classes="stack gap-2")
+            with tag("div", classes="card tight"):
+                self._grid = Grid(f"Moves of {group.name}", _MOVES)
+
+    def show(self, seen: Seen, group: StageGroup) -> None:
+        """Show the stage as it is now."""
+        self._parts.draw(self._line, (group.phase, group.farthest, group.paused), lambda: _draw_line(group))
+        if self._buttons is not None:
+            buttons = self._buttons
+            self._parts.draw(self._deeds, buttons.key(seen, [group]), lambda: buttons.draw(seen, [group], small=True))
+        self._grid.show([self._row(one) for one in group.moves])
+
+    def _row(self, one: dict[str, object]) -> Row:
+        report: dict[str, object] = one
+        move, stage = str(report["move"]), str(report["stage"])
+        paused = [chip_cell(PAUSED)] if report["paused"] else []
+        return Row(
+            move,
+            {
+                "move": move,
+                "items": self._entities.get(move),
+                "phase": [str(report["phase"]), *paused],
+                "progress": progress_cell([one]),
+                "verified": verified_cell(one),
+                "wrong": _wrong(one, address_of(*self._place, move, stage)),
+            },
+            href=address_of(*self._place, move, stage),
+        )
+
+
+def _wrong(one: dict[str, object], href: str) -> Cell:
+    count = wrong_text([one])
+    return link_cell(count, f"{href}#failed-items") if count else None
+
+
+def verified_cell(one: dict[str, object]) -> Cell:
+    """What the last verification of a stage has found."""
+    found = one["verification"]
+    if not isinstance(found, dict):
+        return None
+    counts = f"{found['old']:,} old and {found['new']:,} new items"
+    return [counts, meta_cell("agree" if found["holds"] else f"{found['wrong']:,} wrong" if found["wrong"] else "do not agree")]
+
+
+def operator(text: str) -> None:
+    """Who did something, with a link to the job."""
+    name, job = operator_of(text)
+    if name or job:
+        tag("span", f"by {name}".strip())
+    if job is not None:
+        tag("a", "job", "link", href=f"/jobs/{job}")
+
+
+def _draw_line(group: StageGroup) -> None:
+    phase_line(group.phase, group.farthest)
+    with tag("p"):
+        tag("span", f"{group.phase}: ".capitalize(), "strong")
+        tag("span", MEANS[group.phase])
+        if group.farthest is not group.phase:
+            tag("span", f" Other moves of the stage have reached {group.farthest}.", "meta")
+
+
+def event_row(entry: LedgerEntry) -> Row:
+    """One line of the ledger."""
+    details = "; ".join(
+        f"{name}: {', '.join(value) if isinstance(value, dict) else value}" for name, value in entry.details.items() if value
+    )
+    cells = {"action": entry.action, "result": entry.result, "details": meta_cell(details) if details else None}
+    return Row(str(entry.entry_id), {**cells, "at": ago_cell(entry.at), "by": operator_cell(entry.by)})
+
+
+def _events(view: View, topic: Topic[Page[LedgerEntry]], first: Page[LedgerEntry], path: str, cursor: str | None) -> None:
+    def nothing() -> None:
+        empty("clock", "Nothing was done yet", "What is done to this migration is listed here: when, by whom, with what result.")
+
+    live_list(view, topic, first, label="Events", columns=_EVENTS, row=event_row, nothing=nothing, path=path, cursor=cursor)

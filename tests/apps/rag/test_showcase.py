@@ -1,0 +1,36 @@
+"""What the overview and the search of the console show of document collections: never what somebody may not read."""
+
+from gateleg.apps.rag.application import application
+from gateleg.web import Found
+from gateleg.web.searching import search_applications
+from tests.apps.rag.people import PEOPLE
+from tests.apps.rag.served import Served
+
+
+async def found(served: Served, who: str, text: str) -> list[tuple[str, str, str]]:
+    hits = await search_applications(served.host.plugged, PEOPLE[who], text)
+    assert all(isinstance(hit.found, Found) and hit.application is application for hit in hits)
+    return [(hit.found.kind, hit.found.title, hit.found.href) for hit in hits]
+
+
+async def test_tiles_and_search_show_what_somebody_can_read(served: Served) -> None:
+    private = await served.collection("creator", "legal", "Zanzibar papers", private=True)
+    shared = await served.collection("creator", "legal", "Tide tables", description="Seen from Zanzibar")
+    hidden = await served.document("legal", private, "zanzibar-secret.pdf")
+    seen = await served.document("legal", shared, "zanzibar-public.pdf")
+    assert application.tiles is not None
+    tiles = {who: await application.tiles(served.host.resources["rag"], PEOPLE[who]) for who in ("creator", "lawyer", "outsider")}
+    assert [tile.title for tile in tiles["creator"]][:2] == ["Tide tables", "Zanzibar papers"]
+    assert "Zanzibar papers" not in [tile.title for tile in tiles["lawyer"]]
+    assert {tile.about for tile in tiles["outsider"]} == {"in commons"}
+    collection = ("Collection", "Tide tables", f"/rag/legal/collection/{shared}")
+    document = ("Document", "zanzibar-public.pdf", f"/rag/legal/document/{seen.document_id}")
+    own = await found(served, "creator", "ZANZIBAR")
+    assert {collection, document} < set(own)
+    assert ("Document", "zanzibar-secret.pdf", f"/rag/legal/document/{hidden.document_id}") in own
+    assert ("Collection", "Zanzibar papers", f"/rag/legal/collection/{private}") in own
+    assert set(await found(served, "lawyer", "zanzibar")) == {collection, document}
+    assert await found(served, "outsider", "zanzibar") == []
+    assert await found(served, "outsider", "legal") == []
+    assert await found(served, "lawyer", "legal") == [("Repository", "legal", "/rag/legal")]
+    assert await found(served, "lawyer", "nothing of that name") == []
