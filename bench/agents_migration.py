@@ -3,9 +3,9 @@
     python bench/agents_migration.py [--items 100000] [--kills 10] [--seed 1] [--json]
 
 Old items of nine kinds for fifty endpoints, two of every three versions of an agent active, are moved to keys of tenants by a process
-that is killed at random moments; the next one goes on. Then every old item is looked for in the new tables by this program's own rule, both sides
-are compared by the migration's own verification, and everything is moved back, with kills again: each item must be what it was, but
-for the one correction that the migration makes (one version of an agent is left active), and the new tables empty.
+that is killed at random moments; the next one goes on. Then every old item is looked for in the new tables by this program's own rule,
+both sides are compared by the migration's own verification, and everything is moved back, with kills again: each item must be what it
+was, but for the one correction that the migration makes (one version of an agent is left active), and the new tables empty.
 
 Clocks of later processes are set forward, since the lock of a killed one holds for a minute. The processes' own seconds are counted.
 """

@@ -8,7 +8,6 @@ second time, with a warm cache.
 """
 
 import os
-import shutil
 import signal
 import statistics
 import subprocess
@@ -22,6 +21,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
+from gateleg.web.chromium import find_chromium
 from gateleg.web.local import token_from
 from gateleg.web.secrets import read_secret
 
@@ -85,7 +85,7 @@ def measure(browser: Browser) -> Start:
 def main() -> None:
     """Measure some starts and print them."""
     starts = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    found = os.environ.get("GATELEG_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    found = find_chromium()
     if found is None:
         raise SystemExit("there is no Chromium here; name one in GATELEG_CHROMIUM")
     names = [one.name for one in fields(Start)]

@@ -27,7 +27,9 @@ from gateleg.web import delivery, health, streams
 from gateleg.web import errors as web_errors
 from gateleg.web import secret_store as secret_errors
 from gateleg.web.api import ROUTERS
+from gateleg.web.app import flat_routes
 from gateleg.web.host import unopened_resources
+from gateleg.web.member_jobs import member_job_routes
 from gateleg.web.sections import section_key
 from gateleg.web.settings import PREFIX, Settings, shown
 from gateleg.web.uploads import rules as upload_errors
@@ -40,6 +42,7 @@ import python_reference
 
 PAGES = Path(__file__).parent / "reference"
 NOTE = "<!-- Written by docs/generate.py; change the code instead. -->\n"
+MEMBER_JOBS = "Jobs of members, of every application with jobs"
 
 
 def operations() -> str:
@@ -192,6 +195,10 @@ def http() -> str:
         if application.routes is not None:
             routes = application.routes(unopened_resources(application, Settings())).routes
             groups[application.title] = [_address(route, f"/api/{application.name}") for route in routes if hasattr(route, "methods")]
+        if application.jobs is not None:
+            # Those of one application stand for all: they are the same.
+            members = [_address(route) for route in flat_routes(member_job_routes(application).routes)]
+            groups[MEMBER_JOBS] = [row.replace(f"/{application.name}/", "/{application}/") for row in members]
     for name, rows in groups.items():
         lines += [f"## {name}\n", "| method | address | what it does |", "| --- | --- | --- |", *rows, ""]
     return "\n".join(lines)

@@ -1,7 +1,5 @@
 """One Chromium for all browser tests of a process: Playwright can be started once in it."""
 
-import os
-import shutil
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -10,7 +8,6 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 _ARGUMENTS = [
     "--headless",
     "--no-sandbox",
@@ -25,7 +22,10 @@ _ARGUMENTS = [
 
 def chromium() -> str | None:
     """Where the system's Chromium is, if it has one; `GATELEG_CHROMIUM` names another."""
-    return os.environ.get("GATELEG_CHROMIUM") or next((path for name in _NAMES if (path := shutil.which(name))), None)
+    # Imported here: a run without the web's dependencies has no browser tests either.
+    from gateleg.web.chromium import find_chromium
+
+    return find_chromium()
 
 
 @pytest.fixture(scope="session")

@@ -38,6 +38,15 @@ def test_passwords_in_addresses_are_not_printed() -> None:
     assert "http://(hidden)@127.0.0.1:9" in told[0]
 
 
+def test_a_long_value_is_whole_where_no_terminal_cuts_it() -> None:
+    allowed = [f"hooks-{number}.internal.example.com" for number in range(20)]
+    Path("gateleg.toml").write_text(f"outgoing_allow = {allowed}\n")
+    output = CliRunner().invoke(app, ["config"]).output
+    line = next(line for line in output.splitlines() if line.startswith("outgoing_allow"))
+    assert all(one in line for one in allowed)
+    assert line.endswith("gateleg.toml")
+
+
 FILMS = """
 from pydantic import BaseModel
 from gateleg.web import Application

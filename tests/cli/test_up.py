@@ -15,6 +15,9 @@ import pytest
 from typer.testing import CliRunner
 
 from gateleg.cli.commands import app
+from gateleg.cli.up import _announce
+from gateleg.web import Application
+from gateleg.web.settings import Settings
 
 COMMAND = [sys.executable, "-c", "from gateleg.cli import main; main()"]
 
@@ -70,6 +73,15 @@ def finished(client: httpx.Client, job_id: str) -> dict[str, object]:
                 break
     job: dict[str, object] = client.get(f"/api/jobs/{job_id}").json()
     return job
+
+
+def test_up_prints_where_each_application_is(capsys: pytest.CaptureFixture[str]) -> None:
+    paged, bare = Application("films", "Films", "movie", pages=lambda resources: None), Application("hooks", "Hooks", "link")
+    _announce("http://127.0.0.1:8000", Settings(), [paged, bare])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-2:] == ["  Films: http://127.0.0.1:8000/films", "  Hooks: http://127.0.0.1:8000/api/hooks"]
+    _announce("http://127.0.0.1:8000", Settings(console=False), [paged])
+    assert capsys.readouterr().out.splitlines()[-1] == "  Films: http://127.0.0.1:8000/api/films"
 
 
 def test_up_serves_everything_works_on_jobs_and_drains_on_ctrl_c(tmp_path: Path) -> None:

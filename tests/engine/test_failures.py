@@ -28,3 +28,17 @@ def test_what_else_sqlite_refuses_is_not_hidden(world: World, monkeypatch: pytes
     monkeypatch.setattr(paging, "read_page", wrong)
     with pytest.raises(apsw.SQLError):
         world.call("Scan", TableName="Music")
+
+
+@pytest.mark.parametrize("kind", [apsw.ConnectionClosedError, apsw.CursorClosedError, apsw.ThreadingViolationError])
+def test_a_read_that_is_cut_off_by_closing_says_that_the_engine_is_closed(
+    world: World, monkeypatch: pytest.MonkeyPatch, kind: type[apsw.Error]
+) -> None:
+    world.create("artist")
+
+    def closed(*_: object) -> None:
+        raise kind("closed meanwhile")
+
+    monkeypatch.setattr(paging, "read_page", closed)
+    with pytest.raises(EngineError, match="The engine is closed"):
+        world.call("Scan", TableName="Music")

@@ -78,10 +78,12 @@ RULES: dict[tuple[str, str], int] = {
     ("GET", "/api/keys/{key_id}"): ADMIN,
     ("POST", "/api/keys/{key_id}/revoke"): ADMIN,
     ("GET", "/api/audit"): ADMIN,
+    # Of these, admins of a tenant have those of their tenant (`test_tenant_admin.py`).
     ("GET", "/api/webhooks/{application}"): ADMIN,
     ("POST", "/api/webhooks/{application}"): ADMIN,
     ("GET", "/api/webhooks/{application}/deliveries"): ADMIN,
     ("POST", "/api/webhooks/{application}/deliveries/{delivery_id}/again"): ADMIN,
+    ("PATCH", "/api/webhooks/{application}/{hook_id}"): ADMIN,
     ("DELETE", "/api/webhooks/{application}/{hook_id}"): ADMIN,
     ("GET", "/api/secrets/{application}"): ADMIN,
     ("PUT", "/api/secrets/{application}/{name}"): ADMIN,
@@ -118,6 +120,7 @@ RULES: dict[tuple[str, str], int] = {
 PLACES = {
     "{name:path}": "some/name",
     "{job_id}": "00000000-0000-4000-8000-000000000000",
+    "{application}": "music",
     "{table}": "Songs",
     "{pattern}": "Song.of_artist",
     "{key:path}": "a/b.txt",

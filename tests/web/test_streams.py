@@ -9,7 +9,7 @@ from gateleg.jobs import Job, JobContext, JobStatus, ManualClock, Submission
 from gateleg.jobs.tables.job import LogEntry, Logs
 from gateleg.web.host import Host
 from gateleg.web.principal import Role
-from gateleg.web.streams import seen_by
+from gateleg.web.streams import JobNews, Seen, seen_by
 from tests.web.conftest import run_all
 from tests.web.streaming import Event, reading
 
@@ -177,3 +177,14 @@ async def test_what_a_handler_emits_is_told_and_told_again_to_a_reader_that_come
         found = [event for event in await again.rest() if event.name == "emit"]
     assert [one["event"]["word"] for event in found for one in event.data] == ["two", "three"]
     assert found[-1].id.split("-")[1] == "3"
+
+
+async def test_what_is_told_is_written_once_for_all_readers_who_have_seen_the_same(host: Host) -> None:
+    job_id = await submitted(host)
+    await say(host, job_id, "one")
+    news = JobNews(await host.queue.look_on(job_id))
+    first, after = news.told(Seen())
+    assert news.told(Seen())[0] is first
+    assert [part.split(b"\n")[1] for part in first] == [b"event: log", b"event: job"]
+    assert news.told(after) == ([], after)
+    assert [part.split(b"\n")[1] for part in news.told(Seen(1))[0]] == [b"event: job"]

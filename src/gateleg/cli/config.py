@@ -26,4 +26,4 @@ def config(config: ConfigOption = None, json: JsonOption = False) -> None:
     if json:
         print_json(rows)
     else:
-        print_rows(rows)
+        print_rows(rows, whole=True)

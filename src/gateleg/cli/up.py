@@ -10,6 +10,9 @@ from gateleg.commands.options import ConfigOption, DynamoOption, HostOption, Log
 from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateleg.web.application import Application
     from gateleg.web.host import Host
     from gateleg.web.settings import Settings
 
@@ -47,7 +50,7 @@ def up(
                 await application.demo(host.resources[application.name])
 
     def ready(address: str, link: str | None) -> None:
-        _announce(address, settings)
+        _announce(address, settings, applications)
         announce_link(link)
         if browser:
             _open_browser(link or address)
@@ -56,13 +59,17 @@ def up(
     typer.echo("Gateleg has stopped.")
 
 
-def _announce(address: str, settings: "Settings") -> None:
+def _announce(address: str, settings: "Settings", applications: "Sequence[Application]") -> None:
     from gateleg.web.settings import shown
 
     typer.echo(f"Gateleg is up at {address}")
     typer.echo(f"  {shown(settings.store)} · {shown(settings.objects)} · API at {address}/api/docs · Ctrl-C stops it")
     if settings.dynamodb:
         typer.echo(f"  DynamoDB for SDKs at {address}/dynamodb")
+    for application in applications:
+        # Without pages, and with the console off, its API is all there is to open.
+        page = settings.console and application.pages is not None
+        typer.echo(f"  {application.title}: {address}/{application.name if page else f'api/{application.name}'}")
 
 
 def _open_browser(address: str) -> None:

@@ -51,14 +51,21 @@ def print_items(items: Sequence[Item], **members: Any) -> None:
     typer.echo('{\n  "items": [' + (f"\n{lines}\n  " if items else "") + f"]{rest}\n}}")
 
 
-def print_rows(rows: Sequence[Mapping[str, str]], first: Sequence[str] = (), title: str | None = None) -> None:
-    """Rows of values, one line each: as many columns as fit, the `first` before the others; what is left out is counted."""
+def print_rows(rows: Sequence[Mapping[str, str]], first: Sequence[str] = (), title: str | None = None, *, whole: bool = False) -> None:
+    """Rows of values, one line each: as many columns as fit, the `first` before the others; what is left out is counted.
+
+    Long values end with an ellipsis. With `whole`, those that go to a file or another program do not, and all columns are there.
+    """
     from rich import box
     from rich.table import Table as Grid
 
     out = console()
     names = [*first, *dict.fromkeys(name for row in rows for name in row if name not in first)]
-    widths = {name: min(_CELL, max(len(name), *(len(row.get(name, "")) for row in rows))) for name in names}
+    longest = {name: max(len(name), *(len(row.get(name, "")) for row in rows)) if rows else len(name) for name in names}
+    widths = {name: min(_CELL, length) for name, length in longest.items()}
+    if whole and not out.is_terminal:
+        widths = longest
+        out.width = sum(width + _GAP for width in widths.values())
     shown: list[str] = []
     room = out.width
     for name in names:
@@ -69,7 +76,7 @@ def print_rows(rows: Sequence[Mapping[str, str]], first: Sequence[str] = (), tit
         box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold", title=title, title_justify="left", title_style="bold"
     )
     for name in shown:
-        table.add_column(name, no_wrap=True, overflow="ellipsis", max_width=_CELL)
+        table.add_column(name, no_wrap=True, overflow="ellipsis", max_width=widths[name])
     for row in rows:
         table.add_row(*(row.get(name, "") for name in shown))
     out.print(table)

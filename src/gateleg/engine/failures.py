@@ -35,7 +35,7 @@ def translate(error: BaseException) -> BaseException:
         return EngineError("InternalServerError", f"The database could not be read or written: {error}. Nothing was changed")
     if isinstance(error, apsw.ReadOnlyError):
         return EngineError("InternalServerError", "The database may only be read: check the permissions of its file and folder")
-    if isinstance(error, apsw.ConnectionClosedError | apsw.ThreadingViolationError):
-        # Connections are not shared between threads: only one that closes them all can be in the way.
+    if isinstance(error, apsw.ConnectionClosedError | apsw.CursorClosedError | apsw.ThreadingViolationError):
+        # Connections and their cursors are not shared between threads: only one that closes them all can be in the way.
         return EngineError("InternalServerError", CLOSED)
     return error

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 RESERVED = frozenset(
     {"api", "audit", "docs", "events", "health", "jobs", "keys", "metrics", "objects", "openapi.json", "ready", "search", "session"}
     | {"settings", "signin", "signout", "tables", "graphql", "dynamodb", "mcp", "apps", "models", "secrets", "uploads", "webhooks"}
-    | {"up", "migrate", "migrations", "streams", "serve", "engine", "worker", "token", "config", "doctor", "new"}
+    | {"up", "migrate", "migrations", "streams", "serve", "engine", "worker", "token", "config", "doctor", "new", "tenant"}
 )
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 

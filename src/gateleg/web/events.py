@@ -54,9 +54,13 @@ class Follower(Generic[T]):
 
     async def next(self, seconds: float) -> T | None:
         """The next update; None when the topic is over. Raises `TimeoutError` when there is none for so long."""
-        if self.over and self.queue.empty():
+        if not self.queue.empty():
+            # Without a timer, which would take longer than all the rest.
+            return self.queue.get_nowait()
+        if self.over:
             return None
-        return await asyncio.wait_for(self.queue.get(), seconds)
+        async with asyncio.timeout(seconds):
+            return await self.queue.get()
 
     async def __aiter__(self) -> AsyncIterator[T]:
         """The updates from now on, until the topic is over."""

@@ -24,6 +24,7 @@ from gateleg.web.misdirected import is_misdirected, misdirected_answer
 from gateleg.web.plain import refusal_page
 from gateleg.web.principal import LOCAL, Role
 from gateleg.web.sessions import COOKIE
+from gateleg.web.tenant_admin import is_for_tenant_admins, is_tenant_admin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -180,6 +181,8 @@ class Gate:
     def _check_member(self, path: str, principal: Principal) -> None:
         """Keep members to the applications, whatever a page or a route of the kit may forget to ask."""
         if principal.may(Role.VIEWER) or self._surfaces.is_for_members(path):
+            return
+        if is_for_tenant_admins(path) and is_tenant_admin(principal, self._host.settings.tenant_admin_group):
             return
         if not is_for_members(path, [application.name for application in self._host.applications]):
             raise NotAllowed(f"This needs the role viewer; {principal.name!r} has {principal.role.word}.")

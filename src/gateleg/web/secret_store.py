@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 from gateleg.net.encryption import Unreadable, decrypt, encrypt
+from gateleg.store import Page
 from gateleg.web.errors import Refusal
 from gateleg.web.tables import StoredSecret
 
@@ -98,10 +99,7 @@ class Secrets:
 
     async def put(self, name: str, value: str, *, tenant: str | None = None, by: str = "") -> SecretInfo:
         """Keep a secret, in place of the value that it had: it is rotated from the next `get` on."""
-        if not _NAME.fullmatch(name):
-            raise BadSecret(f"A secret cannot be named {name[:200]!r}.")
-        if not 0 < len(value.encode()) <= _LARGEST:
-            raise BadSecret(f"The value of {name!r} has {len(value.encode()):,} bytes.")
+        check_secret(name, value)
         current, now = await self._find(name, tenant), self.store.setup.now()
         fresh = StoredSecret(
             application=self.application,
@@ -126,6 +124,14 @@ class Secrets:
         """What secrets there are, by name, without their values."""
         question = StoredSecret.of_tenant(application=self.application, tenant=folded(tenant))
         return [_info(found, tenant) async for found in self.store.query(question)]
+
+    async def page(self, *, tenant: str | None = None, limit: int = 50, cursor: str | None = None) -> Page[SecretInfo]:
+        """The secrets of the application and all its tenants, or of one tenant, without their values."""
+        question = StoredSecret.of_application(application=self.application)
+        if tenant is not None:
+            question = StoredSecret.of_tenant(application=self.application, tenant=folded(tenant))
+        found = await self.store.page(question, limit=limit, cursor=cursor)
+        return Page([_info(one, unfolded(one.tenant)) for one in found], found.next)
 
     async def rekey(self, former: Secret) -> int:
         """Encrypt what a former secret of the host encrypted, for all tenants, with the one of now; how many secrets there were."""
@@ -156,6 +162,14 @@ class Secrets:
             return decrypt(secret.key(_PURPOSE), b64decode(found.sealed), _context(found)).decode()
         except (Unreadable, ValueError):
             raise SecretUnreadable(f"The secret {found.name!r} of {found.application} cannot be decrypted.") from None
+
+
+def check_secret(name: str, value: str) -> None:
+    """Refuse what cannot be the name or the value of a secret. Raises `BadSecret`."""
+    if not _NAME.fullmatch(name):
+        raise BadSecret(f"A secret cannot be named {name[:200]!r}.")
+    if not 0 < len(value.encode()) <= _LARGEST:
+        raise BadSecret(f"The value of {name!r} has {len(value.encode()):,} bytes.")
 
 
 def _sealed(stored: StoredSecret, value: str, secret: Secret) -> StoredSecret:

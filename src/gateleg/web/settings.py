@@ -135,6 +135,9 @@ class Settings(BaseModel):
     outgoing_ports: tuple[int, ...] = Field(default=(80, 443, 8080, 8443), description="ports that requests for tenants may go to")
     outgoing_seconds: float = Field(default=30, gt=0, description="seconds that a request for a tenant may take")
     outgoing_limit: int = Field(default=10_000_000, ge=1, description="bytes that the answer to a request for a tenant may have")
+    tenant_admin_group: str = Field(
+        default="tenant-admins", description="group whose members manage the secrets and webhooks of their tenant; empty for nobody"
+    )
     audit_days: int = Field(default=400, ge=1, description="days for which the audit log is kept")
     finished_days: float = Field(default=7, gt=0, description="days after which completed and cancelled jobs move to the archive")
     failed_days: float = Field(default=30, gt=0, description="days after which failed jobs move to the archive")

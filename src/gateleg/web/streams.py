@@ -5,7 +5,7 @@ import hashlib
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import orjson
@@ -51,10 +51,23 @@ def digest_of(content: BaseModel) -> str:
     return hashlib.sha256(content.model_dump_json().encode()).hexdigest()[:16]
 
 
-def seen_by(header: str | None) -> tuple[int, int, str]:
-    """How many lines and events, and which state, the reader of `Last-Event-ID` has seen."""
+class Seen(NamedTuple):
+    """What a reader of a job has seen: how many lines and events, and which state of the job."""
+
+    lines: int = 0
+    events: int = 0
+    digest: str = ""
+
+    @property
+    def id(self) -> str:
+        """The id of the last event that it was told."""
+        return f"{self.lines}-{self.events}-{self.digest or '0' * 16}"
+
+
+def seen_by(header: str | None) -> Seen:
+    """What the sender of `Last-Event-ID` has seen."""
     match = _SEEN.fullmatch(header or "")
-    return (int(match[1]), int(match[2]), match[3]) if match else (0, 0, "")
+    return Seen(int(match[1]), int(match[2]), match[3]) if match else Seen()
 
 
 class JobNews:
@@ -62,6 +75,32 @@ class JobNews:
 
     def __init__(self, update: Update) -> None:
         self.update = update
+        #: what readers were told, by what they had seen before
+        self._told: dict[Seen, tuple[list[bytes], Seen]] = {}
+
+    def told(self, seen: Seen) -> tuple[list[bytes], Seen]:
+        """The events that a reader who has seen so much is told, and what it has seen then. Most readers have seen the same."""
+        found = self._told.get(seen)
+        if found is None:
+            found = self._told[seen] = self._tell(seen)
+        return found
+
+    def _tell(self, before: Seen) -> tuple[list[bytes], Seen]:
+        """Lines and events that it has not seen, and the job if it has changed."""
+        now, found = before, []
+        if (lines := self.lines_after(now.lines)) is not None:
+            now = now._replace(lines=self.update.seen)
+            found.append(event("log", lines, now.id))
+        if (emitted := self.events_after(now.events)) is not None:
+            now = now._replace(events=self.update.emitted)
+            found.append(event("emit", emitted, now.id))
+        digest, job = self.job
+        if digest != now.digest:
+            now = now._replace(digest=digest)
+            found.append(event("job", job, now.id))
+        if self.update.last:
+            found.append(event("end", {}, now.id))
+        return found, now
 
     @cached_property
     def job(self) -> tuple[str, Any]:
@@ -95,45 +134,15 @@ class JobNews:
             return None
         return self._events if fresh >= len(self.update.events) else _numbered_events(self.update.events[-fresh:], self.update.emitted)
 
-    def follows(self, reader: "JobReader") -> bool:
+    def follows(self, seen: Seen) -> bool:
         """Whether a reader has seen all that came before."""
         update = self.update
-        return update.seen - len(update.lines) <= reader.seen and update.emitted - len(update.events) <= reader.emitted
+        return update.seen - len(update.lines) <= seen.lines and update.emitted - len(update.events) <= seen.events
 
 
 def _numbered_events(events: list[Any], until: int) -> Any:
     first = until - len(events)
     return orjson.Fragment(orjson.dumps([{"number": first + place, "event": one} for place, one in enumerate(events)]))
-
-
-class JobReader:
-    """What one reader of a job's events has seen, and so what an update has to tell it."""
-
-    def __init__(self, seen: int, emitted: int, digest: str) -> None:
-        self.seen = seen
-        self.emitted = emitted
-        self.digest = digest
-
-    def events(self, news: JobNews) -> list[bytes]:
-        """The events that an update brings: lines and events that it has not seen, and the job if it has changed."""
-        found = []
-        if (lines := news.lines_after(self.seen)) is not None:
-            self.seen = news.update.seen
-            found.append(event("log", lines, self._id))
-        if (emitted := news.events_after(self.emitted)) is not None:
-            self.emitted = news.update.emitted
-            found.append(event("emit", emitted, self._id))
-        digest, job = news.job
-        if digest != self.digest:
-            self.digest = digest
-            found.append(event("job", job, self._id))
-        if news.update.last:
-            found.append(event("end", {}, self._id))
-        return found
-
-    @property
-    def _id(self) -> str:
-        return f"{self.seen}-{self.emitted}-{self.digest or '0' * 16}"
 
 
 @router.get("/jobs/{job_id}", response_class=EventStream)
@@ -145,9 +154,9 @@ async def follow_job(call: Viewing, request: Request, job_id: UUID) -> EventStre
 
 async def job_stream(queue: AsyncQueue, hub: Hub, job_id: UUID, request: Request, welcome: Welcome) -> EventStream:
     """The events of a job, from where the reader of a request was. One that there is not is refused before the stream begins."""
-    reader = JobReader(*seen_by(request.headers.get("last-event-id")))
-    first = await queue.look_on(job_id, reader.seen, reader.emitted)
-    return EventStream(_job_events(queue, hub, job_id, reader, first, welcome), headers=stream_headers())
+    seen = seen_by(request.headers.get("last-event-id"))
+    first = await queue.look_on(job_id, seen.lines, seen.events)
+    return EventStream(_job_events(queue, hub, job_id, seen, first, welcome), headers=stream_headers())
 
 
 async def _job_news(queue: AsyncQueue, job_id: UUID, first: Update) -> AsyncIterator[JobNews]:
@@ -155,14 +164,13 @@ async def _job_news(queue: AsyncQueue, job_id: UUID, first: Update) -> AsyncIter
         yield JobNews(update)
 
 
-async def _job_events(
-    queue: AsyncQueue, hub: Hub, job_id: UUID, reader: JobReader, first: Update, welcome: Welcome
-) -> AsyncIterator[bytes]:
+async def _job_events(queue: AsyncQueue, hub: Hub, job_id: UUID, seen: Seen, first: Update, welcome: Welcome) -> AsyncIterator[bytes]:
     yield b"retry: 2000\n\n"
     # The source is followed before the job is looked at, so that nothing falls between the two.
     async with hub.follow(f"job:{job_id}", lambda: _job_news(queue, job_id, first)) as follower:
-        told = JobNews(await queue.look_on(job_id, reader.seen, reader.emitted))
-        for part in reader.events(told):
+        told = JobNews(await queue.look_on(job_id, seen.lines, seen.events))
+        parts, seen = told.told(seen)
+        for part in parts:
             yield part
         if told.update.last:
             return
@@ -171,8 +179,9 @@ async def _job_events(
                 yield b": still here\n\n"
                 continue
             # The source may have begun further on than this reader is.
-            told = found if found.follows(reader) else JobNews(await queue.look_on(job_id, reader.seen, reader.emitted))
-            for part in reader.events(told):
+            told = found if found.follows(seen) else JobNews(await queue.look_on(job_id, seen.lines, seen.events))
+            parts, seen = told.told(seen)
+            for part in parts:
                 yield part
             if told.update.last:
                 return

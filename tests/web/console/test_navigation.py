@@ -17,3 +17,10 @@ def test_an_application_without_pages_is_not_in_the_rail() -> None:
 
 def test_no_two_keys_are_the_same() -> None:
     assert len({keys for keys, _ in KEYS}) == len(KEYS)
+
+
+def test_a_tenant_admin_has_the_tenant_beside_the_applications() -> None:
+    member = groups([application("maps")], member=True, tenant_admin=True)
+    assert [[entry.href for entry in group] for group in member] == [["/maps"], ["/tenant"]]
+    viewer = groups([application("maps")], tenant_admin=True)
+    assert [entry.href for entry in viewer[-1]] == ["/tenant", "/settings"]

@@ -15,8 +15,8 @@ from gateleg.web import Application, Resources, Role
 from gateleg.web.app import create_app
 from gateleg.web.host import Host
 from gateleg.web.settings import Settings
-from gateleg.web.webhooks import WebhookNotFound, Webhooks
-from gateleg.web.webhooks.hooks import wants
+from gateleg.web.webhooks import BadWebhook, WebhookNotFound, Webhooks
+from gateleg.web.webhooks.hooks import check_events, wants
 from gateleg.web.webhooks.routes import webhook_routes
 from tests.net.http.faulty import RESET, Service, answer, service
 from tests.web.conftest import client_of, run_all
@@ -191,3 +191,13 @@ async def test_members_see_the_webhooks_of_their_tenant_and_admins_all(shop: Hos
 )
 def test_events_are_chosen_by_their_names(patterns: list[str], event: str, fine: bool) -> None:
     assert wants(patterns, event) is fine
+
+
+@pytest.mark.parametrize("events", [[], ["*"] * 51, ["Video.Done"], ["video."], [f"v{'x' * 100}"]])
+def test_what_does_not_name_events_is_refused(events: list[str]) -> None:
+    with pytest.raises(BadWebhook):
+        check_events(events)
+
+
+def test_names_of_events_and_their_beginnings_are_taken() -> None:
+    check_events(["*", "video.finished", "video.*"])

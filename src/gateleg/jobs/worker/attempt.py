@@ -60,7 +60,8 @@ class Execution:
         self._pulse: Pulse | None = None
         self._ended = False
         self._timer: asyncio.TimerHandle | None = None
-        self._took = 0.0
+        #: the seconds that the handler took
+        self.took = 0.0
         self._interval = queue.context.settings.lease_seconds / 3
         self._flush_every = flush_every
         self._patience = patience
@@ -102,7 +103,7 @@ class Execution:
         try:
             return await self.run.outcome()
         finally:
-            self._took = self._loop.time() - began
+            self.took = self._loop.time() - began
             self.notes.end_lines()
             self._end_wait()
 
@@ -176,7 +177,7 @@ class Execution:
         error = work.exception()
         if error is not None:
             return raised(job, notes, error, stopping)
-        if self._took > job.timeout_seconds + _LENIENCY:
+        if self.took > job.timeout_seconds + _LENIENCY:
             # It held up the event loop, so nobody could stop it in time. Time is up all the same.
             return interrupted(job, notes, "timed-out")
         return returned(context, job, notes, work.result())

@@ -1,19 +1,25 @@
 """`/api/secrets`: which secrets applications have; put and delete them. Values go in and never come out."""
 
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Depends, Path, Query
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
-from gateleg.web.api.calls import Administering
+from gateleg.web.api.calls import Call, Using
 from gateleg.web.errors import Unknown
+from gateleg.web.principal import Role
 from gateleg.web.secret_store import HOST, SecretInfo, Secrets
+from gateleg.web.tenant_admin import managed_tenant
 
 router = APIRouter(prefix="/api/secrets", tags=["Secrets"])
 Owner = Annotated[str, Path(pattern=r"^[a-z][a-z0-9-]{0,39}$", description="An application, or `host`.")]
 Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
-Tenant = Annotated[str | None, Query(min_length=1, max_length=200, description="Whose it is; without, the application's own.")]
+Tenant = Annotated[
+    str | None,
+    Query(min_length=1, max_length=200, description="Whose it is; without, the application's own, or those of a tenant admin's tenant."),
+]
 
 
 class SecretView(BaseModel):
@@ -41,28 +47,48 @@ class NewSecret(BaseModel):
     value: SecretStr = Field(min_length=1, max_length=65_536)
 
 
-def _of(call: Administering, application: str) -> Secrets:
-    if application != HOST and application not in {one.name for one in call.host.applications}:
+@dataclass(frozen=True)
+class SecretScope:
+    """Whose secrets a request is about."""
+
+    secrets: Secrets
+    tenant: str | None
+    call: Call
+
+    async def note(self, action: str, name: str, **details: Any) -> None:
+        """Write to the audit log what was done to a secret."""
+        await self.call.note(action, f"{self.secrets.application}/{name}", tenant=self.tenant, **details)
+
+
+def _managed(call: Using, application: Owner, tenant: Tenant = None) -> SecretScope:
+    """Admins of the host have all applications and the host's own; admins of a tenant that tenant's."""
+    managed = managed_tenant(call.principal, tenant, call.host.settings.tenant_admin_group)
+    known = {one.name for one in call.host.applications} | ({HOST} if call.principal.may(Role.ADMIN) else set())
+    if application not in known:
         raise Unknown(f"There is no application {application!r} here.")
-    return call.host.secrets.of(application)
+    return SecretScope(call.host.secrets.of(application), managed, call)
+
+
+Scope = Annotated[SecretScope, Depends(_managed)]
 
 
 @router.get("/{application}")
-async def list_secrets(call: Administering, application: Owner, tenant: Tenant = None) -> list[SecretView]:
+async def list_secrets(scope: Scope) -> list[SecretView]:
     """The secrets of an application, or of one of its tenants, without their values."""
-    return [SecretView.of(info) for info in await _of(call, application).list(tenant=tenant)]
+    return [SecretView.of(info) for info in await scope.secrets.list(tenant=scope.tenant)]
 
 
 @router.put("/{application}/{name}")
-async def put_secret(call: Administering, application: Owner, name: Name, new: NewSecret, tenant: Tenant = None) -> SecretView:
+async def put_secret(scope: Scope, name: Name, new: NewSecret) -> SecretView:
     """Keep a secret, or replace its value."""
-    info = await _of(call, application).put(name, new.value.get_secret_value(), tenant=tenant, by=call.principal.name)
-    await call.note("secret.put", f"{application}/{name}", tenant=tenant, version=info.version)
+    value, by = new.value.get_secret_value(), scope.call.principal.name
+    info = await scope.secrets.put(name, value, tenant=scope.tenant, by=by)
+    await scope.note("secret.put", name, version=info.version)
     return SecretView.of(info)
 
 
 @router.delete("/{application}/{name}", status_code=204)
-async def delete_secret(call: Administering, application: Owner, name: Name, tenant: Tenant = None) -> None:
+async def delete_secret(scope: Scope, name: Name) -> None:
     """Forget a secret."""
-    await _of(call, application).delete(name, tenant=tenant)
-    await call.note("secret.delete", f"{application}/{name}", tenant=tenant)
+    await scope.secrets.delete(name, tenant=scope.tenant)
+    await scope.note("secret.delete", name)

@@ -6,9 +6,11 @@ Table           `Grid` with `Column` and `Row`; cells are texts or come from `ba
                 `bar_cell` and `button_cell`
 Form            `ModelForm` makes a form of a pydantic model; `Field` is a single control
 Uploads         `UploadField` sends files to the application's uploads, in parts and with progress; `FileForm` to any route at once
-Actions         `button`; `confirm` asks first; `carry_out` checks the role, does the work and says what came of it
-Status          `badge` is a state as icon, word and colour; `ago`, `since` and `duration` are times
-States of pages `empty` where there is nothing yet, `trouble` for an error, `show_when_there` while something slow is read
+Actions         `button`; `confirm` asks first; `carry_out` checks the role, does the work and says what came of it;
+                `carry_out_and_open` opens a page afterwards
+Status          `badge` is a state as icon, word and colour; `Statuses` has those of an enumeration; `ago`, `since` and `duration` are times
+States of pages `empty` where there is nothing yet, `not_there` for what does not exist or may not be seen, `trouble` for an error,
+                `show_when_there` while something slow is read
 Live updates    `Topic` and `follow`: one poller per topic for all open pages
 """
 
@@ -16,11 +18,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gateleg.web.console.absent import not_there
 from gateleg.web.console.badges import Look, chip
 from gateleg.web.console.cells import Column, Part, Row, ago_cell, bar_cell, chip_cell, id_cell, link_cell, meta_cell
 from gateleg.web.console.cells import deed_cell as button_cell
 from gateleg.web.console.confirm import confirm
-from gateleg.web.console.deeds import carry_out
+from gateleg.web.console.deeds import carry_out, carry_out_and_open
 from gateleg.web.console.deeds import deed as button
 from gateleg.web.console.dialogs import sheet
 from gateleg.web.console.empty import empty
@@ -35,6 +38,7 @@ from gateleg.web.console.navigation import Crumb
 from gateleg.web.console.paging import address, pager
 from gateleg.web.console.patience import show_when_there
 from gateleg.web.console.sizes import size_text
+from gateleg.web.console.statuses import ICONS, Statuses
 from gateleg.web.console.tabs import Tabs
 from gateleg.web.console.times import ago, duration, since
 from gateleg.web.console.uploads import UPLOAD_MODULE, FileForm, UploadField
@@ -44,25 +48,15 @@ if TYPE_CHECKING:
 
     from gateleg.web.console.theme import Kind
 
-_ICONS: dict[Kind, str] = {
-    "waiting": "schedule",
-    "running": "play_circle",
-    "done": "check_circle",
-    "failed": "error",
-    "cancelled": "cancel",
-    "warning": "warning",
-    "neutral": "circle",
-}
-
 
 def badge(word: str, kind: Kind = "neutral", *, icon: str | None = None) -> Element:
     """A state on a page. `kind` is its colour: waiting, running, done, failed, cancelled, warning or neutral."""
-    return chip(Look(kind, word, icon or _ICONS[kind]))
+    return chip(Look(kind, word, icon or ICONS[kind]))
 
 
 def badge_cell(word: str, kind: Kind = "neutral", *, icon: str | None = None) -> Part:
     """A state in a cell of a `Grid`."""
-    return chip_cell(Look(kind, word, icon or _ICONS[kind]))
+    return chip_cell(Look(kind, word, icon or ICONS[kind]))
 
 
 __all__ = [
@@ -75,6 +69,7 @@ __all__ = [
     "ModelForm",
     "Part",
     "Row",
+    "Statuses",
     "Tabs",
     "Tag",
     "Topic",
@@ -90,6 +85,7 @@ __all__ = [
     "button_cell",
     "card",
     "carry_out",
+    "carry_out_and_open",
     "confirm",
     "duration",
     "empty",
@@ -99,6 +95,7 @@ __all__ = [
     "line",
     "link_cell",
     "meta_cell",
+    "not_there",
     "pager",
     "section",
     "sheet",

@@ -9,14 +9,14 @@ from nicegui import context, ui
 
 from gateleg.web.console.failures import told
 from gateleg.web.console.markup import Tag, tag
+from gateleg.web.principal import Role
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from gateleg.web.console.frame import View
-    from gateleg.web.principal import Role
 
-__all__ = ["carry_out", "deed"]
+__all__ = ["carry_out", "carry_out_and_open", "deed"]
 
 
 def deed(text: str, do: Callable[[], Awaitable[Any] | Any] | None = None, *, icon: str | None = None, look: str = "") -> Tag:
@@ -57,3 +57,9 @@ async def carry_out(view: View, role: Role, work: Callable[[], Awaitable[Any]], 
         with client:
             ui.notification(done, icon="check", timeout=3, position="bottom")
     return True
+
+
+async def carry_out_and_open(view: View, work: Callable[[], Awaitable[Any]], done: str, address: str) -> None:
+    """Do something that an application's own rules allow who looks, and open a page. What the rules refuse is shown."""
+    if await carry_out(view, Role.MEMBER, work, done):
+        ui.navigate.to(address)

@@ -21,6 +21,7 @@ from gateleg.web.console.markup import tag
 from gateleg.web.console.navigation import Crumb, groups
 from gateleg.web.console.patience import is_late_answer
 from gateleg.web.principal import Role
+from gateleg.web.tenant_admin import is_tenant_admin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -118,7 +119,8 @@ def _rail(view: View, section: str, *, collapsed: bool) -> ui.left_drawer:
             ui.html(_MARK, sanitize=False, tag="span").style("display:flex")
             tag("span", "Gateleg", "word")
         with tag("nav", aria_label="Main"):
-            for index, group in enumerate(groups(view.host.applications, member=not view.may(Role.VIEWER))):
+            tenant_admin = is_tenant_admin(view.principal, view.host.settings.tenant_admin_group)
+            for index, group in enumerate(groups(view.host.applications, member=not view.may(Role.VIEWER), tenant_admin=tenant_admin)):
                 if index:
                     tag("hr", aria_hidden="true")
                 for entry in group:

@@ -12,7 +12,7 @@ from nicegui import ui
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 
-from gateleg.web.console import astray, jobs, member_jobs, migrations, objects, overview, search, settings, tables
+from gateleg.web.console import astray, jobs, member_jobs, migrations, objects, overview, search, settings, tables, tenant
 from gateleg.web.console.guarding import OwnPages, guard_sockets
 from gateleg.web.console.live import Live
 from gateleg.web.console.navigation import KEYS
@@ -52,6 +52,7 @@ def mount(app: FastAPI, host: Host) -> None:
     migrations.register()
     objects.register()
     settings.register()
+    tenant.register()
     search.register()
     astray.register()
     for application in host.applications:

@@ -39,12 +39,14 @@ KIT = (
     Entry("objects", "Objects", "folder_open", "/objects"),
 )
 SETTINGS = Entry("settings", "Settings", "tune", "/settings")
+TENANT = Entry("tenant", "Your tenant", "domain", "/tenant")
 
 
-def groups(applications: Sequence[Application], *, member: bool = False) -> list[list[Entry]]:
-    """The entries of the rail, in groups with a rule between them. A member has the applications only."""
+def groups(applications: Sequence[Application], *, member: bool = False, tenant_admin: bool = False) -> list[list[Entry]]:
+    """The entries of the rail, in groups with a rule between them. A member has the applications only, and a tenant admin the tenant."""
     own = [Entry(one.name, one.title, one.icon, f"/{one.name}") for one in applications if one.pages is not None]
-    shown = [own] if member else [list(KIT), own, [SETTINGS]]
+    tenant = [TENANT] if tenant_admin else []
+    shown = [own, tenant] if member else [list(KIT), own, [*tenant, SETTINGS]]
     return [group for group in shown if group]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets as chance
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -30,6 +31,10 @@ KEPT = timedelta(days=30)
 #: Webhooks that one tenant of an application may have.
 _MOST = 50
 _LARGEST = 200_000
+#: What names events.
+EVENT_PATTERN = r"^(\*|[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)*(\.\*)?)$"
+_LONGEST_EVENT = 100
+_MOST_EVENTS = 50
 
 
 class WebhookNotFound(Refusal):
@@ -108,6 +113,14 @@ class Webhooks:
             raise WebhookNotFound(f"There is no webhook {hook_id[:100]!r}.")
         return found
 
+    async def switch(self, hook_id: str, *, enabled: bool, tenant: str | None = None) -> Webhook:
+        """Switch a webhook off or on again. What is waiting to be sent to one that is off fails. Raises `WebhookNotFound`."""
+        await self.get(hook_id, tenant=tenant)
+        changed: Webhook = await self.store.patch(
+            Webhook.key(application=self.application, tenant=folded(tenant), hook_id=hook_id), Webhook.enabled.set(enabled)
+        )
+        return changed
+
     async def delete(self, hook_id: str, *, tenant: str | None = None) -> None:
         """Tell an address no more, and forget the secret that was made for it."""
         hook = await self.get(hook_id, tenant=tenant)
@@ -172,6 +185,14 @@ class Webhooks:
 
     def _hooks(self, tenant: str | None) -> Any:
         return self.store.query(Webhook.of_tenant(application=self.application, tenant=folded(tenant)))
+
+
+def check_events(patterns: Sequence[str]) -> None:
+    """Refuse what does not name events. Raises `BadWebhook`."""
+    wrong = [pattern for pattern in patterns if len(pattern) > _LONGEST_EVENT or not re.fullmatch(EVENT_PATTERN, pattern)]
+    if wrong or not 0 < len(patterns) <= _MOST_EVENTS:
+        what = f"{wrong[0][:_LONGEST_EVENT]!r} does not name events." if wrong else f"A webhook is for 1 to {_MOST_EVENTS} kinds of events."
+        raise BadWebhook(what, fix="Name events like video.finished, video.* for all that begin with video., or * for all.")
 
 
 def wants(patterns: Sequence[str], event: str) -> bool:

@@ -1,4 +1,4 @@
-"""Routes for webhooks: `/api/webhooks/{application}` for admins, and `webhook_routes()` for the members of an application's tenants."""
+"""Routes for webhooks: `/api/webhooks/{application}` for admins of the host and of tenants, and `webhook_routes()` for members."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,15 +8,16 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from gateleg.web.api.calls import Administering, Call, Using
+from gateleg.web.api.calls import Call, Using
 from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.errors import Unknown
 from gateleg.web.tables import Webhook, WebhookDelivery
-from gateleg.web.webhooks.hooks import Webhooks
+from gateleg.web.tenant_admin import managed_tenant
+from gateleg.web.webhooks.hooks import EVENT_PATTERN, Webhooks
 
 HookId = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$")]
 DeliveryId = Annotated[str, Path(pattern=r"^[0-9]{13}-[0-9a-f]{16}$")]
-EventName = Annotated[str, Field(pattern=r"^(\*|[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)*(\.\*)?)$", max_length=100)]
+EventName = Annotated[str, Field(pattern=EVENT_PATTERN, max_length=100)]
 
 
 class WebhookView(BaseModel):
@@ -74,6 +75,14 @@ class CreatedWebhook(BaseModel):
     signing_secret: str | None = Field(description="For the receiver. It is not shown again.")
 
 
+class WebhookSwitch(BaseModel):
+    """Whether a webhook is sent to."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    enabled: bool
+
+
 @dataclass(frozen=True)
 class HookScope:
     """Whose webhooks a request is about."""
@@ -84,13 +93,14 @@ class HookScope:
 
 
 def _administered(
-    call: Administering,
+    call: Using,
     application: Annotated[str, Path(pattern=r"^[a-z][a-z0-9-]{0,39}$")],
     tenant: Annotated[str | None, Query(min_length=1, max_length=200)] = None,
 ) -> HookScope:
+    managed = managed_tenant(call.principal, tenant, call.host.settings.tenant_admin_group)
     if application not in {one.name for one in call.host.applications}:
         raise Unknown(f"There is no application {application!r} here.")
-    return HookScope(call.host.resources[application].webhooks, tenant, call)
+    return HookScope(call.host.resources[application].webhooks, managed, call)
 
 
 def webhook_routes(hooks: Webhooks, *, prefix: str = "/webhooks") -> APIRouter:
@@ -134,6 +144,14 @@ def _routes(scoped: Callable[..., HookScope], prefix: str, tags: list[Any]) -> A
         await scope.call.note("webhook.again", f"{scope.hooks.application}/{again.hook_id}", tenant=scope.tenant, delivery=delivery_id)
         return DeliveryView.of(again)
 
+    @router.patch("/{hook_id}")
+    async def switch_webhook(scope: Scope, hook_id: HookId, switch: WebhookSwitch) -> WebhookView:
+        """Switch a webhook off or on again."""
+        hook = await scope.hooks.switch(hook_id, enabled=switch.enabled, tenant=scope.tenant)
+        verb = "webhook.enable" if switch.enabled else "webhook.disable"
+        await scope.call.note(verb, f"{scope.hooks.application}/{hook_id}", tenant=scope.tenant)
+        return WebhookView.of(hook)
+
     @router.delete("/{hook_id}", status_code=204)
     async def delete_webhook(scope: Scope, hook_id: HookId) -> None:
         """Tell an address no more."""
@@ -143,5 +161,5 @@ def _routes(scoped: Callable[..., HookScope], prefix: str, tags: list[Any]) -> A
     return router
 
 
-#: For admins: all applications and tenants.
+#: For admins: those of the host have all applications and tenants, those of a tenant their own.
 router = _routes(_administered, "/api/webhooks/{application}", ["Webhooks"])

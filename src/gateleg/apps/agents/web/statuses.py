@@ -2,78 +2,81 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from gateleg.apps.agents.evaluation_tables import EvaluationStatus
 from gateleg.apps.agents.tables import VersionStatus
 from gateleg.apps.agents.thread_tables import RunStatus, ToolCallStatus
-from gateleg.web.console.components import badge, badge_cell
+from gateleg.web.console.components import Statuses
 
 if TYPE_CHECKING:
     from nicegui.element import Element
 
     from gateleg.web.console.components import Part
 
-    Kind = Literal["neutral", "waiting", "running", "done", "failed", "cancelled", "warning"]
 
-VERSION: dict[VersionStatus, tuple[str, Kind]] = {VersionStatus.ACTIVE: ("Active", "done"), VersionStatus.INACTIVE: ("Inactive", "neutral")}
-RUN: dict[RunStatus, tuple[str, Kind]] = {
-    RunStatus.QUEUED: ("Waiting", "waiting"),
-    RunStatus.RUNNING: ("Answering", "running"),
-    RunStatus.REQUIRES_ACTION: ("Waits for your approval", "warning"),
-    RunStatus.COMPLETED: ("Answered", "done"),
-    RunStatus.FAILED: ("Failed", "failed"),
-    RunStatus.CANCELLED: ("Cancelled", "cancelled"),
-    RunStatus.EXPIRED: ("Expired", "failed"),
-}
-CALL: dict[ToolCallStatus, tuple[str, Kind]] = {
-    ToolCallStatus.INITIAL: ("Asked for", "waiting"),
-    ToolCallStatus.REQUIRES_APPROVAL: ("Waits for your approval", "warning"),
-    ToolCallStatus.APPROVED: ("Approved", "waiting"),
-    ToolCallStatus.IN_PROGRESS: ("Running", "running"),
-    ToolCallStatus.COMPLETED: ("Done", "done"),
-    ToolCallStatus.FAILED: ("Failed", "failed"),
-    ToolCallStatus.DENIED: ("Denied", "cancelled"),
-}
-
-
-EVALUATION: dict[EvaluationStatus, tuple[str, Kind]] = {
-    EvaluationStatus.RUNNING: ("Running", "running"),
-    EvaluationStatus.COMPLETED: ("Completed", "done"),
-    EvaluationStatus.FAILED: ("Failed", "failed"),
-}
+VERSION = Statuses[VersionStatus]({VersionStatus.ACTIVE: ("Active", "done"), VersionStatus.INACTIVE: ("Inactive", "neutral")})
+RUN = Statuses[RunStatus](
+    {
+        RunStatus.QUEUED: ("Waiting", "waiting"),
+        RunStatus.RUNNING: ("Answering", "running"),
+        RunStatus.REQUIRES_ACTION: ("Waits for your approval", "warning"),
+        RunStatus.COMPLETED: ("Answered", "done"),
+        RunStatus.FAILED: ("Failed", "failed"),
+        RunStatus.CANCELLED: ("Cancelled", "cancelled"),
+        RunStatus.EXPIRED: ("Expired", "failed"),
+    }
+)
+CALL = Statuses[ToolCallStatus](
+    {
+        ToolCallStatus.INITIAL: ("Asked for", "waiting"),
+        ToolCallStatus.REQUIRES_APPROVAL: ("Waits for your approval", "warning"),
+        ToolCallStatus.APPROVED: ("Approved", "waiting"),
+        ToolCallStatus.IN_PROGRESS: ("Running", "running"),
+        ToolCallStatus.COMPLETED: ("Done", "done"),
+        ToolCallStatus.FAILED: ("Failed", "failed"),
+        ToolCallStatus.DENIED: ("Denied", "cancelled"),
+    }
+)
+EVALUATION = Statuses[EvaluationStatus](
+    {
+        EvaluationStatus.RUNNING: ("Running", "running"),
+        EvaluationStatus.COMPLETED: ("Completed", "done"),
+        EvaluationStatus.FAILED: ("Failed", "failed"),
+    }
+)
 
 
 def evaluation_badge(status: EvaluationStatus) -> Element:
     """The state of an evaluation."""
-    return badge(*EVALUATION[status])
+    return EVALUATION.badge(status)
 
 
 def evaluation_cell(status: EvaluationStatus) -> Part:
     """The state of an evaluation in a table."""
-    return badge_cell(*EVALUATION[status])
+    return EVALUATION.cell(status)
 
 
 def version_badge(status: VersionStatus) -> Element:
     """The state of a version."""
-    return badge(*VERSION[status])
+    return VERSION.badge(status)
 
 
 def version_cell(status: VersionStatus) -> Part:
     """The state of a version in a table."""
-    return badge_cell(*VERSION[status])
+    return VERSION.cell(status)
 
 
 def run_badge(status: RunStatus) -> Element:
     """The state of a run."""
-    return badge(*RUN[status])
+    return RUN.badge(status)
 
 
 def run_cell(status: RunStatus) -> Part:
     """The state of a run in a table."""
-    return badge_cell(*RUN[status])
+    return RUN.cell(status)
 
 
 def call_badge(status: ToolCallStatus) -> Element:
     """The state of a tool call."""
-    return badge(*CALL[status])
+    return CALL.badge(status)

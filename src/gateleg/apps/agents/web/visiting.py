@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from nicegui import ui
-
 from gateleg.apps.agents.tenancy import Asked, assemble
 from gateleg.apps.agents.web.places import HOME
-from gateleg.web import Role
-from gateleg.web.console.components import carry_out, empty, tag
+from gateleg.web.console import components
+from gateleg.web.console.components import carry_out_and_open
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -41,11 +39,9 @@ class Visit:
 
     async def do(self, work: Callable[[], Awaitable[Any]], done: str, go: str) -> None:
         """Do something that the rules allow who looks, and show a page anew. What it refuses is shown."""
-        if await carry_out(self.view, Role.MEMBER, work, done):
-            ui.navigate.to(go)
+        await carry_out_and_open(self.view, work, done, go)
 
 
 def not_there(what: str) -> None:
     """Nothing of that name is there, or not for who looks."""
-    tag("h1", f"There is no such {what}")
-    empty("search", f"There is no such {what}", "It may have been deleted, or you may not see it.", button="All agents", href=HOME)
+    components.not_there(what, button="All agents", href=HOME)

@@ -6,7 +6,6 @@ The pages hold everything they show, so the browser is kept from the network.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -14,11 +13,11 @@ from typing import TYPE_CHECKING
 
 from gateleg.apps.delphi.errors import BrowserMissing, PrintingFailed
 from gateleg.apps.delphi.reports.config import REPORT, SUMMARY
+from gateleg.web.chromium import find_chromium
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 _ARGUMENTS = (
     "--headless",
     "--disable-gpu",
@@ -33,8 +32,8 @@ _ARGUMENTS = (
 
 
 def find_browser() -> str:
-    """The Chromium to print with: `GATELEG_CHROMIUM`, or the first that is installed."""
-    found = os.environ.get("GATELEG_CHROMIUM") or next((path for name in _NAMES if (path := shutil.which(name))), None)
+    """The Chromium to print with."""
+    found = find_chromium()
     if found is None:
         raise BrowserMissing("There is no Chromium on this machine.")
     return found

@@ -14,7 +14,7 @@ from gateleg.apps.delphi.web.portraits import busy_jobs, deed_of, picked, portra
 from gateleg.jobs import Submission
 from gateleg.web import Role, submitted_by
 from gateleg.web.console.badges import chip, look_of
-from gateleg.web.console.components import Crumb, Topic, ago, button, carry_out, empty, follow, frame, tag
+from gateleg.web.console.components import Crumb, Topic, ago, button, carry_out, empty, follow, frame, not_there, tag
 from gateleg.web.console.member_jobs import jobs_address
 from gateleg.web.errors import Unknown
 
@@ -40,8 +40,7 @@ async def conversation_page(name: str, run: str, part: str, build: Part, title: 
         try:
             known = rules.seen(view.principal, found, name)
         except Unknown:
-            tag("h1", name)
-            empty("search", "There is no such conversation", "It may have another name.", button="All conversations", href=HOME)
+            not_there("conversation", button="All conversations", href=HOME, sentence="It may have another name, or you may not see it.")
             return
         shown = await portrait(view.host.queue, known, run or None)
         _head(view, shown)

@@ -12,7 +12,7 @@ import skia
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from gateleg.apps.mv.drawing.colour import mix
-from gateleg.apps.mv.drawing.elements.figures import shadow
+from gateleg.apps.mv.drawing.elements.standing import shadow
 from gateleg.apps.mv.drawing.stage import LINEAR, Layer, Moment, Stage, glow, paint
 from gateleg.apps.mv.errors import UnreadablePicture, reason_of
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: how far beyond the frame pictures reach on each side, for the camera to travel
 MARGIN = 0.22
+#: the lower end of what is drawn
+BOTTOM = 1.0 + MARGIN
 LINEAR = skia.SamplingOptions(skia.FilterMode.kLinear)
 
 
@@ -100,7 +102,7 @@ class Stage:
         digest = hashlib.sha256("|".join(map(str, (self.seed, *names))).encode()).digest()
         return np.random.default_rng(int.from_bytes(digest[:8], "big"))
 
-    def picture(self, paint: Callable[[Any], None], top: float = -MARGIN, bottom: float = 1.0 + MARGIN) -> Callable[[Any], None]:
+    def picture(self, paint: Callable[[Any], None], top: float = -MARGIN, bottom: float = BOTTOM) -> Callable[[Any], None]:
         """Paint once over the whole width between two heights; what is returned draws the finished picture."""
         return self.picture_of(paint, self.left, top, self.right, bottom)
 

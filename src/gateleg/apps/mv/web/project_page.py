@@ -22,7 +22,7 @@ from gateleg.apps.mv.web.timeline import draw_song, place_scenes, section_labels
 from gateleg.apps.mv.web.views import Links
 from gateleg.objects import ObjectMissing
 from gateleg.web import Role
-from gateleg.web.console.components import Crumb, Topic, ago, card, empty, follow, frame, section, tag
+from gateleg.web.console.components import Crumb, Topic, ago, card, empty, follow, frame, not_there, section, tag
 from gateleg.web.console.member_jobs import jobs_address
 from gateleg.web.errors import Unknown
 
@@ -56,8 +56,7 @@ async def project_page(resources: Resources[MVSettings], project: str, scene: st
         try:
             loaded = await seen(resources, view.principal, project)
         except Unknown:
-            tag("h1", "There is no such video")
-            empty("search", "There is no such video", "It may have been deleted.", button="All videos", href=HOME)
+            not_there("video", button="All videos", href=HOME)
             return
         links = Links(resources.objects, resources.settings.link_seconds)
         _head(view, resources, loaded)

@@ -2,38 +2,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from gateleg.apps.mv.tables import ProjectStatus, SceneStatus
-from gateleg.web.console.components import badge
+from gateleg.web.console.components import Statuses
 
 if TYPE_CHECKING:
     from nicegui.element import Element
 
-    Kind = Literal["neutral", "waiting", "running", "done", "failed"]
 
-PROJECT: dict[ProjectStatus, tuple[str, Kind]] = {
-    ProjectStatus.PENDING: ("Draft", "neutral"),
-    ProjectStatus.QUEUED: ("Waiting", "waiting"),
-    ProjectStatus.GENERATING_SCENES: ("Writing", "running"),
-    ProjectStatus.PROCESSING: ("Rendering", "running"),
-    ProjectStatus.COMPOSING: ("Composing", "running"),
-    ProjectStatus.COMPLETED: ("Finished", "done"),
-    ProjectStatus.FAILED: ("Failed", "failed"),
-}
-SCENE: dict[SceneStatus, tuple[str, Kind]] = {
-    SceneStatus.PENDING: ("No clip yet", "neutral"),
-    SceneStatus.PROCESSING: ("Rendering", "running"),
-    SceneStatus.COMPLETED: ("Has a clip", "done"),
-    SceneStatus.FAILED: ("Failed", "failed"),
-}
+PROJECT = Statuses[ProjectStatus](
+    {
+        ProjectStatus.PENDING: ("Draft", "neutral"),
+        ProjectStatus.QUEUED: ("Waiting", "waiting"),
+        ProjectStatus.GENERATING_SCENES: ("Writing", "running"),
+        ProjectStatus.PROCESSING: ("Rendering", "running"),
+        ProjectStatus.COMPOSING: ("Composing", "running"),
+        ProjectStatus.COMPLETED: ("Finished", "done"),
+        ProjectStatus.FAILED: ("Failed", "failed"),
+    }
+)
+SCENE = Statuses[SceneStatus](
+    {
+        SceneStatus.PENDING: ("No clip yet", "neutral"),
+        SceneStatus.PROCESSING: ("Rendering", "running"),
+        SceneStatus.COMPLETED: ("Has a clip", "done"),
+        SceneStatus.FAILED: ("Failed", "failed"),
+    }
+)
 
 
 def project_badge(status: ProjectStatus) -> Element:
     """The state of a project."""
-    return badge(*PROJECT[status])
+    return PROJECT.badge(status)
 
 
 def scene_badge(status: SceneStatus) -> Element:
     """The state of a scene."""
-    return badge(*SCENE[status])
+    return SCENE.badge(status)

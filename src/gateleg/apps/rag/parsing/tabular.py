@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.rag.errors import UnreadableDocument
 from gateleg.apps.rag.parsing.plain import decode_text
+from gateleg.apps.rag.parsing.row_text import row_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -20,31 +21,9 @@ _DEEPEST = 50
 
 
 def write_rows(rows: Iterable[Sequence[str]], builder: DocumentBuilder) -> None:
-    """A table: `Column: value; Column: value` for each row below the first, where the first has names; else its cells."""
-    titles: list[str] | None = None
-    for number, cells in enumerate(rows):
-        values = [" ".join(cell.split()) for cell in cells]
-        if number == 0 and _names_columns(values):
-            titles = values
-            builder.row(" | ".join(values))
-        elif titles is not None:
-            builder.row("; ".join(f"{title}: {value}" if title else value for title, value in _paired(titles, values) if value))
-        else:
-            builder.row(" | ".join(value for value in values if value))
-
-
-def _names_columns(values: Sequence[str]) -> bool:
-    filled = [value for value in values if value]
-    return len(filled) >= 2 and len(set(filled)) == len(filled) and not any(_is_number(value) or len(value) > 60 for value in filled)
-
-
-def _is_number(value: str) -> bool:
-    return value.replace(".", "").replace(",", "").replace("-", "").replace("%", "").strip().isdigit()
-
-
-def _paired(titles: Sequence[str], values: Sequence[str]) -> Iterator[tuple[str, str]]:
-    for place, value in enumerate(values):
-        yield (titles[place] if place < len(titles) else ""), value
+    """A table, one line for each row: see `row_lines`."""
+    for line in row_lines(rows):
+        builder.row(line)
 
 
 def read_csv(content: bytes, builder: DocumentBuilder) -> None:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from nicegui import ui
-
 from gateleg.apps.rag.access import Caller
 from gateleg.apps.rag.errors import UnknownCollection, UnknownDocument, UnknownRepository
 from gateleg.apps.rag.web.places import HOME, collection_place
-from gateleg.web import Role
-from gateleg.web.console.components import carry_out, empty, tag
+from gateleg.web.console import components
+from gateleg.web.console.components import carry_out_and_open
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -49,11 +47,9 @@ class Visit:
 
 def not_there(what: str) -> None:
     """Nothing of that name is there, or not for who looks."""
-    tag("h1", f"There is no such {what}")
-    empty("search", f"There is no such {what}", "It may have been deleted, or you may not see it.", button="All repositories", href=HOME)
+    components.not_there(what, button="All repositories", href=HOME)
 
 
 async def do(view: View, work: Callable[[], Awaitable[Any]], done: str, go: str) -> None:
     """Do something that the rules allow who looks, and show a page anew. What it refuses is shown."""
-    if await carry_out(view, Role.MEMBER, work, done):
-        ui.navigate.to(go)
+    await carry_out_and_open(view, work, done, go)

@@ -11,12 +11,24 @@ from gateleg.web.console.settings.audit import audit_panel
 from gateleg.web.console.settings.configuration import configuration_panel
 from gateleg.web.console.settings.keys import keys_panel
 from gateleg.web.console.settings.models import models_panel
+from gateleg.web.console.settings.secrets import secrets_panel
+from gateleg.web.console.settings.webhooks import webhooks_panel
 from gateleg.web.console.tabs import Tabs
 
-TABS = (("configuration", "Configuration"), ("keys", "API keys"), ("audit", "Audit log"), ("models", "Models"), ("about", "About"))
+TABS = (
+    ("configuration", "Configuration"),
+    ("keys", "API keys"),
+    ("secrets", "Secrets"),
+    ("webhooks", "Webhooks"),
+    ("audit", "Audit log"),
+    ("models", "Models"),
+    ("about", "About"),
+)
 PANELS = {
     "configuration": configuration_panel,
     "keys": keys_panel,
+    "secrets": secrets_panel,
+    "webhooks": webhooks_panel,
     "audit": audit_panel,
     "models": models_panel,
     "about": about_panel,

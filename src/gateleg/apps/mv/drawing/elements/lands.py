@@ -9,12 +9,10 @@ import skia
 
 from gateleg.apps.mv.drawing.catalogue import element
 from gateleg.apps.mv.drawing.colour import Colour, mix, scale
-from gateleg.apps.mv.drawing.stage import MARGIN, Layer, Stage, below, glow, paint, ridge, upright
+from gateleg.apps.mv.drawing.stage import BOTTOM, Layer, Stage, below, glow, paint, ridge, upright
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-_BOTTOM = 1.0 + MARGIN
 
 
 def textured(canvas: Any, path: Any, seed: float, strength: float, stretch: tuple[float, float] = (1.0, 1.0)) -> None:
@@ -47,7 +45,7 @@ def land(
     tone = colour or stage.air(depth)
 
     def painted(canvas: Any) -> None:
-        area = below(line, _BOTTOM)
+        area = below(line, BOTTOM)
         foot = mix(tone, stage.palette.horizon, 0.35 * (1 - depth))
         canvas.drawPath(area, upright(base - height, base + 0.25, tone, foot))
         textured(canvas, area, float(random.uniform(0, 99)), 0.5, (0.6, 1.2))
@@ -219,7 +217,7 @@ def _dune(stage: Stage, number: int, base: float, depth: float) -> Layer:
     line = ridge(random, stage.left, stage.right, base, 0.1 + 0.03 * number, 0.0, 2.4 - 0.3 * number)
 
     def painted(canvas: Any) -> None:
-        area = below(line, _BOTTOM)
+        area = below(line, BOTTOM)
         canvas.drawPath(area, upright(base - 0.14, base + 0.22, mix(tone, stage.palette.light, 0.25), tone, scale(tone, 0.8)))
         shadow = skia.Path()
         way = -1 if stage.light[0] > 0 else 1
@@ -267,7 +265,7 @@ def _blades(stage: Stage, row: int) -> Layer:
 
     def draw(canvas: Any, moment: Any) -> None:
         wind = math.sin(moment.time * 1.1 + row) * 0.5 + 0.35 * moment.beat * stage.motion
-        canvas.drawRect(skia.Rect.MakeLTRB(stage.left, base, stage.right, _BOTTOM), slope)
+        canvas.drawRect(skia.Rect.MakeLTRB(stage.left, base, stage.right, BOTTOM), slope)
         path = skia.Path()
         for x, tall, lean in places:
             tip = x + height * tall * (0.25 * lean + 0.35 * wind + 0.2 * math.sin(x * 5 + moment.time * 1.7))
@@ -308,7 +306,7 @@ def craters(stage: Stage) -> Sequence[Layer]:
     tone = mix(stage.palette.ground, stage.palette.light, 0.18)
 
     def painted(canvas: Any) -> None:
-        area = below(line, _BOTTOM)
+        area = below(line, BOTTOM)
         canvas.drawPath(area, upright(base - 0.06, 1.0, mix(tone, stage.palette.light, 0.3), scale(tone, 0.6)))
         textured(canvas, area, 5.0, 0.7)
         canvas.save()

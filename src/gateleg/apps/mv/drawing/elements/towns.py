@@ -9,12 +9,10 @@ import skia
 from gateleg.apps.mv.drawing.catalogue import element
 from gateleg.apps.mv.drawing.colour import mix, scale
 from gateleg.apps.mv.drawing.shaders import shade
-from gateleg.apps.mv.drawing.stage import MARGIN, Layer, Moment, Stage, glow, paint, upright
+from gateleg.apps.mv.drawing.stage import BOTTOM, Layer, Moment, Stage, glow, paint, upright
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-_BOTTOM = 1.0 + MARGIN
 
 
 def _towers(stage: Stage, row: int, base: float, tallest: float, depth: float) -> Layer:
@@ -33,7 +31,7 @@ def _towers(stage: Stage, row: int, base: float, tallest: float, depth: float) -
     def painted(canvas: Any) -> None:
         for left, width, height, kind in blocks:
             canvas.drawRect(
-                skia.Rect.MakeLTRB(left, base - height, left + width, _BOTTOM),
+                skia.Rect.MakeLTRB(left, base - height, left + width, BOTTOM),
                 upright(base - height, base, tone, mix(tone, stage.palette.horizon, 0.3 * (1 - depth))),
             )
             if kind == 0:
@@ -197,7 +195,7 @@ def rails(stage: Stage) -> Sequence[Layer]:
     def draw(canvas: Any, moment: Moment) -> None:
         top = stage.horizon + 0.01
         canvas.drawRect(
-            skia.Rect.MakeLTRB(stage.left, top, stage.right, _BOTTOM), upright(top, 1.0, stage.air(0.4), scale(stage.palette.ground, 0.7))
+            skia.Rect.MakeLTRB(stage.left, top, stage.right, BOTTOM), upright(top, 1.0, stage.air(0.4), scale(stage.palette.ground, 0.7))
         )
         for number in range(16):
             depth = ((number / 16 - moment.time * 0.12 * stage.motion) % 1.0) ** 2 * 14 + 0.55
@@ -212,8 +210,8 @@ def rails(stage: Stage) -> Sequence[Layer]:
         for side in (-1, 1):
             rail = skia.Path()
             rail.moveTo(0, top)
-            rail.lineTo(side * 0.36, _BOTTOM + 0.05)
-            rail.lineTo(side * 0.33, _BOTTOM + 0.05)
+            rail.lineTo(side * 0.36, BOTTOM + 0.05)
+            rail.lineTo(side * 0.33, BOTTOM + 0.05)
             rail.close()
             canvas.drawPath(rail, paint(mix(stage.palette.light, stage.palette.middle, 0.35), 0.75 + 0.25 * moment.beat))
 
@@ -390,6 +388,6 @@ def chimneys(stage: Stage) -> Sequence[Layer]:
                 upright(base - height, base, mix(tone, stage.palette.light, 0.15), tone),
             )
             glow(canvas, x, base - height, 0.05, stage.palette.accent, 0.5 * moment.beat)
-        canvas.drawRect(skia.Rect.MakeLTRB(stage.left, base - 0.06, stage.right, _BOTTOM), paint(tone))
+        canvas.drawRect(skia.Rect.MakeLTRB(stage.left, base - 0.06, stage.right, BOTTOM), paint(tone))
 
     return [Layer(0.3, draw)]

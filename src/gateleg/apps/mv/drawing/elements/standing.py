@@ -1,0 +1,85 @@
+"""How figures stand: on the ground with a shadow, lit from the side of the light.
+
+Each is drawn twice: once in the colour of the light, moved a little towards it, and once in its own colours. What remains of the first is a rim of
+light. All are drawn with their feet at the origin and a height of 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import skia
+
+from gateleg.apps.mv.drawing.colour import Colour, mix
+from gateleg.apps.mv.drawing.stage import Layer, Moment, Stage, paint, upright
+
+#: draws a figure; the flag says whether only its outline is wanted, for the rim of light
+Sketch = Callable[[Any, Moment, Colour, bool], None]
+
+
+def shadow(canvas: Any, stage: Stage, x: float, y: float, width: float, tall: float) -> None:
+    """A soft shadow on the ground, away from the light, longer the lower the light stands."""
+    way = -1 if stage.light[0] > x else 1
+    low = min(max((stage.light[1] - 0.05) / 0.5, 0.0), 1.0)
+    canvas.save()
+    canvas.translate(x, y)
+    blur = skia.MaskFilter.MakeBlur(skia.kNormal_BlurStyle, 0.012)
+    canvas.drawOval(skia.Rect.MakeXYWH(-width * 0.6, -width * 0.09, width * 1.2, width * 0.2), paint((0.0, 0.0, 0.0), 0.5, MaskFilter=blur))
+    canvas.skew(way * (0.8 + 1.6 * low), 0)
+    reach = tall * (0.12 + 0.18 * low)
+    fade = upright(-0.01, reach, ((0.0, 0.0, 0.0), 0.38), ((0.0, 0.0, 0.0), 0.0))
+    fade.setMaskFilter(blur)
+    canvas.drawOval(skia.Rect.MakeXYWH(-width * 0.45, -0.01, width * 0.9, reach), fade)
+    canvas.restore()
+
+
+def stand(stage: Stage, sketch: Sketch, width: float = 0.35, hop: float = 0.02, tall: float = 1.0) -> list[Layer]:
+    """A figure on the ground: its shadow, its rim of light, itself."""
+    x, foot, height = stage.spot
+    height *= tall
+    body = mix(stage.silhouette(0.75), stage.palette.ground, 0.2)
+
+    def draw(canvas: Any, moment: Moment) -> None:
+        lift = hop * height * moment.beat * stage.motion
+        shadow(canvas, stage, x, foot, width * height, height)
+        away = 0.006 / height
+        dx, dy = stage.light[0] - x, stage.light[1] - (foot - height / 2)
+        length = max(math.hypot(dx, dy), 1e-3)
+        for outline in (True, False):
+            canvas.save()
+            canvas.translate(x, foot - lift)
+            canvas.scale(height, height)
+            if outline:
+                canvas.translate(dx / length * away, dy / length * away)
+            sketch(canvas, moment, mix(stage.palette.light, (1.0, 1.0, 1.0), 0.1) if outline else body, outline)
+            canvas.restore()
+
+    return [Layer(1.0, draw)]
+
+
+def limb(canvas: Any, colour: Colour, width: float, *points: tuple[float, float]) -> None:
+    """An arm, a leg or a tail through points, with round ends."""
+    path = skia.Path()
+    path.moveTo(*points[0])
+    for point in points[1:]:
+        path.lineTo(*point)
+    canvas.drawPath(
+        path,
+        paint(
+            colour,
+            1.0,
+            Style=skia.Paint.kStroke_Style,
+            StrokeWidth=width,
+            StrokeCap=skia.Paint.kRound_Cap,
+            StrokeJoin=skia.Paint.kRound_Join,
+        ),
+    )
+
+
+def bent(x: float, y: float, angle: float, bend: float, upper: float, lower: float) -> tuple[tuple[float, float], tuple[float, float]]:
+    """The joint and the end of a limb that hangs from a point; angles from straight down."""
+    joint = x + math.sin(angle) * upper, y + math.cos(angle) * upper
+    end = joint[0] + math.sin(angle + bend) * lower, joint[1] + math.cos(angle + bend) * lower
+    return joint, end

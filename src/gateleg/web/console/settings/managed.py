@@ -1,0 +1,104 @@
+"""What the pages of secrets and webhooks are about: an application and a tenant, as far as who looks manages them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gateleg.web.console.markup import tag
+from gateleg.web.principal import Role
+from gateleg.web.secret_store import HOST
+from gateleg.web.tenant_admin import PAGE, is_tenant_admin, managed_tenant
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateleg.web.application import Application
+    from gateleg.web.console.frame import View
+    from gateleg.web.principal import Principal
+
+_LONGEST = 200
+
+
+@dataclass(frozen=True)
+class Managed:
+    """An application and a tenant whose secrets or webhooks are shown. `choices` are the applications that can be chosen, with titles."""
+
+    path: str
+    tab: str
+    choices: tuple[tuple[str, str], ...]
+    application: str
+    #: None for what is the application's own
+    tenant: str | None
+    #: whether another tenant can be chosen
+    every_tenant: bool
+
+    @property
+    def state(self) -> dict[str, str | int | None]:
+        """What the address of the page says of it."""
+        return {"tab": self.tab, "application": self.application, "tenant": self.tenant if self.every_tenant else None}
+
+    @property
+    def owner(self) -> str:
+        """Whose they are, in words."""
+        title = dict(self.choices).get(self.application, self.application)
+        return title if self.tenant is None else f"{title}, tenant {self.tenant}"
+
+
+def manages_here(principal: Principal, group: str) -> bool:
+    """Whether somebody has secrets and webhooks to manage: an admin of the host, or of a tenant."""
+    return principal.may(Role.ADMIN) or is_tenant_admin(principal, group)
+
+
+def read_managed(
+    principal: Principal, applications: Sequence[Application], asked: dict[str, str], *, tab: str, group: str, host: bool
+) -> Managed:
+    """What a page is about, from its address. Raises `NotAllowed`. `host` says whether the host has such things of its own."""
+    admin = principal.may(Role.ADMIN)
+    choices = [(HOST, "The host itself")] if host and admin else []
+    choices += [(one.name, one.title) for one in applications]
+    names = [name for name, _ in choices]
+    application = asked.get("application", "")
+    wanted = asked.get("tenant", "").strip()[:_LONGEST] or None
+    return Managed(
+        path="/settings" if admin else PAGE,
+        tab=tab,
+        choices=tuple(choices),
+        application=application if application in names else (names[0] if names else ""),
+        tenant=managed_tenant(principal, wanted, group),
+        every_tenant=admin,
+    )
+
+
+def managed_of(view: View, tab: str, *, host: bool = False) -> Managed:
+    """What the page that is being built is about."""
+    group = view.host.settings.tenant_admin_group
+    return read_managed(view.principal, view.host.applications, dict(view.request.query_params), tab=tab, group=group, host=host)
+
+
+def cursor_of(view: View, tab: str) -> str | None:
+    """Where the list of a tab begins; the address may be that of a page of another tab."""
+    query = view.request.query_params
+    return query.get("cursor") or None if query.get("tab") == tab else None
+
+
+def require_managed(view: View, tenant: str | None) -> None:
+    """Refuse whoever does not manage a tenant, however they came to a button for it."""
+    managed_tenant(view.principal, tenant, view.host.settings.tenant_admin_group)
+
+
+async def filters(view: View, managed: Managed, *, hint: str) -> None:
+    """The form that chooses the application and, for admins of the host, the tenant."""
+    tenants = sorted({key.tenant for key in await view.host.keys.list() if key.tenant}) if managed.every_tenant else []
+    with tag("form", classes="filters", action=managed.path, method="get", data_tidy="", aria_label="Filters"):
+        tag("input", type="hidden", name="tab", value=managed.tab)
+        with tag("select", classes="box", name="application", aria_label="Application", data_submits=""):
+            for name, title in managed.choices:
+                tag("option", title, value=name, selected="" if name == managed.application else None)
+        if managed.every_tenant:
+            known = managed.tenant or ""
+            tag("input", classes="box", type="search", name="tenant", value=known, placeholder=hint, aria_label="Tenant", list="tenants")
+            with tag("datalist", id="tenants"):
+                for tenant in tenants:
+                    tag("option", value=tenant)
+        tag("button", "Look", "deed", type="submit")

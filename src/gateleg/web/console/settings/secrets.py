@@ -1,0 +1,161 @@
+"""Secrets by name: when each was set and by whom, setting, replacing and deleting them. No page shows a value."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from gateleg.web.console.cells import Column, Row, ago_cell, deed_cell, meta_cell
+from gateleg.web.console.confirm import confirm
+from gateleg.web.console.deeds import carry_out, deed
+from gateleg.web.console.dialogs import sheet
+from gateleg.web.console.empty import empty
+from gateleg.web.console.failures import trouble
+from gateleg.web.console.fields import Field
+from gateleg.web.console.grid import Grid
+from gateleg.web.console.markup import tag
+from gateleg.web.console.paging import pager
+from gateleg.web.console.settings.managed import cursor_of, filters, managed_of, require_managed
+from gateleg.web.errors import NotAllowed
+from gateleg.web.principal import Role
+from gateleg.web.secret_store import BadSecret, check_secret
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from gateleg.store import Page
+    from gateleg.web.console.frame import View
+    from gateleg.web.console.settings.managed import Managed
+    from gateleg.web.secret_store import SecretInfo, Secrets
+
+    Show = Callable[[], Awaitable[None]]
+
+TAB = "secrets"
+COLUMNS = (
+    Column("name", "Name"),
+    Column("tenant", "Tenant"),
+    Column("version", "Version", right=True),
+    Column("set", "Set"),
+    Column("by", "By"),
+    Column("deeds", "", right=True),
+)
+_LENGTH = 50
+
+
+def secret_row(info: SecretInfo) -> Row:
+    """A secret in the list: everything but its value."""
+    cells = {
+        "name": info.name,
+        "tenant": info.tenant or meta_cell("the application's own"),
+        "version": str(info.version),
+        "set": ago_cell(info.changed_at),
+        "by": info.changed_by or meta_cell("unknown"),
+        "deeds": [deed_cell("replace", "Replace"), deed_cell("delete", "Delete", look="danger")],
+    }
+    return Row(f"{info.tenant or ''}/{info.name}", cells, label=info.name)
+
+
+async def secrets_panel(view: View) -> None:
+    """Show the secrets to who manages them."""
+    try:
+        managed = managed_of(view, TAB, host=True)
+    except NotAllowed as error:
+        trouble(error)
+        return
+    if not managed.choices:
+        empty("box", "No applications", "Secrets belong to applications, and none is installed here.")
+        return
+    await filters(view, managed, hint="All tenants")
+    box, cursor = tag("div", classes="stack gap-2"), cursor_of(view, TAB)
+
+    async def show() -> None:
+        page = await _secrets(view, managed).page(tenant=managed.tenant, limit=_LENGTH, cursor=cursor)
+        box.clear()
+        with box:
+            _head(view, managed, show)
+            _list(view, managed, show, page, cursor)
+
+    await show()
+
+
+def _secrets(view: View, managed: Managed) -> Secrets:
+    return view.host.secrets.of(managed.application)
+
+
+def _head(view: View, managed: Managed, show: Show) -> None:
+    with tag("div", classes="head"):
+        with tag("div", classes="titles"):
+            tag("p", "Values are encrypted and never shown. To change one, set another in its place.", "meta")
+        with tag("div", classes="deeds"):
+            deed("Set a secret", lambda: _set(view, managed, show, None), icon="add", look="first")
+
+
+def _list(view: View, managed: Managed, show: Show, page: Page[SecretInfo], cursor: str | None) -> None:
+    rows = {secret_row(info).id: info for info in page}
+
+    async def act(row: str, verb: str) -> None:
+        await (_set(view, managed, show, rows[row]) if verb == "replace" else _delete(view, managed, show, rows[row]))
+
+    with tag("section", classes="card tight", aria_label="Secrets"):
+        if not page.items:
+            empty("box", "No secrets yet", f"{managed.owner}: passwords and keys that are set here can be used by name.")
+            return
+        Grid("Secrets", COLUMNS, [secret_row(info) for info in page], on_deed=act)
+        with tag("div", classes="card-foot"):
+            pager(managed.path, managed.state, cursor=cursor, following=page.next, shown=len(page))
+
+
+async def _set(view: View, managed: Managed, show: Show, current: SecretInfo | None) -> None:
+    """Ask for a value and keep it: a new secret, or another value of the current one."""
+    given: list[tuple[str, str | None, str]] = []
+    with sheet("Set a secret" if current is None else f"Replace {current.name}") as dialog:
+        if current is not None:
+            tag("p", f"Version {current.version + 1} is used from the next time that the application asks for it.", "note")
+        with tag("div", classes="fields"):
+            name = Field("Name", required=True, hint="Letters, digits, dots, hyphens and underscores") if current is None else None
+            chosen = current is None and managed.every_tenant
+            tenant = Field("Tenant", managed.tenant or "", hint="Empty is the application's own") if chosen else None
+            value = Field("Value", kind="password", required=True)
+        problem = tag("div", classes="fill")
+
+        def keep() -> None:
+            whose = managed.tenant if current is None else current.tenant
+            asked = (name.text if name is not None else "" if current is None else current.name, str(value.value))
+            problem.clear()
+            try:
+                check_secret(*asked)
+            except BadSecret as error:
+                with problem:
+                    trouble(error)
+                return
+            given.append((asked[0], (tenant.text or None) if tenant is not None else whose, asked[1]))
+            dialog.submit(True)
+
+        with tag("div", classes="deeds"):
+            deed("Leave it", lambda: dialog.submit(False))
+            deed("Set", keep, look="first")
+    await dialog
+    dialog.delete()
+    for named, whose, text in given:
+        if await carry_out(view, Role.MEMBER, partial(_put, view, managed, named, whose, text), f"{named} is set"):
+            await show()
+
+
+async def _put(view: View, managed: Managed, name: str, tenant: str | None, value: str) -> None:
+    require_managed(view, tenant)
+    info = await _secrets(view, managed).put(name, value, tenant=tenant, by=view.principal.name)
+    await view.host.audit.note(view.principal, "secret.put", f"{managed.application}/{name}", tenant=tenant, version=info.version)
+
+
+async def _delete(view: View, managed: Managed, show: Show, info: SecretInfo) -> None:
+    loss = "What uses it fails from now on, until a secret of this name is set again. The value cannot be brought back."
+    if not await confirm(f"Delete {info.name}?", loss, verb="Delete"):
+        return
+
+    async def work() -> None:
+        require_managed(view, info.tenant)
+        await _secrets(view, managed).delete(info.name, tenant=info.tenant)
+        await view.host.audit.note(view.principal, "secret.delete", f"{managed.application}/{info.name}", tenant=info.tenant)
+
+    if await carry_out(view, Role.MEMBER, work, f"{info.name} is deleted"):
+        await show()

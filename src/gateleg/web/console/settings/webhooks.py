@@ -1,0 +1,229 @@
+"""Webhooks: the addresses that are told of events, switching them off and on, and the log of deliveries, which can be sent again."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from gateleg.net.errors import AddressRefused
+from gateleg.web.console.badges import Look
+from gateleg.web.console.cells import Column, Row, ago_cell, chip_cell, deed_cell, meta_cell, tag_cell
+from gateleg.web.console.confirm import confirm
+from gateleg.web.console.deeds import carry_out, deed
+from gateleg.web.console.dialogs import sheet
+from gateleg.web.console.empty import empty
+from gateleg.web.console.failures import trouble
+from gateleg.web.console.fields import Field
+from gateleg.web.console.grid import Grid
+from gateleg.web.console.markup import section, tag
+from gateleg.web.console.paging import pager
+from gateleg.web.console.settings.managed import cursor_of, filters, managed_of, require_managed
+from gateleg.web.errors import NotAllowed
+from gateleg.web.principal import Role
+from gateleg.web.webhooks.hooks import BadWebhook, check_events
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from gateleg.store import Page
+    from gateleg.web.console.frame import View
+    from gateleg.web.console.settings.managed import Managed
+    from gateleg.web.tables import Webhook, WebhookDelivery
+    from gateleg.web.webhooks import NewWebhook, Webhooks
+
+    Show = Callable[[], Awaitable[None]]
+
+TAB = "webhooks"
+ON, OFF = Look("done", "On", "notifications_active"), Look("neutral", "Off", "notifications_off")
+LOOKS = {
+    "pending": Look("waiting", "Pending", "schedule"),
+    "delivered": Look("done", "Delivered", "check_circle"),
+    "failed": Look("failed", "Failed", "error"),
+}
+HOOK_COLUMNS = (
+    Column("url", "Address", wraps=True),
+    Column("state", "State"),
+    Column("events", "Events", wraps=True),
+    Column("made", "Added"),
+    Column("deeds", "", right=True),
+)
+DELIVERY_COLUMNS = (
+    Column("event", "Event"),
+    Column("state", "State"),
+    Column("url", "Address", wraps=True, desk=True),
+    Column("answer", "Answer", wraps=True),
+    Column("at", "Sent"),
+    Column("deeds", "", right=True),
+)
+_LENGTH = 25
+#: Characters of an answer that a row shows.
+_SHOWN = 120
+
+
+def hook_row(hook: Webhook) -> Row:
+    """A webhook in the list."""
+    switch = deed_cell("disable", "Switch off") if hook.enabled else deed_cell("enable", "Switch on")
+    cells = {
+        "url": hook.url,
+        "state": chip_cell(ON if hook.enabled else OFF),
+        "events": [tag_cell("all events" if event == "*" else event) for event in hook.events],
+        "made": [part for part in (ago_cell(hook.created_at), meta_cell(f"by {hook.created_by}") if hook.created_by else None) if part],
+        "deeds": [switch, deed_cell("delete", "Delete", look="danger")],
+    }
+    return Row(hook.hook_id, cells, label=hook.url)  # type: ignore[arg-type]
+
+
+def delivery_row(delivery: WebhookDelivery, addresses: Mapping[str, str]) -> Row:
+    """A delivery in the log: what the receiver answered last, and how often it was tried. `addresses` are those of webhooks, by id."""
+    words = " ".join(delivery.answer.split())
+    answer = words if len(words) <= _SHOWN else f"{words[:_SHOWN]} …"
+    status = [f"HTTP {delivery.answered}"] if delivery.answered is not None else []
+    tries = [meta_cell(f"{delivery.attempts} attempts")] if delivery.attempts > 1 else []
+    known = delivery.hook_id in addresses
+    cells = {
+        "event": delivery.event,
+        "state": chip_cell(LOOKS[delivery.state]),
+        "url": addresses[delivery.hook_id] if known else meta_cell("deleted"),
+        "answer": [*status, *([meta_cell(answer)] if answer else []), *tries],
+        "at": ago_cell(delivery.created_at),
+        "deeds": deed_cell("again", "Send again") if known and delivery.state != "pending" else None,
+    }
+    return Row(delivery.delivery_id, cells, label=delivery.event)
+
+
+async def webhooks_panel(view: View) -> None:
+    """Show the webhooks to who manages them."""
+    try:
+        managed = managed_of(view, TAB)
+    except NotAllowed as error:
+        trouble(error)
+        return
+    if not managed.choices:
+        empty("box", "No applications", "Webhooks tell of events of applications, and none is installed here.")
+        return
+    await filters(view, managed, hint="No tenant")
+    hooks, cursor = view.host.resources[managed.application].webhooks, cursor_of(view, TAB)
+    box = tag("div", classes="stack gap-2")
+
+    async def show() -> None:
+        found = await hooks.list(tenant=managed.tenant)
+        log = await hooks.deliveries(tenant=managed.tenant, limit=_LENGTH, cursor=cursor)
+        box.clear()
+        with box:
+            _head(view, managed, hooks, show)
+            _list(view, managed, hooks, show, found)
+            _log(view, managed, hooks, show, {hook.hook_id: hook.url for hook in found}, log, cursor)
+
+    await show()
+
+
+def _head(view: View, managed: Managed, hooks: Webhooks, show: Show) -> None:
+    with tag("div", classes="head"):
+        with tag("div", classes="titles"):
+            tag("p", f"Events of {managed.owner} are sent to these addresses, signed, and tried again for about a day.", "meta")
+        with tag("div", classes="deeds"):
+            deed("Add a webhook", lambda: _add(view, managed, hooks, show), icon="add", look="first")
+
+
+def _list(view: View, managed: Managed, hooks: Webhooks, show: Show, found: Sequence[Webhook]) -> None:
+    by_id = {hook.hook_id: hook for hook in found}
+
+    async def act(hook_id: str, verb: str) -> None:
+        hook = by_id[hook_id]
+        if verb == "delete":
+            loss = "No further events are sent there. The secret that its deliveries are signed with goes too, if it was made for it."
+            if not await confirm("Delete this webhook?", f"{hook.url}: {loss}", verb="Delete"):
+                return
+        words = {"delete": "Deleted", "enable": "Switched on", "disable": "Switched off"}[verb]
+        if await carry_out(view, Role.MEMBER, partial(_change, view, managed, hooks, hook_id, verb), words):
+            await show()
+
+    with tag("section", classes="card tight", aria_label="Webhooks"):
+        if not found:
+            empty("tray", "No webhooks yet", "Add an address to have it told of events, such as a job that has finished.")
+            return
+        Grid("Webhooks", HOOK_COLUMNS, [hook_row(hook) for hook in found], complete=True, on_deed=act)
+
+
+async def _change(view: View, managed: Managed, hooks: Webhooks, hook_id: str, verb: str) -> None:
+    require_managed(view, managed.tenant)
+    if verb == "delete":
+        await hooks.delete(hook_id, tenant=managed.tenant)
+    else:
+        await hooks.switch(hook_id, enabled=verb == "enable", tenant=managed.tenant)
+    await _note(view, managed, f"webhook.{verb}", hook_id)
+
+
+async def _note(view: View, managed: Managed, action: str, hook_id: str, **details: str) -> None:
+    await view.host.audit.note(view.principal, action, f"{managed.application}/{hook_id}", tenant=managed.tenant, **details)
+
+
+def _log(
+    view: View,
+    managed: Managed,
+    hooks: Webhooks,
+    show: Show,
+    addresses: Mapping[str, str],
+    page: Page[WebhookDelivery],
+    cursor: str | None,
+) -> None:
+    async def send_again(delivery_id: str, verb: str) -> None:
+        async def work() -> None:
+            require_managed(view, managed.tenant)
+            again = await hooks.send_again(delivery_id, tenant=managed.tenant)
+            await _note(view, managed, "webhook.again", again.hook_id, delivery=delivery_id)
+
+        if await carry_out(view, Role.MEMBER, work, "Sent again"):
+            await show()
+
+    with section("Deliveries"), tag("div", classes="card tight"):
+        if not page.items:
+            empty("check", "Nothing was sent", "Each event that is sent is listed here for 30 days, with the receiver's answer.")
+            return
+        Grid("Deliveries", DELIVERY_COLUMNS, [delivery_row(one, addresses) for one in page], on_deed=send_again)
+        with tag("div", classes="card-foot"):
+            pager(managed.path, managed.state, cursor=cursor, following=page.next, shown=len(page))
+
+
+async def _add(view: View, managed: Managed, hooks: Webhooks, show: Show) -> None:
+    """Ask for an address and its events; the secret that signs is shown once."""
+    made: list[NewWebhook] = []
+    with sheet("Add a webhook") as dialog:
+        with tag("div", classes="fields"):
+            url = Field("Address", required=True, placeholder="https://example.com/hook")
+            events = Field("Events", "*", hint="Separated by commas: * for all, video.* for those that begin with video.")
+        problem = tag("div", classes="fill")
+
+        async def add() -> None:
+            problem.clear()
+            wanted = [part.strip() for part in events.text.split(",") if part.strip()]
+            try:
+                require_managed(view, managed.tenant)
+                check_events(wanted)
+                made.append(await hooks.create(url.text, wanted, tenant=managed.tenant, by=view.principal.name))
+            except (AddressRefused, BadWebhook, NotAllowed) as error:
+                with problem:
+                    trouble(error)
+                return
+            dialog.submit(True)
+
+        with tag("div", classes="deeds"):
+            deed("Leave it", lambda: dialog.submit(False))
+            deed("Add", add, look="first")
+    await dialog
+    dialog.delete()
+    for new in made:
+        await _note(view, managed, "webhook.create", new.webhook.hook_id, url=new.webhook.url)
+        await _show_once(new)
+        await show()
+
+
+async def _show_once(made: NewWebhook) -> None:
+    with sheet("The signing secret", lasting=True) as dialog:
+        tag("p", "The receiver checks signatures with it. Copy it now: it is not shown again.")
+        tag("pre", made.signing_secret or "", "code wrap", tabindex=0)
+        with tag("div", classes="deeds"):
+            tag("button", "Copy", "deed", type="button", data_copy=made.signing_secret or "")
+            deed("I have it", lambda: dialog.submit(True), look="first")
+    await dialog
+    dialog.delete()

@@ -1,0 +1,43 @@
+"""How the states of something look, on pages and in tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from gateleg.web.console.badges import Look, chip
+from gateleg.web.console.cells import chip_cell
+
+if TYPE_CHECKING:
+    from nicegui.element import Element
+
+    from gateleg.web.console.cells import Part
+    from gateleg.web.console.theme import Kind
+
+S = TypeVar("S")
+#: The icon of each kind of state.
+ICONS: dict[Kind, str] = {
+    "waiting": "schedule",
+    "running": "play_circle",
+    "done": "check_circle",
+    "failed": "error",
+    "cancelled": "cancel",
+    "warning": "warning",
+    "neutral": "circle",
+}
+
+
+class Statuses(dict[S, tuple[str, "Kind"]]):
+    """The word and the kind of every state: `Statuses({Status.QUEUED: ("Waiting", "waiting"), Status.DONE: ("Answered", "done")})`."""
+
+    def badge(self, status: S) -> Element:
+        """A state on a page."""
+        return chip(self.look(status))
+
+    def cell(self, status: S) -> Part:
+        """A state in a cell of a `Grid`."""
+        return chip_cell(self.look(status))
+
+    def look(self, status: S) -> Look:
+        """Its colour, word and icon."""
+        word, kind = self[status]
+        return Look(kind, word, ICONS[kind])
