@@ -64,9 +64,9 @@ async def main(folder: Path, thread_uuid: str, run_uuid: str, when: str) -> None
     point = EntryPoint("scripted", f"{__name__}:MortalHandler", registry.GROUP)
     registry._registered = lambda: {"scripted": point}  # type: ignore[assignment]
     if when == "queued":
-        answering._start = die
+        answering._start = die  # type: ignore[assignment]
     if when in ("approval", "answered"):
-        answering._ended = die
+        answering._ended = die  # type: ignore[assignment]
     async with hosting(folder, work=False, store=f"embedded:{folder}/store?durability=relaxed") as hosted, hosted.working(lease=LEASE):
         if when in ("words", "tool"):
             await die_in_the_middle(hosted, thread_uuid, run_uuid)

@@ -31,7 +31,7 @@ async def killed(
     async with hosting(folder, work=False, store=f"embedded:{folder}/store?durability=relaxed") as hosted:
         given = {"tools": ["desk.*"], "dies": when, **configuration}
         agent = await hosted.agent(*lines, configuration=given, num_of_messages=2 if thread else 10)
-        place = {"thread_uuid": (await long_thread(hosted, agent, thread)).thread_uuid} if thread else {}
+        place: dict[str, Any] = {"thread_uuid": (await long_thread(hosted, agent, thread)).thread_uuid} if thread else {}
         asked = await hosted.ask(agent, **place)
         command = [sys.executable, "-m", "tests.apps.agents.running.mortal_worker", str(folder), asked.thread_uuid, asked.run_uuid, when]
         ended = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=False, timeout=120)
