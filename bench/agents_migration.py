@@ -2,10 +2,10 @@
 
     python bench/agents_migration.py [--items 100000] [--kills 10] [--seed 1] [--json]
 
-Old items of nine kinds for fifty endpoints, two of every three versions of an agent active, are moved to keys of tenants by a process that is
-killed at random moments; the next one goes on. Then every old item is looked for in the new tables by this program's own rule, both sides
-are compared by the migration's own verification, and everything is moved back, with kills again: each item must be what it was, but
-for the one correction that the migration makes (one version of an agent is left active), and the new tables empty.
+Old items of nine kinds for fifty endpoints, two of every three versions of an agent active, are moved to keys of tenants by a process
+that is killed at random moments; the next one goes on. Then every old item is looked for in the new tables by this program's own rule,
+both sides are compared by the migration's own verification, and everything is moved back, with kills again: each item must be what it
+was, but for the one correction that the migration makes (one version of an agent is left active), and the new tables empty.
 
 Clocks of later processes are set forward, since the lock of a killed one holds for a minute. The processes' own seconds are counted.
 """
@@ -28,6 +28,8 @@ from rich.table import Table
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
+from tests.apps.agents.migrations.old_data import old_data  # noqa: E402
+
 from gateleg.apps.agents.catalogue_tables import TABLES  # noqa: E402
 from gateleg.apps.agents.migrations.m0001_partition_keys import migration  # noqa: E402
 from gateleg.apps.agents.migrations.old_layout import OLD_ITEMS  # noqa: E402
@@ -36,7 +38,6 @@ from gateleg.apps.agents.tables import TENANT_ITEMS, VersionPointer  # noqa: E40
 from gateleg.migrate import Conduct, Migrator, migrations_table  # noqa: E402
 from gateleg.model import spec_of  # noqa: E402
 from gateleg.store import Store  # noqa: E402
-from tests.apps.agents.migrations.old_data import old_data  # noqa: E402
 
 ENDPOINTS = 50
 #: Items that `old_data` makes for each number.
