@@ -267,7 +267,9 @@ async def measure(way: Way, url: str, tokens: int, rounds: int, streams: int) ->
     async with way(url) as (one, pids):
         for _ in range(3):
             await one()
+        busy = processor_seconds(pids)
         alone = [await one() for _ in range(rounds)]
+        each = (processor_seconds(pids) - busy) / rounds
         before, busy = megabytes(pids, "VmRSS"), processor_seconds(pids)
         began = time.perf_counter()
         many = await asyncio.gather(*(one() for _ in range(streams)))
@@ -276,7 +278,8 @@ async def measure(way: Way, url: str, tokens: int, rounds: int, streams: int) ->
             "alone": _figures(alone),
             "many": _figures(many) if streams else {},
             "lost": sum(1 for stream in [*alone, *many] if not stream.whole(tokens)),
-            "seconds": round(seconds, 1),
+            "processor milliseconds for one stream alone": round(1000 * each, 1),
+            "seconds for all at once": round(seconds, 1),
             "processor seconds": round(processor_seconds(pids) - busy, 1),
             "MB before": round(before),
             "MB at most": round(megabytes(pids, "VmHWM")),
@@ -301,6 +304,7 @@ def _middle_and_most(values: list[float]) -> tuple[float, float]:
 async def main(streams: int, tokens: int, rounds: int, ways: list[str], as_json: bool) -> dict[str, Any]:
     """Measure and print."""
     found = {}
+    load = os.getloadavg()[0]
     with model_server(tokens) as url:
         for name in ways:
             found[name] = await measure(WAYS[name], url, tokens, rounds, streams)
@@ -308,11 +312,14 @@ async def main(streams: int, tokens: int, rounds: int, ways: list[str], as_json:
         print(json.dumps(found))
         return found
     table = Table(title=f"Milliseconds, median and 95 %: one stream at a time ({rounds}), and {streams} at once; {tokens} tokens each")
+    table.caption = f"load {load:.0f} on {os.cpu_count()} cores before"
     for column in ("way", "streams", "before", "after", "added to the first token", "later tokens"):
         table.add_column(column, justify="left" if column == "way" else "right")
     for name, figures in found.items():
         for kind, count in (("alone", 1), ("many", streams)):
             row = figures[kind]
+            if not row:
+                continue
             table.add_row(name, str(count), *(f"{row[one][0]:.0f} / {row[one][1]:.0f}" for one in row))
     Console(width=140).print(table)
     for name, figures in found.items():
