@@ -42,35 +42,47 @@ _SWEEP = 60
 
 def agents_jobs(resources: Resources[AgentsSettings]) -> Jobs:
     """The job types with their handlers."""
-    jobs = Jobs()
+    jobs, places = Jobs(), resources.settings.runs_at_once
 
-    @jobs.handler(ANSWER, config=AnswerConfig, result=AnswerResult, queue=QUEUE, priority=70, retry=Retry(times=2, first=1.0))
+    @jobs.handler(
+        ANSWER, config=AnswerConfig, result=AnswerResult, queue=QUEUE, own_concurrency=places, priority=70, retry=Retry(times=2, first=1.0)
+    )
     async def answer(job: JobContext, config: AnswerConfig) -> AnswerResult:
         from gateleg.apps.agents.running.answering import answer_run
 
         return await answer_run(job, config, resources)
 
-    @jobs.handler(SUMMARISE, config=SummariseConfig, queue=QUEUE, priority=30, retry=Retry(times=1), timeout=600)
+    @jobs.handler(SUMMARISE, config=SummariseConfig, queue=QUEUE, own_concurrency=places, priority=30, retry=Retry(times=1), timeout=600)
     async def summarise(job: JobContext, config: SummariseConfig) -> dict[str, int]:
         from gateleg.apps.agents.running.summarising import summarise_thread
 
         with giving_up(AiError, AgentsError):
             return {"messages": await summarise_thread(resources, config)}
 
-    @jobs.handler(MOVE_AGENTS, config=MoveAgentsConfig, result=MoveAgentsResult, queue=QUEUE, priority=50, retry=Retry(times=3))
+    @jobs.handler(
+        MOVE_AGENTS,
+        config=MoveAgentsConfig,
+        result=MoveAgentsResult,
+        queue=QUEUE,
+        own_concurrency=places,
+        priority=50,
+        retry=Retry(times=3),
+    )
     async def move_agents(job: JobContext, config: MoveAgentsConfig) -> MoveAgentsResult:
         from gateleg.apps.agents.flow_moves import carry_out
 
         with giving_up(AgentsError):
             return await carry_out(job, config, resources.store)
 
-    @jobs.handler(DEMONSTRATE, config=DemonstrateConfig, queue=QUEUE, priority=30, retry=Retry(times=1), timeout=300)
+    @jobs.handler(
+        DEMONSTRATE, config=DemonstrateConfig, queue=QUEUE, own_concurrency=places, priority=30, retry=Retry(times=1), timeout=300
+    )
     async def demonstrate(job: JobContext, config: DemonstrateConfig) -> dict[str, list[str]]:
         from gateleg.apps.agents.running.demonstrating import ask_when_ready
 
         return {"runs": await ask_when_ready(job, config, resources)}
 
-    @jobs.handler(EVALUATE, config=EvaluateConfig, queue=QUEUE, priority=40, retry=Retry(times=1), timeout=900)
+    @jobs.handler(EVALUATE, config=EvaluateConfig, queue=QUEUE, own_concurrency=places, priority=40, retry=Retry(times=1), timeout=900)
     async def evaluate_versions(job: JobContext, config: EvaluateConfig) -> dict[str, int]:
         from gateleg.apps.agents.evaluating.scoring import evaluate
 
@@ -79,7 +91,7 @@ def agents_jobs(resources: Resources[AgentsSettings]) -> Jobs:
     _add_erasing(jobs, resources)
 
     @jobs.every(_SWEEP, name=SWEEP)
-    @jobs.handler(SWEEP, queue=QUEUE, retry=Retry(times=0), timeout=300)
+    @jobs.handler(SWEEP, queue=QUEUE, own_concurrency=places, retry=Retry(times=0), timeout=300)
     async def sweep(job: JobContext, config: dict[str, str]) -> dict[str, int]:
         from gateleg.apps.agents.running.sweeping import expire_overdue
 

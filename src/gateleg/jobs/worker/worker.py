@@ -67,6 +67,8 @@ _LAST_WRITES = 4.0
 DRAIN_GRACE = 10.0
 #: Seconds after which a worker that stops says again what it waits for, and how many jobs it names.
 _TELL_EVERY = 5.0
+#: Seconds by which words are collected longer for each job that runs: a write takes about a thousandth.
+_FLUSH_FOR_EACH = 0.0015
 #: Seconds between two sweeps of scratch folders.
 _SWEEP_EVERY = 600.0
 _NAMED = 20
@@ -343,7 +345,11 @@ class Worker:
 
     def execution(self, job: Job, handler: Handler) -> Execution:
         """The attempt of a claimed job; for subclasses that want to watch it."""
-        return Execution(self.queue, job, handler, self.means, flush_every=FLUSH_NEAR if self._near else FLUSH_FAR)
+        return Execution(self.queue, job, handler, self.means, flush_every=self._flush_every)
+
+    def _flush_every(self) -> float:
+        """How long a handler's words are collected: the longer, the more handlers speak, so that writing them leaves time for all else."""
+        return max(FLUSH_NEAR, _FLUSH_FOR_EACH * len(self.running)) if self._near else FLUSH_FAR
 
     async def _let_go(self, job: Job, execution: Execution | None) -> None:
         """Make room for another job, once nothing of this one is left: a thread that does not end keeps its place."""
