@@ -8,13 +8,13 @@ from gateleg.apps.rag.tables import Collection, CollectionStatus, Metadata, Repo
 
 
 def repository(groups: list[str] | None = None, status: RepositoryStatus = RepositoryStatus.CREATE_COMPLETE) -> Repository:
-    config = RepositoryConfig(repository_id="repo-123", embedding_model_id="minilm", allowed_groups=groups)
+    config = RepositoryConfig(repository_id="repo-123", embedding_model_id="local:minilm", allowed_groups=groups)
     return Repository(repository_id="repo-123", config=config, status=status)
 
 
 def collection(status: CollectionStatus = CollectionStatus.ACTIVE, collection_id: str = "c") -> Collection:
     return Collection(
-        collection_id=collection_id, repository_id="repo-123", name="Legal", embedding_model="minilm", created_by="ann", status=status
+        collection_id=collection_id, repository_id="repo-123", name="Legal", embedding_model="local:minilm", created_by="ann", status=status
     )
 
 
@@ -73,7 +73,7 @@ def test_no_groups_inherit(none: list[str] | None) -> None:
 
 
 def test_default_collection_has_the_id_of_the_embedding_model() -> None:
-    assert is_default(collection(collection_id="minilm"), repository())
+    assert is_default(collection(collection_id="local:minilm"), repository())
     assert not is_default(collection(), repository())
 
 

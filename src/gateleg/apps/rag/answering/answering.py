@@ -6,7 +6,7 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic.alias_generators import to_camel
 
 from gateleg.ai import AiError
@@ -18,7 +18,7 @@ from gateleg.apps.rag.answering.generating import Checker
 from gateleg.apps.rag.answering.prompting import answer_messages, rewrite_messages
 from gateleg.apps.rag.answering.questions import parse_question
 from gateleg.apps.rag.answering.relevance import is_mentioned
-from gateleg.apps.rag.searching.requests import LONGEST_QUERY, Mode, SearchRequest
+from gateleg.apps.rag.searching.requests import LONGEST_QUERY, Mode, SearchRequest, says_something
 from gateleg.apps.rag.searching.search import SearchTools, search
 
 if TYPE_CHECKING:
@@ -46,6 +46,11 @@ class AskRequest(BaseModel):
     conversation_id: str | None = Field(
         default=None, pattern=r"^[A-Za-z0-9_-]{1,64}$", description="a conversation that this question goes on with, or begins"
     )
+
+    @field_validator("question")
+    @classmethod
+    def _says_something(cls, question: str) -> str:
+        return says_something(question)
 
 
 @dataclass(frozen=True, slots=True)

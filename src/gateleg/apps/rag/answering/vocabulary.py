@@ -32,6 +32,17 @@ AUXILIARIES = frozenset(_AUXILIARIES_WORDS.split())
 _INVERTING_WORDS = """do does did can could will would should shall may might must"""
 INVERTING = frozenset(_INVERTING_WORDS.split())
 
+#: Forms of verbs that a stemmer does not bring together.
+_VERBS = """bear bore borne born, beat beaten, become became, begin began begun, bend bent, bind bound, bite bit bitten, blow blew blown,
+    break broke broken, bring brought, build built, burn burnt, buy bought, catch caught, choose chose chosen, come came, cost, creep crept,
+    deal dealt, dig dug, draw drew drawn, drink drank drunk, drive drove driven, eat ate eaten, fall fell fallen, feed fed, feel felt,
+    fight fought, fly flew flown, forbid forbade forbidden, forget forgot forgotten, freeze froze frozen, go went gone, grow grew grown,
+    hang hung, hear heard, hide hid hidden, hold held, keep kept, lay laid, lead led, learn learnt, leave left, lend lent, lie lay lain,
+    lose lost, meet met, pay paid, ride rode ridden, ring rang rung, rise rose risen, run ran, see saw seen, seek sought, sell sold,
+    send sent, shake shook shaken, shine shone, shoot shot, shrink shrank shrunk, sing sang sung, sink sank sunk, sit sat, sleep slept,
+    slide slid, speak spoke spoken, spend spent, spring sprang sprung, steal stole stolen, stick stuck, strike struck, sweep swept,
+    swim swam swum, swing swung, teach taught, tear tore torn, think thought, throw threw thrown, understand understood, wake woke woken,
+    wear wore worn, weave wove woven, win won, wind wound, write wrote written, die died dies dead death"""
 #: Words of which one in a question is answered by another in a sentence.
 _GROUPS = (
     "price prices cost costs priced fee fees charge charges pay pays paid expensive cheap eur euro euros usd dollars pounds",
@@ -76,7 +87,7 @@ _NUMBERS = """zero one two three four five six seven eight nine ten eleven twelv
 NUMBER_WORDS = frozenset(_NUMBERS.split())
 #: What says when, or for how long.
 TIMES = re.compile(
-    r"\b(?:\d{1,2}[:.h]\d{2}|\d{1,2} ?(?:am|pm|o'clock)|(?:19|20)\d\d|jan(?:uary)?|feb(?:ruary)?|march|april|june|july|aug(?:ust)?|"
+    r"\b(?:\d{1,2}[:.h]\d{2}|\d{1,2} ?(?:am|pm|o'clock)|1\d{3}|20\d\d|jan(?:uary)?|feb(?:ruary)?|march|april|june|july|aug(?:ust)?|"
     r"sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|(?:mon|tues|wednes|thurs|fri|satur|sun)day|today|tomorrow|yesterday|noon|midnight|"
     r"dawn|dusk|morning|evening|afternoon|spring|summer|autumn|winter|daily|weekly|monthly|yearly|annually|hourly|nightly|"
     r"(?:second|minute|hour|day|night|week|month|quarter|year|decade|centur)(?:s|y|ies)?|before|after|until|as soon as|once|when|while|"
@@ -102,7 +113,7 @@ def relatives(stem: str) -> frozenset[str]:
 @cache
 def _relatives() -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
-    for group in _GROUPS:
+    for group in (*_GROUPS, *_VERBS.split(",")):
         stems = {stem for word in group.split() for stem in (analyse(word) or [word])}
         for stem in stems:
             found.setdefault(stem, set()).update(stems)

@@ -14,7 +14,7 @@ from gateleg.apps.rag.errors import (
     UnreadableDocument,
     UnsupportedDocument,
 )
-from gateleg.apps.rag.parsing.document import ParseBounds, ParsedDocument
+from gateleg.apps.rag.parsing.document import ParseBounds, ParsedDocument, reason_of
 from gateleg.apps.rag.parsing.parser import content_type, parse_here
 from gateleg.errors import GatelegError
 from gateleg.limited_process import LimitReached, ProcessLimits, run_limited
@@ -60,4 +60,4 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
         raise
     except Exception as error:
         # Libraries raise errors of any class for a broken file; the class is in the message, in case that it is a mistake of ours.
-        raise UnreadableDocument(f"{asked['name']} cannot be read: {type(error).__name__}: {str(error)[:200]}.") from error
+        raise UnreadableDocument(f"{asked['name']} cannot be read: {type(error).__name__}: {reason_of(error)}.") from error

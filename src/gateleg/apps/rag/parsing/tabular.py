@@ -8,6 +8,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.rag.errors import UnreadableDocument
+from gateleg.apps.rag.parsing.document import reason_of
 from gateleg.apps.rag.parsing.plain import decode_text
 from gateleg.apps.rag.parsing.row_text import row_lines
 
@@ -35,7 +36,7 @@ def read_csv(content: bytes, builder: DocumentBuilder) -> None:
     try:
         write_rows(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), builder)
     except csv.Error as error:
-        raise UnreadableDocument(f"The table cannot be read: {error}.") from None
+        raise UnreadableDocument(f"The table cannot be read: {reason_of(error)}.") from None
 
 
 def read_json(content: bytes, builder: DocumentBuilder) -> None:
@@ -47,7 +48,7 @@ def read_json(content: bytes, builder: DocumentBuilder) -> None:
         except ValueError:
             values = [json.loads(line) for line in text.splitlines() if line.strip()]
     except (ValueError, RecursionError) as error:
-        raise UnreadableDocument(f"The JSON cannot be read: {str(error) or 'it is nested too deeply'}.") from None
+        raise UnreadableDocument(f"The JSON cannot be read: {reason_of(error)}.") from None
     entries = values[0] if len(values) == 1 and isinstance(values[0], list) else values
     for entry in entries:
         for path, value in _leaves(entry, "", 0):
@@ -77,7 +78,7 @@ def read_xml(content: bytes, builder: DocumentBuilder) -> None:
     try:
         root = etree.fromstring(content, parser)
     except etree.XMLSyntaxError as error:
-        raise UnreadableDocument(f"The XML cannot be read: {error}.") from None
+        raise UnreadableDocument(f"The XML cannot be read: {reason_of(error)}.") from None
     if root is None:
         raise UnreadableDocument("The XML has no elements.")
     for element in root.iter(etree.Element):
