@@ -18,7 +18,7 @@ export default {
     </div>`,
   props: {
     label: String, name: String, kind: String, value: [String, Boolean, Number], hint: String, wrong: String, placeholder: String, required: Boolean,
-    whole: Boolean, off: Boolean, rows: Number, choices: Array, options: { type: Array, default: () => [] }, min: [String, Number], max: [String, Number],
+    whole: Boolean, off: Boolean, rows: Number, choices: Array, turn: Number, options: { type: Array, default: () => [] }, min: [String, Number], max: [String, Number],
   },
   emits: ["told", "enter"],
   data() {
@@ -27,6 +27,10 @@ export default {
   watch: {
     value(value) {
       this.text = value;
+    },
+    // What is put into the field may be what it was given before somebody typed: then `value` does not change.
+    turn() {
+      this.text = this.value;
     },
   },
   methods: {
