@@ -2,8 +2,17 @@
 
 import pytest
 
+from gateleg.apps.rag.drafts import PipelineDraft
 from gateleg.apps.rag.errors import BadField, BadGroups, NotActive
-from gateleg.apps.rag.rules import check_accepts_documents, check_groups, check_metadata, check_name, check_repository_id, is_default
+from gateleg.apps.rag.rules import (
+    check_accepts_documents,
+    check_groups,
+    check_metadata,
+    check_name,
+    check_repository_id,
+    is_default,
+    kept_pipelines,
+)
 from gateleg.apps.rag.tables import Collection, CollectionStatus, Metadata, Repository, RepositoryConfig, RepositoryStatus
 
 
@@ -90,3 +99,11 @@ def test_only_an_active_collection_takes_documents(status: CollectionStatus) -> 
 def test_only_a_ready_repository_takes_documents(status: RepositoryStatus) -> None:
     with pytest.raises(NotActive, match=status.value):
         check_accepts_documents(repository(status=status), collection())
+
+
+def test_pipelines_of_two_folders_are_two() -> None:
+    first = kept_pipelines([PipelineDraft(folder="/inbox/a")], None) or []
+    both = kept_pipelines([PipelineDraft(folder="/inbox/a"), PipelineDraft(folder="/inbox/b")], first) or []
+    assert (both[0].pipeline_id, len({one.pipeline_id for one in both})) == (first[0].pipeline_id, 2)
+    with pytest.raises(BadField, match="same place"):
+        kept_pipelines([PipelineDraft(folder="/inbox/a"), PipelineDraft(folder="/inbox/a")], first)
