@@ -1,7 +1,7 @@
 """Time to live: expired items are deleted in the background.
 
 A table with TTL has an index, kept by SQLite itself, of the times in that attribute, so the items that are due are found without
-looking at the others. Items without the attribute, or with one that is no number, are not in it.
+looking at the others. Items without the attribute, or with one that is not a number, are not in it.
 """
 
 import apsw
