@@ -112,7 +112,7 @@ def test_a_long_text_is_cut_and_said_so() -> None:
 
 
 def test_bytes_that_are_not_text_are_mentioned() -> None:
-    assert "no text" in excerpt(b"a\xff", "text", 2).note
+    assert "not UTF-8 text" in excerpt(b"a\xff", "text", 2).note
 
 
 @pytest.mark.parametrize(
