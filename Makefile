@@ -14,10 +14,12 @@ EXTRAS  := all
 # Three tests at a time, since many wait for processes and clocks; make SPREAD= runs them one after another.
 SPREAD  := -n 3 --dist worksteal
 PYDANTIC := 2.10.0 2.14.*
+# The versions of Python that we allow besides the one of the environment.
+PYTHONS  := python3.12 python3.13
 
 .DEFAULT_GOAL := help
 
-.PHONY: help up test unit slow plain versions browser sweep chromium lint types pyright format crash peers wheel bench docs conformance clean
+.PHONY: help up test unit slow plain versions pythons browser sweep chromium lint types pyright format crash peers wheel bench docs conformance clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -41,6 +43,13 @@ versions: $(READY) ## The model and the store with the lowest and the newest pyd
 	  PATH="$(BIN):$$PATH" uv pip install --quiet --target .versions/$$version --python $(BIN)/python "pydantic==$$version" \
 	  && PYTHONPATH=.versions/$$version $(BIN)/python -c 'import pydantic; print("pydantic", pydantic.VERSION)' \
 	  && PYTHONPATH=.versions/$$version $(BIN)/pytest $(SPREAD) tests/model tests/store || exit 1; done
+
+pythons: ## The data layer, jobs and the engine on the other versions of Python that we allow, each in its own environment (minutes)
+	@for python in $(PYTHONS); do \
+	  $$python -V >/dev/null 2>&1 || { echo "There is no $$python here: name what there is with make pythons PYTHONS='...'"; exit 1; }; \
+	  place=.versions/python-$$($$python -c 'import platform; print(platform.python_version())'); \
+	  $(MAKE) --no-print-directory VENV=$$place PYTHON=$$python $$place/.ready && echo "$$place" \
+	  && $$place/bin/pytest $(SPREAD) tests/model tests/store tests/jobs tests/engine || exit 1; done
 
 lint: $(READY) ## Style, and who may import whom
 	$(BIN)/ruff check .

@@ -1,16 +1,18 @@
-"""What each short way gains: the verbs of `bench/verbs.py` with one short way after another turned off by GATELEG_PLAIN.
+"""What each short way gains: verbs, claims and completions with one short way after another turned off by GATELEG_PLAIN.
 
-    python bench/ablation.py
+    python bench/ablation.py [--rounds 3]
 
-Microseconds, the best of a few turns, and in brackets the Python functions that one call enters. Claims and completions of jobs are not
-among them: `bench/jobs.py` measures those, with the same variable.
+The verbs are those of `bench/verbs.py`, claims and completions those of a worker (`bench/queues/claims.py`). Microseconds of processor
+time, the best of all rounds, and in brackets the Python functions that one call enters. A short way is turned off in a process of its
+own; all take turns in every round, so that a machine that is slow for a while is slow for all. Under each figure that differs by more
+than a twentieth from the one with nothing turned off stands what that is.
 """
 
+import argparse
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import orjson
 from rich.console import Console
@@ -18,25 +20,54 @@ from rich.table import Table as Figures
 
 from gateleg.plain import SHORT_WAYS, VARIABLE
 
+HERE = Path(__file__).parent
 VERBS = ("get, rich", "create, rich", "patch, rich", "query of 100, rich")
+JOBS = ("claim", "complete")
+PROGRAMS = ([str(HERE / "verbs.py"), "--quick", "--json"], ["-m", "queues.claims", "--rounds", "10"])
+#: What differs by less is the noise of a machine that others use too.
+_NOISE = 0.05
+Row = dict[str, tuple[float, int]]
 
 
-def measured(value: str) -> dict[str, Any]:
-    """The figures of all verbs with some short ways off."""
-    command = [sys.executable, str(Path(__file__).with_name("verbs.py")), "--quick", "--json"]
-    run = subprocess.run(command, env={**os.environ, VARIABLE: value}, capture_output=True, check=True)
-    figures: dict[str, Any] = orjson.loads(run.stdout)
+def measured(value: str) -> Row:
+    """The figures of everything with some short ways off."""
+    figures: Row = {}
+    for program in PROGRAMS:
+        environment = {**os.environ, VARIABLE: value, "PYTHONPATH": str(HERE)}
+        run = subprocess.run([sys.executable, *program], env=environment, capture_output=True, check=True)
+        figures |= {name: (taken, calls) for name, (taken, calls) in orjson.loads(run.stdout).items()}
     return figures
+
+
+def better(one: Row, other: Row) -> Row:
+    """Of two rows, the best of each figure."""
+    return {name: min(one.get(name, figure), figure) for name, figure in other.items()}
+
+
+def shown(figure: tuple[float, int], whole: tuple[float, int]) -> str:
+    """A figure, with what it gains where that is more than noise."""
+    taken, calls = figure
+    gain = taken / whole[0] - 1
+    return f"{taken:,.1f} ({calls})" + (f"\n{gain:+.0%}" if abs(gain) > _NOISE else "")
 
 
 def main() -> None:
     """Measure and print."""
-    table = Figures("turned off", *VERBS)
-    for value in ("0", *SHORT_WAYS, "1"):
-        found = measured(value)
-        name = {"0": "nothing", "1": "everything"}.get(value, value)
-        table.add_row(name, *(f"{found[verb][0]:,.1f} ({found[verb][1]})" for verb in VERBS))
-    Console(width=120).print(table)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=3)
+    rounds = parser.parse_args().rounds
+    values = {"nothing": "0", **{name: name for name in SHORT_WAYS}, "everything": "1"}
+    rows: dict[str, Row] = {}
+    for _ in range(rounds):
+        for name, value in values.items():
+            rows[name] = better(rows.get(name, {}), measured(value))
+    table = Figures("turned off", *VERBS, *JOBS)
+    for name, row in rows.items():
+        table.add_row(name, *(shown(row[column], rows["nothing"][column]) for column in (*VERBS, *JOBS)))
+    out = Console(width=140)
+    out.print(table)
+    for name, what in SHORT_WAYS.items():
+        out.print(f"{name}: {what}", style="dim")
 
 
 if __name__ == "__main__":

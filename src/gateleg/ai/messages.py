@@ -41,7 +41,7 @@ class ToolCall:
 
     @property
     def tolerant(self) -> dict[str, Any]:
-        """The arguments; what the model wrote as `text` if that is no object. For providers that take nothing but objects."""
+        """The arguments; what the model wrote as `text` if that is not an object. For providers that take nothing but objects."""
         try:
             return self.arguments
         except BadArguments:

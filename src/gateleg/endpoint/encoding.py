@@ -61,7 +61,7 @@ def compress(body: bytes, encoding: bytes) -> bytes:
 
 
 def _quality(parameters: str) -> float:
-    """The weight among an encoding's parameters, read as leniently as DynamoDB does: the first `q=` anywhere, 1 if it is no number."""
+    """The weight among an encoding's parameters, read as leniently as DynamoDB does: the first `q=` anywhere, 1 if it is not a number."""
     _, found, rest = parameters.partition("q=")
     if not found:
         return 1.0

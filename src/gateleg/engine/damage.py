@@ -73,7 +73,7 @@ def _named_items(request: dict[str, Any], layouts: dict[str, Layout]) -> Iterato
             if layout is not None:
                 yield layout, layout.key(key_item(layout.table.keys, item))
         except (KeyError, TypeError, AttributeError, EngineError):
-            continue  # not a key of this table, which is no concern of ours
+            continue  # not a key of this table, which does not concern us
 
 
 def _keys_in(request: dict[str, Any]) -> Iterator[tuple[str, Any]]:

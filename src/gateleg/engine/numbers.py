@@ -44,7 +44,7 @@ def canonical(text: str) -> str:
 
 
 def _unreadable(text: str) -> ValueFault:
-    """The fault of a text that is no number, or one with an exponent far out of range: for those the two checks have different words."""
+    """The fault of a text that is not a number, or one with an exponent far out of range: for those the two checks have different words."""
     told = f"{UNREADABLE}: {text}"
     match = _FAR.fullmatch(text)
     if match is None or not match[1] + match[2]:

@@ -126,5 +126,5 @@ def _number(text: str, names: tuple[str, ...], first: int) -> int:
     if text in names:
         return names.index(text) + first
     if not text.isascii() or not text.isdigit() or len(text) > 4:
-        raise BadSchedule(f"{text!r} is no number.")
+        raise BadSchedule(f"{text!r} is not a number.")
     return int(text)

@@ -107,14 +107,14 @@ class Lost:
 
 @dataclass(frozen=True)
 class Snoozed:
-    """The handler wants to be called again later. That is no failure."""
+    """The handler wants to be called again later. That is not a failure."""
 
     seconds: float
 
 
 @dataclass(frozen=True)
 class Released:
-    """The worker stops and gives the job back. That is no failure."""
+    """The worker stops and gives the job back. That is not a failure."""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def writable(text: str) -> str:
-    """The text with escapes in place of what is no character, such as the bytes of a file's name that are no UTF-8."""
+    """The text with escapes in place of what is not a character, such as the bytes of a file's name that are not UTF-8."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 

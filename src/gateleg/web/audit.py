@@ -30,7 +30,7 @@ class Audit:
     async def note(self, by: Principal, action: str, target: str = "", *, request_id: str | None = None, **details: Any) -> AuditEntry:
         """Write down that somebody did something: `note(principal, "job.cancel", str(job_id), reason="...")`.
 
-        The deed is done by then, so a store that refuses the entry is no error here: that is logged, and the entry written later.
+        The deed is done by then, so a store that refuses the entry is not an error here: that is logged, and the entry written later.
         """
         now = self._store.setup.now()
         entry = AuditEntry(

@@ -18,7 +18,7 @@ __all__ = ["factory_of", "open_jobs"]
 
 
 def factory_of(settings: Settings, application: Application) -> JobsFactory | None:
-    """How a process makes an application's handlers; None where its `jobs` are no function, or not one that can be imported."""
+    """How a process makes an application's handlers; None where its `jobs` are not a function, or not one that can be imported."""
     if application.jobs is None or isinstance(application.jobs, Jobs):
         return None
     needed = {"jobs": application.jobs, "settings": application.settings, "lifespan": application.lifespan}

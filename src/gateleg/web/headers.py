@@ -41,7 +41,7 @@ CONSOLE_POLICY = console_policy()
 PLAIN_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-#: For answers that are no pages.
+#: For answers that are not pages.
 DATA_POLICY = "default-src 'none'; frame-ancestors 'none'"
 
 

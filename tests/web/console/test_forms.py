@@ -102,7 +102,12 @@ def test_what_is_typed_is_read(name: str, typed: str | bool, value: Any) -> None
 
 @pytest.mark.parametrize(
     ("name", "typed", "why"),
-    [("count", "7.5", "whole number"), ("count", "many", "whole number"), ("ratio", "half", "no number"), ("inner", '{"depth"', "no JSON")],
+    [
+        ("count", "7.5", "whole number"),
+        ("count", "many", "whole number"),
+        ("ratio", "half", "not a number"),
+        ("inner", '{"depth"', "not JSON"),
+    ],
 )
 def test_what_cannot_be_read_says_why(name: str, typed: str, why: str) -> None:
     with pytest.raises(Unreadable, match=why):
@@ -112,7 +117,7 @@ def test_what_cannot_be_read_says_why(name: str, typed: str, why: str) -> None:
 def test_all_that_is_wrong_is_told_at_once_and_by_field() -> None:
     fields = asked_of(Everything)
     values, wrong = read_all(fields, {"name": "", "count": "many", "ratio": "2"})
-    assert wrong == {"name": "This is needed.", "count": "This is no whole number."}
+    assert wrong == {"name": "This is needed.", "count": "This is not a whole number."}
     assert values["ratio"] == 2
 
 

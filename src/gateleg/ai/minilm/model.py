@@ -81,7 +81,7 @@ class MiniLM:
 
 
 def _clean(text: str) -> str:
-    """Half a surrogate pair is no text; the tokenizer would refuse all of it."""
+    """Half a surrogate pair is not valid text; the tokenizer would refuse all of it."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -33,7 +33,7 @@ _SECRET_ENDINGS = (
     *(("key",), ("api", "key"), ("apikey",), ("secret",), ("password",), ("passwd",), ("passphrase",), ("token",)),
     *(("authorization",), ("credential",), ("credentials",), ("cookie",), ("headers",)),
 )
-#: Names that end so, and are no secrets.
+#: Names that end so, and are not secrets.
 _HARMLESS = frozenset({"primary_key", "sort_key", "partition_key", "idempotency_key", "cache_key", "public_key", "prompt_cache_key"})
 #: What a header name is made of.
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")

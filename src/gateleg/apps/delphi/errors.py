@@ -53,7 +53,7 @@ class UnreadableRows(DelphiError):
 
 
 class UnreadableFile(DelphiError):
-    """A file that is no CSV in UTF-8."""
+    """A file that is not CSV in UTF-8."""
 
     code = "unreadable-file"
     fix = "Save it as CSV in UTF-8; nothing was loaded."

@@ -91,7 +91,7 @@ def metadata_of(draft: MetadataDraft | None) -> Metadata | None:
 
 
 def require_pipelines(caller: Caller, repository: Repository, pipelines: Sequence[PipelineDraft] | None) -> None:
-    """Refuse pipelines of people who are no administrators: they read whole buckets, and folders of the host."""
+    """Refuse pipelines of people who are not administrators: they read whole buckets, and folders of the host."""
     if not pipelines:
         return
     caller.require(Action.CHANGE_PIPELINES, repository)

@@ -128,7 +128,7 @@ def _action(entry: dict[str, Any]) -> Action:
 def _each(make: Callable[[int], _T], count: int, raised: tuple[type[EngineError], ...] = ()) -> list[_T]:
     """`make(0), make(1), ...`; the first that is refused is the reason of a cancelled transaction, and nobody looks at the others.
 
-    Errors of the classes `raised` are no reasons but refuse the request.
+    Errors of the classes `raised` are not reasons: they refuse the request.
     """
     made: list[_T] = []
     for position in range(count):

@@ -113,7 +113,7 @@ class Change:
             changelog.append(connection, layout.table.id, context.now(), self.key, self.stored, new, by_service)
 
     def _changes_nothing(self) -> bool:
-        """Whether the item stays as it is; the order of a set's members is no difference."""
+        """Whether the item stays as it is; the order of a set's members makes no difference."""
         return self.old is not None and self.new is not None and equal({"M": self.old}, {"M": self.new})
 
     @property

@@ -38,7 +38,7 @@ def literal(tree: Tree, path: str = "root", depth: int = 0) -> dict[str, Any]:
 
 
 def unsupported(tree: Tree, path: str = "root") -> Refusal:
-    """A part of a statement that is no value."""
+    """A part of a statement that is not a value."""
     return Refusal(f"Unsupported data type: {kind_of(tree)} under key {path}", tree.place)
 
 

@@ -90,7 +90,7 @@ def _later(now: datetime, seconds: float) -> datetime:
     try:
         return now + timedelta(seconds=seconds)
     except (OverflowError, ValueError):
-        raise BadSubmission(f"{seconds:g} seconds from now is no time that a calendar has.") from None
+        raise BadSubmission(f"{seconds:g} seconds from now is beyond the last date of the calendar.") from None
 
 
 def _counted(moment: datetime) -> datetime:
@@ -98,7 +98,7 @@ def _counted(moment: datetime) -> datetime:
     try:
         moment.astimezone(UTC)
     except OverflowError:
-        raise BadSubmission(f"{moment.isoformat()} is no time that a calendar has in UTC.") from None
+        raise BadSubmission(f"{moment.isoformat()} is not a date that the calendar has in UTC.") from None
     return moment
 
 

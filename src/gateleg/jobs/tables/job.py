@@ -260,7 +260,7 @@ class Job(Entity, table=queue_table):
 
     @property
     def tries(self) -> int:
-        """How often it was tried, with the present run: claims that were snoozed are no tries."""
+        """How often it was tried, with the present run: claims that were snoozed do not count."""
         return self.attempt - (self.snoozes or 0)
 
 

@@ -28,7 +28,7 @@ class QueueState(Entity, table=ledger_table, tag="queue"):
     name: Attr[str]
     #: `paused`: nothing is claimed; `draining`: nothing new is taken in
     mode: Attr[Literal["running", "paused", "draining"]] = field("running")
-    #: at most so many starts in a window of so many seconds; 0 is no limit
+    #: at most so many starts in a window of so many seconds; 0 for no limit
     rate: Attr[int] = field(0, ge=0)
     rate_seconds: Attr[int] = field(60, ge=1)
     changed_at: Attr[datetime | None] = field(None)

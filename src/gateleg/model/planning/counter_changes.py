@@ -38,7 +38,7 @@ class CounterChange:
 
 
 def counter_changes(layout: EntityLayout[Any], before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> list[CounterChange]:
-    """What the counters must change by when an item goes from one set of values to another; None is no item."""
+    """What the counters must change by when an item goes from one set of values to another; None stands for no item."""
     totals: dict[tuple[str, str], CounterChange] = {}
     for counter in layout.counters.values():
         for values, sign in ((before, -1), (after, 1)):

@@ -124,7 +124,7 @@ def read_update(
     whole: bool,
     guarded: bool,
 ) -> UpdateRequest | None:
-    """What is asked for; None when that is no attribute, has no outline or must be refused: the plan then says why.
+    """What is asked for; None when that is not an attribute, has no outline or must be refused: the plan then says why.
 
     `whole` says that all values of the item are known, `guarded` that its version is checked.
     """

@@ -128,9 +128,9 @@ def read(asked: Asked, typed: Content) -> Any:
     try:
         return int(text) if asked.form == "integer" else float(text) if asked.form == "number" else json.loads(text)
     except json.JSONDecodeError as error:
-        raise Unreadable(f"This is no JSON: {error.msg.lower()} in line {error.lineno}.") from None
+        raise Unreadable(f"This is not JSON: {error.msg.lower()} in line {error.lineno}.") from None
     except ValueError:
-        raise Unreadable("This is no whole number." if asked.form == "integer" else "This is no number.") from None
+        raise Unreadable("This is not a whole number." if asked.form == "integer" else "This is not a number.") from None
 
 
 def read_all(fields: Sequence[Asked], typed: Mapping[str, Content]) -> tuple[dict[str, Any], dict[str, str]]:

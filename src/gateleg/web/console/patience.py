@@ -37,7 +37,7 @@ def is_late_answer(error: object) -> bool:
 
 
 def keep_late_answers_out_of_logs() -> None:
-    """Have NiceGUI write no traces of what is no fault."""
+    """Have NiceGUI write no traces of what is not a fault."""
     logging.getLogger("nicegui").addFilter(lambda record: not (record.exc_info and is_late_answer(record.exc_info[1])))
 
 

@@ -111,8 +111,8 @@ def test_a_long_text_is_cut_and_said_so() -> None:
     assert how_much("json") > how_much("text")
 
 
-def test_bytes_that_are_no_text_are_said() -> None:
-    assert "no text" in excerpt(b"a\xff", "text", 2).note
+def test_bytes_that_are_not_text_are_mentioned() -> None:
+    assert "not UTF-8 text" in excerpt(b"a\xff", "text", 2).note
 
 
 @pytest.mark.parametrize(

@@ -206,7 +206,7 @@ class Findings:
     def bridging(self) -> list[Statement]:
         """Opinions that a majority of every group agrees with, beyond chance; surest first. Few votes make nothing sure.
 
-        What people say about themselves is no common ground, however many are alike in it.
+        What people say about themselves is not common ground, however many are alike in it.
         """
         return [statement for statement in self.bridges() if least_bound(statement) > 0.5]
 

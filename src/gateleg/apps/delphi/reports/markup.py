@@ -68,7 +68,7 @@ def joined(children: Iterable[Child | Iterable[Child]]) -> Markup:
 
 def _attribute(key: str, value: Attribute) -> str:
     if not _NAME.match(key):
-        raise ValueError(f"{key!r} is no name of an attribute")
+        raise ValueError(f"{key!r} is not the name of an attribute")
     if value is None or value is False:
         return ""
     if value is True:

@@ -220,7 +220,7 @@ def _result(job: Job) -> None:
         over = job.status in (JobStatus.FAILED, JobStatus.CANCELLED)
         words = "The look was not completed" if over else "It is still looking"
         with tag("p", classes=f"note line gap-1 {'failed' if over else ''}"):
-            tag("span", f"{words}: {job.error_message}" if over and job.error_message else f"{words}.")
+            tag("span", f"{words}: {job.error.message}" if over and job.error else f"{words}.")
             tag("a", "Job", "link", href=place)
         return
     found = PipelineResult.model_validate(job.job_results.value)

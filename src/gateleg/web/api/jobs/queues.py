@@ -20,7 +20,7 @@ class QueueView(BaseModel):
 
     name: str
     mode: Literal["running", "paused", "draining"]
-    rate: int = Field(description="Starts in a window of `rate_seconds`; 0 is no limit.")
+    rate: int = Field(description="Starts in a window of `rate_seconds`; 0 for no limit.")
     rate_seconds: int
     changed_at: datetime | None = None
     changed_by: str | None = None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gateleg.objects import ObjectInfo
     from gateleg.web.console.frame import View
 
-#: More than this is no act of a page: it is work for the command line.
+#: More than this is not for a page: it is work for the command line.
 MOST = 10_000
 
 

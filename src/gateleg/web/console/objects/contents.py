@@ -34,5 +34,5 @@ def contradiction(content_type: str, head: bytes) -> str:
     if known is not None and not any(head[at:].startswith(mark) for at, mark in known):
         return f"Its name says {plain}, and its content does not begin like that."
     if (plain.startswith("text/") or plain.endswith(("/json", "+json", "+xml"))) and b"\x00" in head:
-        return f"Its name says {plain}, and its content is no text."
+        return f"Its name says {plain}, but its content is not text."
     return ""

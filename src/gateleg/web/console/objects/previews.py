@@ -76,4 +76,4 @@ def excerpt(content: bytes, kind: Kind, size: int) -> Excerpt:
         # A character may be cut in two where the excerpt ends.
         return Excerpt(text.rstrip("\ufffd"), f"The first {len(content):,} of {size:,} bytes.")
     broken = "\ufffd" in text
-    return Excerpt(text, "Some bytes are no text in UTF-8 and are shown as \ufffd." if broken else "")
+    return Excerpt(text, "Some bytes are not UTF-8 text and are shown as \ufffd." if broken else "")

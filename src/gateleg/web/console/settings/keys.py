@@ -73,7 +73,7 @@ def key_row(key: ApiKey, now: datetime) -> Row:
 
 
 def end_of(text: str) -> datetime | None:
-    """The end of a key from a date: the end of that day in UTC. Raises ValueError for what is no date."""
+    """The end of a key from a date: the end of that day in UTC. Raises ValueError for what is not a date."""
     return datetime.fromisoformat(f"{text}T23:59:59").replace(tzinfo=UTC) if text else None
 
 

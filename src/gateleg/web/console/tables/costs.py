@@ -32,7 +32,7 @@ class Spent:
     """What an access pattern or a verb costs."""
 
     name: str
-    #: read units of one run that finds 100 items of 1 KB; None for what is no pattern
+    #: read units of one run that finds 100 items of 1 KB; None for what is not a pattern
     on_paper: float | None
     requests: int
     errors: int

@@ -68,7 +68,7 @@ def read_document(table: Table, text: str, before: Item | None = None) -> Writte
     try:
         item = LineReader(table, plain=False).item(line)
     except BadLine as error:
-        return Written(problem=f"This is no item of {table.name}: {error}.")
+        return Written(problem=f"This is not an item of {table.name}: {error}.")
     if before is not None and any(not same(item[name], before[name]) for name in table.attributes):
         return Written(problem=f"The key ({', '.join(table.attributes)}) cannot change. Duplicate the item to give it another.")
     spec = table.spec_for(item)

@@ -206,7 +206,7 @@ def fill(spec: Spec[Any], sheet: Sheet, texts: Mapping[str, str], before: BaseMo
 
 
 def _take(spec: Spec[Any], line: Line, text: str, values: dict[str, Any]) -> None:
-    """Note the value of one line; empty text is no value, which is a default for a new item."""
+    """Note the value of one line; empty text means no value, which is a default for a new item."""
     name = line.input.name
     attribute = spec.attributes[name]
     if text.strip() or (text and line.input.kind == "text"):
