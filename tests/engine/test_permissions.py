@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateleg.engine import Engine
+from gateleg.engine import Engine, permissions
 from gateleg.engine.buckets import Bucket
 from tests.engine.world import World, text
 
@@ -46,6 +46,20 @@ def test_a_folder_that_is_there_stays_as_it_is(tmp_path: Path) -> None:
     Engine(str(tmp_path / "data.db"), background=False).close()
     assert mode(tmp_path) == 0o755
     assert [file.name for file in tmp_path.iterdir()] == ["data.db"]
+
+
+@pytest.mark.parametrize("rights", [0o755, 0o710, 0o701])
+def test_a_folder_that_is_open_to_others_is_warned_of(tmp_path: Path, rights: int) -> None:
+    tmp_path.chmod(rights)
+    warning = permissions.open_to_others(tmp_path) or ""
+    assert f"(mode {rights:04o})" in warning
+    assert warning.endswith(f"chmod 700 {tmp_path}")
+
+
+def test_a_folder_of_ones_own_is_not_warned_of(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    assert permissions.open_to_others(tmp_path) is None
+    assert permissions.open_to_others(tmp_path / "missing") is None
 
 
 def test_a_database_that_others_may_read_is_tightened(tmp_path: Path) -> None:

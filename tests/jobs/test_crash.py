@@ -33,6 +33,7 @@ ROUNDS = int(os.environ.get("GATELEG_CRASH_ROUNDS", "2"))
 #: Seconds without a completion after which jobs are stuck, also on a machine that has much else to do.
 PATIENCE = 300
 WORKERS = 4
+SHORT_JOBS = 4000
 FAULT_RATE = 0.03
 
 
@@ -138,6 +139,29 @@ def test_every_job_is_completed_once_whatever_happens_to_workers(tmp_path: Path,
     told = ", ".join(f"{number} {what}" for what, number in sorted(crew.counts.items()))
     with capsys.disabled():
         print(f"\n  jobs: {len(names)} completed once each: {told}")
+
+
+def test_short_jobs_that_were_claimed_together_are_completed_once_though_workers_are_killed(tmp_path: Path) -> None:
+    data, audit = tmp_path / "data", tmp_path / "audit"
+    with Store.connect(f"embedded:{data}") as store:
+        queue = Queue(store, jobs)
+        queue.ensure_tables()
+        names = [one.job.job_id for one in queue.submit_many([Submission("at-once") for _ in range(SHORT_JOBS)])]
+        crew = Crew(data, audit, seed=1)
+        try:
+            for _ in range(2):
+                crew.start(rate=0.0)
+            for part in range(1, 6):
+                crew.wait_until(lambda part=part: crew._ends() > SHORT_JOBS * part // 8, "jobs end")  # type: ignore[misc]
+                crew.kill(crew.workers[0])
+                crew.start(rate=0.0)
+            crew.wait_until(lambda: store.count(Job.in_status(status=JobStatus.COMPLETED)) == SHORT_JOBS, "all jobs are completed")
+        finally:
+            crew.end()
+        ends = Counter(line.split()[0] for line in audit.read_text().splitlines() if line.endswith(" completed"))
+        attempts = [[one.outcome for one in queue.get(name).attempts] for name in names]
+    assert max(ends.values()) == 1
+    assert {tuple(one) for one in attempts} <= {("completed",), ("lost", "completed"), ("released", "completed")}
 
 
 def _until_completed(store: Store, crew: Crew, mischief: bool) -> None:

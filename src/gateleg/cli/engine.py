@@ -98,6 +98,8 @@ def serve(
         fail(str(error.message))
     except OSError as error:
         fail(f"cannot use {file}: {error.strerror}")
+    if file not in {place.place, ":memory:"}:
+        _warn_of_others(Path(file).parent)
     with closing(engine):
         if demo:
             from gateleg.cli.demo import load
@@ -250,6 +252,15 @@ def _cannot_listen(error: OSError, options: "EndpointOptions") -> str:
     if error.errno == errno.EACCES:
         return f"port {options.port} may not be used by this user: choose one above 1023 with --port"
     return f"cannot listen on {options.host}:{options.port}: {error.strerror or error}"
+
+
+def _warn_of_others(folder: Path) -> None:
+    """Say that a data folder that was there before is open to others: it may be meant so, and stays as it is."""
+    from gateleg.engine.permissions import open_to_others
+
+    warning = open_to_others(folder)
+    if warning is not None:
+        typer.echo(f"gateleg: warning: {warning}", err=True)
 
 
 def _announce(url: str, file: str, options: "EndpointOptions") -> None:

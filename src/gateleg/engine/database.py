@@ -145,7 +145,11 @@ class Database:
     def row(self, sql: str, bindings: Sequence[Any] = ()) -> Row | None:
         """The first row of a query."""
         if self._shared is None:
-            return self.connection.execute(sql, bindings).fetchone()
+            try:
+                connection: Connection = self._local.connection
+            except AttributeError:
+                connection = self.connection
+            return connection.execute(sql, bindings).fetchone()
         with self._sharing:
             return self._shared.execute(sql, bindings).fetchone()
 

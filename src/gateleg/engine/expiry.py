@@ -20,7 +20,7 @@ OLDEST_SECONDS = 5 * 365.25 * 86400
 #: Rows that are taken in when TTL is switched on: all of a small table.
 CHUNK = 1000
 #: Rows that are taken in one transaction later, so that writers need not wait long.
-STEP = 250
+STEP = 100
 
 
 def index(connection: apsw.Connection, table: Table) -> None:
@@ -30,7 +30,7 @@ def index(connection: apsw.Connection, table: Table) -> None:
         return
     remove(connection, table)
     if wanted is not None:
-        connection.execute(f"CREATE TABLE {_name(table.id)}(k, b, size, PRIMARY KEY(k, b)) WITHOUT ROWID")
+        connection.execute(f"CREATE TABLE {_name(table.id)}(k REAL, b BLOB, size INTEGER, PRIMARY KEY(k, b)) WITHOUT ROWID")
         for sql in wanted.values():
             connection.execute(sql)
         connection.execute("INSERT INTO backfills VALUES (?, 0)", (table.id,))

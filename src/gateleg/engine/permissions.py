@@ -32,6 +32,21 @@ def make_folder(path: Path) -> None:
         raise NotADirectoryError(20, "not a folder", str(path))
 
 
+def open_to_others(folder: Path) -> str | None:
+    """What others may do with a folder of ours that is there, as a warning; none if it is its owner's alone, or not ours."""
+    try:
+        found = folder.stat()
+    except OSError:
+        return None
+    if found.st_uid != os.geteuid() or not found.st_mode & 0o077:
+        return None
+    mode = f"{found.st_mode & 0o777:04o}"
+    return (
+        f"other users of this machine may look into {folder} (mode {mode}). They cannot read the database, which is its owner's alone, "
+        f"but they see what is there. Unless that is meant, run: chmod 700 {folder}"
+    )
+
+
 def make_file(path: Path) -> None:
     """Create an empty file, unless it is there.
 

@@ -1,6 +1,7 @@
 import re
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -203,3 +204,31 @@ def test_the_key_of_an_alias_is_named_by_its_id(engine: Engine, key: str | None)
 def test_times_are_told_to_the_millisecond(engine: Engine) -> None:
     created = engine.call("CreateTable", table("a"))["TableDescription"]["CreationDateTime"]
     assert created == round(created, 3)
+
+
+@pytest.mark.parametrize(
+    ("member", "units", "more", "told"),
+    [
+        ("ReadUnitsPerSecond", 11999, {}, "initial throughput for OnDemand. See: https://docs.aws.amazon.com/"),
+        ("WriteUnitsPerSecond", 3999, {}, "initial throughput for OnDemand. See: https://docs.aws.amazon.com/"),
+        (
+            "ReadUnitsPerSecond",
+            4,
+            {"BillingMode": "PROVISIONED", "ProvisionedThroughput": UNITS},
+            "ReadCapacityUnits of ProvisionedThroughput",
+        ),
+    ],
+)
+def test_less_warm_throughput_than_there_is_anyway_is_refused(
+    engine: Engine, member: str, units: int, more: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(EngineError) as caught:
+        engine.call("CreateTable", table("a", WarmThroughput={member: units}, **more))
+    words = f"One or more parameter values were invalid: Requested {member} for WarmThroughput for table is lower than {told}"
+    assert (caught.value.message or "").startswith(words)
+
+
+def test_an_index_that_is_kept_less_warm_than_it_is_anyway_is_named(engine: Engine) -> None:
+    colder = index("by-a", "a") | {"WarmThroughput": {"WriteUnitsPerSecond": 1}}
+    with pytest.raises(EngineError, match="WriteUnitsPerSecond for WarmThroughput for index by-a is lower than initial throughput"):
+        engine.call("CreateTable", table("a", GlobalSecondaryIndexes=[colder]))

@@ -21,6 +21,11 @@ KEY_ATTRIBUTES = 4
 CAPACITY_UNITS = 1_000_000_000_000
 
 ON_DEMAND = "PAY_PER_REQUEST"
+#: What DynamoDB keeps warm for a table that pays by the request.
+INITIAL_WARM = {"ReadUnitsPerSecond": 12000, "WriteUnitsPerSecond": 4000}
+_INITIAL_TOLD = (
+    "https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html#on-demand-capacity-mode-initial"
+)
 
 
 def define(request: Wire, namespace: Namespace, now: float) -> Table:
@@ -84,6 +89,19 @@ def check_bounds(throughput: Wire) -> None:
     for member in ("ReadCapacityUnits", "WriteCapacityUnits"):
         if throughput[member] > CAPACITY_UNITS:
             raise validation(f"Given value {throughput[member]} for {member} is out of bounds")
+
+
+def check_warm(settings: Wire, where: str) -> None:
+    """Refuse to keep less warm than a new table or index has anyway."""
+    warm, throughput = settings.get("WarmThroughput") or {}, settings.get("ProvisionedThroughput")
+    for member, units in (("ReadUnitsPerSecond", "ReadCapacityUnits"), ("WriteUnitsPerSecond", "WriteCapacityUnits")):
+        if warm.get(member) is None:
+            continue
+        told = f"Requested {member} for WarmThroughput for {where} is lower than"
+        if throughput is None and warm[member] < INITIAL_WARM[member]:
+            raise invalid_parameter(f"{told} initial throughput for OnDemand. See: {_INITIAL_TOLD}")
+        if throughput is not None and warm[member] < throughput[units]:
+            raise invalid_parameter(f"{told} {units} of ProvisionedThroughput")
 
 
 def read_definitions(given: Sequence[Wire]) -> Definitions:
@@ -178,6 +196,7 @@ def global_index(spec: Wire, definitions: Definitions, billing: str) -> Index:
         if "ProvisionedThroughput" not in settings:
             raise invalid_parameter(f"ProvisionedThroughput must be specified for index: {index.name}")
         check_bounds(settings["ProvisionedThroughput"])
+    check_warm(settings, f"index {index.name}")
     return index
 
 
@@ -247,6 +266,7 @@ def _settings(request: Wire, billing: str) -> dict[str, Any]:
     for member in ("ProvisionedThroughput", "OnDemandThroughput", "WarmThroughput"):
         if request.get(member) is not None:
             settings[member] = dict(request[member])
+    check_warm(settings, "table")
     if request.get("TableClass") is not None:
         settings["TableClassSummary"] = {"TableClass": request["TableClass"]}
     return settings | encryption(request.get("SSESpecification"))

@@ -4,14 +4,11 @@ from collections.abc import Callable
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
-from gateleg.engine.operations.definition import ON_DEMAND
+from gateleg.engine.operations.definition import INITIAL_WARM, ON_DEMAND
 from gateleg.engine.schema import Index, Namespace, Table
 
 #: Counts the items and the bytes of an index, or of the table itself.
 Census = Callable[[Index | None], tuple[int, int]]
-
-#: What DynamoDB keeps warm for a table that pays by the request.
-_WARM = {"ReadUnitsPerSecond": 12000, "WriteUnitsPerSecond": 4000}
 
 
 def nothing(_: Index | None) -> tuple[int, int]:
@@ -152,7 +149,7 @@ def _warmed(settings: dict[str, Any], billing: str | None, status: str) -> dict[
 def _warm(settings: dict[str, Any], billing: str | None) -> dict[str, Any]:
     units = _throughput(settings)
     least = (
-        _WARM
+        INITIAL_WARM
         if billing == ON_DEMAND
         else {"ReadUnitsPerSecond": units["ReadCapacityUnits"], "WriteUnitsPerSecond": units["WriteCapacityUnits"]}
     )

@@ -22,31 +22,25 @@ _KEEPS_PLANS = not is_plain("update_plans")
 
 def get_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """One item by its key."""
-    if len(request) == 2 and not _PLAIN:
-        # Only a table and a key: nothing else to check, and the most frequent request of all.
-        try:
-            layout = context.layout(request["TableName"])
-        except EngineError:
-            examine_item(request["Key"])
-            raise
-        place = layout.quick_key(request["Key"])
-        if place is not None:
-            row = context.database.row(layout.get, (place,))
-            return {} if row is None else {"Item": context.item(row[1])}
-    key = _key(request, "GetItem")
-    prepared = prepare(request, "GetItem")
-    layout = context.layout(request["TableName"])
-    if prepared.projection is not None and prepared.projection.nested:
-        layout.check_scalar(prepared.projection.nested)
-    row = context.database.row(layout.get, (layout.request_key(key),))
+    layout = None if _PLAIN else context.catalog.known_layout(context.namespace, request["TableName"])
+    place = None if layout is None else layout.quick_key(request["Key"])
+    if place is None:
+        key = _key(request, "GetItem")
+        prepared = prepare(request, "GetItem")
+        layout = context.layout(request["TableName"])
+    else:
+        prepared = prepare(request, "GetItem")
+    assert layout is not None
+    projection = prepared.projection
+    if projection is not None and projection.nested:
+        layout.check_scalar(projection.nested)
+    row = context.database.row(layout.get, (layout.request_key(key) if place is None else place,))
     answer: dict[str, Any] = {}
     if row is not None:
-        projection = prepared.projection
         answer["Item"] = context.item(row[1]) if projection is None else projection.apply(parsed(row[1]))
-    mode = request.get("ReturnConsumedCapacity")
-    if mode is not None:
+    if "ReturnConsumedCapacity" in request:
         units = capacity.read_units(row[0] if row else 0, bool(request.get("ConsistentRead")))
-        _add_capacity(answer, capacity.consumed(mode, layout.table, units, {}))
+        _add_capacity(answer, capacity.consumed(request["ReturnConsumedCapacity"], layout.table, units, {}))
     return answer
 
 
