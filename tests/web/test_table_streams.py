@@ -11,7 +11,8 @@ from gateleg.model import Attr, Change, Entity, Key, Table
 from gateleg.web import Application, Resources
 from gateleg.web.host import Host
 from gateleg.web.settings import Settings
-from gateleg.web.table_streams import REPEAT_JOB, RepeatedChanges, consumer_of, consuming
+from gateleg.web.stream_jobs import REPEAT_JOB, RepeatedChanges, consumer_of
+from gateleg.web.table_streams import consuming
 
 notes = Table("Notes", hash="id", stream="NEW_AND_OLD_IMAGES")
 

@@ -31,11 +31,13 @@ def failed(
     json: JsonOption = False,
 ) -> None:
     """List the changes that a handler has refused, each with its error. They are kept until they are repeated."""
-    from gateleg.jobs import FailedChange
+    from gateleg.jobs import FailedChange, stream_table
 
     settings = settings_from(config, store=store, prefix=prefix)
     _consuming(settings, application)
     with opened(settings) as target:
+        # Nobody may have consumed anything yet.
+        target.ensure_tables(stream_table)
         page = target.page(FailedChange.of_consumer, consumer=application, limit=limit, cursor=after)
     if json:
         print_json({"items": [_plain(one) for one in page], "next": page.next})
@@ -71,7 +73,7 @@ def repeat(
 
 async def _repeated(settings: "Settings", application: "Application", event: str | None) -> tuple[int, int]:
     from gateleg.commands.opening import open_resources
-    from gateleg.web.table_streams import consumer_of
+    from gateleg.web.stream_jobs import consumer_of
 
     counts = [(0, 0)]
     async with open_resources(application, settings) as resources:

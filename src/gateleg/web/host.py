@@ -32,7 +32,7 @@ from gateleg.web.secret_store import HOST, SecretNotFound, Secrets
 from gateleg.web.sections import NoSettings
 from gateleg.web.sessions import Sessions
 from gateleg.web.settings import BadSettings, ObjectStore, shown
-from gateleg.web.table_streams import stream_jobs
+from gateleg.web.stream_jobs import stream_jobs
 from gateleg.web.tables import TABLES as WEB_TABLES
 from gateleg.web.webhooks import Webhooks
 from gateleg.web.webhooks.delivering import webhook_jobs

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 
+__all__ = ["stored_key"]
+
 #: seconds between two looks at the leases of processes
 _LOOK = 0.1
 

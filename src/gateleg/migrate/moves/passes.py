@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 
+__all__ = ["told_progress"]
+
 _LONGEST_PAUSE = 2.0
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+__all__ = ["PHASES"]
+
 
 class Phase(StrEnum):
     """How far a stage of a move is."""

@@ -7,6 +7,8 @@ from uuid import UUID
 from gateleg.migrate.moves.phases import Phase
 from gateleg.model import TTL, Attr, Entity, Key, Pattern, Table, Version, field, new_uuid
 
+__all__ = ["ItemError", "LedgerEntry"]
+
 migrations_table = Table("GatelegMigrations", hash="pk", range="sk", tag="kind")
 
 #: how many copies of a fence there are, so that writers do not all check one item

@@ -21,7 +21,7 @@ from gateleg.web.console.markup import tag
 from gateleg.web.console.paging import address
 from gateleg.web.console.patience import PATIENT, show_when_there
 from gateleg.web.principal import Role
-from gateleg.web.table_streams import REPEAT_JOB, RepeatedChanges
+from gateleg.web.stream_jobs import REPEAT_JOB, RepeatedChanges
 
 if TYPE_CHECKING:
     from gateleg.store import Page
