@@ -108,7 +108,7 @@ def test_a_citation_leads_to_the_page_and_a_collection_is_measured_and_explained
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_role("button", name="Resume")).to_be_visible()
     page.get_by_role("button", name="Dry run").click()
-    expect(page.get_by_text("There is no object store named 'nowhere'")).to_be_visible()
+    expect(page.locator(".trouble .what")).to_have_text("There is no object store named 'nowhere'.")
     assert serious_faults(page) == []
 
 

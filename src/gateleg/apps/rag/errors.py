@@ -203,6 +203,14 @@ class IndexDamaged(RagError):
     fix = "The index is rebuilt from the chunks table when the collection is searched; try again. Check the disk if it happens again."
 
 
+class IndexUnavailable(RagError):
+    """A search index in an object store that did not answer."""
+
+    code = "index-unavailable"
+    status = 503
+    fix = "Try again. If it stays, see that the object store answers and that the credentials of the host may read and write it."
+
+
 class SourceMissing(RagError):
     """The content of a document that is not where it should be."""
 

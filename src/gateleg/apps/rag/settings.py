@@ -21,6 +21,13 @@ class RagSettings(BaseModel):
     restore_days: int = Field(
         default=90, ge=1, le=3_650, description="days for which a deleted collection can be restored before it is purged"
     )
+    index: str = Field(
+        default="",
+        description="where search indexes lie: in the data folder when empty, or s3://bucket/prefix, for hosts on several machines "
+        "(LanceDB; install gateleg[rag-s3])",
+    )
+    index_endpoint: str = Field(default="", description="an S3 endpoint other than Amazon's, for index")
+    index_region: str = Field(default="", description="the region of the bucket of index")
     rerank_model: str = Field(
         default="", description="the model that orders the best hits of a search, such as cohere:rerank-v3.5; none when empty"
     )

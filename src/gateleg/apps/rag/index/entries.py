@@ -60,6 +60,10 @@ class CollectionIndex(Protocol):
         """Add chunks of a document, or replace those of the same generation and ordinal. Durable when it returns; how many were added."""
         ...
 
+    def add_entries(self, document_id: str, generation: int, entries: Sequence[IndexEntry]) -> int:
+        """`add` for chunks that are not stored."""
+        ...
+
     def remove(self, document_id: str, generation: int | None = None) -> int:
         """Remove the chunks of a document, of one generation or of all; how many were removed."""
         ...
@@ -84,8 +88,25 @@ class CollectionIndex(Protocol):
         """The documents that it has chunks of, with the generations of these."""
         ...
 
+    def counts(self) -> dict[tuple[str, int], int]:
+        """How many chunks each generation of each document has."""
+        ...
+
+    def vectors(self, keys: Iterable[ChunkKey]) -> dict[ChunkKey, NDArray[np.float32]]:
+        """The vectors of chunks, without those that have none."""
+        ...
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything that was in the chunks table when it was made has been added to it."""
+        ...
+
+    def mark_complete(self) -> None:
+        """Record that it has been compared with the chunks table."""
+        ...
+
     def drop(self) -> None:
-        """Remove it from the disk. Every process that has it open finds it empty."""
+        """Remove it from where it lies. Every process that has it open finds it empty."""
         ...
 
     def close(self) -> None:

@@ -145,7 +145,8 @@ def with_phrases(
     connection: apsw.Connection, rows: Rows, text: str, languages: Sequence[str], passing: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     """The rows that pass and have each phrase that a text demands: in a short query, the words in double quotes."""
-    for phrase in _phrases(text, languages):
+    for forms in demanded_phrases(text, languages):
+        phrase = " OR ".join(f'"{form}"' for form in forms)
         matched = [row[0] for row in connection.execute("SELECT rowid FROM texts WHERE texts MATCH ?", (phrase,))]
         places = rows.places(np.array(matched, dtype=np.int64))
         having = np.zeros(len(passing), dtype=np.bool_)
@@ -154,15 +155,11 @@ def with_phrases(
     return passing
 
 
-def _phrases(text: str, languages: Sequence[str]) -> list[str]:
-    """FTS5's queries for the phrases that must occur. In a longer text, such as a question, quotation marks demand nothing."""
+def demanded_phrases(text: str, languages: Sequence[str]) -> list[list[str]]:
+    """The phrases that must occur, each with its forms in the languages of an index. In a longer text, such as a question, quotation
+    marks demand nothing."""
     quoted = _PHRASE.findall(text)
     if len(_PHRASE.sub(" ", text).split()) > _SHORT:
         return []
-    return [found for phrase in quoted if (found := _phrase(phrase, languages))]
-
-
-def _phrase(text: str, languages: Sequence[str]) -> str:
-    """FTS5's query for a phrase, in any of the languages of an index."""
-    variants = dict.fromkeys(" ".join(analyse(text, language)) for language in languages)
-    return " OR ".join(f'"{variant}"' for variant in variants if variant)
+    forms = [list(dict.fromkeys(" ".join(analyse(phrase, language)) for language in languages)) for phrase in quoted]
+    return [found for one in forms if (found := [form for form in one if form])]

@@ -12,7 +12,7 @@ from gateleg.apps.rag.tables import Chunk, Document
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from gateleg.apps.rag.index.embedded import EmbeddedIndex
+    from gateleg.apps.rag.index.entries import CollectionIndex
     from gateleg.apps.rag.index.registry import Indexes
     from gateleg.store import AsyncStore
 
@@ -96,5 +96,5 @@ async def _is_coming(store: AsyncStore, repository_id: str, collection_id: str, 
     return document is not None and generation >= (document.generation or 0)
 
 
-def _removal(document_id: str, generation: int) -> Callable[[EmbeddedIndex], int]:
+def _removal(document_id: str, generation: int) -> Callable[[CollectionIndex], int]:
     return lambda index: index.remove(document_id, generation)

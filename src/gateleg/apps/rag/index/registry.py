@@ -1,4 +1,4 @@
-"""The indexes that a process has open: one file for each collection, so that one which a caller may not search is not even opened."""
+"""The indexes that a process has open: one for each collection, so that one which a caller may not search is not even opened."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ import asyncio
 import hashlib
 import threading
 from collections import OrderedDict
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from gateleg.apps.rag.errors import IndexDamaged
 from gateleg.apps.rag.index.database import remove_files
 from gateleg.apps.rag.index.embedded import EmbeddedIndex
+from gateleg.apps.rag.object_keys import segment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Mapping
     from pathlib import Path
 
+    from gateleg.apps.rag.index.entries import CollectionIndex
+    from gateleg.apps.rag.settings import RagSettings
     from gateleg.web import Resources
 
 T = TypeVar("T")
@@ -28,13 +32,42 @@ _LONGEST_NAME = 120
 _STATE = "rag-indexes"
 
 
-class Indexes:
-    """Opens the index of a collection, once, and keeps it."""
+@dataclass(frozen=True, slots=True)
+class ObjectStorage:
+    """Indexes in an object store, which all machines of a host share."""
 
-    def __init__(self, folder: Path, *, most: int = _MOST_OPEN) -> None:
+    #: such as `s3://bucket/prefix`
+    address: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def open(self, repository_id: str, collection_id: str) -> CollectionIndex:
+        """The index of a collection."""
+        # Imported here, because LanceDB is large, and only hosts with such indexes have it.
+        from gateleg.apps.rag.index.lance import LanceIndex
+
+        return LanceIndex(f"{self.address.rstrip('/')}/{segment(repository_id)}/{segment(collection_id)}", self.options)
+
+
+def object_storage(settings: RagSettings) -> ObjectStorage | None:
+    """The object store that the settings name for indexes; None for indexes in the data folder."""
+    if not settings.index:
+        return None
+    options = {"region": settings.index_region} if settings.index_region else {}
+    if settings.index_endpoint:
+        options |= {"endpoint": settings.index_endpoint}
+        if settings.index_endpoint.startswith("http://"):
+            options["allow_http"] = "true"
+    return ObjectStorage(settings.index, options)
+
+
+class Indexes:
+    """Opens the index of a collection, once, and keeps it: in a folder of this machine, or in an object store."""
+
+    def __init__(self, folder: Path, *, most: int = _MOST_OPEN, storage: ObjectStorage | None = None) -> None:
         self.folder = folder
+        self._storage = storage
         self._most = most
-        self._open: OrderedDict[Path, EmbeddedIndex] = OrderedDict()
+        self._open: OrderedDict[Path, CollectionIndex] = OrderedDict()
         self._opening = threading.Lock()
         self._rebuilding: dict[Path, asyncio.Task[None]] = {}
 
@@ -42,13 +75,14 @@ class Indexes:
         """The file of a collection's index."""
         return self.folder / _file_name(repository_id) / f"{_file_name(collection_id)}.index"
 
-    def open(self, repository_id: str, collection_id: str) -> EmbeddedIndex:
+    def open(self, repository_id: str, collection_id: str) -> CollectionIndex:
         """The index of a collection, made if there is none. One that is damaged is removed, to be filled again from the chunks table."""
         path = self.path(repository_id, collection_id)
         with self._opening:
             found = self._open.get(path)
             if found is None:
-                found = self._open[path] = _open(path)
+                found = _open(path) if self._storage is None else self._storage.open(repository_id, collection_id)
+                self._open[path] = found
             self._open.move_to_end(path)
             old = [self._open.pop(next(iter(self._open))) for _ in range(len(self._open) - self._most)]
         for index in old:
@@ -64,7 +98,7 @@ class Indexes:
                 found.drop()
             remove_files(path)
 
-    async def run(self, repository_id: str, collection_id: str, act: Callable[[EmbeddedIndex], T]) -> T:
+    async def run(self, repository_id: str, collection_id: str, act: Callable[[CollectionIndex], T]) -> T:
         """Do something with an index in a thread. A damaged one is made anew and `IndexDamaged` raised: it has to be filled again."""
 
         def acting() -> T:
@@ -86,9 +120,9 @@ class Indexes:
         return found
 
     def drop(self, repository_id: str, collection_id: str) -> None:
-        """Remove the index of a collection from the disk."""
+        """Remove the index of a collection from where it lies."""
         path = self.path(repository_id, collection_id)
-        if path.exists():
+        if self._storage is not None or path.exists():
             self.open(repository_id, collection_id).drop()
             with self._opening:
                 self._open.pop(path, None)
@@ -108,7 +142,7 @@ def indexes_of(resources: Resources[Any]) -> Indexes:
     """The indexes of this process, opened when they are first asked for."""
     found = resources.state.get(_STATE)
     if not isinstance(found, Indexes):
-        found = resources.state[_STATE] = Indexes(resources.data / "index")
+        found = resources.state[_STATE] = Indexes(resources.data / "index", storage=object_storage(resources.settings))
     return found
 
 
