@@ -1,11 +1,13 @@
 import asyncio
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
 from gateleg.errors import GatelegError
 from gateleg.limited_process import LimitReached, ProcessLimits, run_limited
+from gateleg.limited_process.children import _server, close_servers
 from tests.limited_functions import Refused
 
 LIMITS = ProcessLimits(seconds=20, memory=1_000_000_000)
@@ -15,51 +17,56 @@ def address(name: str) -> str:
     return f"tests.limited_functions:{name}"
 
 
-async def test_the_answer_comes_back() -> None:
-    assert await run_limited(address("double"), 21, LIMITS) == 42
+@pytest.fixture(params=[False, True], ids=["started", "forked"])
+def preloaded(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
 
 
-async def test_a_refusal_is_raised_as_it_was_there() -> None:
+async def test_the_answer_comes_back(preloaded: bool) -> None:
+    assert await run_limited(address("double"), 21, LIMITS, preloaded=preloaded) == 42
+
+
+async def test_a_refusal_is_raised_as_it_was_there(preloaded: bool) -> None:
     with pytest.raises(Refused) as refused:
-        await run_limited(address("refuse"), {"line": 3}, LIMITS, refusals=[Refused])
+        await run_limited(address("refuse"), {"line": 3}, LIMITS, refusals=[Refused], preloaded=preloaded)
     assert str(refused.value) == "No. It is broken. Send another. [refused]"
     assert (refused.value.message, refused.value.why, refused.value.details) == ("No.", "It is broken.", {"line": 3})
     with pytest.raises(GatelegError, match="It is broken"):
-        await run_limited(address("refuse"), {}, LIMITS)
+        await run_limited(address("refuse"), {}, LIMITS, preloaded=preloaded)
 
 
-async def test_other_errors_are_faults_of_the_program() -> None:
+async def test_other_errors_are_faults_of_the_program(preloaded: bool) -> None:
     with pytest.raises(RuntimeError, match=r"KeyError: 'x'(?s:.)*Traceback"):
-        await run_limited(address("fail"), None, LIMITS)
+        await run_limited(address("fail"), None, LIMITS, preloaded=preloaded)
 
 
-async def test_time_ends_it(tmp_path: Path) -> None:
+async def test_time_ends_it(tmp_path: Path, preloaded: bool) -> None:
     with pytest.raises(LimitReached, match=r"0\.5 seconds") as reached:
-        await run_limited(address("spin"), str(tmp_path / "pid"), ProcessLimits(seconds=0.5, memory=1_000_000_000))
+        await run_limited(address("spin"), str(tmp_path / "pid"), ProcessLimits(seconds=0.5, memory=1_000_000_000), preloaded=preloaded)
     assert reached.value.limit == "seconds"
 
 
 @pytest.mark.parametrize(("function", "limit"), [("fill", "memory"), ("crash", "crash")])
-async def test_memory_and_crashes_end_it(function: str, limit: str) -> None:
+async def test_memory_and_crashes_end_it(function: str, limit: str, preloaded: bool) -> None:
     with pytest.raises(LimitReached) as reached:
-        await run_limited(address(function), None, LIMITS)
+        await run_limited(address(function), None, LIMITS, preloaded=preloaded)
     assert reached.value.limit == limit
 
 
-async def test_output_ends_it(tmp_path: Path) -> None:
+async def test_output_ends_it(tmp_path: Path, preloaded: bool) -> None:
     limits = ProcessLimits(seconds=20, memory=1_000_000_000, output=5_000_000)
     with pytest.raises(LimitReached) as files:
-        await run_limited(address("write"), str(tmp_path / "large"), limits)
+        await run_limited(address("write"), str(tmp_path / "large"), limits, preloaded=preloaded)
     with pytest.raises(LimitReached) as answer:
-        await run_limited(address("talk"), 6_000_000, limits)
+        await run_limited(address("talk"), 6_000_000, limits, preloaded=preloaded)
     assert (files.value.limit, answer.value.limit) == ("output", "output")
     assert (tmp_path / "large").stat().st_size <= 5_000_000
-    assert len(await run_limited(address("talk"), 4_000_000, limits)) == 4_000_000
+    assert len(await run_limited(address("talk"), 4_000_000, limits, preloaded=preloaded)) == 4_000_000
 
 
-async def test_a_task_that_is_cancelled_kills_it(tmp_path: Path) -> None:
+async def test_a_task_that_is_cancelled_kills_it(tmp_path: Path, preloaded: bool) -> None:
     pid = tmp_path / "pid"
-    running = asyncio.ensure_future(run_limited(address("spin"), str(pid), LIMITS))
+    running = asyncio.ensure_future(run_limited(address("spin"), str(pid), LIMITS, preloaded=preloaded))
     while not (pid.exists() and pid.read_text()):
         await asyncio.sleep(0.01)
     running.cancel()
@@ -67,3 +74,16 @@ async def test_a_task_that_is_cancelled_kills_it(tmp_path: Path) -> None:
         await running
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)
+
+
+async def test_a_server_that_has_ended_is_started_again() -> None:
+    assert await run_limited(address("double"), 1, LIMITS, preloaded=True) == 2
+    close_servers()
+    assert await run_limited(address("double"), 2, LIMITS, preloaded=True) == 4
+    server = _server((address("double").partition(":")[0],))
+    os.kill(server.pid, signal.SIGKILL)
+    assert await run_limited(address("double"), 3, LIMITS, preloaded=True) == 6
+
+
+async def test_forked_processes_know_nothing_of_each_other() -> None:
+    assert await asyncio.gather(*(run_limited(address("count_calls"), None, LIMITS, preloaded=True) for _ in range(4))) == [1] * 4

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from gateleg.jobs import AsyncQueue, JobContext, Jobs, ManualClock, Queue, Submission, TestWorker, Worker, follow_async
+from gateleg.jobs import AsyncQueue, JobContext, Jobs, ManualClock, Queue, QueueSettings, Submission, TestWorker, Worker, follow_async
 from gateleg.jobs.change_feed import ChangeFeed
 from gateleg.jobs.errors import BadEvent
 from gateleg.jobs.tables.records import EventChunk
@@ -105,3 +105,37 @@ async def test_nobody_looks_for_changes_unless_somebody_waits(tmp_path: Path) ->
         watching.append(feed._timer is not None)
         second()
         assert [*watching, feed._timer is not None] == [False, True, True, False]
+
+
+class Patient(Worker):
+    """Collects what handlers say for an hour."""
+
+    def _flush_every(self) -> float:
+        return 3600.0
+
+
+async def test_the_first_events_are_written_at_once() -> None:
+    heard = [asyncio.Event() for _ in range(2)]
+    jobs = Jobs()
+
+    @jobs.handler("speaks")
+    async def speaks_and_waits(job: JobContext, config: Any) -> None:
+        for number, event in enumerate(heard):
+            job.emit(number)
+            await event.wait()
+
+    async with AsyncStore.embedded() as store:
+        queue = AsyncQueue(store, jobs, QueueSettings(lease_seconds=36_000))
+        await queue.ensure_tables()
+        worker = Patient(queue, duties=False)
+        running = asyncio.ensure_future(worker.run())
+        try:
+            job_id = (await queue.submit(Submission("speaks"))).job.job_id
+            async with asyncio.timeout(30):
+                async for update in follow_async(queue, job_id, every=600):
+                    for number in update.events:
+                        heard[number].set()
+            assert update.emitted == 2
+        finally:
+            worker.stop()
+            await running

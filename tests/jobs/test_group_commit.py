@@ -68,6 +68,26 @@ async def test_what_is_asked_in_the_same_turn_is_one_commit(tmp_path: Path) -> N
         assert len(second) == 4
 
 
+async def test_a_commit_waits_for_what_is_expected_but_not_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened(tmp_path) as (queue, transport):
+        store = queue.store
+        assert isinstance(store, GroupCommitStore)
+        await queue.submit_many([Submission("plain") for _ in range(2)])
+        first, second = await queue.claim_several(picker(), "default", "w", 2)
+        monkeypatch.setattr("gateleg.store.group_commit._LINGER", 600.0)
+        expected = iter([True] * 5)
+        store.expects_more = lambda: next(expected, False)
+        before = transport.commits
+        ending = asyncio.ensure_future(queue.finish(first, DONE))
+        for _ in range(4):
+            await asyncio.sleep(0)
+        await asyncio.gather(ending, queue.finish(second, DONE))
+        assert transport.commits == before + 1
+        monkeypatch.setattr("gateleg.store.group_commit._LINGER", 0.001)
+        store.expects_more = lambda: True
+        assert (await queue.submit(Submission("plain"))).job.status == JobStatus.PENDING
+
+
 async def test_a_flow_goes_on_when_its_write_is_durable_and_not_before(tmp_path: Path) -> None:
     async with opened(tmp_path) as (queue, transport):
         await queue.submit_many([Submission("plain") for _ in range(2)])

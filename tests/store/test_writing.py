@@ -58,7 +58,24 @@ def test_put_of_a_versioned_item_needs_what_is_stored(store: Store) -> None:
     assert caught.value.failed == {"version"}
     with pytest.raises(AlreadyExists):
         store.put(Draft(book="b", title="t"))
-    assert store.put(stored, check_version=False).version == 2
+
+
+def test_put_that_checks_no_version_counts_on_from_the_stored_one(store: Store) -> None:
+    stored = store.put(Draft(book="b", title="t", text="first"))
+    newer = store.put(stored.model_copy(update={"text": "second"}))
+    fresh = store.put(Draft(book="b", title="t", text="third"), check_version=False)
+    assert (fresh.version, fresh.text) == (3, "third")
+    assert store.get(Draft, book="b", title="t") == fresh
+    # Nobody who has read an earlier one takes the new one for it.
+    for earlier in (stored, newer):
+        with pytest.raises(LostRace):
+            store.put(earlier)
+    assert store.put(stored, check_version=False, returning="old") == fresh
+    store.transact([put(Draft(book="b", title="t"), check_version=False)])
+    assert store.get(Draft, book="b", title="t").version == 5
+    # Over nothing, it counts on from the instance.
+    store.delete(Draft.key(book="b", title="t"))
+    assert store.put(newer, check_version=False).version == 3
 
 
 def test_versioned_item_that_is_gone_is_a_lost_race_without_a_winner(store: Store) -> None:

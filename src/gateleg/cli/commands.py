@@ -20,6 +20,7 @@ GROUPS = {
     "tables": "gateleg.cli.tables",
     "migrate": "gateleg.cli.migrate",
     "jobs": "gateleg.cli.jobs",
+    "streams": "gateleg.cli.streams",
     "worker": "gateleg.cli.worker",
     "keys": "gateleg.cli.keys",
     "secrets": "gateleg.cli.secrets",

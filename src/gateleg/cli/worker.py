@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import AsyncIterator
 
-    from gateleg.jobs import AsyncQueue, Worker
+    from gateleg.jobs import AsyncQueue, WorkerCrew
     from gateleg.jobs import QueueSettings as JobSettings
     from gateleg.objects import AsyncObjects
     from gateleg.web.settings import Settings
@@ -76,7 +76,7 @@ async def _work(
 
     from gateleg.cli.leaving import end_soon, stopping_on_signals
     from gateleg.cli.waiting import opened_when_there
-    from gateleg.jobs import DRAIN_GRACE, Worker
+    from gateleg.jobs import DRAIN_GRACE, WorkerCrew
     from gateleg.jobs.worker.gc_tuning import collect_garbage_less_often
     from gateleg.web.settings import shown
 
@@ -87,7 +87,7 @@ async def _work(
                 typer.echo("Stopped before the store was there.")
                 return
             queue, objects = opened
-            worker = Worker(
+            workers = WorkerCrew(
                 queue,
                 queues=queues,
                 concurrency=concurrency,
@@ -97,18 +97,20 @@ async def _work(
                 objects=objects,
                 scratch=settings.data / "scratch",
             )
-            stopping = asyncio.create_task(_stop_when(stop, worker))
-            typer.echo(f"{worker.worker_id} works on {', '.join(worker.queues)} of {shown(settings.store)}")
+            stopping = asyncio.create_task(_stop_when(stop, workers))
+            for worker in workers.workers:
+                typer.echo(f"{worker.worker_id} works on {', '.join(worker.queues)} of {shown(settings.store)}")
             collect_garbage_less_often()
-            await worker.run()
+            await workers.run()
             stopping.cancel()
-            typer.echo(f"{worker.worker_id} has stopped")
+            for worker in workers.workers:
+                typer.echo(f"{worker.worker_id} has stopped")
     end_soon()
 
 
-async def _stop_when(stop: "asyncio.Event", worker: "Worker") -> None:
+async def _stop_when(stop: "asyncio.Event", workers: "WorkerCrew") -> None:
     await stop.wait()
-    worker.stop()
+    workers.stop()
 
 
 @asynccontextmanager

@@ -111,7 +111,7 @@ def _started(task: Task) -> subprocess.Popen[bytes]:
 async def _work(task: Task) -> None:
     from gateleg import __version__
     from gateleg.cli.installed import installed_applications
-    from gateleg.jobs import Worker
+    from gateleg.jobs import WorkerCrew
     from gateleg.jobs.worker.gc_tuning import collect_garbage_less_often
     from gateleg.web.host import Host
     from gateleg.web.logs import set_up_logs
@@ -123,7 +123,7 @@ async def _work(task: Task) -> None:
     loop = asyncio.get_running_loop()
     opened = Host.open(settings, installed_applications(settings, demo=task.demo), tolerant=True)
     async with opened as host, consuming(host):
-        worker = Worker(
+        workers = WorkerCrew(
             host.queue,
             concurrency=task.concurrency,
             app_version=__version__,
@@ -134,7 +134,7 @@ async def _work(task: Task) -> None:
 
         def stop() -> None:
             end_soon(task.drain_seconds + DRAIN_GRACE)
-            worker.stop()
+            workers.stop()
 
         loop.add_signal_handler(signal.SIGTERM, stop)
         reader = asyncio.StreamReader()
@@ -142,7 +142,7 @@ async def _work(task: Task) -> None:
         watching = asyncio.create_task(_until_end(reader, stop))
         collect_garbage_less_often()
         if host.queue.context.jobs:
-            await worker.run()
+            await workers.run()
             watching.cancel()
         else:
             # Without job types there is nothing to work on; a process that ended would be started again.

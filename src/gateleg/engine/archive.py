@@ -60,7 +60,6 @@ def complete(connection: apsw.Connection, number: int, items: int, size: int) ->
 def keep_deleted(connection: apsw.Connection, table: Table, now: float, counted: tuple[int, int]) -> None:
     """Keep the rows of a table that is about to go, under the name that DynamoDB gives such a backup. The rows are moved, not copied."""
     backup = _register(connection, table, f"{table.name}$DeletedTableBackup", "SYSTEM", now, counted)
-    connection.execute(f"DROP INDEX IF EXISTS expiry_{table.id}")
     connection.execute(f"ALTER TABLE items_{table.id} RENAME TO {backup.rows}")
 
 

@@ -15,9 +15,9 @@ import apsw
 #: Seconds after which the wait is given up.
 LONGEST = 60.0
 #: Between two attempts, this part of the time that one has waited so far passes, within these bounds (seconds).
-_PART = 0.25
+_PART = 0.5
 _SHORTEST_PAUSE = 0.00025
-_LONGEST_PAUSE = 0.005
+_LONGEST_PAUSE = 0.01
 
 
 class BusyHandler:

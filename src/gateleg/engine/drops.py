@@ -24,8 +24,11 @@ def drop(connection: apsw.Connection, name: str) -> None:
     if _ahead(connection, name, CHUNK)[1]:
         connection.execute(f"DROP TABLE IF EXISTS {name}")
     else:
-        connection.execute(f"ALTER TABLE {name} RENAME TO {_DROPPED}{name}")
-        connection.execute("INSERT INTO drops VALUES (?)", (f"{_DROPPED}{name}",))
+        dropped = f"{_DROPPED}{name}"
+        while _order(connection, dropped) is not None:
+            dropped += "_"  # the one before, of the same name, is not empty yet
+        connection.execute(f"ALTER TABLE {name} RENAME TO {dropped}")
+        connection.execute("INSERT INTO drops VALUES (?)", (dropped,))
 
 
 def pending(connection: apsw.Connection) -> bool:

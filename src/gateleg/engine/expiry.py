@@ -1,45 +1,127 @@
 """Time to live: expired items are deleted in the background.
 
-A table with TTL has an index, kept by SQLite itself, of the times in that attribute, so the items that are due are found without
-looking at the others. Items without the attribute, or with one that is not a number, are not in it.
+A table with TTL has an index of the times in that attribute, so that the items that are due are found without looking at the others. Items
+without the attribute, or with one that is not a number, are not in it. It is a table of its own that triggers keep right from the moment TTL
+is switched on; the items that were there before are taken into it a chunk at a time, since an index of SQLite's own would be built
+in one transaction, for which every writer had to wait.
 """
+
+from typing import Any
 
 import apsw
 import orjson
 
+from gateleg.engine import copies, drops
 from gateleg.engine.layout import Layout
 from gateleg.engine.schema import Table
 
 #: Items that expired longer ago than this are taken for mistakes and stay.
 OLDEST_SECONDS = 5 * 365.25 * 86400
-
-
-def _moment(attribute: str) -> str:
-    """The SQL for an item's time of expiry; a query must use the very words of the index."""
-    path = f"$.{orjson.dumps(attribute).decode()}.N".replace("'", "''")
-    return f"CAST(json_extract(CAST(v AS TEXT), '{path}') AS REAL)"
+#: Rows that are taken in when TTL is switched on: all of a small table.
+CHUNK = 1000
+#: Rows that are taken in one transaction later, so that writers need not wait long.
+STEP = 250
 
 
 def index(connection: apsw.Connection, table: Table) -> None:
-    """Create or remove the index of expiries as the table's TTL wants it."""
-    name = f"expiry_{table.id}"
-    wanted = None
-    if table.ttl is not None:
-        moment = _moment(table.ttl)
-        wanted = f"CREATE INDEX {name} ON items_{table.id}({moment}) WHERE {moment} IS NOT NULL"
-    row = connection.execute("SELECT sql FROM sqlite_schema WHERE type = 'index' AND name = ?", (name,)).fetchone()
-    if (row[0] if row else None) == wanted:
+    """Create or remove the index of expiries as the table's TTL wants it, and begin to fill it."""
+    wanted = None if table.ttl is None else _triggers(table.id, table.ttl)
+    if wanted is not None and _has(connection, table.id, wanted):
         return
-    connection.execute(f"DROP INDEX IF EXISTS {name}")
+    remove(connection, table)
     if wanted is not None:
-        connection.execute(wanted)
+        connection.execute(f"CREATE TABLE {_name(table.id)}(k, b, size, PRIMARY KEY(k, b)) WITHOUT ROWID")
+        for sql in wanted.values():
+            connection.execute(sql)
+        connection.execute("INSERT INTO backfills VALUES (?, 0)", (table.id,))
+        fill(connection, table, CHUNK)
+
+
+def remove(connection: apsw.Connection, table: Table) -> None:
+    """Remove the index of expiries."""
+    for name in _triggers(table.id, ""):
+        connection.execute(f"DROP TRIGGER IF EXISTS {name}")
+    connection.execute(f"DROP INDEX IF EXISTS expiry_{table.id}")  # what earlier versions made instead
+    connection.execute("DELETE FROM backfills WHERE index_id = ?", (table.id,))
+    drops.drop(connection, _name(table.id))
+
+
+def pending(connection: apsw.Connection, table: Table) -> bool:
+    """Whether there are items that the index does not have yet; an earlier version has left it all to do."""
+    row = connection.execute("SELECT place FROM backfills WHERE index_id = ?", (table.id,)).fetchone()
+    return table.ttl is not None and (row is not None or not _has(connection, table.id, _triggers(table.id, table.ttl)))
+
+
+def fill(connection: apsw.Connection, table: Table, most: int) -> bool:
+    """Take at most so many of the items that were there before into the index; whether there may be more."""
+    if table.ttl is None:
+        return False
+    row = connection.execute("SELECT place FROM backfills WHERE index_id = ?", (table.id,)).fetchone()
+    if row is None:
+        return False
+    rows: list[Any] = connection.execute(
+        f"SELECT rowid, size FROM items_{table.id} WHERE rowid > ? ORDER BY rowid LIMIT ?", (row[0], most)
+    ).fetchall()
+    taken = copies.within(copies.BYTES, [size for _, size in rows])
+    if not taken:
+        connection.execute("DELETE FROM backfills WHERE index_id = ?", (table.id,))
+        return False
+    last = rows[taken - 1][0]
+    chunk = f"SELECT {_moment('v', table.ttl)} AS at, k FROM items_{table.id} WHERE rowid > ? AND rowid <= ?"
+    connection.execute(_insert(table.id, chunk), (row[0], last))
+    connection.execute("UPDATE backfills SET place = ? WHERE index_id = ?", (last, table.id))
+    return True
 
 
 def due(connection: apsw.Connection, layout: Layout, now: float, limit: int) -> list[bytes]:
     """The keys of items whose time is up, the longest expired first."""
-    assert layout.table.ttl is not None
-    moment = _moment(layout.table.ttl)
     rows = connection.execute(
-        f"SELECT k FROM {layout.name} WHERE {moment} < ? AND {moment} >= ? ORDER BY {moment} LIMIT ?", (now, now - OLDEST_SECONDS, limit)
+        f"SELECT b FROM {_name(layout.table.id)} WHERE k < ? AND k >= ? ORDER BY k LIMIT ?", (now, now - OLDEST_SECONDS, limit)
     )
     return [key for (key,) in rows]
+
+
+def faults(connection: apsw.Connection, table: Table) -> tuple[int, int]:
+    """How many items are missing in the index of a table with TTL, and how many entries there have no item with that time."""
+    if table.ttl is None or pending(connection, table):
+        return 0, 0
+    wanted = f"SELECT {_moment('v', table.ttl)} AS at, k FROM items_{table.id} WHERE at IS NOT NULL"
+    found = f"SELECT k, b FROM {_name(table.id)}"
+    rows: list[Any] = connection.execute(
+        f"SELECT (SELECT count(*) FROM ({wanted} EXCEPT {found})), (SELECT count(*) FROM ({found} EXCEPT {wanted}))"
+    ).fetchall()
+    missing, astray = rows[0]
+    return missing, astray
+
+
+def _name(table_id: int) -> str:
+    return f"expiry_index_{table_id}"
+
+
+def _moment(column: str, attribute: str) -> str:
+    """The SQL for an item's time of expiry; NULL without one."""
+    path = f"$.{orjson.dumps(attribute).decode()}.N".replace("'", "''")
+    return f"CAST(json_extract(CAST({column} AS TEXT), '{path}') AS REAL)"
+
+
+def _insert(table_id: int, rows: str) -> str:
+    """The SQL that takes in rows of a time and a key. What is there already was taken in by a trigger. An entry counts as so many bytes."""
+    return f"INSERT OR IGNORE INTO {_name(table_id)} SELECT at, k, 64 FROM ({rows}) WHERE at IS NOT NULL"
+
+
+def _triggers(table_id: int, attribute: str) -> dict[str, str]:
+    """What keeps the index right, by name."""
+    rows, old, new = f"items_{table_id}", _moment("OLD.v", attribute), _moment("NEW.v", attribute)
+    insert = _insert(table_id, f"SELECT {new} AS at, NEW.k AS k")
+    delete = f"DELETE FROM {_name(table_id)} WHERE k = {old} AND b = OLD.k"
+    bodies = {
+        f"expiry_insert_{table_id}": f"INSERT ON {rows} BEGIN {insert}; END",
+        f"expiry_update_{table_id}": f"UPDATE OF v ON {rows} WHEN {old} IS NOT {new} BEGIN {delete}; {insert}; END",
+        f"expiry_delete_{table_id}": f"DELETE ON {rows} BEGIN {delete}; END",
+    }
+    return {name: f"CREATE TRIGGER {name} AFTER {body}" for name, body in bodies.items()}
+
+
+def _has(connection: apsw.Connection, table_id: int, triggers: dict[str, str]) -> bool:
+    found = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?", (f"items_{table_id}",))
+    return dict(found) == triggers

@@ -7,7 +7,7 @@ from typing import Any
 import apsw
 import orjson
 
-from gateleg.engine import changelog, checksums, copying
+from gateleg.engine import changelog, checksums, copying, expiry
 from gateleg.engine.catalog import Catalog, load
 from gateleg.engine.damage import is_damage, spell_key
 from gateleg.engine.database import Database
@@ -144,6 +144,7 @@ def _faults(connection: apsw.Connection, database: Database, damaged: bool) -> I
         for index in layout.indexes:
             if index.index.status != "CREATING":
                 yield from _guarded(f"{name}.{index.index.name}", _index_faults(connection, layout, index))
+        yield from _guarded(name, _expiry_faults(connection, layout))
         yield from _guarded(name, _log_faults(connection, layout))
     yield from _guarded("backups", _backup_faults(connection))
 
@@ -188,6 +189,14 @@ def _row_faults(connection: apsw.Connection, layout: Layout) -> Iterator[str]:
             yield f"{name}: the row of {_spelled(layout, item)} lies under another key"
         if item_size(item) != size:
             yield f"{name}: {_spelled(layout, item)} has {item_size(item)} bytes but is counted with {size}"
+
+
+def _expiry_faults(connection: apsw.Connection, layout: Layout) -> Iterator[str]:
+    missing, astray = expiry.faults(connection, layout.table)
+    if missing:
+        yield f"{layout.table.name}: {missing} items would not expire: the index of expiries does not have them"
+    if astray:
+        yield f"{layout.table.name}: {astray} entries of the index of expiries have no item"
 
 
 def _index_faults(connection: apsw.Connection, layout: Layout, index: IndexLayout) -> Iterator[str]:

@@ -19,5 +19,6 @@ def dropping(connection: apsw.Connection, table: Table, now: float, counted: tup
     streams.close(connection, table, now)
     changelog.follow(connection, table.id, logged=False)
     backfill.forget(connection, table)
+    expiry.remove(connection, table)
     if table.recovery_since is not None:
         archive.keep_deleted(connection, table, now, counted)

@@ -77,6 +77,8 @@ class Maintenance:
         for layout in self._context.catalog.every():
             while backfill.pending(layout.table) and self._fill(layout.table):
                 pass
+            while layout.table.ttl is not None and self._fill_expiries(layout):
+                pass
             while layout.table.ttl is not None and self._sweep(layout):
                 pass
         self._trim()
@@ -187,6 +189,21 @@ class Maintenance:
             if done is not None:
                 self._context.catalog.replace(connection, done)
             return done is None or backfill.pending(done)
+
+        return self._step(advance)
+
+    def _fill_expiries(self, layout: Layout) -> bool:
+        """Take one step of filling a table's index of expiries; whether there may be more."""
+        with self._context.database.reading() as connection:
+            if not expiry.pending(connection, layout.table):
+                return False
+
+        def advance(connection: apsw.Connection) -> bool:
+            fresh = self._current(layout.table.id)
+            if fresh is None:
+                return False
+            expiry.index(connection, fresh.table)
+            return expiry.fill(connection, fresh.table, min(expiry.STEP, expiry.CHUNK))
 
         return self._step(advance)
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from gateleg.engine.database import Connection, Database
 
-#: The longest pause (seconds): longer than those who wait are ever asleep (`busy_handler.py`).
+#: The longest pause (seconds): as long as those who wait are ever asleep (`busy_handler.py`).
 _LONGEST = 0.01
 
 

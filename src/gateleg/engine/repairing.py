@@ -228,6 +228,8 @@ class _Repair:
         for index in layout.indexes:
             connection.executemany(index.insert, _entries(index, rows))
         expiry.index(connection, table)
+        while expiry.fill(connection, table, expiry.CHUNK):
+            pass
         namespace = table.namespace
         connection.execute(
             "INSERT INTO catalog VALUES (?, ?, ?, ?, ?)", (table.id, namespace.account, namespace.region, table.name, dump(table))

@@ -81,6 +81,7 @@ from gateleg.jobs.tables.records import QueueState, Schedule, WorkerRecord
 from gateleg.jobs.tables.table_names import LAYOUTS, TableNames
 from gateleg.jobs.tasks import SubmitOptions, Task
 from gateleg.jobs.testing import TestWorker
+from gateleg.jobs.worker.crew import WorkerCrew
 from gateleg.jobs.worker.worker import DRAIN_GRACE, Worker
 
 __all__ = [
@@ -156,6 +157,7 @@ __all__ = [
     "Update",
     "UseAwait",
     "Worker",
+    "WorkerCrew",
     "WorkerRecord",
     "WrongState",
     "direct_stages",

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from gateleg.store.transports import AsyncTransport
 
 #: The shortest and longest seconds between two looks: the longest where others write all the time.
-_SHORTEST, _LONGEST = 0.015, 0.06
+_SHORTEST, _LONGEST = 0.015, 0.025
 #: Seconds by which the longest grows with everybody who waits: each of them reads something after a change.
-_FOR_EACH = 0.0005
+_FOR_EACH = 0.0007
 
 
 class ChangeFeed:

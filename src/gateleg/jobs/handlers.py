@@ -58,6 +58,8 @@ class Handler:
     factory: JobsFactory | None = None
     #: how many jobs of its queue one worker runs at once; None: as many as the worker has places
     limit_per_worker: int | None = None
+    #: how many jobs of its queue a worker process runs beside its `concurrency`, because they mostly wait for others
+    own_concurrency: int | None = None
     #: the application that it belongs to, where it is one of a host
     application: str | None = None
 
@@ -112,6 +114,18 @@ class DeclaredSchedule:
             raise BadSchedule(f"The schedule {self.name} runs every {self.every} seconds; it must be at least 1.")
 
 
+def _check_alike(handler: Handler, other: Handler) -> None:
+    """Refuse a handler that differs in what is one of the queue from another of the same queue."""
+    for name, what in (("limit_per_worker", "limits per worker"), ("own_concurrency", "own concurrencies")):
+        one, two = getattr(handler, name), getattr(other, name)
+        if one != two:
+            raise BadHandler(
+                f"{handler.job_type} and {other.job_type} share the queue {handler.queue} and have different {what}: "
+                f"{one or 'none'} and {two or 'none'}.",
+                fix="Give one of them a queue of its own, or both the same number.",
+            )
+
+
 def _plain(config: BaseModel | dict[str, Any] | None) -> dict[str, Any]:
     return config.model_dump() if isinstance(config, BaseModel) else dict(config or {})
 
@@ -142,6 +156,7 @@ class Jobs:
         timeout: int = 3600,
         runs: Runs | None = None,
         limit_per_worker: int | None = None,
+        own_concurrency: int | None = None,
     ) -> Callable[[Callable[[JobContext, M], R]], Task[M, R]]: ...
 
     @overload
@@ -157,6 +172,7 @@ class Jobs:
         timeout: int = 3600,
         runs: Runs | None = None,
         limit_per_worker: int | None = None,
+        own_concurrency: int | None = None,
     ) -> Callable[[Callable[[JobContext, C], R]], Task[C, R]]: ...
 
     def handler(
@@ -171,6 +187,7 @@ class Jobs:
         timeout: int = 3600,
         runs: Runs | None = None,
         limit_per_worker: int | None = None,
+        own_concurrency: int | None = None,
     ) -> Callable[[Callable[[JobContext, Any], R]], Task[Any, R]]:
         """Register a function for a job type: `@jobs.handler("PCA", runs="process")`. The function becomes a `Task`, which is submitted.
 
@@ -183,6 +200,9 @@ class Jobs:
 
         With `limit_per_worker` no worker runs more of them at once, and other jobs overtake those that wait. The limit is one of the
         queue, which is the job type's own unless `queue` names one; handlers of one queue have the same limit.
+
+        With `own_concurrency` a worker process runs that many jobs of the queue beside its `concurrency`: for handlers that mostly wait
+        for others, such as a model that streams its answer, and take little of the processor. It is one of the queue as well.
         """
 
         if callable(job_type):
@@ -199,12 +219,13 @@ class Jobs:
                     function,
                     model,
                     result,
-                    queue or ("default" if limit_per_worker is None else job_type),
+                    queue or ("default" if limit_per_worker is None and own_concurrency is None else job_type),
                     priority,
                     retry or _DEFAULT_RETRY,
                     timeout,
                     chosen,
                     limit_per_worker=limit_per_worker,
+                    own_concurrency=own_concurrency,
                 )
             )
             return Task(job_type, function)
@@ -217,12 +238,8 @@ class Jobs:
         if handler.job_type in self._handlers:
             raise HandlerTaken(f"{handler.job_type} has a handler already.")
         for other in self._handlers.values():
-            if other.queue == handler.queue and other.limit_per_worker != handler.limit_per_worker:
-                raise BadHandler(
-                    f"{handler.job_type} and {other.job_type} share the queue {handler.queue} and have different limits per worker: "
-                    f"{handler.limit_per_worker or 'none'} and {other.limit_per_worker or 'none'}.",
-                    fix="Give the limited one a queue of its own, or both the same limit.",
-                )
+            if other.queue == handler.queue:
+                _check_alike(handler, other)
         self._handlers[handler.job_type] = handler
 
     @overload
@@ -290,6 +307,11 @@ class Jobs:
     def limits(self) -> dict[str, int]:
         """The queues of which a worker runs a limited number of jobs at once."""
         return {handler.queue: handler.limit_per_worker for handler in self if handler.limit_per_worker is not None}
+
+    @property
+    def own_concurrencies(self) -> dict[str, int]:
+        """The queues that have places of their own in a worker process, and how many."""
+        return {handler.queue: handler.own_concurrency for handler in self if handler.own_concurrency is not None}
 
     @property
     def schedules(self) -> tuple[DeclaredSchedule, ...]:
@@ -364,7 +386,8 @@ def _check(handler: Handler) -> None:
                 f"The handler of {handler.job_type} has {option}={shown}, which is not a pydantic model.",
                 fix=f"Give a subclass of BaseModel, or leave {option} out: any JSON object is then taken.",
             )
-    if handler.limit_per_worker is not None and handler.limit_per_worker < 1:
-        raise BadHandler(f"The handler of {handler.job_type} has limit_per_worker={handler.limit_per_worker}; it must be at least 1.")
+    for name in ("limit_per_worker", "own_concurrency"):
+        if (number := getattr(handler, name)) is not None and number < 1:
+            raise BadHandler(f"The handler of {handler.job_type} has {name}={number}; it must be at least 1.")
     if handler.timeout < 1 or not 0 <= handler.priority <= 100:
         raise BadHandler(f"The handler of {handler.job_type} has a timeout under 1 or a priority outside 0 to 100.")

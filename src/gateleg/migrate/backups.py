@@ -5,6 +5,7 @@ DynamoDB restores into a new table. Its items are then copied back: those that d
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from gateleg.migrate.applying import until_settled
@@ -12,13 +13,12 @@ from gateleg.migrate.errors import NoBackup
 from gateleg.migrate.inspecting import offered
 from gateleg.migrate.moves.digests import canonical
 from gateleg.store.flow import Pause, Request
-from gateleg.store.operations.batches import batch_write_flow
+from gateleg.store.operations.batch_flows import GET_LIMIT, batch_write_flow, rounds
 from gateleg.store.operations.tables import describe
 from gateleg.store.operations.transaction_entries import identity
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime
 
     from gateleg.model import Item, Table
     from gateleg.store.flow import Flow
@@ -47,6 +47,19 @@ def back_up(table: Table, label: str, setup: Setup) -> Flow[str | None]:
     raise NoBackup(f"The backup of {name} is still not there.")
 
 
+def check_recoverable(table: Table, at: datetime, setup: Setup) -> Flow[None]:
+    """Raise `NoBackup` when the service cannot restore a table to a moment."""
+    name = setup.name_of(table)
+    reply = yield from offered("DescribeContinuousBackups", {"TableName": name})
+    found = {} if reply is None else reply["ContinuousBackupsDescription"].get("PointInTimeRecoveryDescription", {})
+    if found.get("PointInTimeRecoveryStatus") != "ENABLED":
+        raise NoBackup(f"{name} has no point-in-time recovery.")
+    first, last = found["EarliestRestorableDateTime"], found["LatestRestorableDateTime"]
+    if not first <= at.timestamp() <= last:
+        reach = " and ".join(datetime.fromtimestamp(float(moment), UTC).isoformat() for moment in (first, last))
+        raise NoBackup(f"{name} can be restored to a time between {reach}, not to {at.isoformat()}.", fix="Name a time between them.")
+
+
 def restore(
     table: Table, setup: Setup, *, backup: str | None = None, at: datetime | None = None, waiting: Callable[[str], None] = lambda text: None
 ) -> Flow[dict[str, int]]:
@@ -69,33 +82,56 @@ def restore(
 
 
 def _made_equal(table: Table, source: str, setup: Setup) -> Flow[dict[str, int]]:
-    """Write what differs from the source, and delete what it does not have."""
+    """Write what differs from the source, and delete what it does not have: page by page, however many items there are."""
     name = setup.name_of(table)
-    wanted: dict[Any, Item] = {}
-    for item in (yield from _items(source)):
-        wanted[identity(name, {part: item[part] for part in table.attributes})] = item
-    entries: dict[Any, dict[str, Any]] = {place: {"PutRequest": {"Item": item}} for place, item in wanted.items()}
-    deleted = 0
-    for item in (yield from _items(name)):
-        key = {part: item[part] for part in table.attributes}
-        place = identity(name, key)
-        if place not in wanted:
-            entries[place] = {"DeleteRequest": {"Key": key}}
-            deleted += 1
-        elif canonical({"M": wanted[place]}) == canonical({"M": item}):
-            del entries[place]
-    places = list(entries)
-    for first in range(0, len(places), _BATCH):
-        yield from batch_write_flow({place: entries[place] for place in places[first : first + _BATCH]}, setup, "migrate restore")
-    return {"items": len(wanted), "written": len(entries) - deleted, "deleted": deleted}
-
-
-def _items(name: str) -> Flow[list[Item]]:
-    payload: dict[str, Any] = {"TableName": name, "ConsistentRead": True}
-    found: list[Item] = []
+    total = written = deleted = 0
+    start: Item | None = None
     while True:
-        reply = yield Request("Scan", payload, "migrate restore")
-        found += reply["Items"]
-        if "LastEvaluatedKey" not in reply:
-            return found
-        payload["ExclusiveStartKey"] = reply["LastEvaluatedKey"]
+        items, start = yield from _page(source, start)
+        present = yield from _found(table, name, items, setup)
+        puts = {
+            place: {"PutRequest": {"Item": item}}
+            for place, item in _placed(table, name, items).items()
+            if place not in present or canonical({"M": present[place]}) != canonical({"M": item})
+        }
+        total, written = total + len(items), written + (yield from batch_write_flow(puts, setup, "migrate restore"))
+        if start is None:
+            break
+    while True:
+        items, start = yield from _page(name, start)
+        wanted = yield from _found(table, source, items, setup)
+        here, there = _placed(table, name, items), _placed(table, source, items)
+        deletes: dict[Any, dict[str, Any]] = {
+            place: {"DeleteRequest": {"Key": {part: item[part] for part in table.attributes}}}
+            for (place, item), other in zip(here.items(), there, strict=True)
+            if other not in wanted
+        }
+        deleted += yield from batch_write_flow(deletes, setup, "migrate restore")
+        if start is None:
+            return {"items": total, "written": written, "deleted": deleted}
+
+
+def _page(name: str, start: Item | None) -> Flow[tuple[list[Item], Item | None]]:
+    payload: dict[str, Any] = {"TableName": name, "ConsistentRead": True, "Limit": _BATCH}
+    reply = yield Request("Scan", payload if start is None else payload | {"ExclusiveStartKey": start}, "migrate restore")
+    return reply["Items"], reply.get("LastEvaluatedKey")
+
+
+def _placed(table: Table, name: str, items: list[Item]) -> dict[Any, Item]:
+    return {identity(name, {part: item[part] for part in table.attributes}): item for item in items}
+
+
+def _found(table: Table, name: str, items: list[Item], setup: Setup) -> Flow[dict[Any, Item]]:
+    """The items that a table has under the keys of some."""
+    keys: dict[Any, Item] = {place: {part: item[part] for part in table.attributes} for place, item in _placed(table, name, items).items()}
+    found: dict[Any, Item] = {}
+
+    def ask(chunk: dict[Any, Item]) -> Request:
+        return Request("BatchGetItem", {"RequestItems": {name: {"ConsistentRead": True, "Keys": list(chunk.values())}}}, "migrate restore")
+
+    def read(reply: dict[str, Any]) -> list[Any]:
+        found.update(_placed(table, name, reply.get("Responses", {}).get(name, [])))
+        return list(_placed(table, name, reply.get("UnprocessedKeys", {}).get(name, {}).get("Keys", [])))
+
+    yield from rounds(keys, GET_LIMIT, ask, read, setup)
+    return found

@@ -100,7 +100,7 @@ def begin_empty(application: str, migrations: Sequence[Migration], by: str, setu
 
 def _begin_at_end(move: KeyMove, stage: MoveStage, by: str, setup: Setup) -> Flow[None]:
     """Note a stage that has nothing to move as cleaned up. There is nobody to wait for: without an old table nobody writes old items."""
-    state = MoveState(move=move.name, stage=stage.name, phase=Phase.CLEAN_UP, epoch=1, changed_at=setup.now(), changed_by=by)
+    state = MoveState(move=move.state_key, stage=stage.name, phase=Phase.CLEAN_UP, epoch=1, changed_at=setup.now(), changed_by=by)
     try:
         yield from Put(state, create=True, returning="none").flow(setup)
     except AlreadyExists:

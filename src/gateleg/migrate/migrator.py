@@ -15,7 +15,7 @@ from gateleg.migrate.consistency import check_consistency
 from gateleg.migrate.errors import MigrationRefused, NoBackup, Paused, UnknownMigration
 from gateleg.migrate.migrations import Migration, in_order
 from gateleg.migrate.moves import steps
-from gateleg.migrate.moves.control import read_state
+from gateleg.migrate.moves.control import read_state, stored_key
 from gateleg.migrate.moves.passes import progress_of
 from gateleg.migrate.moves.phases import Phase, way
 from gateleg.migrate.moves.repeating import repeat_failed
@@ -158,16 +158,20 @@ class Migrator:
     def restore(self, number: int, *, at: datetime | None = None) -> dict[str, dict[str, int]]:
         """Make the tables that a migration changes what they were before it, from its backups, or what they were at a moment.
 
-        Nobody may write meanwhile. Moves are brought back to their beginning first.
+        Nobody may write meanwhile. Moves are brought back to their beginning first. Raises `NoBackup`, before anything is changed, when
+        there is nothing to restore from.
         """
         one = self._numbered(number)
         arns = {} if at is not None else self._backups(one)
+        for table in _changed_tables(one):
+            if at is not None:
+                self._drive(backups.check_recoverable(table, at, self._store.setup))
+            elif table.name not in arns:
+                raise NoBackup(f"There is no backup of {table.name} from before {one}.")
         found: dict[str, dict[str, int]] = {}
         self.rollback(number)
         with self._alone():
             for table in _changed_tables(one):
-                if at is None and table.name not in arns:
-                    raise NoBackup(f"There is no backup of {table.name} from before {one}.")
                 self._report.step(f"restoring {table.name}")
                 found[table.name] = self._drive(backups.restore(table, self._store.setup, backup=arns.get(table.name), at=at))
             self._drive(ledger.log(self.application, one, "restore", self._by, self._store.setup, tables=found))
@@ -186,10 +190,11 @@ class Migrator:
                 continue
             if len(found) == limit:
                 return found, f"{place}/"
+            key = self._drive(stored_key(move, which, self._store.setup))
             page = self._store.page(
-                ItemError.of_stage, move=move.name, stage=which.name, limit=limit - len(found), cursor=cursor or None, consistent=True
+                ItemError.of_stage, move=key, stage=which.name, limit=limit - len(found), cursor=cursor or None, consistent=True
             )
-            found += [shown_error(error) for error in page]
+            found += [shown_error(move, error) for error in page]
             if page.next is not None:
                 return found, f"{place}/{page.next}"
             begin = cursor = ""
@@ -217,7 +222,8 @@ class Migrator:
             self._drive(resume(self.application, self.migrations, one, self._by, setup, stage=stage))
 
     def _apply(self, one: Migration, until: Phase, stage: str | None, *, again: bool) -> None:
-        saved = {} if again else self._saved_tables(one)
+        # One that was begun before has its backups: a later one would not be of the time before the migration.
+        saved = {} if again or self._backups(one) else self._saved_tables(one)
         self._noted(one, "applying", "apply", until=str(until), backups=saved)
         try:
             for table in one.tables:
@@ -289,12 +295,16 @@ class Migrator:
         return saved
 
     def _backups(self, one: Migration) -> dict[str, str]:
-        """The backups that were made when a migration began."""
-        history = self._store.query(LedgerEntry.history, application=self.application)
-        for entry in history:
-            if entry.number == one.number and entry.action == "apply" and entry.details.get("backups"):
-                return dict(entry.details["backups"])
-        return {}
+        """The backups that were made when a migration began; those from before it was rolled back do not count."""
+        found: dict[str, str] = {}
+        for entry in self._store.query(LedgerEntry.history, application=self.application):
+            if entry.number != one.number:
+                continue
+            if entry.result == "rolled-back":
+                break
+            if entry.action == "apply" and entry.details.get("backups"):
+                found = dict(entry.details["backups"])
+        return found
 
     def _todo(self, one: Migration, until: Phase, *, applied: bool) -> list[str]:
         todo: list[str] = []

@@ -61,8 +61,9 @@ def read_statuses(
         for move in one.moves:
             for stage in move.stages:
                 if brief and status.state in _RESTING:
-                    state = states.get((move.name, stage.name)) or MoveState(move=move.name, stage=stage.name)
-                    status.stages.append(_brief(state))
+                    found_states = (states.get((key, stage.name)) for key in (move.state_key, move.name))
+                    state = next(filter(None, found_states), MoveState(move=move.state_key, stage=stage.name))
+                    status.stages.append(_brief(move, state))
                 else:
                     status.stages.append((yield from stage_report(move, stage, setup)))
     found += [
@@ -88,10 +89,10 @@ def stage_report(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[dict[str
     return {**report, "verification": found}
 
 
-def shown_error(error: ItemError) -> dict[str, Any]:
+def shown_error(move: KeyMove, error: ItemError) -> dict[str, Any]:
     """An item that could not be moved, in plain values."""
     return {
-        "move": error.move,
+        "move": move.name,
         "stage": error.stage,
         "side": error.side,
         "key": error.item_key,
@@ -101,9 +102,9 @@ def shown_error(error: ItemError) -> dict[str, Any]:
     }
 
 
-def _brief(state: MoveState) -> dict[str, Any]:
+def _brief(move: KeyMove, state: MoveState) -> dict[str, Any]:
     return {
-        "move": state.move,
+        "move": move.name,
         "stage": state.stage,
         "phase": str(state.phase),
         "paused": state.paused,

@@ -31,6 +31,8 @@ _WRITES = frozenset({"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems"
 _PAGE = 250
 #: How many flows share a commit: the more, the longer the event loop stands still.
 _SEATS = 32
+#: Seconds for which a commit is put off at most, while more is expected for it.
+_LINGER = 0.003
 
 
 class _PendingFlow:
@@ -70,6 +72,9 @@ class GroupCommitStore(AsyncStore):
         super().__init__(transport)
         self.setup = store.setup
         self._seats: list[_PendingFlow] = []
+        #: Whether more is about to be written that is worth a short wait, since it then shares the commit.
+        self.expects_more: Callable[[], bool] = lambda: False
+        self._until = 0.0
 
     async def carry_out(self, operation: Operation[Any]) -> Any:
         """Carry out an operation, as a flow that has its part in a commit."""
@@ -103,11 +108,15 @@ class GroupCommitStore(AsyncStore):
         if not self._seats:
             # One turn later, so that a claim that follows from the end of a job shares the commit with it.
             loop.call_soon(loop.call_soon, self._sit)
+            self._until = loop.time() + _LINGER
         self._seats.append(seat)
         seat.turn = loop.create_future()
         await seat.turn
 
     def _sit(self) -> None:
+        if self.expects_more() and len(self._seats) < _SEATS and asyncio.get_running_loop().time() < self._until:
+            asyncio.get_running_loop().call_soon(self._sit)
+            return
         seats, self._seats[:] = self._seats[:_SEATS], self._seats[_SEATS:]
         if self._seats:
             asyncio.get_running_loop().call_soon(self._sit)

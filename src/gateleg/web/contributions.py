@@ -32,6 +32,8 @@ class Surface:
     role: Role = Role.MEMBER
     #: bytes that the body of a request may have; `body_limit` of the settings when left out
     body_limit: int | None = None
+    #: whether its own path is a page, too: browsers that are not signed in are sent to the sign-in page, programs get 401
+    page: bool = False
 
 
 @dataclass(frozen=True)

@@ -211,7 +211,7 @@ class Gate:
         if scope["type"] == "websocket":
             await receive()
             await send({"type": "websocket.close", "code": 4401 if isinstance(error, NotSignedIn) else 4403, "reason": error.code})
-        elif not _wants_page(scope, headers) or self._surfaces.at(scope["path"]) is not None:
+        elif not _wants_page(scope, headers) or self._surfaces.is_for_programs(scope["path"]):
             await answer(error)(scope, receive, send)
         elif isinstance(error, NotSignedIn):
             # As it was sent: a part of a path may hold what would mean something else once it is decoded.

@@ -32,6 +32,7 @@ from gateleg.web.secret_store import HOST, SecretNotFound, Secrets
 from gateleg.web.sections import NoSettings
 from gateleg.web.sessions import Sessions
 from gateleg.web.settings import BadSettings, ObjectStore, shown
+from gateleg.web.table_streams import stream_jobs
 from gateleg.web.tables import TABLES as WEB_TABLES
 from gateleg.web.webhooks import Webhooks
 from gateleg.web.webhooks.delivering import webhook_jobs
@@ -249,6 +250,7 @@ class Host:
         jobs = self.queue.context.jobs
         jobs.include(webhook_jobs(self.store, self.secrets, self.outgoing))
         jobs.include(jobs_for_migrations(self.applications, self.settings, self.resources))
+        jobs.include(stream_jobs(self.applications, self.resources))
         found: dict[str, Jobs] = {}
         for application, resources in self.plugged:
             with self.leaving_out(application):

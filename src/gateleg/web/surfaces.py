@@ -86,6 +86,11 @@ class Surfaces:
         """The surface that a path belongs to."""
         return next((route for route in self.routes if route.has(path)), None)
 
+    def is_for_programs(self, path: str) -> bool:
+        """Whether a path belongs to a surface and is not its page."""
+        route = self.at(path)
+        return route is not None and not (route.surface.page and path.rstrip("/") == route.path)
+
     def is_for_members(self, path: str) -> bool:
         """Whether a path belongs to a surface that members may call."""
         route = self.at(path)

@@ -1,36 +1,85 @@
-"""Consuming the streams of the applications' tables, in the processes of a host that run jobs."""
+"""Consuming the streams of the applications' tables, in the processes of a host that run jobs; and repeating failed changes, as a job."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from gateleg.jobs import StreamConsumer, TableStreams
+from pydantic import BaseModel
+
+from gateleg.jobs import GiveUp, JobContext, Jobs, Retry, StreamConsumer, TableStreams
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterable, Mapping
 
+    from gateleg.web.application import Application
     from gateleg.web.host import Host
+    from gateleg.web.resources import Resources
 
-__all__ = ["consuming"]
+__all__ = ["REPEAT_JOB", "RepeatedChanges", "consumer_of", "consuming", "stream_jobs"]
 
 _log = logging.getLogger("gateleg.web")
+REPEAT_JOB = "STREAM_REPEAT"
+
+
+class RepeatedChanges(BaseModel):
+    """Which failed changes a job hands to their handlers again."""
+
+    application: str
+    #: one change; all, when left out
+    event_id: str | None = None
+
+
+def consumer_of(application: Application, resources: Resources[Any]) -> StreamConsumer | None:
+    """The consumer of an application's handlers of changes, which has the application's name; None when it has none."""
+    given = application.table_streams
+    if given is None:
+        return None
+    streams = given if isinstance(given, TableStreams) else given(resources)
+    return StreamConsumer(resources.store, streams, application.name) if streams else None
 
 
 def consumers_of(host: Host) -> list[StreamConsumer]:
-    """One consumer for each application that has handlers of changes, by the application's name."""
+    """One consumer for each application that has handlers of changes."""
     found = []
     for application, resources in host.plugged:
-        if application.table_streams is None:
-            continue
         with host.leaving_out(application):
-            given = application.table_streams
-            streams = given if isinstance(given, TableStreams) else given(resources)
-            if streams:
-                found.append(StreamConsumer(resources.store, streams, application.name))
+            consumer = consumer_of(application, resources)
+            if consumer is not None:
+                found.append(consumer)
     return found
+
+
+def stream_jobs(applications: Iterable[Application], resources: Mapping[str, Resources[Any]]) -> Jobs:
+    """The job type that repeats failed changes, where an application has handlers of changes."""
+    jobs = Jobs()
+    known = {application.name: application for application in applications if application.table_streams is not None}
+    if not known:
+        return jobs
+
+    async def repeat(job: JobContext, config: RepeatedChanges) -> dict[str, int]:
+        application = known.get(config.application)
+        consumer = None if application is None else consumer_of(application, resources[application.name])
+        if consumer is None:
+            raise GiveUp(f"{config.application} has no handlers of changes.")
+        tried = taken = 0
+
+        def watch(now_tried: int, now_taken: int) -> None:
+            nonlocal tried, taken
+            tried, taken = now_tried, now_taken
+            # How many are left is not known before all were read.
+            job.progress(0, 1, f"{tried:,} changes repeated, {tried - taken:,} failed again")
+            job.check()
+
+        await consumer.repeat_failed(config.event_id, watch=watch)
+        if taken < tried:
+            raise GiveUp(f"{tried - taken:,} of {tried:,} changes failed again. `gateleg streams failed {config.application}` lists them.")
+        return {"repeated": taken}
+
+    jobs.handler(REPEAT_JOB, config=RepeatedChanges, retry=Retry(times=0), timeout=86_400)(repeat)
+    return jobs
 
 
 @asynccontextmanager

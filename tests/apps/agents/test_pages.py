@@ -69,3 +69,40 @@ def test_threads_of_others_are_not_there(engine: Served, open_page: Open) -> Non
     viewer = _as(engine, open_page, "viewer", owner.url.removeprefix(engine.url))
     expect(viewer.get_by_role("heading", name="What is our secret?")).to_be_visible()
     expect(viewer.get_by_role("button", name="Send")).to_have_count(0)
+
+
+def test_a_prompt_is_previewed_changed_and_used_by_a_flow(engine: Served, open_page: Open) -> None:
+    page = _as(engine, open_page, "member", "/agents/prompt/new")
+    page.get_by_role("textbox", name="Name").fill("Greeting")
+    page.get_by_role("textbox", name="Template").fill("Greet {count} people.\n{flow_snippet}")
+    page.get_by_role("textbox", name="Variables").fill('[{"name": "count", "type": "integer"}]')
+    page.get_by_role("button", name="Create").click()
+    page.get_by_role("textbox", name="count").fill("many")
+    expect(page.get_by_text("count must be an integer, got a string.")).to_be_visible()
+    page.get_by_role("textbox", name="count").fill("12")
+    expect(page.get_by_label("Rendered text")).to_contain_text("Greet 12 people.")
+    assert serious_faults(page) == []
+    page.get_by_role("link", name="New version").click()
+    page.get_by_role("textbox", name="Template").fill("Greet {count} guests.\n{flow_snippet}")
+    page.get_by_role("button", name="Make it the active version").click()
+    expect(page.locator("ins", has_text="Greet {count} guests.")).to_be_visible()
+    page.goto(f"{engine.url}/agents/flow/new")
+    page.get_by_role("textbox", name="Name").fill("Welcome")
+    page.get_by_role("textbox", name="Text").fill("Then ask for a name.")
+    page.get_by_role("button", name="Create").click()
+    expect(page.get_by_label("Rendered text")).to_contain_text("Then ask for a name.")
+
+
+def test_those_who_run_the_host_enter_a_tenant_and_stay_in_it(engine: Served, open_page: Open) -> None:
+    page = _as(engine, open_page, "operator", "/agents?tab=tenants")
+    page.get_by_role("textbox", name="Tenant").fill("acme")
+    page.get_by_role("button", name="Enter").click()
+    expect(page.get_by_text("Tenant acme on local")).to_be_visible()
+    page.get_by_role("link", name="Usage").click()
+    expect(page.get_by_text("Nothing was used")).to_be_visible()
+    page.reload()
+    expect(page.get_by_text("Tenant acme on local")).to_be_visible()
+    assert serious_faults(page) == []
+    member = _as(engine, open_page, "member", "/agents")
+    expect(member.get_by_role("link", name="Usage")).to_be_visible()
+    expect(member.get_by_role("link", name="Tenants")).to_have_count(0)

@@ -115,3 +115,9 @@ def test_a_header_is_read_as_utf_8() -> None:
     assert (header_text("acme", "part_id"), header_text(None, "part_id")) == ("acme", None)
     with pytest.raises(BadPartition, match="part_id is not in UTF-8"):
         header_text("Zo\xe9", "part_id")
+
+
+def test_a_tenant_with_the_name_of_the_endpoint_does_not_share_the_partition_of_callers_without_one() -> None:
+    assert assemble(Principal("nobody", Role.MEMBER), SETTINGS).partition_key == "aws-prod#aws-prod"
+    with pytest.raises(BadPartition, match="has the name of the endpoint"):
+        assemble(Principal("ann", Role.MEMBER, tenant="aws-prod"), SETTINGS)

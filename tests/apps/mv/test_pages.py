@@ -137,6 +137,26 @@ def test_a_new_video_is_begun_with_its_song(studio: Served, open_page: Open) -> 
     expect(page.get_by_text("The job was cancelled.")).to_be_visible()
 
 
+def test_a_project_is_kept_as_a_template_and_another_is_made_of_it(studio: Served, open_page: Open) -> None:
+    page = _as(studio, open_page, "member", "/mv/templates")
+    expect(page.get_by_text("No templates yet")).to_be_visible()
+    page.goto(f"{studio.url}/mv/{ROBOT.project_id}")
+    page.get_by_role("button", name="Template").click()
+    page.get_by_role("dialog").get_by_label("Name").first.fill("City walks")
+    page.get_by_label("Words that change").fill("city = Austin")
+    page.get_by_role("button", name="Keep").click()
+    expect(page.get_by_text("asks for city")).to_be_visible()
+    assert serious_faults(page) == []
+    page.get_by_role("button", name="Use").click()
+    page.get_by_role("dialog").get_by_label("city").fill("Lisbon")
+    page.get_by_role("button", name="Make a project").click()
+    expect(page.get_by_text("Robot exploring Lisbon")).to_be_visible()
+    page.goto(f"{studio.url}/mv/templates")
+    page.get_by_role("button", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(page.get_by_text("No templates yet")).to_be_visible()
+
+
 def test_strangers_find_nothing_and_viewers_look(studio: Served, open_page: Open) -> None:
     viewer = _as(studio, open_page, "viewer", f"/mv/{ROBOT.project_id}?scene=1")
     expect(viewer.get_by_role("heading", name="Austin")).to_be_visible()

@@ -42,13 +42,13 @@ def caller() -> Callable[[str], Caller]:
 async def legal(store: AsyncStore, caller: Callable[[str], Caller]) -> Repository:
     """The repository of the lawyers and their partners."""
     new = NewRepository(repository_id="legal", allowed_groups=["lawyers", "partners"])
-    return await create_repository(store, caller("admin"), new, "minilm")
+    return await create_repository(store, caller("admin"), new, "local:minilm")
 
 
 @pytest.fixture
 async def commons(store: AsyncStore, caller: Callable[[str], Caller]) -> Repository:
     """A repository for everybody."""
-    return await create_repository(store, caller("admin"), NewRepository(repository_id="commons"), "minilm")
+    return await create_repository(store, caller("admin"), NewRepository(repository_id="commons"), "local:minilm")
 
 
 @pytest.fixture

@@ -37,6 +37,7 @@ async def add_document(
     metadata: Mapping[str, Any] | None = None,
     language: str | None = None,
     page_starts: list[list[int]] | None = None,
+    headings: Sequence[str | None] = (),
 ) -> Document:
     """A document whose ingestion is complete, with its chunks; the index is not told."""
     vectors = await models.embeddings(MODEL).embed(texts)
@@ -56,6 +57,7 @@ async def add_document(
                 end=start + len(text),
                 page=ordinal + 1,
                 page_starts=page_starts,
+                heading=headings[ordinal] if headings else None,
                 content_hash=hashlib.sha256(text.encode()).hexdigest(),
                 metadata=dict(metadata or {}),
                 vector=pack_vector(vector),

@@ -26,7 +26,7 @@ PEOPLE: dict[str, Principal] = {
 
 
 def repository(groups: list[str] | None = None, repository_id: str = "legal", tenant: str | None = None, **config: Any) -> Repository:
-    own = RepositoryConfig(repository_id=repository_id, embedding_model_id="minilm", allowed_groups=groups, **config)
+    own = RepositoryConfig(repository_id=repository_id, embedding_model_id="local:minilm", allowed_groups=groups, **config)
     return Repository(repository_id=repository_id, config=own, tenant=tenant)
 
 
@@ -43,7 +43,7 @@ def collection(
     return Collection(
         repository_id=repository_id,
         name=name,
-        embedding_model="minilm",
+        embedding_model="local:minilm",
         created_by=created_by,
         allowed_groups=groups,
         private=private,

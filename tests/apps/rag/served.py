@@ -42,7 +42,7 @@ class Served:
 
     async def repository(self, repository_id: str, **fields: Any) -> dict[str, Any]:
         """A repository."""
-        answer = await self["admin"].post(ROOT, json={"repositoryId": repository_id, "embeddingModelId": "minilm", **fields})
+        answer = await self["admin"].post(ROOT, json={"repositoryId": repository_id, "embeddingModelId": "local:minilm", **fields})
         assert answer.status_code == 201, answer.text
         found: dict[str, Any] = answer.json()
         return found
@@ -85,8 +85,8 @@ class Served:
             end=ordinal * 10 + 9,
             page=1,
             content_hash=f"{generation}{ordinal}",
-            embedding_model="minilm",
-            vector=b"\x00\x00\x80\x3f\x00\x00\x00\x00",
+            embedding_model="local:minilm",
+            vector=b"\x00\x00\x80\x3f" + bytes(4 * 383),
         )
 
     async def work(self, *job_ids: str) -> None:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from gateleg.apps.rag.errors import BadSearch, UnknownCollection, UnknownDocument, UnknownRepository
+from gateleg.apps.rag.web.mcp_api import tool_advice
 from tests.apps.rag.served import ROOT, Served
 
 
@@ -47,7 +49,7 @@ async def check_collection(served: Served, word: str) -> None:
     made = await served["creator"].post(where, json=body)
     assert (made.status_code, made.headers["etag"]) == (201, '"1"')
     shown = made.json()
-    assert (shown["embeddingModel"], shown["allowedGroups"], shown["default"], shown["status"]) == ("minilm", None, False, "ACTIVE")
+    assert (shown["embeddingModel"], shown["allowedGroups"], shown["default"], shown["status"]) == ("local:minilm", None, False, "ACTIVE")
     assert shown["metadata"] == {"tags": ["legal"], "customFields": {"year": 2026}}
     one = f"{where}/{shown['collectionId']}"
     assert (await served["lawyer"].get(one)).json() == shown
@@ -183,7 +185,7 @@ async def test_documents_of_a_repository_are_those_of_readable_collections(serve
     for collection_id in (hidden, shown):
         for number in range(3):
             await served.document("legal", collection_id, upload_date=number)
-    await served.document("commons", "minilm", upload_date=9)
+    await served.document("commons", "local:minilm", upload_date=9)
     token, seen = None, []
     while True:
         params = {"pageSize": "2", **({} if token is None else {"lastEvaluatedKey": token})}
@@ -195,7 +197,7 @@ async def test_documents_of_a_repository_are_those_of_readable_collections(serve
 
 
 async def test_download_is_a_link_that_expires(served: Served) -> None:
-    document = await served.document("legal", "minilm", "Größe.txt")
+    document = await served.document("legal", "local:minilm", "Größe.txt")
     link = await served["lawyer"].get(f"{ROOT}/legal/document/{document.document_id}/download")
     assert link.status_code == 200
     content = await served["nobody"].get(link.json())
@@ -204,14 +206,14 @@ async def test_download_is_a_link_that_expires(served: Served) -> None:
 
 
 async def test_document_whose_file_is_elsewhere_has_no_link(served: Served) -> None:
-    document = await served.document("legal", "minilm")
+    document = await served.document("legal", "local:minilm")
     await served.host.objects.put("secret/keys.txt", b"secret")
     moved = await served.host.store.patch(document, type(document).source.set("secret/keys.txt"))
     assert (await served["admin"].get(f"{ROOT}/legal/document/{moved.document_id}/download")).status_code == 404
 
 
 async def test_metadata_of_a_document(served: Served) -> None:
-    document = await served.document("legal", "minilm", username="lena")
+    document = await served.document("legal", "local:minilm", username="lena")
     where = f"{ROOT}/legal/document/{document.document_id}"
     assert (await served["partner"].patch(where, json={"metadata": {"tags": ["x"]}})).status_code == 403
     changed = await served["lawyer"].patch(where, json={"metadata": {"tags": ["x"], "customFields": {"a": 1}}}, headers={"If-Match": '"1"'})
@@ -257,3 +259,40 @@ async def test_jobs_of_a_repository(served: Served) -> None:
     assert (await served["rag admin"].get(f"{ROOT}/legal/jobs/{ids['legal']}")).status_code == 200
     assert (await served["rag admin"].get(f"/api/rag/jobs/{ids['legal']}")).status_code == 200
     assert (await served["lawyer"].get(f"/api/rag/jobs/{ids['legal']}")).status_code == 404
+
+
+async def test_what_this_host_cannot_do_is_refused_when_it_is_asked_for(served: Served) -> None:
+    new = {"repositoryId": "papers", "embeddingModelId": "local:nope"}
+    unknown = await served["admin"].post(ROOT, json=new)
+    assert (unknown.status_code, unknown.json()["error"]["code"]) == (422, "bad-value")
+    assert "local:nope" in unknown.json()["error"]["message"]
+    other = await served["admin"].post(f"{ROOT}/legal/collections", json={"name": "Other", "embeddingModel": "nonsense"})
+    assert other.status_code == 422
+    folder = {"name": "Files", "pipelines": [{"folder": "/etc"}]}
+    refused = [
+        await served["admin"].post(ROOT, json={"repositoryId": "papers", "pipelines": [{"folder": "/etc"}]}),
+        await served["admin"].put(f"{ROOT}/legal", json={"pipelines": [{"folder": "/etc"}]}),
+        await served["admin"].post(f"{ROOT}/legal/collections", json=folder),
+        await served["admin"].put(f"{ROOT}/legal/collections/default", json={"pipelines": folder["pipelines"]}),
+    ]
+    assert [(one.status_code, one.json()["error"]["code"]) for one in refused] == [(400, "folder-refused")] * 4
+    assert (await served["admin"].get(f"{ROOT}/papers")).status_code == 404
+
+
+async def test_a_repository_names_its_tenant(served: Served) -> None:
+    assert (await served.repository("papers", tenant="north"))["tenant"] == "north"
+    assert (await served["admin"].get(f"{ROOT}/legal")).json()["tenant"] is None
+
+
+async def test_a_query_with_a_nul_is_refused(served: Served) -> None:
+    for path, name in (("search", "query"), ("ask", "question")):
+        answer = await served["lawyer"].post(f"{ROOT}/legal/{path}", json={name: "a\x00b"})
+        assert answer.status_code == 422, answer.text
+        assert "NUL" in answer.text
+    assert (await served["lawyer"].get(f"{ROOT}/legal/similaritySearch", params={"query": "a\x00b"})).status_code == 422
+
+
+def test_tools_are_not_advised_to_use_routes() -> None:
+    for error in (UnknownRepository("x"), UnknownCollection("x"), UnknownDocument("x"), BadSearch("x", fix="See POST .../search.")):
+        assert not any(verb in tool_advice(error) for verb in ("GET", "POST"))
+    assert tool_advice(BadSearch("x", fix="Ask for fewer.")) == "Ask for fewer."

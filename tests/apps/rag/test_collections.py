@@ -44,7 +44,12 @@ async def contracts(store: AsyncStore, legal: Repository, caller: Callers) -> Op
 
 async def test_collection_inherits_model_and_groups(store: AsyncStore, contracts: Opened) -> None:
     made = contracts.collection
-    assert (made.embedding_model, made.allowed_groups, made.created_by, made.status) == ("minilm", None, "ann", CollectionStatus.ACTIVE)
+    assert (made.embedding_model, made.allowed_groups, made.created_by, made.status) == (
+        "local:minilm",
+        None,
+        "ann",
+        CollectionStatus.ACTIVE,
+    )
     assert (made.private, made.allow_chunking_override, made.version) == (False, True, 1)
 
 
@@ -72,10 +77,10 @@ async def test_collection_of_another_repository_is_not_found(
         await open_collection(store, caller("admin"), "commons", contracts.collection.collection_id)
 
 
-@pytest.mark.parametrize("text", ["default", "minilm"])
+@pytest.mark.parametrize("text", ["default", "local:minilm"])
 async def test_default_collection_has_one_id(store: AsyncStore, legal: Repository, caller: Callers, text: str) -> None:
     found = await open_collection(store, caller("lawyer"), "legal", text)
-    assert (found.collection.collection_id, found.is_default) == ("minilm", True)
+    assert (found.collection.collection_id, found.is_default) == ("local:minilm", True)
 
 
 @pytest.mark.parametrize("name", ["Contracts", "CONTRACTS", "contracts", "default"])
@@ -90,7 +95,7 @@ async def test_same_name_in_another_repository(store: AsyncStore, contracts: Ope
 
 async def test_users_create_collections_where_that_is_allowed(store: AsyncStore, caller: Callers) -> None:
     closed = NewRepository(repository_id="closed", allow_user_collections=False, allowed_groups=["lawyers"])
-    await create_repository(store, caller("admin"), closed, "minilm")
+    await create_repository(store, caller("admin"), closed, "local:minilm")
     with pytest.raises(AccessDenied):
         await create_collection(store, caller("lawyer"), "closed", new())
     assert (await create_collection(store, caller("rag admin"), "closed", new())).collection.created_by == "rita"
@@ -179,7 +184,12 @@ async def test_fixed_fields_are_refused_by_name(store: AsyncStore, contracts: Op
 
 async def test_what_was_read_may_be_sent_back(store: AsyncStore, contracts: Opened, caller: Callers) -> None:
     made = contracts.collection
-    whole = {"collectionId": made.collection_id, "createdAt": made.created_at.isoformat(), "embeddingModel": "minilm", "default": False}
+    whole = {
+        "collectionId": made.collection_id,
+        "createdAt": made.created_at.isoformat(),
+        "embeddingModel": "local:minilm",
+        "default": False,
+    }
     found = await update_collection(store, caller("creator"), "legal", "Contracts", changes(**whole, description="new"))
     assert found.opened.collection.description == "new"
 
@@ -261,10 +271,10 @@ async def test_default_collection_is_not_deleted(store: AsyncStore, legal: Repos
 async def test_default_collection_of_an_older_repository_is_always_the_same_and_can_be_changed(
     store: AsyncStore, legal: Repository, caller: Callers
 ) -> None:
-    await store.delete(await store.get(Collection, collection_id="minilm", repository_id="legal"))
-    await store.create(Collection(repository_id="legal", name="Default", embedding_model="minilm", created_by="ann"))
-    first = await open_collection(store, caller("lawyer"), "legal", "minilm")
-    assert first == await open_collection(store, caller("lawyer"), "legal", "minilm")
-    changed = await update_collection(store, caller("admin"), "legal", "minilm", changes(description="Old papers"), expected=0)
+    await store.delete(await store.get(Collection, collection_id="local:minilm", repository_id="legal"))
+    await store.create(Collection(repository_id="legal", name="Default", embedding_model="local:minilm", created_by="ann"))
+    first = await open_collection(store, caller("lawyer"), "legal", "local:minilm")
+    assert first == await open_collection(store, caller("lawyer"), "legal", "local:minilm")
+    changed = await update_collection(store, caller("admin"), "legal", "local:minilm", changes(description="Old papers"), expected=0)
     assert changed.opened.collection.description == "Old papers"
-    assert (await open_collection(store, caller("lawyer"), "legal", "minilm")).collection.description == "Old papers"
+    assert (await open_collection(store, caller("lawyer"), "legal", "local:minilm")).collection.description == "Old papers"

@@ -95,17 +95,17 @@ async def test_collection_that_is_being_removed_takes_nothing_and_shows_nothing(
 
 
 async def test_default_collection_is_emptied_and_stays(served: Served) -> None:
-    await served.document("legal", "minilm", username="lena")
-    other = await served.document("commons", "minilm")
+    await served.document("legal", "local:minilm", username="lena")
+    other = await served.document("commons", "local:minilm")
     begun = await hard_delete(served, "legal", "default", "admin")
     assert begun["deletionType"] == "partial"
     await served.work(begun["jobId"])
     found = (await served["lawyer"].get(f"{ROOT}/legal/collections/default")).json()
-    assert (found["status"], found["collectionId"], found["deleteJobId"]) == ("ACTIVE", "minilm", None)
+    assert (found["status"], found["collectionId"], found["deleteJobId"]) == ("ACTIVE", "local:minilm", None)
     listed = await served["lawyer"].get(f"{ROOT}/legal/document", params={"collectionId": "default"})
     assert listed.json()["totalDocuments"] == 0
     # The default collection of another repository has the same id, and is another collection.
-    assert vectors(served, "commons", "minilm") == 4
+    assert vectors(served, "commons", "local:minilm") == 4
     assert (await served["lawyer"].get(f"{ROOT}/commons/document/{other.document_id}")).status_code == 200
 
 
@@ -113,7 +113,7 @@ async def test_repository_is_removed_with_all_its_collections(served: Served) ->
     await served.repository("doomed", allowedGroups=["lawyers"])
     before = await everything(served)
     ids = [await served.collection("creator", "doomed", f"c{number}") for number in range(3)]
-    for collection_id in (*ids, "minilm", "gone"):  # one of them has no row
+    for collection_id in (*ids, "local:minilm", "gone"):  # one of them has no row
         await served.document("doomed", collection_id)
     first = await served["admin"].delete(f"{ROOT}/doomed")
     second = await served["admin"].delete(f"{ROOT}/doomed")
@@ -129,7 +129,7 @@ async def test_documents_are_removed_and_those_that_cannot_be_say_why(served: Se
     collection_id = await served.collection("creator", "legal", "Contracts")
     own = await served.document("legal", collection_id, "own.txt", username="lena")
     foreign = await served.document("legal", collection_id, "foreign.txt", username="paul")
-    elsewhere = await served.document("commons", "minilm", username="lena")
+    elsewhere = await served.document("commons", "local:minilm", username="lena")
     before = await everything(served)
     ids = [own.document_id, foreign.document_id, elsewhere.document_id, "nothing"]
     answer = await served["lawyer"].request("DELETE", f"{ROOT}/legal/document", json={"documentIds": ids})
@@ -143,11 +143,11 @@ async def test_documents_are_removed_and_those_that_cannot_be_say_why(served: Se
     removed = {"Document": 1, "Chunk": 4, "Fingerprint": 5, "objects": 2}
     assert await everything(served) == {kind: number - removed.get(kind, 0) for kind, number in before.items()}
     assert vectors(served, "legal", collection_id) == 4
-    assert vectors(served, "commons", "minilm") == 4
+    assert vectors(served, "commons", "local:minilm") == 4
 
 
 async def test_one_document(served: Served) -> None:
-    document = await served.document("commons", "minilm", username="olga")
+    document = await served.document("commons", "local:minilm", username="olga")
     assert (await served["lawyer"].delete(f"{ROOT}/commons/document/{document.document_id}")).status_code == 403
     answer = await served["outsider"].delete(f"{ROOT}/commons/document/{document.document_id}")
     assert answer.status_code == 202

@@ -33,7 +33,7 @@ async def mixed(served: Served) -> Served:
             when = {"upload_date": {"N": str(number)}, "document_name": {"S": f"old {number}"}, "username": {"S": "lena"}}
             await old_document(served, repository_id, f"{repository_id}-old-{number}", **when)
         for number in (2, 4):
-            await served.document(repository_id, "minilm", document_id=f"{repository_id}-new-{number}", upload_date=number)
+            await served.document(repository_id, "local:minilm", document_id=f"{repository_id}-new-{number}", upload_date=number)
     return served
 
 
@@ -42,14 +42,14 @@ ORDER = ["old-5", "new-4", "old-3", "new-2", "old-1"]
 
 async def test_every_reader_sees_old_documents_under_the_default_collection(mixed: Served) -> None:
     expected = [f"legal-{one}" for one in ORDER]
-    for collection_id in ("default", "minilm"):
+    for collection_id in ("default", "local:minilm"):
         assert await names(mixed, "lawyer", "legal", collectionId=collection_id) == expected
     assert await names(mixed, "lawyer", "legal") == expected
     assert await names(mixed, "lawyer", "legal", sortOrder="asc", collectionId="default") == expected[::-1]
     page = (await mixed["lawyer"].get(f"{ROOT}/legal/document", params={"collectionId": "default"})).json()
     assert page["totalDocuments"] == 5
     one = (await mixed["lawyer"].get(f"{ROOT}/legal/document/legal-old-3")).json()
-    assert (one["collection_id"], one["status"], one["document_name"]) == ("minilm", "INGESTION_COMPLETED", "old 3")
+    assert (one["collection_id"], one["status"], one["document_name"]) == ("local:minilm", "INGESTION_COMPLETED", "old 3")
     numbers = (await mixed["lawyer"].get(f"{ROOT}/legal/collections/default/statistics")).json()
     assert numbers["documents"] == 5
 
@@ -69,7 +69,7 @@ async def test_change_moves_an_old_document_and_leaves_one(mixed: Served) -> Non
     assert changed.status_code == 200, changed.text
     found = await mixed.host.store.transport.call("Scan", {"TableName": "LisaRagDocumentTable"})
     (item,) = [one for one in found["Items"] if one["document_id"] == {"S": "legal-old-1"}]
-    assert (item["pk"], item["collectionId"]) == ({"S": "legal#minilm"}, {"S": "minilm"})
+    assert (item["pk"], item["collectionId"]) == ({"S": "legal#local:minilm"}, {"S": "local:minilm"})
     assert await names(mixed, "lawyer", "legal", collectionId="default") == [f"legal-{one}" for one in ORDER]
 
 
@@ -88,7 +88,7 @@ async def test_deletions_remove_old_documents_too(mixed: Served) -> None:
 
 async def test_row_without_a_date_is_seen_as_the_oldest(served: Served) -> None:
     await old_document(served, "commons", "bare")
-    await served.document("commons", "minilm", document_id="new", upload_date=1)
+    await served.document("commons", "local:minilm", document_id="new", upload_date=1)
     assert await names(served, "outsider", "commons", collectionId="default") == ["new", "bare"]
     assert await names(served, "outsider", "commons") == ["new", "bare"]
-    assert await served.host.store.count(Document.in_collection, repository_id="commons", collection_id="minilm") == 2
+    assert await served.host.store.count(Document.in_collection, repository_id="commons", collection_id="local:minilm") == 2

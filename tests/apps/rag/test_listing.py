@@ -182,12 +182,12 @@ async def test_right_that_was_taken_away_is_gone_from_the_next_list(
 async def test_repository_without_a_stored_default_collection_lists_one_once(
     store: AsyncStore, filled: None, legal: Repository, caller: Callers
 ) -> None:
-    await store.delete(await store.get(Collection, collection_id="minilm", repository_id="legal"))
+    await store.delete(await store.get(Collection, collection_id="local:minilm", repository_id="legal"))
     pages = await all_pages(lambda token: list_collections(store, caller("lawyer"), legal, CollectionFilter(), size=2, token=token))
     assert [name for page in pages for name in page].count("Default") == 1
 
 
 async def test_repository_that_cannot_be_read_is_not_in_the_list_of_all(store: AsyncStore, filled: None, caller: Callers) -> None:
-    await create_repository(store, caller("admin"), NewRepository(repository_id="engine", allowed_groups=["engineers"]), "minilm")
+    await create_repository(store, caller("admin"), NewRepository(repository_id="engine", allowed_groups=["engineers"]), "local:minilm")
     found = await list_all_collections(store, caller("outsider"), CollectionFilter(), size=100)
     assert {row.repository.repository_id for row in found.rows} == {"commons"}

@@ -249,8 +249,8 @@ async def test_nothing_is_reached_through_another_repository(served: Served) -> 
 
 
 async def test_documents_of_default_collections_with_one_id_are_kept_apart(served: Served) -> None:
-    document = await served.document("legal", "minilm", f"{SECRET}.txt", username="olga", text=SECRET)
-    target = Target("minilm", document.document_id, "none", "none", "none", HOST | LAWYERS)
+    document = await served.document("legal", "local:minilm", f"{SECRET}.txt", username="olga", text=SECRET)
+    target = Target("local:minilm", document.document_id, "none", "none", "none", HOST | LAWYERS)
     wrong: list[str] = []
     for (method, path), entry in entries(target).items():
         words = ("/search", "/similaritySearch", "/ask", "/document")

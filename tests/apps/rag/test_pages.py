@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
+from tests.apps.rag.parsing import samples
 from tests.conftest import chromium
 from tests.web.console.conftest import Served, open_page, serving
 from tests.web.console.faults import serious_faults
@@ -58,8 +59,72 @@ def test_a_document_is_sent_found_and_asked(library: Served, open_page: Open) ->
     page.get_by_label("Ask the documents").fill("Which button starts the pump again?")
     page.get_by_role("button", name="Ask").click()
     expect(page.locator(".rag-answer")).to_contain_text("green button")
+    expect(page.get_by_label("Ask the documents")).to_have_value("")
     page.locator(".rag-cite").first.click()
-    expect(page.locator(".rag-passage.pointed")).to_contain_text("green button")
+    expect(page.locator(".rag-passage.pointed mark")).to_contain_text("green button")
+    assert serious_faults(page) == []
+
+
+PAGES = [["The harbour closes at noon."], ["Ships leave with the tide.", "The pilot boards near the red buoy."]]
+
+
+def _shelf(page: Page, library: Served) -> str:
+    """A collection with a PDF of two pages; its address."""
+    _create(page, library, "harbour", Name="Harbour")
+    page.get_by_role("textbox", name="Name").fill("Ships")
+    page.get_by_role("button", name="Create").click()
+    expect(page.get_by_role("heading", name="Ships")).to_be_visible()
+    page.locator("input[type=file]").set_input_files(
+        FilePayload(name="ships.pdf", mimeType="application/pdf", buffer=samples.pdf(PAGES, title="Ships"))
+    )
+    page.get_by_role("button", name="Upload").click()
+    expect(page.get_by_text("Searchable")).to_be_visible(timeout=60_000)
+    return page.url.partition("?")[0]
+
+
+def test_a_citation_leads_to_the_page_and_a_collection_is_measured_and_explained(library: Served, open_page: Open) -> None:
+    page = _as(library, open_page, "admin", "/rag")
+    shelf = _shelf(page, library)
+    page.goto(f"{shelf}?tab=ask")
+    page.get_by_label("Ask the documents").fill("Where does the pilot board?")
+    page.get_by_role("button", name="Ask").click()
+    page.locator(".rag-cite").first.click()
+    expect(page.get_by_role("heading", name="Page 2 of 2")).to_be_visible()
+    expect(page.locator(".rag-page img")).to_have_js_property("complete", value=True)
+    assert page.locator(".rag-page img").evaluate("(image) => image.naturalWidth") > 1_000
+    # The sentence is marked on the picture and in the passage.
+    expect(page.locator(".rag-overlay rect.span")).to_have_count(1)
+    expect(page.locator(".rag-passage.pointed mark")).to_have_text("The pilot boards near the red buoy.")
+    assert serious_faults(page) == []
+    _measure(page, shelf)
+    page.goto(f"{shelf}?tab=access")
+    page.get_by_label("Name", exact=True).fill("member")
+    page.get_by_role("button", name="Explain").click()
+    expect(page.get_by_role("heading", name="member, member")).to_be_visible()
+    assert serious_faults(page) == []
+    page.goto(f"{shelf}?tab=pipelines")
+    page.get_by_label("Object store").fill("nowhere")
+    page.get_by_role("button", name="Create").click()
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_role("button", name="Resume")).to_be_visible()
+    page.get_by_role("button", name="Dry run").click()
+    expect(page.get_by_text("There is no object store named 'nowhere'")).to_be_visible()
+    assert serious_faults(page) == []
+
+
+def _measure(page: Page, shelf: str) -> None:
+    page.goto(f"{shelf}?tab=evaluate")
+    page.get_by_role("textbox", name="Name").fill("Pilots")
+    page.get_by_label("Questions to make").fill("0")
+    page.get_by_label("Questions of your own").fill("Where does the pilot board? | ships.pdf | near the red buoy")
+    page.get_by_role("button", name="Create").click()
+    expect(page.get_by_text("1 questions, written")).to_be_visible()
+    page.get_by_role("link", name="All golden sets").click()
+    page.get_by_role("button", name="Measure").click()
+    expect(page.get_by_text("The run has begun")).to_be_visible()
+    page.get_by_role("link", name="Pilots").nth(1).click(timeout=60_000)
+    expect(page.get_by_text("nDCG@10")).to_be_visible()
+    expect(page.get_by_text("ranks every question as well")).to_be_visible()
     assert serious_faults(page) == []
 
 
@@ -77,7 +142,7 @@ def test_members_outside_of_the_groups_find_nothing(library: Served, open_page: 
 @pytest.mark.sweep
 @pytest.mark.parametrize(("width", "dark"), [(1280, True), (390, False)])
 @pytest.mark.parametrize(
-    "path", ["", "/new", "/screens", "/screens/collection/default?tab=settings", "/screens/collection/default?tab=access"]
+    "path", ["", "/new", "/screens", *(f"/screens/collection/default?tab={tab}" for tab in ("settings", "access", "evaluate", "pipelines"))]
 )
 def test_every_page_is_for_everybody_on_every_screen(library: Served, open_page: Open, path: str, width: int, dark: bool) -> None:
     page = _as(library, open_page, "admin", "/rag", width=width, dark=dark)

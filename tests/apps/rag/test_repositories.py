@@ -16,27 +16,27 @@ Callers = Callable[[str], Caller]
 
 
 async def test_repository_has_its_default_collection_from_the_beginning(store: AsyncStore, legal: Repository) -> None:
-    assert (legal.status, legal.config.embedding_model_id, legal.config.allow_user_collections) == ("CREATE_COMPLETE", "minilm", True)
-    found = await store.get(Collection, collection_id="minilm", repository_id="legal")
-    assert (found.name, found.embedding_model, found.created_by) == ("Default", "minilm", "ada")
+    assert (legal.status, legal.config.embedding_model_id, legal.config.allow_user_collections) == ("CREATE_COMPLETE", "local:minilm", True)
+    found = await store.get(Collection, collection_id="local:minilm", repository_id="legal")
+    assert (found.name, found.embedding_model, found.created_by) == ("Default", "local:minilm", "ada")
 
 
 async def test_second_repository_of_an_id_is_refused_and_changes_nothing(store: AsyncStore, legal: Repository, caller: Callers) -> None:
     with pytest.raises(RepositoryExists):
-        await create_repository(store, caller("admin"), NewRepository(repository_id="legal", description="x"), "minilm")
+        await create_repository(store, caller("admin"), NewRepository(repository_id="legal", description="x"), "local:minilm")
     assert (await get_repository(store, caller("admin"), "legal")).config.description is None
 
 
 @pytest.mark.parametrize("who", ["operator", "viewer", "rag admin", "lawyer"])
 async def test_only_administrators_create_repositories(store: AsyncStore, caller: Callers, who: str) -> None:
     with pytest.raises(AccessDenied):
-        await create_repository(store, caller(who), NewRepository(repository_id="mine"), "minilm")
+        await create_repository(store, caller(who), NewRepository(repository_id="mine"), "local:minilm")
     assert await list_repositories(store, caller("admin")) == []
 
 
 async def test_model_with_the_separator_of_keys_is_refused(store: AsyncStore, caller: Callers) -> None:
     with pytest.raises(BadField, match="#"):
-        await create_repository(store, caller("admin"), NewRepository(repository_id="mine", embedding_model_id="a#b"), "minilm")
+        await create_repository(store, caller("admin"), NewRepository(repository_id="mine", embedding_model_id="a#b"), "local:minilm")
 
 
 @pytest.mark.parametrize("who", ["outsider", "engineer", "stray rag admin"])
@@ -82,7 +82,7 @@ async def test_fixed_fields_are_refused_by_name(
 
 
 async def test_fixed_fields_may_be_sent_as_they_are(store: AsyncStore, legal: Repository, caller: Callers) -> None:
-    sent = {"embeddingModelId": "minilm", "repositoryId": "legal", "type": "embedded", "description": "x"}
+    sent = {"embeddingModelId": "local:minilm", "repositoryId": "legal", "type": "embedded", "description": "x"}
     assert (await update_repository(store, caller("admin"), "legal", RepositoryChanges.model_validate(sent))).config.description == "x"
 
 

@@ -2,19 +2,28 @@
 
 import pytest
 
+from gateleg.apps.rag.drafts import PipelineDraft
 from gateleg.apps.rag.errors import BadField, BadGroups, NotActive
-from gateleg.apps.rag.rules import check_accepts_documents, check_groups, check_metadata, check_name, check_repository_id, is_default
+from gateleg.apps.rag.rules import (
+    check_accepts_documents,
+    check_groups,
+    check_metadata,
+    check_name,
+    check_repository_id,
+    is_default,
+    kept_pipelines,
+)
 from gateleg.apps.rag.tables import Collection, CollectionStatus, Metadata, Repository, RepositoryConfig, RepositoryStatus
 
 
 def repository(groups: list[str] | None = None, status: RepositoryStatus = RepositoryStatus.CREATE_COMPLETE) -> Repository:
-    config = RepositoryConfig(repository_id="repo-123", embedding_model_id="minilm", allowed_groups=groups)
+    config = RepositoryConfig(repository_id="repo-123", embedding_model_id="local:minilm", allowed_groups=groups)
     return Repository(repository_id="repo-123", config=config, status=status)
 
 
 def collection(status: CollectionStatus = CollectionStatus.ACTIVE, collection_id: str = "c") -> Collection:
     return Collection(
-        collection_id=collection_id, repository_id="repo-123", name="Legal", embedding_model="minilm", created_by="ann", status=status
+        collection_id=collection_id, repository_id="repo-123", name="Legal", embedding_model="local:minilm", created_by="ann", status=status
     )
 
 
@@ -73,7 +82,7 @@ def test_no_groups_inherit(none: list[str] | None) -> None:
 
 
 def test_default_collection_has_the_id_of_the_embedding_model() -> None:
-    assert is_default(collection(collection_id="minilm"), repository())
+    assert is_default(collection(collection_id="local:minilm"), repository())
     assert not is_default(collection(), repository())
 
 
@@ -90,3 +99,11 @@ def test_only_an_active_collection_takes_documents(status: CollectionStatus) -> 
 def test_only_a_ready_repository_takes_documents(status: RepositoryStatus) -> None:
     with pytest.raises(NotActive, match=status.value):
         check_accepts_documents(repository(status=status), collection())
+
+
+def test_pipelines_of_two_folders_are_two() -> None:
+    first = kept_pipelines([PipelineDraft(folder="/inbox/a")], None) or []
+    both = kept_pipelines([PipelineDraft(folder="/inbox/a"), PipelineDraft(folder="/inbox/b")], first) or []
+    assert (both[0].pipeline_id, len({one.pipeline_id for one in both})) == (first[0].pipeline_id, 2)
+    with pytest.raises(BadField, match="same place"):
+        kept_pipelines([PipelineDraft(folder="/inbox/a"), PipelineDraft(folder="/inbox/a")], first)

@@ -88,7 +88,7 @@ async def test_05_attributes_with_their_required_flags(store: AsyncStore, legal:
     required = {"collectionId", "repositoryId", "allowChunkingOverride", "embeddingModel", "createdBy", "createdAt", "updatedAt", "status"}
     assert required | {"private", "name"} <= item.keys()
     assert not {"description", "chunkingStrategy", "metadata", "allowedGroups", "pipelines"} & item.keys()
-    assert item["embeddingModel"] == {"S": "minilm"}
+    assert item["embeddingModel"] == {"S": "local:minilm"}
 
 
 async def test_06_chunking_strategy_is_a_map_of_type_size_overlap_and_separators(
@@ -148,8 +148,8 @@ async def test_11_documents_are_keyed_by_repository_and_collection_and_found_by_
 async def test_12_old_documents_belong_to_the_default_collection_without_a_migration(store: AsyncStore, legal: Repository) -> None:
     item = {"pk": {"S": "legal"}, "document_id": {"S": "doc-789"}, "repository_id": {"S": "legal"}}
     await store.transport.call("PutItem", {"TableName": "LisaRagDocumentTable", "Item": item})
-    ids: dict[str, Any] = {"repository_id": "legal", "collection_id": "minilm"}
-    assert (await store.get(Document, document_id="doc-789", **ids)).collection_id == "minilm"
+    ids: dict[str, Any] = {"repository_id": "legal", "collection_id": "local:minilm"}
+    assert (await store.get(Document, document_id="doc-789", **ids)).collection_id == "local:minilm"
     assert await store.count(Document.in_collection(**ids)) == 1
 
 
@@ -179,7 +179,7 @@ async def test_15_use_of_each_pattern_is_measured(legal: Repository, store: Asyn
     metrics = Metrics()
     async with AsyncStore.embedded(hooks=[metrics]) as measured:
         await measured.ensure_tables(*TABLES)
-        await create_repository(measured, caller("admin"), NewRepository(repository_id="legal"), "minilm")
+        await create_repository(measured, caller("admin"), NewRepository(repository_id="legal"), "local:minilm")
         repository = await get_repository(measured, caller("admin"), "legal")
         await list_collections(measured, caller("admin"), repository, CollectionFilter())
     assert ("Collection.in_repository", "Query") in metrics.by_pattern()

@@ -71,7 +71,7 @@ EXAMPLE: dict[str, Any] = {
 
 
 def collection(name: str = "Legal", repository: str = "repo-123", **others: Any) -> Collection:
-    return Collection(repository_id=repository, name=name, embedding_model="minilm", created_by="ann", **others)
+    return Collection(repository_id=repository, name=name, embedding_model="local:minilm", created_by="ann", **others)
 
 
 def indexes_of(table: Table) -> dict[str, list[str]]:

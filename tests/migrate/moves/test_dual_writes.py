@@ -241,11 +241,11 @@ def test_a_write_under_way_holds_up_the_news_that_its_process_knows_the_next_pha
     store.drive(enter_phase(agents_move, agents_move.stages[0], Phase.DUAL_WRITE, store.setup))
     store.drive(moving.views.current(store.setup, anew=True))
     (process,) = store.drive(read_processes(store.setup))
-    assert process.epochs == {"agents#all": -1}
+    assert process.epochs == {f"{agents_move.state_key}#all": -1}
     moving.views.end(begun)
     store.drive(moving.views.current(store.setup, anew=True))
     (process,) = store.drive(read_processes(store.setup))
-    assert process.epochs == {"agents#all": 1}
+    assert process.epochs == {f"{agents_move.state_key}#all": 1}
 
 
 def test_phases_that_were_read_late_do_not_replace_newer_ones() -> None:

@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from gateleg.jobs import JobContext, Jobs, Retry, Submission
+from gateleg.jobs import JobContext, Jobs, Retry, Submission, TableStreams
+from gateleg.model import Attr, Change, Entity, Key, Table
 from gateleg.web import Application
 
 jobs = Jobs()
@@ -84,4 +85,24 @@ async def crew(job: JobContext, config: dict[str, Any]) -> None:
     await job.submit_many([Submission("PACED", Paced(gate=Path(gate))) for gate in config["gates"]])
 
 
-reels = Application(name="reels", title="Reels", icon="movie", about="Short films from longer ones.", jobs=jobs)
+tapes = Table("Tapes", hash="title", stream="NEW_AND_OLD_IMAGES")
+streams = TableStreams()
+
+
+class Tape(Entity, table=tapes):
+    """What films are cut from."""
+
+    title: Attr[str]
+    key = Key("{title}")
+
+
+@streams.on(Tape, kinds=["created"])
+async def shelve(change: Change) -> None:
+    """Take every tape but the lost one."""
+    if change.key["title"]["S"] == "Lost":
+        raise LookupError("There is no shelf for it.")
+
+
+reels = Application(
+    name="reels", title="Reels", icon="movie", about="Short films from longer ones.", tables=(tapes,), jobs=jobs, table_streams=streams
+)

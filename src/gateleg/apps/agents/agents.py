@@ -12,9 +12,10 @@ from gateleg.apps.agents.access import check_editor
 from gateleg.apps.agents.concealing import AGENT, about, forget, keeping, restored
 from gateleg.apps.agents.configurations import check_configuration
 from gateleg.apps.agents.errors import UnknownReference
-from gateleg.apps.agents.listing import Listing, Paging, among, filtered, list_items, matching, timed, times
+from gateleg.apps.agents.listing import matching
 from gateleg.apps.agents.rendering import render, values_of
 from gateleg.apps.agents.tables import Agent, new_id
+from gateleg.apps.agents.version_lists import Shared, Wanted, list_versions
 from gateleg.apps.agents.versions import (
     AGENTS,
     FLOWS,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
     from datetime import datetime
 
+    from gateleg.apps.agents.listing import Listing, Paging
     from gateleg.apps.agents.tenancy import Context
     from gateleg.store import AsyncStore
     from gateleg.web.secret_store import Secrets
@@ -67,20 +69,12 @@ async def list_agents(
     updated_at_lt: datetime | None = None,
 ) -> Listing[Agent]:
     """Versions of agents, latest change first."""
-    conditions = matching(Agent, {"llm_provider": llm_provider, "llm_name": llm_name}, {"agent_name": agent_name})
-    conditions += among(Agent.status, statuses)
+    conditions = matching(Agent, {"llm_provider": llm_provider, "llm_name": llm_name})
     if model:
         conditions.append(Agent.configuration["model"] == model)
-    late = times(Agent.updated_at, updated_at_gt, updated_at_lt)
-    if agent_uuid:
-        question = Agent.versions(partition=context.partition, agent_uuid=agent_uuid).reversed()
-        conditions += [*late, *matching(Agent, {"flow_snippet_version_uuid": flow_snippet_version_uuid})]
-    elif flow_snippet_version_uuid:
-        question = Agent.of_flow(partition=context.partition, flow_snippet_version_uuid=flow_snippet_version_uuid).reversed()
-        conditions += late
-    else:
-        question = timed(Agent.by_update(partition=context.partition), Agent.updated_at, updated_at_gt, updated_at_lt)
-    return await list_items(store, filtered(question, conditions), paging)
+    wanted = Wanted(agent_uuid, agent_name, statuses, updated_at_gt, updated_at_lt)
+    flow = Shared("of_flow", "flow_snippet_version_uuid", flow_snippet_version_uuid)
+    return await list_versions(store, context, AGENTS, paging, wanted, flow, conditions=conditions, newest_first=True)
 
 
 async def save_agent(

@@ -1,10 +1,12 @@
-"""`/api/agents`: ask, look at runs, cancel, retry, approve; files of questions; MCP servers. Everything else is in GraphQL."""
+"""`/api/agents`: ask, look at runs, cancel, retry, approve; delete threads; files of questions; MCP servers. The rest is in GraphQL."""
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Request
+from fastapi import APIRouter, Header, Request, Response
+from fastapi.responses import JSONResponse
 from pydantic import Field
 
+from gateleg.apps.agents.erasing.threads import delete_whole_thread
 from gateleg.apps.agents.errors import NotFoundInPartition
 from gateleg.apps.agents.running import asking
 from gateleg.apps.agents.running.deciding import Decision, decide_calls
@@ -20,7 +22,7 @@ from gateleg.apps.agents.tables import McpServer
 from gateleg.apps.agents.tenancy import Context
 from gateleg.apps.agents.thread_tables import Message, Run
 from gateleg.apps.agents.web.contexts import context_of
-from gateleg.apps.agents.web.views import CAMEL, AskedView, MessageView, RunView, View
+from gateleg.apps.agents.web.views import CAMEL, AskedView, BegunJob, MessageView, RunView, View
 from gateleg.web import Resources
 from gateleg.web.api.calls import Call, Using
 from gateleg.web.api.pages import Cursor, Limit, Listing
@@ -93,6 +95,16 @@ async def list_messages(call: Using, request: Request, thread_uuid: str, cursor:
     question = Message.newest(partition=context.partition, thread_uuid=thread_uuid)
     page = await resources.store.page(question, limit=limit, cursor=cursor)
     return Listing(items=[MessageView.of(one) for one in page.items], next=page.next)
+
+
+@router.delete("/threads/{thread_uuid}", status_code=204, responses={202: {"model": BegunJob, "description": "A job deletes it."}})
+async def delete_thread(call: Using, request: Request, thread_uuid: str) -> Response:
+    """Delete a thread with its runs, messages, tool calls and files. A large one is deleted by a job."""
+    resources, context = _own(call, request)
+    job_id = await delete_whole_thread(resources, context, thread_uuid)
+    if job_id is None:
+        return Response(status_code=204)
+    return JSONResponse(BegunJob(job_id=str(job_id)).model_dump(by_alias=True), 202)
 
 
 @router.get("/threads/{thread_uuid}/runs/{run_uuid}")

@@ -48,10 +48,10 @@ def make_routes(resources: Resources[AgentsSettings]) -> APIRouter:
     from fastapi import APIRouter
 
     from gateleg.apps.agents import api
-    from gateleg.apps.agents.web import evaluation_api
+    from gateleg.apps.agents.web import evaluation_api, tenant_api
 
     router = APIRouter()
-    router.routes.extend((*api.router.routes, *evaluation_api.router.routes))
+    router.routes.extend((*api.router.routes, *evaluation_api.router.routes, *tenant_api.router.routes))
     return router
 
 

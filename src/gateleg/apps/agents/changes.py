@@ -20,7 +20,7 @@ from gateleg.apps.agents.errors import AlreadyThere, BusyVersions, StillUsed, To
 from gateleg.apps.agents.references import moves, target_of
 from gateleg.model import spec_of
 from gateleg.model.planning import changed_attributes
-from gateleg.store import ConstraintFailed, IllegalTransition, NotFound, TransactionCanceled, create, delete, patch
+from gateleg.store import ConstraintFailed, IllegalTransition, NotFound, TransactionCanceled, check, create, delete, patch
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -66,6 +66,7 @@ class Changes:
     def __init__(self) -> None:
         self._writes: dict[Target, _Write] = {}
         self._others: list[WriteOperation[Any]] = []
+        self._expected: list[Step] = []
 
     def create(self, item: Entity) -> None:
         """Write a new item."""
@@ -83,6 +84,10 @@ class Changes:
         """Write something else in the same transaction."""
         self._others += operations
 
+    def expect(self, item: Entity, condition: Condition) -> None:
+        """Write nothing unless a condition holds for a stored item: otherwise another writer was faster (`Raced`)."""
+        self._expected.append(Step(check(item, condition), "update", target_of(item)))
+
     def __contains__(self, target: Target) -> bool:
         return target in self._writes
 
@@ -94,7 +99,7 @@ class Changes:
         found = [step for target, write in self._writes.items() for step in _written(target, write, moved[target])]
         counts = [(target, count) for target, count in moved.items() if count and target not in self._writes]
         found += [Step(_moved(target, count), "use" if count > 0 else "release", target) for target, count in counts]
-        return found + [Step(operation, "other") for operation in self._others]
+        return found + self._expected + [Step(operation, "other") for operation in self._others]
 
 
 def _written(target: Target, write: _Write, moved: int) -> list[Step]:

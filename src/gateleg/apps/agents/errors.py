@@ -59,6 +59,22 @@ class StillUsed(AgentsError):
     fix = "Delete what names it, or let that name something else."
 
 
+class BusyThread(AgentsError):
+    """A thread that is to be deleted gets new questions all the time."""
+
+    code = "busy-thread"
+    status = 409
+    fix = "Stop asking in the thread, and delete it again."
+
+
+class TenantStillWrites(AgentsError):
+    """Data of a tenant was erased, and new data came while that was done."""
+
+    code = "tenant-still-writes"
+    status = 409
+    fix = "Revoke the tenant's keys, then erase again: it goes on with what is left."
+
+
 class ActiveVersion(AgentsError):
     """A version cannot be made inactive by itself: exactly one version is active."""
 

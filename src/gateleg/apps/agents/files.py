@@ -19,7 +19,7 @@ from gateleg.objects import ObjectMissing
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gateleg.apps.agents.tenancy import Context
+    from gateleg.apps.agents.tenancy import Context, Partition
     from gateleg.objects import AsyncObjects, ObjectInfo
     from gateleg.web import Resources
 
@@ -55,10 +55,18 @@ class StoredFile:
         }
 
 
-def folder_of(context: Context) -> str:
-    """Where the files of a user lie. Names are quoted, so that none can lead into the folder of another."""
-    parts = (context.endpoint_id, context.part_id, context.owner)
-    return "agents/" + "/".join(quote(part, safe="").replace(".", "%2E") for part in parts) + "/"
+def folder_of(context: Context, owner: str | None = None) -> str:
+    """Where the files of a user lie: of the caller, or of another owner. Names are quoted, so that none can lead into another folder."""
+    return tenant_folder(context.partition) + _quoted(owner if owner is not None else context.owner)
+
+
+def tenant_folder(partition: Partition) -> str:
+    """Where the files of all users of a tenant lie."""
+    return "agents/" + _quoted(partition.endpoint_id) + _quoted(partition.part_id)
+
+
+def _quoted(part: str) -> str:
+    return quote(part, safe="").replace(".", "%2E") + "/"
 
 
 def own_key(context: Context, object_key: str) -> str:
@@ -81,24 +89,24 @@ async def store_file(resources: Resources[Any], context: Context, given: Mapping
     return _described(file_id, info)
 
 
-async def find_file(objects: AsyncObjects, context: Context, file_id: str) -> StoredFile:
-    """A file of the caller. Raises `NotFoundInPartition`."""
+async def find_file(objects: AsyncObjects, context: Context, file_id: str, owner: str | None = None) -> StoredFile:
+    """A file of the caller, or of another owner whose files the caller may see. Raises `NotFoundInPartition`."""
     try:
-        return _described(file_id, await objects.head(_key(context, file_id)))
+        return _described(file_id, await objects.head(_key(context, file_id, owner)))
     except ObjectMissing:
         raise NotFoundInPartition(f"There is no file {file_id!r}.") from None
 
 
-async def read_file(objects: AsyncObjects, context: Context, file_id: str) -> str:
+async def read_file(objects: AsyncObjects, context: Context, file_id: str, owner: str | None = None) -> str:
     """The content of a file, in base64."""
-    file = await find_file(objects, context, file_id)
+    file = await find_file(objects, context, file_id, owner)
     return base64.b64encode(await objects.get(file.key)).decode()
 
 
-def _key(context: Context, file_id: str) -> str:
+def _key(context: Context, file_id: str, owner: str | None = None) -> str:
     if "/" in file_id or file_id in ("", ".", ".."):
         raise NotFoundInPartition(f"There is no file {file_id!r}.")
-    return f"{folder_of(context)}files/{file_id}"
+    return f"{folder_of(context, owner)}files/{file_id}"
 
 
 async def _content(resources: Resources[Any], given: Mapping[str, Any]) -> bytes:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.agents.agents import compose
-from gateleg.apps.agents.listing import Listing, Paging, among, filtered, list_items, matching, timed, times
 from gateleg.apps.agents.tables import Agent, FlowSnippet, VersionStatus
+from gateleg.apps.agents.version_lists import Shared, Wanted, list_versions
 from gateleg.apps.agents.versions import (
     AGENTS,
     FLOWS,
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
     from datetime import datetime
 
+    from gateleg.apps.agents.listing import Listing, Paging
     from gateleg.apps.agents.tenancy import Context
     from gateleg.store import AsyncStore, WriteOperation
 
@@ -52,18 +53,8 @@ async def list_flows(
     updated_at_lt: datetime | None = None,
 ) -> Listing[FlowSnippet]:
     """Versions of flows, oldest change first."""
-    conditions = [*matching(FlowSnippet, {}, {"flow_name": flow_name}), *among(FlowSnippet.status, statuses)]
-    late = times(FlowSnippet.updated_at, updated_at_gt, updated_at_lt)
-    if flow_snippet_uuid:
-        question = FlowSnippet.versions(partition=context.partition, flow_snippet_uuid=flow_snippet_uuid)
-        conditions += [*late, *matching(FlowSnippet, {"prompt_uuid": prompt_uuid})]
-    elif prompt_uuid:
-        question = FlowSnippet.of_prompt(partition=context.partition, prompt_uuid=prompt_uuid)
-        conditions += late
-    else:
-        question = FlowSnippet.by_update(partition=context.partition).reversed()
-        question = timed(question, FlowSnippet.updated_at, updated_at_gt, updated_at_lt)
-    return await list_items(store, filtered(question, conditions), paging)
+    wanted = Wanted(flow_snippet_uuid, flow_name, statuses, updated_at_gt, updated_at_lt)
+    return await list_versions(store, context, FLOWS, paging, wanted, Shared("of_prompt", "prompt_uuid", prompt_uuid))
 
 
 async def save_flow(

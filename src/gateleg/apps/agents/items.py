@@ -87,8 +87,12 @@ async def update_item(
     ids: Mapping[str, Any],
     values: Mapping[str, Any],
     complete: Callable[[I], Awaitable[I]] | None = None,
+    beside: Callable[[Changes, I], Awaitable[None]] | None = None,
 ) -> I:
-    """Change some attributes of an item; those that are not given stay. Raises `NotFoundInPartition`."""
+    """Change some attributes of an item; those that are not given stay. Raises `NotFoundInPartition`.
+
+    `beside` adds what changes in the same transaction, given the item as it was.
+    """
     wanted = {name: value for name, value in values.items() if name not in _KEPT and name not in ids}
 
     async def attempt() -> I:
@@ -97,13 +101,17 @@ async def update_item(
         after = after if complete is None else await complete(after)
         changes = Changes()
         changes.update(before, after)
+        if beside is not None:
+            await beside(changes, before)
         await commit(store, changes)
         return await get_item(store, entity, ids)
 
     return await settle(attempt)
 
 
-async def delete_item(store: AsyncStore, entity: type[I], ids: Mapping[str, Any]) -> bool:
+async def delete_item(
+    store: AsyncStore, entity: type[I], ids: Mapping[str, Any], beside: Callable[[Changes, I], Awaitable[None]] | None = None
+) -> bool:
     """Delete an item that nothing names; False when there is none. Raises `StillUsed`."""
 
     async def attempt() -> bool:
@@ -112,6 +120,8 @@ async def delete_item(store: AsyncStore, entity: type[I], ids: Mapping[str, Any]
             return False
         changes = Changes()
         changes.delete(before)
+        if beside is not None:
+            await beside(changes, before)
         await commit(store, changes)
         return True
 

@@ -28,8 +28,8 @@ def register(resources: Resources[AgentsSettings]) -> None:
     ui.add_css(Path(__file__).parent / "web" / "agents.css", shared=True)
 
     @ui.page(HOME, response_timeout=PATIENT)
-    async def home(part: str = "", tab: str = "", cursor: str = "", by: str = "", days: str = "") -> None:
-        await home_page(resources, part, tab, cursor, {"by": by, "days": days})
+    async def home(part: str = "", tab: str = "", cursor: str = "", by: str = "", days: str = "", sets: str = "") -> None:
+        await home_page(resources, part, tab, cursor, {"by": by, "days": days, "sets": sets})
 
     @ui.page(NEW, response_timeout=PATIENT)
     async def new(part: str = "") -> None:

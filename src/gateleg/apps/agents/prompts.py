@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gateleg.apps.agents.listing import Listing, Paging, among, filtered, list_items, matching, timed, times
 from gateleg.apps.agents.rendering import Preview, preview, read_variables
-from gateleg.apps.agents.tables import PromptTemplate
+from gateleg.apps.agents.version_lists import Shared, Wanted, list_versions
 from gateleg.apps.agents.versions import (
     PROMPTS,
     create_first,
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
+    from gateleg.apps.agents.listing import Listing, Paging
+    from gateleg.apps.agents.tables import PromptTemplate
     from gateleg.apps.agents.tenancy import Context
     from gateleg.store import AsyncStore
 
@@ -48,18 +49,8 @@ async def list_prompts(
     updated_at_lt: datetime | None = None,
 ) -> Listing[PromptTemplate]:
     """Versions of prompts, oldest change first."""
-    conditions = [*matching(PromptTemplate, {}, {"prompt_name": prompt_name}), *among(PromptTemplate.status, statuses)]
-    late = times(PromptTemplate.updated_at, updated_at_gt, updated_at_lt)
-    if prompt_uuid:
-        question = PromptTemplate.versions(partition=context.partition, prompt_uuid=prompt_uuid)
-        conditions += [*late, *matching(PromptTemplate, {"prompt_type": prompt_type})]
-    elif prompt_type:
-        question = PromptTemplate.of_type(partition=context.partition, prompt_type=prompt_type)
-        conditions += late
-    else:
-        question = PromptTemplate.by_update(partition=context.partition).reversed()
-        question = timed(question, PromptTemplate.updated_at, updated_at_gt, updated_at_lt)
-    return await list_items(store, filtered(question, conditions), paging)
+    wanted = Wanted(prompt_uuid, prompt_name, statuses, updated_at_gt, updated_at_lt)
+    return await list_versions(store, context, PROMPTS, paging, wanted, Shared("of_type", "prompt_type", prompt_type))
 
 
 async def save_prompt(store: AsyncStore, context: Context, values: Mapping[str, Any], *, copied: bool = False) -> PromptTemplate:

@@ -44,6 +44,9 @@ class AgentsSettings(BaseModel):
     policy: Policy = Field(
         default="reject", description="what becomes of a message while its thread answers another: reject, enqueue or interrupt"
     )
+    runs_at_once: int = Field(
+        default=200, ge=1, le=1000, description="runs that one worker process answers at once, beside the jobs of its --concurrency"
+    )
     waiting_runs: int = Field(default=20, ge=1, le=100, description="messages that may wait in one thread")
     run_seconds: int = Field(default=600, ge=1, le=86_400, description="seconds after which a run that has not ended expires")
     approval_seconds: int = Field(

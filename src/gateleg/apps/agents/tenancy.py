@@ -188,6 +188,12 @@ def _part(principal: Principal, settings: AgentsSettings, asked: Asked) -> str:
         return asked.part_id or asked.endpoint_id or settings.endpoint_id
     own = principal.tenant if principal.tenant is not None else settings.endpoint_id
     check_name("part_id", own)
+    if principal.tenant == settings.endpoint_id:
+        raise BadPartition(
+            f"The tenant {own!r} has the name of the endpoint, whose partition belongs to callers without a tenant.",
+            fix="Give the tenant's keys another tenant, or the endpoint another name: endpoint_id in [agents] of the settings.",
+            details={"field": "part_id"},
+        )
     if asked.part_id and asked.part_id != own:
         raise ForeignPart(f"{principal.name!r} does not belong to the part {asked.part_id!r}.")
     return own

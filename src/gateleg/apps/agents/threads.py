@@ -20,7 +20,7 @@ from gateleg.apps.agents.thread_tables import Message, Run, RunStatus, ThreadIte
 from gateleg.apps.agents.versions import AGENTS, get_version
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from gateleg.apps.agents.tenancy import Context
     from gateleg.store import AsyncStore
@@ -118,7 +118,25 @@ async def delete_in_thread(store: AsyncStore, context: Context, entity: type[H],
         return False
     if not may_change(context, found):
         raise NotYours(f"{uuid!r} belongs to another user.")
-    return await delete_item(store, entity, _ids(context, thread_uuid, entity, uuid))
+    return await delete_item(store, entity, _ids(context, thread_uuid, entity, uuid), _beside(store, entity))
+
+
+def _beside(store: AsyncStore, entity: type[Any]) -> Callable[[Changes, Any], Awaitable[None]] | None:
+    """What changes with an item of a thread: a summary must not tell what a message that is gone or changed has said."""
+
+    async def forget_summary(changes: Changes, message: Message) -> None:
+        thread = await store.find(Thread, partition=message.partition, thread_uuid=message.thread_uuid, consistent=True)
+        if thread is None:
+            return
+        covered = thread.summarised_to
+        unchanged = Thread.summarised_to.missing() if covered is None else Thread.summarised_to == covered
+        if covered is None or message.message_uuid > covered:
+            # What summarises it at this moment must not have ended before this is written.
+            changes.expect(thread, unchanged)
+        else:
+            changes.update(thread, thread.model_copy(update={"summary": None, "summarised_to": None}), unchanged)
+
+    return forget_summary if entity is Message else None
 
 
 async def save_run(store: AsyncStore, context: Context, values: Mapping[str, Any]) -> Run:
@@ -183,7 +201,7 @@ async def _save(store: AsyncStore, context: Context, entity: type[H], values: Ma
     if entity is ToolCall and ToolCallStatus(given.get("status", "initial")) in _ENDED and "time_spent" not in given:
         before = await get_item(store, ToolCall, ids)
         given["time_spent"] = (store.setup.now() - before.created_at) // _MILLISECOND
-    return await update_item(store, entity, ids, {**given, **by})
+    return await update_item(store, entity, ids, {**given, **by}, beside=_beside(store, entity))
 
 
 _ENDED = frozenset({ToolCallStatus.COMPLETED, ToolCallStatus.FAILED})

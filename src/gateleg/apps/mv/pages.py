@@ -1,4 +1,4 @@
-"""The pages of music videos in the console: `/mv` has the projects, `/mv/new` makes one, `/mv/{project}` is one of them."""
+"""The pages of music videos in the console, below `/mv`: the projects, a new one, templates, and each project."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from nicegui import ui
 
 from gateleg.apps.mv.web.forms import CreateForm
 from gateleg.apps.mv.web.gallery import gallery_page
-from gateleg.apps.mv.web.places import HOME, NEW
+from gateleg.apps.mv.web.places import HOME, NEW, TEMPLATES
 from gateleg.apps.mv.web.project_page import project_page
+from gateleg.apps.mv.web.template_pages import templates_page
 from gateleg.web.console.components import Crumb, card, frame
 from gateleg.web.console.patience import PATIENT
 
@@ -31,6 +32,10 @@ def register(resources: Resources[MVSettings]) -> None:
     async def new() -> None:
         with frame(title="New video", section="mv", crumbs=[Crumb("Music videos", HOME)]) as view, card("narrow", label="New video"):
             CreateForm(resources.settings, min(resources.settings.song_bytes, view.host.settings.upload_limit))
+
+    @ui.page(TEMPLATES, response_timeout=PATIENT)
+    async def kept(cursor: str = "") -> None:
+        await templates_page(resources, cursor)
 
     @ui.page(f"{HOME}/{{project}}", response_timeout=PATIENT)
     async def one(project: str, scene: str = "") -> None:

@@ -29,6 +29,14 @@ class MissingValues(Refusal):
     fix = "Send `values` with a text for each placeholder that `details` names."
 
 
+class UnreadablePlaceholder(Refusal):
+    """A line that is not `name = words`."""
+
+    code = "unreadable-placeholder"
+    status = 422
+    fix = "Write one a line, as city = Austin; a name has letters, digits and underscores, and starts with a letter."
+
+
 async def save_template(store: AsyncStore, project_id: UUID, owner: str, name: str, texts: Mapping[str, str]) -> Template:
     """Keep what a project is made of. `texts` are parts of its texts that become placeholders: {"city": "Austin"}."""
     loaded = await service.load(store, project_id)
@@ -46,6 +54,17 @@ async def save_template(store: AsyncStore, project_id: UUID, owner: str, name: s
         for scene in loaded.scenes
     ]
     return await store.create(Template(owner_id=owner, name=name, project=project, scenes=scenes))
+
+
+def read_placeholders(lines: str) -> dict[str, str]:
+    """Placeholders as people write them, one a line: `city = Austin`."""
+    found: dict[str, str] = {}
+    for line in filter(None, map(str.strip, lines.splitlines())):
+        name, equals, words = (part.strip() for part in line.partition("="))
+        if not equals or not words or not _PLACEHOLDER.fullmatch(f"{{{name}}}"):
+            raise UnreadablePlaceholder(f"{line!r} does not name words that change.")
+        found[name] = words
+    return found
 
 
 def _planned(plan: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Header, Query, Response
 from gateleg.apps.rag.access import Caller
 from gateleg.apps.rag.deleting.starting import start_repository_deletion
 from gateleg.apps.rag.drafts import NewRepository, RepositoryChanges
+from gateleg.apps.rag.host_checks import check_folders, check_model
 from gateleg.apps.rag.keyset import Pager
 from gateleg.apps.rag.pipelines.following import follow_pipelines
 from gateleg.apps.rag.repositories import create_repository, get_repository, list_repositories, update_repository
@@ -97,6 +98,8 @@ async def create(call: Using, new: NewRepository, response: Response) -> Reposit
     """Create a repository; it is ready at once, with its default collection. For administrators of the host."""
     resources = mine(call)
     usual = resources.settings.embedding_model or str(resources.models.embeddings().model)
+    check_model(resources, new.embedding_model_id)
+    check_folders(resources.settings, new.pipelines)
     made = await create_repository(call.host.store, caller_of(call), new, usual)
     if made.config.pipelines:
         await follow_pipelines(resources)
@@ -116,6 +119,7 @@ async def update(
     call: Using, repository_id: str, changes: RepositoryChanges, response: Response, if_match: IfMatch = None
 ) -> RepositoryView:
     """Change a repository; null clears. RAG administrators change its pipelines only."""
+    check_folders(mine(call).settings, changes.pipelines)
     found = await update_repository(call.host.store, caller_of(call), repository_id, changes, expected(if_match))
     if "pipelines" in changes.model_fields_set:
         await follow_pipelines(mine(call))

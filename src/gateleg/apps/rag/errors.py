@@ -226,6 +226,14 @@ class PipelineRefused(RagError):
     status = 409
 
 
+class FolderRefused(PipelineRefused):
+    """A pipeline names a folder of the host that its operator has not allowed."""
+
+    code = "folder-refused"
+    status = 400
+    fix = "The operator of the host allows folders with pipeline_folders."
+
+
 class UnknownPipeline(RagError):
     """A pipeline that does not exist."""
 

@@ -37,8 +37,8 @@ def register(resources: Resources[RagSettings]) -> None:
         await repository_page(resources, repository, cursor, deleted)
 
     @ui.page(f"{HOME}/{{repository}}/collection/{{collection:path}}", response_timeout=PATIENT)
-    async def collection_of(repository: str, collection: str, tab: str = "", cursor: str = "") -> None:
-        await collection_page(resources, repository, collection, tab, cursor)
+    async def collection_of(repository: str, collection: str, tab: str = "", cursor: str = "", item: str = "") -> None:
+        await collection_page(resources, repository, collection, tab, cursor, item)
 
     @ui.page(f"{HOME}/{{repository}}/document/{{document}}", response_timeout=PATIENT)
     async def document_of(repository: str, document: str, cursor: str = "", page: str = "", chunk: str = "", span: str = "") -> None:

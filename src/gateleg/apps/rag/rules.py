@@ -103,17 +103,16 @@ def check_strategy(strategy: Mapping[str, Any] | None) -> dict[str, Any] | None:
 def kept_pipelines(drafts: Sequence[PipelineDraft] | None, before: Sequence[Pipeline] | None) -> list[Pipeline] | None:
     """Pipelines that were sent, within their bounds. One that was there before keeps its id, and its metadata if none was sent.
 
-    It is the same one if it has the id, or, sent without one, the collection, bucket and prefix of an earlier one.
+    It is the same one if it has the id, or, sent without one, the collection, bucket, prefix and folder of an earlier one.
     """
     if not drafts:
         return None
     known = {pipeline.pipeline_id: pipeline for pipeline in before or ()}
-    places = {(pipeline.collection_id, pipeline.s3_bucket, pipeline.s3_prefix): pipeline for pipeline in before or ()}
+    places = {_place(pipeline): pipeline for pipeline in before or ()}
     found = []
     for draft in drafts:
         made = draft.pipeline()
-        place = (made.collection_id, made.s3_bucket, made.s3_prefix)
-        earlier = places.get(place) if draft.pipeline_id is None else known.get(draft.pipeline_id)
+        earlier = places.get(_place(made)) if draft.pipeline_id is None else known.get(draft.pipeline_id)
         if earlier is not None:
             made.pipeline_id = earlier.pipeline_id
             made.metadata = made.metadata or earlier.metadata
@@ -122,8 +121,13 @@ def kept_pipelines(drafts: Sequence[PipelineDraft] | None, before: Sequence[Pipe
         check_pipeline(made)
         found.append(made)
     if len({pipeline.pipeline_id for pipeline in found}) < len(found):
-        raise BadField("Two pipelines have the same pipelineId, or the same collection, bucket and prefix.", fix="Send each of them once.")
+        raise BadField("Two pipelines have the same pipelineId, or the same place and collection.", fix="Send each of them once.")
     return found
+
+
+def _place(pipeline: Pipeline) -> tuple[str | None, str, str, str | None]:
+    """Where a pipeline looks, and for which collection."""
+    return pipeline.collection_id, pipeline.s3_bucket, pipeline.s3_prefix, pipeline.folder
 
 
 def is_default(collection: Collection, repository: Repository) -> bool:

@@ -15,6 +15,7 @@ class RagSettings(BaseModel):
     upload_bytes: int = Field(
         default=52_428_800, ge=1_000, description="bytes that a document may have; upload_limit of the host holds as well"
     )
+    upload_files: int = Field(default=20, ge=1, le=1_000, description="files that one request may upload")
     upload_seconds: int = Field(default=3_600, ge=10, le=604_800, description="seconds for which a presigned upload is valid")
     download_seconds: int = Field(default=300, ge=10, le=604_800, description="seconds for which a presigned download is valid")
     restore_days: int = Field(

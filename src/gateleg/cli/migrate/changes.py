@@ -19,7 +19,8 @@ SegmentsOption = Annotated[int, typer.Option(min=1, max=10_000, help="Parts of a
 ReadOption = Annotated[float | None, typer.Option("--read-units", min=0.1, help="Read units to use in a second, at most.")]
 WriteOption = Annotated[float | None, typer.Option("--write-units", min=0.1, help="Write units to use in a second, at most.")]
 LatencyOption = Annotated[
-    float | None, typer.Option("--latency", min=0.0001, help="Seconds that a request may take on average; make way for others above it.")
+    float | None,
+    typer.Option("--latency", min=0.0001, help="Seconds that requests, also of clients, may take on average; make way above it."),
 ]
 SampleOption = Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of items that are compared one by one; sums are of all.")]
 PhaseOption = Annotated[
@@ -40,10 +41,10 @@ def apply(
     force: Annotated[bool, typer.Option("--force", help="Close old entities although they were used a moment ago.")] = False,
     soak: Annotated[float, typer.Option(min=0, help="Seconds to watch clients in each new phase before the next one.")] = 0.0,
     most_failures: Annotated[
-        float, typer.Option("--max-failures", min=0, max=1, help="Share of clients' writes that may fail meanwhile.")
+        float, typer.Option("--max-failures", min=0, max=1, help="Share of clients' requests that may fail meanwhile.")
     ] = 0.01,
     most_seconds: Annotated[
-        float | None, typer.Option("--max-seconds", min=0.0001, help="Seconds that a client's write may take on average meanwhile.")
+        float | None, typer.Option("--max-seconds", min=0.0001, help="Seconds that a client's request may take on average meanwhile.")
     ] = None,
     queue: Annotated[bool, typer.Option("--queue", help="Let a worker of the host do it: submit a job and print its id.")] = False,
     store: StoreOption = None,

@@ -108,12 +108,18 @@ class StreamConsumer:
         async for one in self._store.query(FailedChange.of_consumer, consumer=self.name):
             yield one
 
-    async def repeat_failed(self, event_id: str | None = None) -> int:
-        """Hand kept changes to their handlers again; how many they have taken."""
-        taken = 0
+    async def repeat_failed(self, event_id: str | None = None, *, watch: Callable[[int, int], None] | None = None) -> int:
+        """Hand kept changes to their handlers again; how many they have taken.
+
+        `watch` is called after each with how many were tried, and how many of them were taken.
+        """
+        tried = taken = 0
         async for one in self.failed():
             if event_id is None or one.event_id == event_id:
                 taken += await self._delivery.repeat(one)
+                tried += 1
+                if watch is not None:
+                    watch(tried, taken)
         return taken
 
     async def _take_free(self) -> list[HeldShard]:

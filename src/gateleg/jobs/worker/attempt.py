@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gateleg.jobs.errors import JobError, LeaseLost
 from gateleg.jobs.finish.outcome import UNWRITABLE, interrupted, lessened, raised, returned
 from gateleg.jobs.texts import told_by
-from gateleg.jobs.worker.heartbeat import Pulse
+from gateleg.jobs.worker.heartbeat import SHORTEST_FLUSH, Pulse
 from gateleg.jobs.worker.output import Notes
 from gateleg.jobs.worker.processes import KILL_AFTER
 from gateleg.jobs.worker.runners import run_of
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 #: Seconds for which lines, progress and events are collected before they are written: to a store far away, where a write is paid for,
 #: and to an engine in this process, where those who follow the job see it within a tenth of a second.
 FLUSH_FAR = 0.5
-FLUSH_NEAR = 0.04
+FLUSH_NEAR = SHORTEST_FLUSH
 #: Seconds that a handler has to end once it is asked to; a process is killed before.
 PATIENCE = KILL_AFTER + 1.0
 #: Seconds after its time is up in which a handler that returns by itself has still made it.
@@ -48,7 +48,7 @@ class Execution:
         handler: Handler,
         means: AttemptMeans,
         *,
-        flush_every: float = FLUSH_FAR,
+        flush_every: Callable[[], float] = lambda: FLUSH_FAR,
         patience: float = PATIENCE,
     ) -> None:
         self.queue = queue
@@ -60,7 +60,8 @@ class Execution:
         self._pulse: Pulse | None = None
         self._ended = False
         self._timer: asyncio.TimerHandle | None = None
-        self._took = 0.0
+        #: the seconds that the handler took
+        self.took = 0.0
         self._interval = queue.context.settings.lease_seconds / 3
         self._flush_every = flush_every
         self._patience = patience
@@ -102,7 +103,7 @@ class Execution:
         try:
             return await self.run.outcome()
         finally:
-            self._took = self._loop.time() - began
+            self.took = self._loop.time() - began
             self.notes.end_lines()
             self._end_wait()
 
@@ -176,7 +177,7 @@ class Execution:
         error = work.exception()
         if error is not None:
             return raised(job, notes, error, stopping)
-        if self._took > job.timeout_seconds + _LENIENCY:
+        if self.took > job.timeout_seconds + _LENIENCY:
             # It held up the event loop, so nobody could stop it in time. Time is up all the same.
             return interrupted(job, notes, "timed-out")
         return returned(context, job, notes, work.result())

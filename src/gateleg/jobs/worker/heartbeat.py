@@ -26,22 +26,39 @@ if TYPE_CHECKING:
     from gateleg.jobs.worker.runners import StopReason
 
 
+#: Seconds for which lines, progress and events are collected before they are written, at least.
+SHORTEST_FLUSH = 0.04
+#: Events that come after a silence are written at once, so often in an attempt; from then on they are collected as everything else is.
+_PROMPT = 3
+
+
 class Pulse:
-    """Heartbeats of one attempt: `interval` seconds apart, and `flush_every` seconds after the handler has said something.
+    """Heartbeats of one attempt: `interval` seconds apart, and `flush_every()` seconds after the handler has said something.
+
+    Events are for those who follow the job, who wait for the first of them most: see `_PROMPT`.
 
     `stop` is called with the reason once the lease is lost, or somebody wants the job to end. Most jobs end before their first heartbeat
     and say nothing: those need no pulse.
     """
 
     def __init__(
-        self, queue: AsyncQueue, job: Job, notes: Notes, stop: Callable[[StopReason], None], *, interval: float, flush_every: float
+        self,
+        queue: AsyncQueue,
+        job: Job,
+        notes: Notes,
+        stop: Callable[[StopReason], None],
+        *,
+        interval: float,
+        flush_every: Callable[[], float],
     ) -> None:
         self._queue = queue
         self._job = job
         self._notes = notes
         self._stop = stop
         self._interval = interval
-        self._flush_every = min(flush_every, interval)
+        self._flush_every = flush_every
+        self._flushed_at = float("-inf")
+        self._prompt = _PROMPT
         self._logs = job.logs
         self._emitted = job.emitted or 0
         #: whether something was written to the job since its claim, or may have been
@@ -76,7 +93,7 @@ class Pulse:
             if not due:
                 try:
                     await asyncio.wait_for(self._changed.wait(), interval)
-                    await asyncio.sleep(self._flush_every)
+                    await asyncio.sleep(self._pause())
                 except TimeoutError:
                     pass
             due = False
@@ -96,7 +113,16 @@ class Pulse:
                 await asyncio.sleep(min(1.0, interval / 4))
                 self._changed.set()
 
+    def _pause(self) -> float:
+        """How long to collect what is said before it is written."""
+        usual = min(self._flush_every(), self._interval)
+        if not self._notes.has_events or self._prompt == 0:
+            return usual
+        self._prompt -= 1
+        return max(0.0, self._flushed_at + SHORTEST_FLUSH - asyncio.get_running_loop().time())
+
     async def _flush(self) -> None:
+        self._flushed_at = asyncio.get_running_loop().time()
         async with self._lock:
             lines, progress, events = self._notes.lines(), self._notes.current(), self._notes.events()
             logs, chunk = self._extended([] if self._mute else lines)

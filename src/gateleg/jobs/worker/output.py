@@ -153,6 +153,11 @@ class Notes:
             return not self._lines and not self._unwritten and not self._events
 
     @property
+    def has_events(self) -> bool:
+        """Whether there are events to write down."""
+        return bool(self._events)
+
+    @property
     def backlog(self) -> bool:
         """Whether there are events, or more lines than one write takes along: the end of the attempt is written after them."""
         return bool(self._events) or len(self.lines()) < len(self._lines)

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
 from gateleg.jobs.claim.selection import Picker, turn
-from gateleg.jobs.errors import NoHandlers
+from gateleg.jobs.errors import JobError, NoHandlers
 from gateleg.jobs.finish.complete import SETTLE
 from gateleg.jobs.handlers import Handler
 from gateleg.jobs.monitor.counts import Tallies
-from gateleg.jobs.rules import Failed, is_suspect
+from gateleg.jobs.rules import Failed, Released, is_suspect
 from gateleg.jobs.submit.fan_in import GATE
 from gateleg.jobs.tables.job import Failure, Job
 from gateleg.jobs.tables.records import QueueState, WorkerRecord
@@ -28,6 +28,7 @@ from gateleg.jobs.worker.attempt_logs import tell_end, tell_start
 from gateleg.jobs.worker.capture import capturing
 from gateleg.jobs.worker.change_watcher import Sight
 from gateleg.jobs.worker.child_process import ChildPool
+from gateleg.jobs.worker.claims_ahead import TOGETHER, WAIT, ClaimsAhead
 from gateleg.jobs.worker.maintenance import Duties
 from gateleg.jobs.worker.processes import modules_of
 from gateleg.jobs.worker.quarantine import Places, confined
@@ -42,7 +43,7 @@ from gateleg.store.transports.embedded import AsyncEmbeddedTransport
 from gateleg.store.transports.inline_embedded import DirectTransport
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Coroutine, Iterable, Mapping
     from pathlib import Path
 
     from gateleg.jobs.context import JobContext
@@ -66,6 +67,8 @@ _LAST_WRITES = 4.0
 DRAIN_GRACE = 10.0
 #: Seconds after which a worker that stops says again what it waits for, and how many jobs it names.
 _TELL_EVERY = 5.0
+#: Seconds by which words are collected longer for each job that runs: a write takes about a thousandth.
+_FLUSH_FOR_EACH = 0.0015
 #: Seconds between two sweeps of scratch folders.
 _SWEEP_EVERY = 600.0
 _NAMED = 20
@@ -119,6 +122,9 @@ class Worker:
         self._states_at = float("-inf")
         self._tasks: set[asyncio.Task[None]] = set()
         self._room = concurrency
+        self._ahead = ClaimsAhead(concurrency if self._near else TOGETHER)
+        if isinstance(self.queue.store, GroupCommitStore):
+            self.queue.store.expects_more = lambda: self._ahead.together
         #: of which queues there is a limit, and how many jobs of each are here
         self.limits = {**queue.context.jobs.limits, **(limits or {})}
         self._taken: Counter[str] = Counter()
@@ -220,8 +226,7 @@ class Worker:
             except (StoreError, ModelError) as error:
                 _log.warning("claim failed: %s", error)
                 jobs = []
-            for job in jobs:
-                self._start(job)
+            self._begin(jobs)
             if jobs:
                 pause, busy = self._idle[0], True
                 self._sight.rest()
@@ -246,10 +251,11 @@ class Worker:
             self._states = await self.queue.states(tuple(self.queues))
             self._states_at = loop.time()
         for name in turn(self.queues, self._chance.random()):
-            room = min(number, self._room_in(name))
+            room = min(number, self._room_in(name)) if name in self.limits else number + self._ahead.number
             if room == 0:
                 continue
             losses = self._picker.losses
+            self._ahead.together = False
             jobs = await self.queue.claim_several(self._picker, name, self.worker_id, room, self._states.get(name))
             now = self.queue.context.now()
             if self._picker.losses > losses:
@@ -265,11 +271,39 @@ class Worker:
         limit = self.limits.get(queue)
         return self.concurrency if limit is None else max(0, limit - self._taken[queue])
 
+    def _begin(self, jobs: list[Job]) -> None:
+        """Start as many of the claimed jobs as there is room for; the others follow them at once, or are given back."""
+        for job in jobs:
+            if self._room > 0:
+                self._start(job)
+            else:
+                self._ahead.add(job)
+        if jobs and self._ahead.holds(jobs[-1]):
+            asyncio.get_running_loop().call_later(WAIT, self._give_back_behind, jobs[-1])
+
+    def _give_back_behind(self, last: Job) -> None:
+        """Give back what was claimed ahead, if the last of it is still not begun."""
+        if self._ahead.holds(last):
+            self._give_back(self._ahead.give_back())
+
+    def _give_back(self, jobs: Iterable[Job]) -> None:
+        for job in jobs:
+            self._add_task(self._release(job))
+
+    async def _release(self, job: Job) -> None:
+        try:
+            await self.queue.finish(job, Released())
+        except (StoreError, ModelError, JobError) as error:
+            _log.warning("job %s could not be given back; it is run when its lease ends: %s", job.job_id, error)
+
     def _start(self, job: Job) -> None:
         self._room -= 1
         self._taken[job.queue] += 1
         self._places.take(job)
-        task = asyncio.get_running_loop().create_task(self._work_on(job))
+        self._add_task(self._work_on(job))
+
+    def _add_task(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -280,8 +314,9 @@ class Worker:
         def vacate() -> None:
             """Make room before the end is written, so that both are one commit; unless many ends could not be written yet."""
             nonlocal vacated
-            if execution is not None and not execution.run.alive and len(self._tasks) < 2 * self.concurrency + 1:
+            if execution is not None and not execution.run.alive and len(self._tasks) <= 2 * self.concurrency + TOGETHER:
                 vacated = True
+                self._ahead.ended(execution.took)
                 self._make_room(job)
 
         try:
@@ -310,7 +345,11 @@ class Worker:
 
     def execution(self, job: Job, handler: Handler) -> Execution:
         """The attempt of a claimed job; for subclasses that want to watch it."""
-        return Execution(self.queue, job, handler, self.means, flush_every=FLUSH_NEAR if self._near else FLUSH_FAR)
+        return Execution(self.queue, job, handler, self.means, flush_every=self._flush_every)
+
+    def _flush_every(self) -> float:
+        """How long a handler's words are collected: the longer, the more handlers speak, so that writing them leaves time for all else."""
+        return max(FLUSH_NEAR, _FLUSH_FOR_EACH * len(self.running)) if self._near else FLUSH_FAR
 
     async def _let_go(self, job: Job, execution: Execution | None) -> None:
         """Make room for another job, once nothing of this one is left: a thread that does not end keeps its place."""
@@ -321,7 +360,11 @@ class Worker:
     def _make_room(self, job: Job) -> None:
         self._room += 1
         self._taken[job.queue] -= 1
-        self._awake.set()
+        following = None if self._stop.is_set() or self._places.reserved else self._ahead.take()
+        if following is not None:
+            self._start(following)
+        else:
+            self._awake.set()
 
     def _handler(self, job: Job) -> Handler | None:
         if job.job_type == SETTLE:
@@ -345,6 +388,7 @@ class Worker:
     async def _drain(self) -> None:
         """Wait for running jobs, and give back those that take too long: all in all a few seconds more than they have to end."""
         executions = list(self.running.values())
+        self._give_back(self._ahead.give_back())
         await self._wait_for_running()
         if self.running:
             _lives.warning("giving back %s, which did not end in time", _told(self.running.values()))

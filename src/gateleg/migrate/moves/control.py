@@ -24,9 +24,18 @@ _LOOK = 0.1
 
 
 def read_state(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[MoveState]:
-    """How far a stage is; one that has not begun is off."""
-    found: MoveState | None = yield from Find(MoveState.key(move=move.name, stage=stage.name), consistent=True).flow(setup)
-    return found or MoveState(move=move.name, stage=stage.name)
+    """How far a stage is; one that has not begun is off. What began under the move's name alone goes on under it."""
+    for key in (move.state_key, move.name):
+        found: MoveState | None = yield from Find(MoveState.key(move=key, stage=stage.name), consistent=True).flow(setup)
+        if found is not None:
+            return found
+    return MoveState(move=move.state_key, stage=stage.name)
+
+
+def stored_key(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[str]:
+    """What the checkpoints and failed items of a stage are stored under, as its state is."""
+    state: MoveState = yield from read_state(move, stage, setup)
+    return state.move
 
 
 def view_of(state: MoveState) -> StageView:

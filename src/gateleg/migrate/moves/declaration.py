@@ -98,6 +98,11 @@ class KeyMove:
             if keys:
                 raise BadMove(f"{', '.join(sorted(keys))} is the key of {entity.__name__} and cannot be left out of {self.name}.")
 
+    @property
+    def state_key(self) -> str:
+        """What its state is stored under: moves of two applications may have the same name, but not the same old table."""
+        return f"{self.name}.{spec_of(self.old).table.name}"
+
     def stage_of(self, partition: str) -> MoveStage:
         """The stage that a partition of the old table belongs to."""
         return next(stage for stage in self.stages if stage.holds(partition))

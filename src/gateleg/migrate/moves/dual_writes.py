@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 #: how often a write is tried that others get in the way of
 _ATTEMPTS = 60
 _LONGEST = 0.25
-#: statuses from here on are not the caller's fault
-_SERVER = 500
 
 
 @dataclass
@@ -82,18 +80,11 @@ def write_moved(
     `alone` is a write whose error is its own; else `TransactionCanceled` has the error of each operation.
     """
     yield from moving.views.current(setup)
-    begun, started, failed = moving.views.begin(), setup.ticks(), True
+    begun = moving.views.begin()
     try:
-        results = yield from _tried(moving, operations, setup, token, alone)
-        failed = False
-        return results
-    except (StoreError, MoveClosed, MoveIncomplete) as error:
-        # A condition of the caller's, or an entity that is closed, says nothing about the move.
-        failed = error.status >= _SERVER and not isinstance(error, MoveIncomplete)
-        raise
+        return (yield from _tried(moving, operations, setup, token, alone))
     finally:
         moving.views.end(begun)
-        moving.views.note_write(setup.ticks() - started, failed=failed)
 
 
 def _tried(

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from gateleg.migrate.errors import Inconvertible, Orphan
+from gateleg.migrate.moves.control import stored_key
 from gateleg.migrate.moves.copies import copy_item
 from gateleg.migrate.moves.digests import key_digest
 from gateleg.migrate.moves.directions import Direction
@@ -27,7 +28,7 @@ def note_error(direction: Direction, stage: MoveStage, item: Item, reason: str, 
     """Keep an item that could not be moved, with the reason."""
     key = key_of(direction.source, item)
     error = ItemError(
-        move=direction.move.name,
+        move=(yield from stored_key(direction.move, stage, setup)),
         stage=stage.name,
         side=direction.source_side,
         digest=key_digest(key),
@@ -46,7 +47,8 @@ def reason_of(error: Inconvertible) -> str:
 
 def read_errors(move: KeyMove, stage: MoveStage, setup: Setup, *, limit: int | None = None) -> Flow[list[ItemError]]:
     """The items of a stage that could not be moved."""
-    (payload,) = ItemError.of_stage(move=move.name, stage=stage.name).requests(table_name=setup.name_of(migrations_table), consistent=True)
+    key = yield from stored_key(move, stage, setup)
+    (payload,) = ItemError.of_stage(move=key, stage=stage.name).requests(table_name=setup.name_of(migrations_table), consistent=True)
     found: list[ItemError] = []
     while True:
         reply = yield Request("Query", payload if limit is None else payload | {"Limit": limit}, "item errors")

@@ -54,7 +54,7 @@ def forget_kept(move: KeyMove, stage: MoveStage, side: Side, setup: Setup) -> Fl
         return
     name = setup.name_of(migrations_table)
     for shard in range(KEPT_SHARDS):
-        query = KeptValues.of_shard(move=move.name, stage=stage.name, side=side, shard=shard)
+        query = KeptValues.of_shard(move=move.state_key, stage=stage.name, side=side, shard=shard)
         (payload,) = query.requests(table_name=name, consistent=True)
         while True:
             reply = yield Request("Query", payload, "kept values")
@@ -69,7 +69,7 @@ def forget_kept(move: KeyMove, stage: MoveStage, side: Side, setup: Setup) -> Fl
 
 def _place(move: KeyMove, stage: MoveStage, side: Side, spec: Spec[Any], item: Item) -> dict[str, Any]:
     digest = key_digest(key_of(spec, item))
-    return {"move": move.name, "stage": stage.name, "side": side, "shard": int(digest[:4], 16) % KEPT_SHARDS, "digest": digest}
+    return {"move": move.state_key, "stage": stage.name, "side": side, "shard": int(digest[:4], 16) % KEPT_SHARDS, "digest": digest}
 
 
 def _named(move: KeyMove, side: Side) -> frozenset[str]:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.migrate.backfill import belongs
 from gateleg.migrate.errors import Inconvertible, PhaseRefused
-from gateleg.migrate.moves.control import check_not_paused, view_of
+from gateleg.migrate.moves.client_figures import ClientLatency
+from gateleg.migrate.moves.control import check_not_paused, stored_key, view_of
 from gateleg.migrate.moves.copies import EpochOver
 from gateleg.migrate.moves.phases import PHASES
 from gateleg.migrate.moves.tables import Checkpoint, migrations_table
@@ -27,7 +28,7 @@ from gateleg.store.rates import Rate
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gateleg.migrate.moves.declaration import MoveStage
+    from gateleg.migrate.moves.declaration import KeyMove, MoveStage
     from gateleg.migrate.moves.directions import Direction
     from gateleg.migrate.moves.phase_views import StageView
     from gateleg.migrate.moves.phases import Phase
@@ -40,13 +41,23 @@ _LONGEST_PAUSE = 2.0
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast a pass may go: capacity units in a second, and seconds that a request of it may take before it makes way for others."""
+    """How fast a pass may go: capacity units in a second, and seconds that requests may take before it makes way for others."""
 
     read_units: float | None = None
     write_units: float | None = None
-    #: while requests take longer than this on average, the pass pauses between pages, longer each time
+    #: while its own requests, or those of clients, take longer than this on average, the pass pauses between pages, longer each time
     latency: float | None = None
     page_size: int = 100
+
+
+class Throttle:
+    """Holds the segments of a pass to its pace, all of them together."""
+
+    def __init__(self, pace: Pace, move: KeyMove, setup: Setup) -> None:
+        self.pace = pace
+        self.clients = ClientLatency(move, setup)
+        self.reads = Rate(pace.read_units, setup) if pace.read_units else None
+        self.writes = Rate(pace.write_units, setup) if pace.write_units else None
 
 
 @dataclass
@@ -76,7 +87,8 @@ class Pass:
 
     def checkpoints(self, setup: Setup) -> Flow[list[Checkpoint]]:
         """The segments of the pass, as far as it has begun."""
-        query = Checkpoint.of_pass(move=self.direction.move.name, stage=self.stage.name, task=self.task)
+        key = yield from self._key(setup)
+        query = Checkpoint.of_pass(move=key, stage=self.stage.name, task=self.task)
         (payload,) = query.requests(table_name=setup.name_of(migrations_table), consistent=True)
         found: list[Checkpoint] = []
         while True:
@@ -92,9 +104,10 @@ class Pass:
         if found and not anew:
             return found
         yield from self.forget(setup)
+        key = yield from self._key(setup)
         created = [
             Checkpoint(
-                move=self.direction.move.name,
+                move=key,
                 stage=self.stage.name,
                 task=self.task,
                 segment=number,
@@ -112,17 +125,19 @@ class Pass:
         for one in (yield from self.checkpoints(setup)):
             yield from Delete(spec_of(Checkpoint).ref(one)).flow(setup)
 
-    def run_segment(
-        self, number: int, setup: Setup, pace: Pace | None = None, watch: Callable[[Checkpoint], None] | None = None
-    ) -> Flow[None]:
+    def run_segment(self, number: int, setup: Setup, throttle: Throttle, watch: Callable[[Checkpoint], None] | None = None) -> Flow[None]:
         """Go through one segment to its end. Raises `Paused` between pages when the stage was paused."""
-        runner = _Runner(self, setup, pace or Pace())
-        ref = Checkpoint.key(move=self.direction.move.name, stage=self.stage.name, task=self.task, segment=number)
+        runner = _Runner(self, setup, throttle)
+        key = yield from self._key(setup)
+        ref = Checkpoint.key(move=key, stage=self.stage.name, task=self.task, segment=number)
         checkpoint: Checkpoint = yield from Find(ref, consistent=True, required=True).flow(setup)
         while not checkpoint.done:
             checkpoint = yield from runner.page(checkpoint)
             if watch is not None:
                 watch(checkpoint)
+
+    def _key(self, setup: Setup) -> Flow[str]:
+        return stored_key(self.direction.move, self.stage, setup)
 
     def holds(self, item: Item, setup: Setup) -> Flow[bool]:
         """Whether an item belongs to the pass: to its entity, its move and its stage."""
@@ -144,12 +159,11 @@ class Pass:
 class _Runner:
     """Runs the pages of one segment."""
 
-    def __init__(self, one: Pass, setup: Setup, pace: Pace) -> None:
+    def __init__(self, one: Pass, setup: Setup, throttle: Throttle) -> None:
         self._pass = one
         self._setup = setup
-        self._pace = pace
-        self._reads = Rate(pace.read_units, setup) if pace.read_units else None
-        self._writes = Rate(pace.write_units, setup) if pace.write_units else None
+        self._throttle = throttle
+        self._pace = throttle.pace
         self._rest = 0.0
 
     def page(self, checkpoint: Checkpoint) -> Flow[Checkpoint]:
@@ -207,15 +221,17 @@ class _Runner:
 
     def _make_way(self, reply: dict[str, Any], done: PageDone, seconds: float) -> Flow[None]:
         """Wait as long as the pace asks for."""
-        if self._reads is not None:
-            yield from self._reads.charge(reply)
-        if self._writes is not None and done.units:
-            yield from self._writes.charge({"ConsumedCapacity": {"CapacityUnits": done.units}})
+        throttle = self._throttle
+        if throttle.reads is not None:
+            yield from throttle.reads.charge(reply)
+        if throttle.writes is not None and done.units:
+            yield from throttle.writes.charge({"ConsumedCapacity": {"CapacityUnits": done.units}})
         if self._pace.latency is not None:
             # A page is its scan, and a read and a write for about every forty items.
             requests = 2 + 2 * math.ceil(done.seen / 40)
-            slow = seconds / requests > self._pace.latency
-            self._rest = min(_LONGEST_PAUSE, max(self._rest, seconds) * 2) if slow else self._rest / 2
+            clients = yield from throttle.clients.current()
+            slow = max(seconds / requests, clients) > self._pace.latency
+            self._rest = min(_LONGEST_PAUSE, max(self._rest, seconds, clients) * 2) if slow else self._rest / 2
             if self._rest > 0.001:
                 yield Pause(self._rest)
 

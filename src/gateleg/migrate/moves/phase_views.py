@@ -52,7 +52,8 @@ class PhaseViews:
 
     def __init__(self, moves: Sequence[KeyMove], *, refresh: float = REFRESH, lease: float = LEASE, process: str | None = None) -> None:
         self.process = process or f"{socket.gethostname()}-{uuid4()}"
-        self._moves = {move.name for move in moves}
+        #: with the names alone, under which moves of earlier releases have begun
+        self._moves = {key for move in moves for key in (move.state_key, move.name)}
         self._refresh = refresh
         self._lease = lease
         self._views: dict[tuple[str, str], StageView] = {}
@@ -62,15 +63,18 @@ class PhaseViews:
         #: the epochs that writes under way act upon, each with a number of its own
         self._under_way: dict[int, dict[str, int]] = {}
         self._numbers = itertools.count()
-        self._writes, self._failures, self._seconds = 0, 0, 0.0
+        self._requests, self._failures, self._seconds = 0, 0, 0.0
 
     def of(self, move: KeyMove, stage: MoveStage) -> StageView:
         """A stage of a move."""
-        return self._views.get((move.name, stage.name)) or StageView(move.name, stage.name)
+        for key in (move.state_key, move.name):
+            if (key, stage.name) in self._views:
+                return self._views[key, stage.name]
+        return StageView(move.state_key, stage.name)
 
     def note_old(self, move: KeyMove, setup: Setup) -> None:
         """Note that the old entity of a move was used, which others learn with the next lease."""
-        self._old_used[move.name] = setup.clock()
+        self._old_used |= dict.fromkeys((move.state_key, move.name), setup.clock())
 
     def current(self, setup: Setup, *, anew: bool = False) -> Flow[None]:
         """Read the phases if what is known of them is too old."""
@@ -104,9 +108,9 @@ class PhaseViews:
         """A write has ended."""
         self._under_way.pop(number, None)
 
-    def note_write(self, seconds: float, *, failed: bool) -> None:
-        """Count a write, for whoever watches a roll-out."""
-        self._writes, self._failures, self._seconds = self._writes + 1, self._failures + failed, self._seconds + seconds
+    def note_request(self, seconds: float, *, failed: bool) -> None:
+        """Count a read or a write, for whoever watches a roll-out."""
+        self._requests, self._failures, self._seconds = self._requests + 1, self._failures + failed, self._seconds + seconds
 
     def _adopt(self, views: Mapping[tuple[str, str], StageView], read_at: float) -> None:
         """Take what was read. Another thread may have read later and be faster: epochs never go back."""
@@ -133,7 +137,7 @@ class PhaseViews:
             moves=sorted(self._moves),
             epochs=epochs,
             old_used=dict(self._old_used),
-            writes=self._writes,
+            requests=self._requests,
             failures=self._failures,
             seconds=self._seconds,
             expires_at=datetime.fromtimestamp(now + _KEPT, UTC),

@@ -6,6 +6,7 @@ import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from gateleg.errors import GatelegError
 from gateleg.migrate.errors import Inconvertible, MoveClosed, MoveIncomplete
 from gateleg.migrate.moves.comparing import examine
 from gateleg.migrate.moves.directions import Direction, text_of
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 
 
 _log = logging.getLogger("gateleg.migrate")
+#: statuses from here on are not the caller's fault
+_SERVER = 500
 _READ_BOTH = frozenset({Phase.DUAL_READ, Phase.CUT_OVER})
 
 
@@ -56,7 +59,17 @@ class Moved(Operation[Any]):
     def flow(self, setup: Setup) -> Flow[Any]:
         """What the phases ask for; they are read first, unless they are known."""
         yield from self.moving.views.current(setup)
-        return (yield from _Carrier(self.moving, setup).carry_out(self.operation))
+        started, failed = setup.ticks(), True
+        try:
+            result = yield from _Carrier(self.moving, setup).carry_out(self.operation)
+            failed = False
+            return result
+        except GatelegError as error:
+            # A condition of the caller's, or an entity that is closed, says nothing about the move.
+            failed = error.status >= _SERVER and not isinstance(error, MoveIncomplete)
+            raise
+        finally:
+            self.moving.views.note_request(setup.ticks() - started, failed=failed)
 
     def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """Those of the operation."""

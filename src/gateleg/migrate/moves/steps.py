@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.migrate.errors import Inconvertible, PhaseRefused, RolloutHalted
 from gateleg.migrate.moves import tasks
+from gateleg.migrate.moves.client_figures import LOOK, read_figures, since
 from gateleg.migrate.moves.control import check_not_paused, enter_phase, read_state, set_verified, view_of
 from gateleg.migrate.moves.directions import Direction
 from gateleg.migrate.moves.interleaving import side_by_side
 from gateleg.migrate.moves.item_errors import forget_errors, read_errors, repeat_errors
 from gateleg.migrate.moves.kept_values import forget_kept
-from gateleg.migrate.moves.passes import Pace, Pass, progress_of
+from gateleg.migrate.moves.passes import Pace, Pass, Throttle, progress_of
 from gateleg.migrate.moves.phase_views import LEASE, read_processes
 from gateleg.migrate.moves.phases import Phase, way
 from gateleg.migrate.moves.stale_copies import remove_stale_copies
@@ -36,8 +37,7 @@ if TYPE_CHECKING:
 
 #: seconds since an old entity was last used, before its clients are refused
 QUIET = 60.0
-#: seconds between two looks at how clients fare, and the writes that say something
-_LOOK = 1.0
+#: the requests of clients that say something
 _ENOUGH = 20
 
 
@@ -56,7 +56,7 @@ class Conduct:
     waiting: Callable[[str], None] | None = None
     #: seconds for which clients are watched in each new phase before the next one
     soak: float = 0.0
-    #: the share of clients' writes that may fail meanwhile, and the seconds that one may take on average
+    #: the share of clients' reads and writes that may fail meanwhile, and the seconds that one may take on average
     most_failures: float = 0.01
     most_seconds: float | None = None
     #: close the old entity although processes have used it a moment ago
@@ -210,9 +210,9 @@ def run_pass(one: Pass, setup: Setup, conduct: Conduct, *, anew: bool = False) -
         if conduct.watch is not None:
             conduct.watch(one.task, list(known.values()))
 
-    pace = _divided(conduct.pace, sum(not checkpoint.done for checkpoint in checkpoints))
+    throttle = Throttle(conduct.pace, one.direction.move, setup)
     yield from side_by_side(
-        [one.run_segment(number, setup, pace, watch) for number, checkpoint in known.items() if not checkpoint.done], setup
+        [one.run_segment(number, setup, throttle, watch) for number, checkpoint in known.items() if not checkpoint.done], setup
     )
     return progress_of((yield from one.checkpoints(setup)))
 
@@ -295,7 +295,7 @@ def _check_closing(move: KeyMove, setup: Setup, conduct: Conduct) -> Flow[None]:
         return
     now = setup.clock()
     for process in (yield from read_processes(setup)):
-        used = process.old_used.get(move.name)
+        used = process.old_used.get(state.move)
         if used is not None and now - used < QUIET:
             raise PhaseRefused(
                 f"{process.process} used {move.old.__name__} {now - used:.0f} seconds ago.",
@@ -304,41 +304,22 @@ def _check_closing(move: KeyMove, setup: Setup, conduct: Conduct) -> Flow[None]:
 
 
 def _watch_clients(move: KeyMove, stage: MoveStage, phase: Phase, setup: Setup, conduct: Conduct) -> Flow[None]:
-    """Watch how clients fare in a new phase. Raises `RolloutHalted` when too many of their writes fail, or take too long."""
+    """Watch how clients fare in a new phase. Raises `RolloutHalted` when too many of their requests fail, or take too long."""
     if not conduct.soak:
         return
-    before = yield from _fared(move, setup)
+    before = yield from read_figures(move, setup)
     until = setup.ticks() + conduct.soak
     while setup.ticks() < until:
-        yield Pause(min(_LOOK, conduct.soak))
+        yield Pause(min(LOOK, conduct.soak))
         yield from check_not_paused(move, stage, setup)
-        now = yield from _fared(move, setup)
-        writes, failures, seconds = (
-            sum(figures[number] - before.get(name, (0, 0, 0.0))[number] for name, figures in now.items()) for number in range(3)
-        )
-        if writes < _ENOUGH:
+        found = since(before, (yield from read_figures(move, setup)))
+        if found.requests < _ENOUGH:
             continue
         place = f"{move.name}, {stage.name}, was halted in the phase {phase}"
-        if failures / writes > conduct.most_failures:
-            raise RolloutHalted(f"{place}: {failures:,.0f} of {writes:,.0f} writes failed.")
-        if conduct.most_seconds is not None and seconds / writes > conduct.most_seconds:
-            raise RolloutHalted(f"{place}: writes take {seconds / writes:.3f} seconds on average.")
-
-
-def _fared(move: KeyMove, setup: Setup) -> Flow[dict[str, tuple[float, float, float]]]:
-    processes = yield from read_processes(setup)
-    return {one.process: (one.writes, one.failures, one.seconds) for one in processes if move.name in one.moves}
-
-
-def _divided(pace: Pace, number: int) -> Pace:
-    """The pace of one of several segments that go side by side."""
-    share = max(1, number)
-    return Pace(
-        None if pace.read_units is None else pace.read_units / share,
-        None if pace.write_units is None else pace.write_units / share,
-        pace.latency,
-        pace.page_size,
-    )
+        if found.failures / found.requests > conduct.most_failures:
+            raise RolloutHalted(f"{place}: {found.failures:,} of {found.requests:,} requests of clients failed.")
+        if conduct.most_seconds is not None and found.average > conduct.most_seconds:
+            raise RolloutHalted(f"{place}: requests of clients take {found.average:.3f} seconds on average.")
 
 
 def state_of(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[Phase]:
@@ -360,7 +341,7 @@ def stage_status(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[dict[str
             passes[made.task] = progress_of(checkpoints, (yield from items_in(move, made.task, setup)))
     errors = yield from read_errors(move, stage, setup, limit=20)
     processes = yield from read_processes(setup)
-    used = [process.old_used[move.name] for process in processes if move.name in process.old_used]
+    used = [process.old_used[state.move] for process in processes if state.move in process.old_used]
     return {
         "move": move.name,
         "stage": stage.name,
@@ -371,7 +352,7 @@ def stage_status(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[dict[str
         "changed_by": state.changed_by,
         "passes": passes,
         "errors": [{"side": one.side, "key": one.item_key, "reason": one.reason, "why": one.why} for one in errors],
-        "processes": sum(move.name in process.moves for process in processes),
+        "processes": sum(state.move in process.moves for process in processes),
         "old_used_seconds_ago": round(setup.clock() - max(used), 1) if used else None,
     }
 

@@ -18,6 +18,7 @@ KEPT_SHARDS = 16
 class MoveState(Entity, table=migrations_table, tag="move"):
     """How far a stage of a move is."""
 
+    #: `KeyMove.state_key`, as in all other items of a move
     move: Attr[str]
     stage: Attr[str]
     phase: Attr[Phase] = field(Phase.OFF)
@@ -58,8 +59,8 @@ class ClientProcess(Entity, table=migrations_table, tag="process"):
     epochs: Attr[dict[str, int]] = field(factory=dict)
     #: when it last used an old entity, by move
     old_used: Attr[dict[str, float]] = field(factory=dict)
-    #: writes of items that move since the process began, how many have failed, and the seconds that they took
-    writes: Attr[int] = field(0)
+    #: reads and writes of items that move since the process began, how many have failed, and the seconds that they took
+    requests: Attr[int] = field(0)
     failures: Attr[int] = field(0)
     seconds: Attr[float] = field(0.0)
     expires_at: Attr[TTL]

@@ -15,7 +15,7 @@ from gateleg.model.codec.wire import epoch_text
 from gateleg.model.counters import RECOUNT
 from gateleg.model.errors import DerivedKeyUnknown
 from gateleg.model.expressions.actions import Action, RemoveAction, SetAction, render_actions
-from gateleg.model.expressions.nodes import Call, Condition, Constant, Placeholders, Reference, all_of, equals, exists, missing
+from gateleg.model.expressions.nodes import Arithmetic, Call, Condition, Constant, Placeholders, Reference, all_of, equals, exists, missing
 from gateleg.model.markers import markers
 from gateleg.model.planning.counter_changes import CounterChange, Joined, counter_changes
 from gateleg.model.planning.expiry import expired
@@ -153,6 +153,7 @@ def plan_put(
     condition: Condition | None = None,
     check_version: bool = True,
     exact: bool = False,
+    batched: bool = False,
     joined: Joined | None = None,
 ) -> Write[E]:
     """Write a whole instance. `create` demands that there is none yet; `replaces` is the one that is there, when it is known.
@@ -161,7 +162,8 @@ def plan_put(
 
     A versioned instance that was never written (version 0) is created; any other must be the one that was read. An entity with unique
     constraints or counters can only be created or replaced knowingly. Counted attributes start at zero; over an item that may be there, an
-    update writes all attributes but them.
+    update writes all attributes but them. So it does without `check_version`: the version of the item that is there is counted on, unless
+    it is `batched`, because a batch has no updates.
     """
     spec = spec_of(type(instance))
     if (spec.uniques or spec.counters) and not create and replaces is None:
@@ -174,7 +176,11 @@ def plan_put(
         written = _counted_from_zero(spec, written, joined)
     before = None if replaces is None else spec.values(replaces)
     item = spec.encode(written)
-    kind: Kind = "Update" if spec.counted and not (create or absent) else "Put"
+    counts_on = spec.version is not None and not (check_version or exact or batched)
+    kind: Kind = "Update" if (spec.counted or counts_on) and not (create or absent) else "Put"
+    if counts_on and kind == "Update" and spec.version is not None:
+        # Only the service knows it.
+        owned = {name: value for name, value in owned.items() if name != spec.version.name}
     if condition is None and before is None and joined is None and kind == "Put":
         parameters = {"Item": item, **_guarded(spec, absent, version, now)}
     else:
@@ -187,7 +193,8 @@ def plan_put(
             parameters = with_condition({"Item": item}, guard, out)
         else:
             old = {} if replaces is None else spec.encode(replaces)
-            parameters = _put_around_counts(spec, item, old, joined or Joined(), guard, out)
+            version_read = getattr(instance, spec.version.name) if counts_on and spec.version is not None else None
+            parameters = _put_around_counts(spec, item, old, joined or Joined(), guard, out, version_read)
     companions = spec.uniques or spec.counters
     after = spec.values(written) if companions else None
     return Write(
@@ -210,13 +217,21 @@ def _counted_from_zero(spec: Spec[Any], instance: E, joined: Joined | None) -> E
 
 
 def _put_around_counts(
-    spec: Spec[Any], item: Item, before: Item, joined: Joined, condition: Condition | None, out: Placeholders
+    spec: Spec[Any],
+    item: Item,
+    before: Item,
+    joined: Joined,
+    condition: Condition | None,
+    out: Placeholders,
+    version_read: int | None = None,
 ) -> dict[str, Any]:
     """An update that writes a whole item but for its counted attributes; those of a new item are zero.
 
-    Attributes that the entity does not know stay, unless `before`, the item that is replaced, has them and the new one does not.
+    Attributes that the entity does not know stay, unless `before`, the item that is replaced, has them and the new one does not. With
+    `version_read`, the version is one more than the stored one, or than this where there is none.
     """
-    kept = {*spec.table.attributes, *spec.counted_wires, RECOUNT}
+    counted_on = frozenset[str]() if version_read is None or spec.version is None else {spec.version.wire}
+    kept = {*spec.table.attributes, *spec.counted_wires, *counted_on, RECOUNT}
     known = {attribute.wire for attribute in spec.attributes.values()} | spec.derived_names | before.keys()
     actions: list[Action] = [SetAction((wire,), operand=Constant(None, value)) for wire, value in item.items() if wire not in kept]
     actions += [RemoveAction((wire,)) for wire in sorted(known - item.keys() - kept)]
@@ -224,6 +239,9 @@ def _put_around_counts(
         if wire not in joined.deltas:
             zero: Call[Any] = Call("if_not_exists", (Reference((wire,)), Constant(0, {"N": "0"})))
             actions.append(SetAction((wire,), operand=zero))
+    for wire in counted_on:
+        stored: Call[Any] = Call("if_not_exists", (Reference((wire,)), Constant(version_read, {"N": str(version_read)})))
+        actions.append(SetAction((wire,), operand=Arithmetic(stored, "+", Constant(1, {"N": "1"}))))
     key = {name: item[name] for name in spec.table.attributes}
     parameters = {"Key": key, "UpdateExpression": render_actions([*actions, *joined.actions], out)}
     return with_condition(parameters, all_of(condition, joined.condition, joined.guard), out)

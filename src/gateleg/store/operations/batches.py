@@ -62,7 +62,7 @@ class BatchWrite(Operation[int]):
         now = setup.now()
         entries: dict[Identity, dict[str, Any]] = {}
         for operation in self.operations:
-            write = operation.write(now)
+            write = operation.write(now, batched=True) if isinstance(operation, Put) else operation.write(now)
             _check_batchable(operation, write)
             if write.kind == "Put":
                 item = write.parameters["Item"]

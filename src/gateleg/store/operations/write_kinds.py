@@ -83,8 +83,8 @@ class Put(WriteOperation[Any], Generic[E]):
         """create or put."""
         return "create" if self.create else "put"
 
-    def write(self, now: datetime, joined: Joined | None = None) -> Write[E]:
-        """A PutItem; an UpdateItem around the counted attributes of an item that may be there."""
+    def write(self, now: datetime, joined: Joined | None = None, *, batched: bool = False) -> Write[E]:
+        """A PutItem; an UpdateItem around the counted attributes and the version of an item that may be there, unless it is `batched`."""
         return plan_put(
             self.instance,
             now=now,
@@ -93,6 +93,7 @@ class Put(WriteOperation[Any], Generic[E]):
             condition=self.condition,
             check_version=self.check_version,
             exact=self.exact,
+            batched=batched,
             joined=joined,
         )
 

@@ -86,6 +86,7 @@ class Field(Element, component="static/field.js"):
         """Put something else into the field."""
         self.value = value
         self.props["value"] = value
+        self.props["turn"] = self.props.get("turn", 0) + 1
         self.update()
 
     def _told(self, event: GenericEventArguments) -> Any:

@@ -1,5 +1,6 @@
 """Questions over GraphQL: asked as the documentation of the public engine does, followed over a websocket and over HTTP."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 
+from gateleg.apps.agents.running.asking import AskedRun
 from gateleg.web import Role
 from gateleg.web.app import create_app
 from tests.apps.agents.graphql.conftest import Caller, Refused
@@ -183,3 +185,32 @@ async def test_a_file_goes_along_and_stays_in_its_users_folder(office: Office) -
         with pytest.raises(Refused) as refused:
             await office.bob.ask(ask, a=agent.agent_uuid, f=[given])
         assert refused.value.code == code
+
+
+async def test_many_follow_a_run_at_once_each_from_where_they_were(office: Office) -> None:
+    hosted = office.hosted
+    agent = await hosted.agent(calling(("desk_wait", '{"a":1,"b":1}')), "One two three.", configuration={"tools": ["desk.*"]})
+    asked = await office.ann.ask(ASK, a=agent.agent_uuid, q="Count.")
+    events = f"/events/agents/threads/{asked['threadUuid']}/runs/{asked['currentRunUuid']}"
+
+    async def by_websocket(after: int) -> list[int]:
+        return [payload["data"]["runFrames"]["index"] for payload in await follow(office, office.ann, asked, after)]
+
+    async def by_events(after: int) -> list[int]:
+        answer = await office.ann.client.get(events, headers={"Last-Event-ID": str(after)} if after >= 0 else {})
+        return [json.loads(line.removeprefix("data: "))["index"] for line in answer.text.splitlines() if line.startswith("data: ")]
+
+    def listeners() -> list[tuple[int, asyncio.Future[list[int]]]]:
+        return [(after, asyncio.ensure_future(way(after))) for after in range(-1, 4) for way in [by_websocket, by_events] * 3]
+
+    # Some are there while it is written, and some come when it is over.
+    early = listeners()
+    await hosted.desk.here.wait()
+    hosted.desk.go.set()
+    await asyncio.gather(*(one for _, one in early))
+    late = listeners()
+    await asyncio.gather(*(one for _, one in late))
+    count = (await hosted.frames(AskedRun(agent.agent_uuid, asked["threadUuid"], asked["currentRunUuid"], "")))[-1].index + 1
+    assert count > 8
+    for after, one in [*early, *late]:
+        assert one.result() == list(range(after + 1, count))

@@ -301,8 +301,21 @@ async def test_a_thread_is_read_with_all_that_was_said_and_done(callers: Callers
         keys = {one: item[one] for one in root_fields("mutation")[f"delete{name}"].args}
         assert (await callers.ann.ask(operation("mutation", f"delete{name}", keys), **keys))["ok"] is True
     for name in ("deleteRun", "deleteThread"):
-        keys = {one: place[one] for one in root_fields("mutation")[name].args}
+        keys = {one: place[one] for one in root_fields("mutation")[name].args if one in place}
         assert (await callers.ann.ask(operation("mutation", name, keys), **keys))["ok"] is True
+
+
+async def test_a_thread_is_deleted_with_its_contents_when_that_is_asked_for(callers: Callers, world: World) -> None:
+    agent = {"agentUuid": world.ids["agentUuid"]}
+    thread = (await callers.ann.ask(operation("mutation", "insertThread", agent), **agent))["thread"]["threadUuid"]
+    place = {"threadUuid": thread}
+    await callers.ann.ask(operation("mutation", "insertUpdateRun", place), **place)
+    refused = await callers.ann.ask(operation("mutation", "deleteThread", place), **place)
+    assert (refused["ok"], "still has 1 item" in refused["reason"]) == (False, True)
+    whole = {**place, "withContents": True}
+    assert (await callers.bob.ask(operation("mutation", "deleteThread", whole), **whole))["ok"] is False
+    assert (await callers.ann.ask(operation("mutation", "deleteThread", whole), **whole))["ok"] is True
+    assert (await callers.ann.ask(operation("mutation", "deleteThread", whole), **whole))["ok"] is False
 
 
 async def test_versions_are_compared_and_labelled(callers: Callers, world: World) -> None:

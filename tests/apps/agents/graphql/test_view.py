@@ -1,6 +1,7 @@
 """The endpoint: who may call it and for whom, and what refused requests are answered with."""
 
 import logging
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,7 +21,17 @@ async def test_a_member_asks_by_post(callers: Callers) -> None:
 async def test_a_caller_without_a_key_is_refused_in_the_envelope(callers: Callers) -> None:
     async with client_of(callers.app) as nobody:
         answer = await nobody.post("/graphql", json={"query": PING})
-    assert (answer.status_code, answer.json()["error"]["code"]) == (401, "not-signed-in")
+        asked = await nobody.get("/graphql", headers={"accept": "application/json"})
+    for one in (answer, asked):
+        assert (one.status_code, one.json()["error"]["code"]) == (401, "not-signed-in")
+
+
+async def test_a_browser_without_a_session_is_sent_to_sign_in_and_back(callers: Callers) -> None:
+    async with client_of(callers.app) as nobody:
+        answer = await nobody.get("/graphql", headers={"accept": "text/html,*/*"}, follow_redirects=False)
+        script = await nobody.get("/graphql/page.js", headers={"accept": "text/html,*/*"}, follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/signin?next=%2Fgraphql")
+    assert script.status_code == 401
 
 
 async def test_nothing_runs_by_get(callers: Callers) -> None:
@@ -153,3 +164,31 @@ async def test_a_part_has_one_name_in_the_header_and_in_the_body(callers: Caller
     by_body = await callers.admin.client.post("/graphql", json={"query": query, "part_id": "Zoé"})
     paths = [answer.json()["data"]["presignedAwsS3Url"]["url"].partition("?")[0] for answer in (by_header, by_body)]
     assert paths[0] == paths[1]
+
+
+@pytest.mark.parametrize("expiration", [0, -1, 604_801])
+async def test_a_signed_address_is_absolute_and_valid_for_a_time_that_makes_sense(callers: Callers, expiration: int) -> None:
+    query = 'query q($e: Int) { presignedAwsS3Url(objectKey: "a/b.txt", expiration: $e) { url expiration } }'
+    found = await callers.ann.ask(query)
+    assert (found["url"].partition("/objects/")[0], found["expiration"]) == ("http://127.0.0.1:8000", 3600)
+    assert (await callers.ann.ask(query, e=60))["expiration"] == 60
+    (error,) = (await callers.ann.post(query, e=expiration))["errors"]
+    assert (error["extensions"]["code"], "1 to 604,800 seconds" in error["message"]) == ("bad-field", True)
+
+
+async def test_a_file_is_found_by_its_owner_and_through_a_thread_by_operators_and_nobody_else(callers: Callers) -> None:
+    llm = 'insertUpdateLlm(llmName: "f", llmProvider: "files", moduleName: "m", className: "LocalHandler") { llm { llmName } }'
+    await callers.admin.ask(f"mutation {{ {llm} }}")
+    made = 'insertUpdateAgent(agentName: "A", llmProvider: "files", llmName: "f") { agent { agentUuid } }'
+    agent = (await callers.ann.ask(f"mutation {{ {made} }}"))["agent"]["agentUuid"]
+    begun = "mutation m($a: String!) { insertThread(agentUuid: $a) { thread { threadUuid } } }"
+    thread = (await callers.ann.ask(begun, a=agent))["thread"]["threadUuid"]
+    upload = "mutation m($a: String!, $g: JSONCamelCase!) { uploadFile(agentUuid: $a, arguments: $g) { uploadedFile { value } } }"
+    file = (await callers.ann.ask(upload, a=agent, g={"filename": "a.txt", "encodedContent": "SGk="}))["uploadedFile"]["value"]
+    query = "query q($a: String!, $g: JSONCamelCase!) { uploadedFile(agentUuid: $a, arguments: $g) { value fileDetail } }"
+    through = {"fileId": file, "threadUuid": thread, "encodedContent": True}
+    operator = replace(callers.admin, headers={"X-Part-ID": "acme"})
+    for caller in (callers.ann, operator):
+        assert (await caller.ask(query, a=agent, g=through))["fileDetail"]["encodedContent"] == "SGk="
+    assert await operator.ask(query, a=agent, g={"fileId": file}) is None
+    assert await callers.bob.ask(query, a=agent, g=through) is None

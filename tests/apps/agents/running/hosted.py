@@ -75,6 +75,9 @@ class Desk:
     go: asyncio.Event = field(default_factory=asyncio.Event)
     here: asyncio.Event = field(default_factory=asyncio.Event)
     added: asyncio.Event = field(default_factory=asyncio.Event)
+    #: what a letter says, and who has read it
+    letter: str = ""
+    readers: list[str] = field(default_factory=list)
 
     def application(self) -> Application:
         async def add(principal: Principal, given: Addend) -> int:
@@ -92,6 +95,10 @@ class Desk:
             self.calls.append((principal.name, given))
             return "The office is open from 9 to 17 on weekdays."
 
+        async def letter(principal: Principal, given: Nothing) -> str:
+            self.readers.append(principal.name)
+            return self.letter
+
         async def today(principal: Principal, given: Nothing) -> str:
             return "Nothing is on."
 
@@ -100,6 +107,7 @@ class Desk:
                 AgentTool("add", "Add two numbers.", Addend, add),
                 AgentTool("wait", "Wait.", Addend, wait),
                 AgentTool("opening_hours", "Find out when the office is open.", Query, opening_hours),
+                AgentTool("letter", "Read the letter.", Nothing, letter),
                 AgentTool("today", "What is on today.", Nothing, today),
                 AgentTool("dismiss", "Dismiss everybody.", Addend, add, role=Role.OPERATOR),
             ]

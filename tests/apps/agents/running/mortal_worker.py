@@ -1,6 +1,8 @@
 """A worker that kills itself in the middle of an answer: `python -m tests.apps.agents.running.mortal_worker FOLDER THREAD RUN WHEN`.
 
-It dies by SIGKILL when the first words of the answer are stored (`words`), or while a tool is running (`tool`).
+It dies by SIGKILL in one of the phases of a run: before the run is begun (`queued`), when the first words of the answer are stored
+(`words`), while a tool is running (`tool`), when the run begins to wait for approval (`approval`), when the answer is stored and the
+end of the job is not (`answered`), and while the thread is summarised (`summary`).
 """
 
 import asyncio
@@ -13,44 +15,62 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from gateleg.ai import Delta, Reply, ToolCall
-from gateleg.apps.agents.running import AgentHandler
+from gateleg.ai import Delta, Reply, System, ToolCall
+from gateleg.apps.agents.running import AgentHandler, answering
 from gateleg.apps.agents.running.handlers import registry
 from gateleg.apps.agents.running.transcripts import read_run
 from gateleg.apps.agents.thread_tables import Run, ToolCallStatus
 from tests.apps.agents.running.hosted import ANN, Hosted, hosting
 
 LEASE = 2.0
+#: What the model calls, by when its worker dies.
+CALLED = {"tool": "desk_wait", "approval": "desk_add"}
 
 
-class UnfinishedHandler(AgentHandler):
-    """Begins to answer, or calls a tool, and never ends."""
+def die(*_: Any) -> Any:
+    """End as a process does that is killed."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class MortalHandler(AgentHandler):
+    """Answers, calls a tool, or never ends, by when its worker is to die."""
 
     async def stream(self, messages: Any, **options: Any) -> AsyncGenerator[Delta, None]:
-        if self.configuration["dies"] == "tool":
-            yield Delta(reply=Reply(calls=(ToolCall("c1", "desk_wait", '{"a":1,"b":1}'),), finish="tools"))
-            return
-        yield Delta(text="Hel")
-        await asyncio.Event().wait()
+        when = self.configuration["dies"]
+        if when == "summary" and any(isinstance(one, System) and "Summarise" in one.text for one in messages):
+            die()
+        if when in CALLED:
+            yield Delta(reply=Reply(calls=(ToolCall("c1", CALLED[when], '{"a":1,"b":1}'),), finish="tools"))
+        elif when == "words":
+            yield Delta(text="Hel")
+            await asyncio.Event().wait()
+        else:
+            yield Delta(text="Hello.", reply=Reply("Hello."))
 
 
-async def die(hosted: Hosted, thread_uuid: str, run_uuid: str, when: str) -> None:
+async def die_in_the_middle(hosted: Hosted, thread_uuid: str, run_uuid: str) -> None:
+    """Die when words are stored, or a tool runs."""
     place: dict[str, Any] = {"partition": hosted.context(ANN).partition, "thread_uuid": thread_uuid, "run_uuid": run_uuid}
     while True:
         run = await hosted.resources.store.get(Run, **place, consistent=True)
         calls = (await read_run(hosted.resources.store, run.partition, thread_uuid, run_uuid)).calls
         emitted = (await hosted.resources.queue.look_on(UUID(run.job_id or ""))).events
-        begun = any(one.get("delta") for one in emitted) if when == "words" else False
-        if begun or any(call.status is ToolCallStatus.IN_PROGRESS for call in calls):
-            os.kill(os.getpid(), signal.SIGKILL)
+        if any(one.get("delta") for one in emitted) or any(call.status is ToolCallStatus.IN_PROGRESS for call in calls):
+            die()
         await asyncio.sleep(0.02)
 
 
 async def main(folder: Path, thread_uuid: str, run_uuid: str, when: str) -> None:
-    point = EntryPoint("scripted", f"{__name__}:UnfinishedHandler", registry.GROUP)
+    point = EntryPoint("scripted", f"{__name__}:MortalHandler", registry.GROUP)
     registry._registered = lambda: {"scripted": point}  # type: ignore[assignment]
+    if when == "queued":
+        answering._start = die  # type: ignore[assignment]
+    if when in ("approval", "answered"):
+        answering._ended = die  # type: ignore[assignment]
     async with hosting(folder, work=False, store=f"embedded:{folder}/store?durability=relaxed") as hosted, hosted.working(lease=LEASE):
-        await die(hosted, thread_uuid, run_uuid, when)
+        if when in ("words", "tool"):
+            await die_in_the_middle(hosted, thread_uuid, run_uuid)
+        await asyncio.Event().wait()
 
 
 if __name__ == "__main__":

@@ -41,7 +41,13 @@ async def test_tools_are_called_with_the_rights_of_whoever_asks(hosted: Hosted) 
     results = [message for message in hosted.script(agent).asked[1].messages if isinstance(message, ToolResult)]
     assert [(one.name, one.text) for one in results] == [("desk_add", "5"), ("desk_add", "50")]
     # What needs a role that the user does not have is not even offered.
-    assert [tool.name for tool in hosted.script(agent).asked[0].tools] == ["desk_add", "desk_wait", "desk_opening_hours", "desk_today"]
+    assert [tool.name for tool in hosted.script(agent).asked[0].tools] == [
+        "desk_add",
+        "desk_wait",
+        "desk_opening_hours",
+        "desk_letter",
+        "desk_today",
+    ]
 
 
 async def test_calls_of_one_reply_are_made_side_by_side(hosted: Hosted) -> None:

@@ -87,6 +87,9 @@ async def test_errors_are_those_of_the_sdk(served: Served) -> None:
             await ann.chat.completions.create(model=agent.agent_uuid, messages=message, n=2)
         with pytest.raises(openai.BadRequestError, match="not one of the user"):
             await ann.chat.completions.create(model=agent.agent_uuid, messages=[{"role": "system", "content": "?"}])
+        orphan: Any = [{"role": "tool", "tool_call_id": "call_1", "content": "5"}, *message]
+        with pytest.raises(openai.BadRequestError, match="no message before it has made"):
+            await ann.chat.completions.create(model=agent.agent_uuid, messages=orphan)
         with pytest.raises(openai.InternalServerError, match="No\\."):
             await ann.chat.completions.create(model=agent.agent_uuid, messages=message)
         stranger = ann.with_options(api_key="gk_nobody")

@@ -34,6 +34,9 @@ async def test_a_question_is_asked_followed_and_read(served: Served) -> None:
     assert "".join(one[2]["delta"] for one in events if one[1] == "text") == "It is five."
     again = events_of((await served["ann"].get(question["events"], headers={"Last-Event-ID": "3"})).text)
     assert again == events[4:]
+    for junk in ("junk", "-1", "\u0665", "1" * 10):
+        refused = await served["ann"].get(question["events"], params={"after": junk})
+        assert (refused.status_code, refused.json()["error"]["code"]) == (400, "bad-request")
     run = (await served["ann"].get(f"/api/agents/threads/{question['threadUuid']}/runs/{question['runUuid']}")).json()
     assert (run["status"], [one["message"] for one in run["messages"]][-1]) == ("completed", "It is five.")
     assert [(one["name"], one["content"], one["status"]) for one in run["toolCalls"]] == [("desk.add", "5", "completed")]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateleg.apps.rag.answering.extracting import is_prose
+from gateleg.apps.rag.answering.candidates import is_prose
 from gateleg.apps.rag.answering.injection import WITHHELD, speaks_to_a_model, withhold
 from gateleg.apps.rag.answering.support import cited_numbers, denies, facts_of, support, without_citations
 
@@ -42,6 +42,13 @@ def test_what_a_passage_supports(sentence: str) -> None:
 )
 def test_what_a_passage_does_not_support(sentence: str) -> None:
     assert not support(sentence, PASSAGE).holds
+
+
+def test_what_is_said_of_one_thing_is_not_said_of_another() -> None:
+    passage = "The pump moves water to the boiler. The pump weighs 14 kg."
+    assert support("The pump weighs 14 kg.", passage).holds
+    assert not support("The boiler weighs 14 kg.", passage).holds
+    assert support("The boiler weighs 14 kg.", "It weighs 14 kg.", context="boiler > Weight").holds
 
 
 def test_what_is_missing_is_named() -> None:

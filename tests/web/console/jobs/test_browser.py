@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from gateleg.jobs import Submission
+from gateleg.jobs import FailedChange, Submission
 from tests.web.console.conftest import Served
 
 pytestmark = pytest.mark.browser
@@ -51,6 +52,29 @@ def test_what_is_wrong_is_said_at_its_field(served: Served, open_page: OpenPage)
     page.get_by_role("button", name="Submit").click()
     expect(page.get_by_text("less than or equal to 600")).to_be_visible()
     expect(page.get_by_label("Title")).to_have_value("Too long")
+
+
+def kept_change(title: str) -> FailedChange:
+    """A change that a handler has refused, as a consumer keeps it."""
+    key = {"title": {"S": title}}
+    told = {"Keys": key, "NewImage": key, "SequenceNumber": "1", "StreamViewType": "NEW_AND_OLD_IMAGES"}
+    record = {"eventID": title, "eventName": "INSERT", "dynamodb": told}
+    return FailedChange(
+        consumer="reels", event_id=title, handler="shelve", table="Tapes", record=record, error="full", failed_at=datetime.now(UTC)
+    )
+
+
+def test_failed_changes_of_tables_are_listed_and_repeated(served: Served, open_page: OpenPage) -> None:
+    with served.store() as store:
+        for title in ("Found", "Lost"):
+            store.put(kept_change(title))
+    page = open_page(f"{served.url}/jobs/changes")
+    rows = page.get_by_role("row")
+    expect(rows.filter(has_text="Found")).to_contain_text("shelve")
+    page.get_by_role("button", name="Repeat all").click()
+    page.get_by_role("dialog").get_by_role("button", name="Repeat all").click()
+    expect(rows.filter(has_text="Found")).to_have_count(0)
+    expect(rows.filter(has_text="Lost")).to_contain_text("no shelf")
 
 
 def test_progress_and_log_are_live(served: Served, open_page: OpenPage, tmp_path: Path) -> None:

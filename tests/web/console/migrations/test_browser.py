@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from gateleg.store import Store
 from tests.web.console.conftest import Served, serving
+from tests.web.console.faults import serious_faults
 from tests.web.console.migrations.shop import OldLine, fill
 
 pytestmark = pytest.mark.browser
@@ -29,6 +30,16 @@ def press(page: Page, text: str, within: str = "header") -> None:
     page.get_by_role("dialog").get_by_role("button", name=text).click()
 
 
+def check_looks(page: Page) -> None:
+    """Nothing on the page shuts anybody out, in light and dark, and it fits a phone."""
+    for scheme in ("dark", "light"):
+        page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+        assert serious_faults(page) == []
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.wait_for_function("document.documentElement.scrollWidth === 390")
+    page.set_viewport_size({"width": 1440, "height": 900})
+
+
 def test_a_table_is_moved_repaired_and_moved_back(shop: Served, open_page: Callable[..., Page]) -> None:
     page = open_page(f"{shop.url}/migrations")
     page.get_by_role("link", name="0002 orders-by-customer").click()
@@ -41,6 +52,7 @@ def test_a_table_is_moved_repaired_and_moved_back(shop: Served, open_page: Calla
     expect(page.get_by_role("row", name=re.compile("Orphan"))).to_contain_text("lost")
     page.get_by_role("button", name="Show samples").click()
     expect(page.get_by_role("region", name="Item 1 after")).to_contain_text("berlin#customer-0")
+    check_looks(page)
     with shop.store() as store:
         store.delete(OldLine.key(shop="berlin", line_id="lost"))
     press(page, "Repeat failed items")
@@ -49,6 +61,7 @@ def test_a_table_is_moved_repaired_and_moved_back(shop: Served, open_page: Calla
     press(page, "Apply all up to cut-over")
     expect(page.locator("header .chip.large")).to_have_text(re.compile("Applied"), timeout=60_000)
     expect(page.get_by_text("2 old and 2 new items")).to_have_count(2)
+    check_looks(page)
     page.locator("main header").get_by_role("button", name="Roll back").click()
     page.get_by_role("dialog").get_by_label("Back to").select_option("off")
     page.get_by_role("dialog").get_by_role("button", name="Roll back").click()

@@ -125,6 +125,8 @@ def test_what_must_wait_is_not_offered() -> None:
     assert texts("pending", group(Phase.OFF), busy=True) == []
     assert "Roll back" not in texts("applied", group(Phase.CUT_OVER), later=True)
     assert texts("applied", in_code=False) == []
+    # Another stage has begun, and this one has nothing to go back from.
+    assert texts("failed", group(Phase.OFF)) == ["Apply dual-write", "Apply all up to cut-over"]
 
 
 def test_failed_items_are_repeated_and_stages_that_have_not_begun_are_not_verified() -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urljoin
 
 import strawberry
 from strawberry.types.unset import UNSET
@@ -13,6 +14,7 @@ from gateleg.apps.agents.graphql.fields import Saved, given, offer, saved_type
 from gateleg.apps.agents.graphql.scalars import JSON
 from gateleg.apps.agents.graphql.thread_types import FileType, PresignedAWSS3UrlType
 from gateleg.apps.agents.tables import Agent
+from gateleg.apps.agents.threads import get_thread
 
 UploadFile = saved_type("UploadFile", "uploadedFile", FileType)
 _METHODS = {"put_object": "PUT", "get_object": "GET"}
@@ -42,7 +44,10 @@ class FileQueries:
 
     @offer(FileType | None)
     async def uploaded_file(self, info: Info, agent_uuid: str, arguments: JSON) -> _File | None:
-        """A file that the caller has uploaded: `{fileId}`, with `{encodedContent: true}` for its content, too. Null when there is none."""
+        """A file that the caller has uploaded: `{fileId}`, with `{encodedContent: true}` for its content, too. Null when there is none.
+
+        With `{threadUuid}` it is a file of whoever the thread belongs to, for those who may see the thread: its owner, and operators.
+        """
         return await _find(info.context, agent_uuid, arguments)
 
     @offer(FileType | None)
@@ -56,16 +61,17 @@ class FileQueries:
     ) -> _Signed:
         """An address to write an object to (`put_object`, if `clientMethod` is left out) or to read it from (`get_object`) for a while.
 
-        `objectKey` is a path in the caller's own folder.
+        `objectKey` is a path in the caller's own folder, `expiration` the seconds for which the address is valid: 3,600 if left out.
         """
         call = info.context
-        method, seconds = _METHODS.get(client_method or "put_object"), expiration or 3600
+        method, seconds = _METHODS.get(client_method or "put_object"), 3600 if expiration in (None, UNSET) else expiration
         if method is None:
             raise BadField(f"clientMethod is {client_method!r}; there are put_object and get_object.")
         if not 1 <= seconds <= LONGEST:
-            raise BadField(f"expiration is {seconds}; addresses are valid for 1 to {LONGEST} seconds.")
+            raise BadField(f"expiration is {seconds}; addresses are valid for 1 to {LONGEST:,} seconds.", details={"field": "expiration"})
         url = await call.resources.objects.presign(own_key(call.context, object_key), method=method, expires=seconds)  # type: ignore[arg-type]
-        return _Signed(url, object_key, seconds)
+        # Without a `url` in its settings, a host knows its own address only from the request.
+        return _Signed(urljoin(str(call.request.base_url), url), object_key, seconds)
 
 
 @strawberry.type
@@ -100,11 +106,22 @@ async def _find(call: Call, agent_uuid: str, arguments: Any) -> _File | None:
         raise BadField("arguments needs fileId.")
     await _agent(call, agent_uuid)
     try:
-        file = await find_file(call.resources.objects, call.context, file_id)
+        owner = await _owner(call, asked.get("thread_uuid"))
+        file = await find_file(call.resources.objects, call.context, file_id, owner)
     except NotFoundInPartition:
         return None
-    content = {"encoded_content": await read_file(call.resources.objects, call.context, file_id)} if asked.get("encoded_content") else {}
+    wanted = asked.get("encoded_content")
+    content = {"encoded_content": await read_file(call.resources.objects, call.context, file_id, owner)} if wanted else {}
     return _shown(file, content)
+
+
+async def _owner(call: Call, thread_uuid: Any) -> str | None:
+    """Whose file is asked for: the caller's, or that of the owner of a thread. Raises `NotFoundInPartition`."""
+    if thread_uuid is None:
+        return None
+    if not isinstance(thread_uuid, str):
+        raise BadField("threadUuid must be text.", details={"field": "threadUuid"})
+    return (await get_thread(call.store, call.context, thread_uuid)).owner_id
 
 
 def _shown(file: StoredFile, content: dict[str, Any] | None = None) -> _File:

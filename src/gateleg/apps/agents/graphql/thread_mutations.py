@@ -3,6 +3,8 @@
 import strawberry
 from strawberry.types.unset import UNSET
 
+from gateleg.apps.agents.erasing.threads import delete_whole_thread
+from gateleg.apps.agents.errors import NotFoundInPartition
 from gateleg.apps.agents.graphql.calls import Info
 from gateleg.apps.agents.graphql.enums import TaskStatus, ToolCallStatus
 from gateleg.apps.agents.graphql.fields import Deleted, Saved, deleted_type, given, offer, saved_type
@@ -51,9 +53,17 @@ class ThreadMutations:
         return await recorded(info.context, save_thread, given(locals(), clearing=False))
 
     @offer(DeleteThread)
-    async def delete_thread(self, info: Info, thread_uuid: str) -> Deleted:
-        """Delete a thread, unless it has runs."""
-        return await removed(info.context, delete_thread, thread_uuid)
+    async def delete_thread(self, info: Info, thread_uuid: str, with_contents: bool | None = UNSET) -> Deleted:
+        """Delete a thread, unless it has runs; `withContents` deletes those, too, with messages, tool calls and files."""
+        if with_contents is not True:
+            return await removed(info.context, delete_thread, thread_uuid)
+        call = info.context
+        call.loaders.clear()
+        try:
+            job_id = await delete_whole_thread(call.resources, call.context, thread_uuid)
+        except NotFoundInPartition as error:
+            return Deleted(False, error.message)
+        return Deleted(True, None if job_id is None else f"The job {job_id} deletes it.")
 
     @offer(InsertUpdateRun)
     async def insert_update_run(

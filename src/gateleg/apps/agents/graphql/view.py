@@ -123,4 +123,4 @@ async def _body_of(request: HTTPConnection) -> Mapping[str, Any]:
 
 def graphql_surface(resources: Resources[AgentsSettings]) -> Surface:
     """`/graphql`. Members may call it; everything below decides what each of them sees."""
-    return Surface("/graphql", AgentsGraphQL(make_schema(), resources))
+    return Surface("/graphql", AgentsGraphQL(make_schema(), resources), page=True)

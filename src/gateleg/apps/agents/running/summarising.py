@@ -1,7 +1,8 @@
 """The running summary of a thread: what no longer fits into the model's window, folded in by the agent's own model.
 
 A run that left messages out has the thread summarised by a job of its own, so that nobody waits for it. The summary grows by what came
-between the last message that it covers and the first one that is still shown, some messages at a time.
+between the last message that it covers and the first one that is still shown, some messages at a time. It is written only if none of
+these has changed meanwhile; a message that is changed or deleted later takes the summary that covers it along (`threads.py`).
 """
 
 from __future__ import annotations
@@ -14,18 +15,21 @@ from gateleg.apps.agents.running.job_types import SUMMARISE, SummariseConfig
 from gateleg.apps.agents.tables import Thread
 from gateleg.apps.agents.thread_tables import Message
 from gateleg.jobs import Submission
-from gateleg.store import ConditionFailed
+from gateleg.store import TransactionCanceled, check, patch
 from gateleg.web import submitted_by
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gateleg.apps.agents.running.run_work import RunWork
     from gateleg.apps.agents.settings import AgentsSettings
+    from gateleg.store import AsyncStore
     from gateleg.web import Resources
 
 __all__ = ["have_summarised", "summarise_thread"]
 
-#: Messages that one job folds in, and characters of each that the model reads.
-_AT_ONCE, _SHOWN = 40, 2_000
+#: Messages that are folded in at once, characters of each that the model reads, and how often one job does so.
+_AT_ONCE, _SHOWN, _PASSES = 40, 2_000, 10
 #: Characters of a summary.
 _LONGEST = 8_000
 _TASK = (
@@ -52,34 +56,57 @@ async def have_summarised(work: RunWork, until: str) -> None:
 
 
 async def summarise_thread(resources: Resources[AgentsSettings], config: SummariseConfig) -> int:
-    """Fold the messages before one into the summary of their thread; how many there were. Nothing happens if another job was first."""
-    store, partition = resources.store, config.partition
-    thread = await store.find(Thread, partition=partition, thread_uuid=config.thread_uuid, consistent=True)
-    if thread is None:
-        return 0
-    covered = Message.message_uuid > (thread.summarised_to or "0")
-    question = Message.of_thread(partition=partition, thread_uuid=config.thread_uuid).where(covered)
-    messages = [one async for one in store.query(question, consistent=True, limit=_AT_ONCE) if one.message_uuid < config.until]
-    if not messages:
-        return 0
-    agent = await agent_version(store, partition, config.agent_version_uuid)
-    handler = await handler_for(resources, config.request.context(partition), agent)
+    """Fold the messages before one into the summary of their thread, some at a time; how many there were.
+
+    A thread that has no summary yet is begun at the newest messages that one job can fold in: older ones are left out.
+    """
+    folded = 0
+    for _ in range(_PASSES):
+        thread = await resources.store.find(Thread, partition=config.partition, thread_uuid=config.thread_uuid, consistent=True)
+        messages = [] if thread is None else await _next_messages(resources.store, config, thread)
+        if thread is None or not messages:
+            break
+        summary = await _summarised(resources, config, thread, messages)
+        if not summary:
+            break
+        if await _written(resources.store, thread, summary, messages):
+            folded += len(messages)
+    return folded
+
+
+async def _next_messages(store: AsyncStore, config: SummariseConfig, thread: Thread) -> list[Message]:
+    """The messages that are folded in next, oldest first."""
+    place = {"partition": config.partition, "thread_uuid": config.thread_uuid}
+    if thread.summarised_to is None:
+        before = Message.newest(**place).where(Message.message_uuid < config.until)
+        newest = [one async for one in store.query(before, consistent=True, limit=_AT_ONCE * _PASSES)]
+        return newest[::-1][:_AT_ONCE]
+    question = Message.of_thread(**place).where(Message.message_uuid > thread.summarised_to)
+    return [one async for one in store.query(question, consistent=True, limit=_AT_ONCE) if one.message_uuid < config.until]
+
+
+async def _summarised(resources: Resources[AgentsSettings], config: SummariseConfig, thread: Thread, messages: Sequence[Message]) -> str:
+    """What the agent's model makes of the summary so far and some messages."""
+    agent = await agent_version(resources.store, config.partition, config.agent_version_uuid)
+    handler = await handler_for(resources, config.request.context(config.partition), agent)
     lines = [f"{one.role}: {one.message[:_SHOWN]}" for one in messages if one.message]
     before = f"Summary so far: {thread.summary}\n\n" if thread.summary else ""
     text = before + "\n".join(lines)
     reply = None
     async for delta in handler.stream([System(_TASK), User(text[: handler.budget * 3])], max_tokens=400):
         reply = delta.reply or reply
-    summary = (reply.text if reply is not None else "").strip()[:_LONGEST]
-    if not summary:
-        return 0
+    return (reply.text if reply is not None else "").strip()[:_LONGEST]
+
+
+async def _written(store: AsyncStore, thread: Thread, summary: str, messages: Sequence[Message]) -> bool:
+    """Write a summary, if it is the next one and its messages are as they were read."""
     unchanged = Thread.summarised_to.missing() if thread.summarised_to is None else Thread.summarised_to == thread.summarised_to
     # The thread is not made younger by this: it is not an activity of its user.
     still = Thread.updated_at.set(thread.updated_at)
+    changes = (Thread.summary.set(summary), Thread.summarised_to.set(messages[-1].message_uuid), still)
+    same = [check(one, Message.updated_at == one.updated_at) for one in messages]
     try:
-        await store.patch(
-            thread, Thread.summary.set(summary), Thread.summarised_to.set(messages[-1].message_uuid), still, condition=unchanged
-        )
-    except ConditionFailed:
-        return 0
-    return len(messages)
+        await store.transact([patch(thread, *changes, condition=unchanged), *same])
+    except TransactionCanceled:
+        return False
+    return True

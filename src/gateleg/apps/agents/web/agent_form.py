@@ -36,7 +36,7 @@ def _choice(provider: str, name: str) -> str:
 
 
 class AgentForm(BaseModel):
-    """What an agent is asked for on its page. `agent_form` adds what there is to choose from: `tools`, `servers` and `flow`."""
+    """What an agent is asked for on its page. `agent_form` adds what depends on what there is to choose from, and what comes after it."""
 
     name: str = Field(title="Name", min_length=1, max_length=200)
     description: str = Field(default="", title="Description", max_length=5_000)
@@ -45,12 +45,6 @@ class AgentForm(BaseModel):
     model: str = Field(default="", title="Model", description="its name at the provider; empty: the default")
     instructions: str = Field(default="", title="Instructions", max_length=200_000)
     messages: int = Field(default=10, title="Messages of history", ge=0, le=1_000)
-    approval: list[str] = Field(
-        default_factory=list, title="Tools that need approval", description="names and patterns, one in each line; * stands for all"
-    )
-    configuration: dict[str, Any] = Field(
-        default_factory=dict, title="Further configuration", description="as JSON; values with names of secrets are kept as secrets"
-    )
 
     @classmethod
     def values_of(cls, agent: Agent) -> dict[str, Any]:
@@ -75,8 +69,8 @@ class AgentForm(BaseModel):
     def values(self) -> dict[str, Any]:
         """The attributes of the agent. What the form did not ask for stays as it is."""
         asked = self.model_dump()
-        tools, approval = asked.get("tools") or [], ["*"] if _ALWAYS in self.approval else self.approval
-        named = {"model": self.model, "tools": tools, "require_approval": "always" if approval == ["*"] else approval}
+        approval = asked.get("approval") or []
+        named = {"model": self.model, "tools": asked.get("tools"), "require_approval": "always" if _ALWAYS in approval else approval}
         provider, _, name = self.llm.partition(_BETWEEN)
         found: dict[str, Any] = {
             "agent_name": self.name,
@@ -85,7 +79,7 @@ class AgentForm(BaseModel):
             "llm_name": name,
             "instructions": self.instructions or None,
             "num_of_messages": self.messages,
-            "configuration": {**self.configuration, **{key: value for key, value in named.items() if value}},
+            "configuration": {**asked.get("configuration", {}), **{key: value for key, value in named.items() if value}},
         }
         if "servers" in asked:
             found["mcp_server_uuids"] = asked["servers"]
@@ -130,6 +124,10 @@ def agent_form(
     known = {one.mcp_server_uuid: f"{one.mcp_label}: {one.mcp_server_url}" for one in servers}
     if known:
         fields["servers"] = _several("Tool servers", "", known)
+    fields["approval"] = (
+        list[str],
+        Field(default_factory=list, title="Tools that need approval", description="names and patterns, one in each line; * stands for all"),
+    )
     composed = {one.flow_snippet_version_uuid: one.flow_name for one in flows}
     if agent is not None and agent.flow_snippet_version_uuid:
         composed.setdefault(agent.flow_snippet_version_uuid, f"{agent.flow_snippet_version_uuid} (not the active version)")
@@ -141,6 +139,8 @@ def agent_form(
             dict[str, Any],
             Field(default_factory=dict, title="Variables of the flow", description='As JSON: {"city": "Rome"}'),
         )
+    about = "as JSON; values with names of secrets are kept as secrets"
+    fields["configuration"] = (dict[str, Any], Field(default_factory=dict, title="Further configuration", description=about))
     return create_model("AgentForm", __base__=AgentForm, **fields)
 
 

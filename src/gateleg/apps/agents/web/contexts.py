@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.tenancy import Context
     from gateleg.web import Listener, Principal, Resources
 
-__all__ = ["context_of", "context_of_listener"]
+__all__ = ["ENDPOINT_HEADER", "context_of", "context_of_listener"]
 
 #: The headers that name an endpoint and a connection.
-_ENDPOINT, _CONNECTION = "X-Endpoint-ID", "X-Connection-ID"
+ENDPOINT_HEADER, _CONNECTION = "X-Endpoint-ID", "X-Connection-ID"
 
 
 def context_of(request: HTTPConnection, resources: Resources[AgentsSettings], *, user_id: str | None = None) -> Context:
     """The context of a request: its key, and its headers where the caller may choose."""
     headers = request.headers
     asked = Asked(
-        header_text(headers.get(_ENDPOINT), "endpoint_id"),
+        header_text(headers.get(ENDPOINT_HEADER), "endpoint_id"),
         header_text(headers.get(PART_HEADER), "part_id"),
         header_text(headers.get(_CONNECTION), "connection_id"),
         user_id,

@@ -19,6 +19,7 @@ from gateleg.apps.agents.web.places import EVALUATION, EVALUATION_SET, FRESH, HO
 from gateleg.apps.agents.web.statuses import evaluation_badge, evaluation_cell
 from gateleg.apps.agents.web.visiting import Visit, not_there
 from gateleg.jobs import JobMissing, follow_async
+from gateleg.web import Role
 from gateleg.web.console.components import (
     Column,
     Crumb,
@@ -49,24 +50,27 @@ _EVALUATIONS = (
     Column("passed", "Passed", desk=True),
     Column("when", "Begun"),
 )
-_SIZE, _SHOWN_SETS = 20, 50
+_SIZE = 20
 #: Versions of an agent that can be chosen, the newest.
 _VERSIONS = 50
 
 
-async def show_evaluations(visit: Visit, cursor: str) -> None:
+async def show_evaluations(visit: Visit, cursor: str, sets: str = "") -> None:
     """The sets of the tenant, and the evaluations that who looks may see."""
     store, place = visit.resources.store, visit.context
     with section("Sets of questions"):
         if place.edits:
             offer_new("New set", item_place(place, EVALUATION_SET, FRESH))
-        sets = await store.page(EvaluationSet.in_partition(partition=place.partition), limit=_SHOWN_SETS)
-        if sets.items:
-            Grid("Sets of questions", _SETS, [_set_row(visit, one) for one in sets.items])
+        found = await store.page(EvaluationSet.in_partition(partition=place.partition), limit=_SIZE, cursor=sets or None)
+        if found.items:
+            Grid("Sets of questions", _SETS, [_set_row(visit, one) for one in found.items])
         else:
             empty("box", "No sets yet", "A set has questions with checks, which versions of an agent are asked.")
-        if sets.next is not None:
-            tag("p", f"The newest {_SHOWN_SETS} sets are shown; the API lists all.", "meta")
+        with tag("nav", classes="line gap-1", aria_label="Pages of sets"):
+            if sets:
+                tag("a", "First sets", "deed small", href=tab_place(place, "evaluation"))
+            if found.next is not None:
+                tag("a", "More sets", "deed small", href=tab_place(place, "evaluation", sets=found.next), rel="next")
     with section("Evaluations"):
         question = Evaluation.in_partition(partition=place.partition)
         if not place.sees_all:
@@ -200,7 +204,7 @@ async def evaluation_page(resources: Resources[AgentsSettings], evaluation_uuid:
             with tag("p", classes="line gap-1 meta"):
                 evaluation_badge(found.status)
                 tag("a", "Agent", "link", href=agent_place(visit.context, found.agent_uuid))
-                if found.job_id:
+                if found.job_id and view.may(Role.VIEWER):
                     tag("a", "Job", "link", href=f"/jobs/{found.job_id}")
                 ago(found.created_at)
         if found.error:

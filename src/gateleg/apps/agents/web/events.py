@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gateleg.apps.agents.running.following import follow_run
 from gateleg.apps.agents.web.contexts import context_of_listener
 from gateleg.web import Event, EventRoute
+from gateleg.web.errors import BadRequest
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -31,8 +32,13 @@ def run_streams(resources: Resources[AgentsSettings]) -> list[EventRoute]:
 
 
 def _after(listener: Listener) -> int:
+    """The index of the last frame that the listener has. Raises `BadRequest`."""
     seen = listener.last_event_id or listener.query.get("after") or ""
-    return int(seen) if seen.isdigit() and len(seen) < 10 else -1
+    if not seen:
+        return -1
+    if not (seen.isascii() and seen.isdigit() and len(seen) < 10):
+        raise BadRequest(f"{seen[:50]!r} is not the index of a frame.", fix="Give the id of the last event that you have: ?after=12.")
+    return int(seen)
 
 
 async def _events(frames: AsyncIterator[Frame]) -> AsyncIterator[Event]:

@@ -12,7 +12,7 @@ from gateleg.apps.agents.web.agent_form import AgentForm, form_for_agent
 from gateleg.apps.agents.web.evaluation_pages import show_evaluations
 from gateleg.apps.agents.web.lists_part import show_agents, show_flows, show_prompts, show_runs, show_servers
 from gateleg.apps.agents.web.places import HOME, NEW, agent_place, in_part
-from gateleg.apps.agents.web.tenants_part import show_tenants
+from gateleg.apps.agents.web.tenants_part import offer_tenant_jobs, show_tenants
 from gateleg.apps.agents.web.usage_part import show_usage
 from gateleg.apps.agents.web.visiting import Visit
 from gateleg.web.console.components import Crumb, ModelForm, Tabs, empty, frame, tag
@@ -34,7 +34,6 @@ _BUILDERS = {
     "flows": show_flows,
     "servers": show_servers,
     "runs": show_runs,
-    "evaluation": show_evaluations,
     "tenants": show_tenants,
 }
 
@@ -49,17 +48,23 @@ async def home_page(
             with tag("div", classes="titles"):
                 tag("h1", "Agents")
                 tag("p", f"Tenant {visit.context.part_id} on {visit.context.endpoint_id}", "meta")
-            if visit.context.edits:
-                with tag("div", classes="deeds"), tag("a", classes="deed first", href=in_part(visit.context, NEW)):
-                    ui.icon("add")
-                    tag("span", "New agent")
+            with tag("div", classes="deeds"):
+                if visit.kept:
+                    offer_tenant_jobs(visit)
+                if visit.context.edits:
+                    with tag("a", classes="deed first", href=in_part(visit.context, NEW)):
+                        ui.icon("add")
+                        tag("span", "New agent")
 
         async def build(key: str) -> None:
-            here = cursor if key == (tab or "agents") else ""
-            if key == "usage":
-                await show_usage(visit, here, **(shown or {}))
-            else:
-                await _BUILDERS[key](visit, here)
+            here, asked = (cursor, shown or {}) if key == (tab or "agents") else ("", {})
+            match key:
+                case "usage":
+                    await show_usage(visit, here, asked.get("by", ""), asked.get("days", ""))
+                case "evaluation":
+                    await show_evaluations(visit, here, asked.get("sets", ""))
+                case _:
+                    await _BUILDERS[key](visit, here)
 
         tabs = (*_TABS, _TENANTS) if runs_host(view.principal) else _TABS
         await Tabs(tabs, tab or None, build, keep=visit.kept).start()

@@ -84,7 +84,21 @@ def conversation_of(messages: list[dict[str, Any]]) -> Conversation:
     if not text:
         raise BadCompletion("The last message has no text.")
     history = [_message(one) for one in messages[:-1]]
+    _check_results(history)
     return Conversation(question=text, files=files, history=orjson.loads(dump_messages(history)))
+
+
+def _check_results(history: list[Message]) -> None:
+    """Refuse results of calls that no message before them has made: a provider would refuse the whole conversation."""
+    called: set[str] = set()
+    for message in history:
+        if isinstance(message, Assistant):
+            called |= {call.id for call in message.calls}
+        elif isinstance(message, ToolResult) and message.call_id not in called:
+            raise BadCompletion(
+                f"A tool message answers the call {message.call_id!r}, which no message before it has made.",
+                fix="Send the assistant's message with its tool_calls before their results, or leave the results out.",
+            )
 
 
 def _message(given: dict[str, Any]) -> Message:

@@ -48,8 +48,8 @@ async def run_page(resources: Resources[AgentsSettings], thread_uuid: str, run_u
 
 
 def steps_of(transcript: Transcript) -> list[Message | ToolCall]:
-    """What a run has written, in the order of its making: each reply before the calls that it asks for."""
-    by_id: dict[str, Message | ToolCall] = {one.message_uuid: one for one in transcript.messages}
+    """What a run has written, in the order of its making. Replies that consist of calls alone are left out: the calls say it all."""
+    by_id: dict[str, Message | ToolCall] = {one.message_uuid: one for one in transcript.messages if one.message or one.reasoning}
     by_id |= {one.tool_call_uuid: one for one in transcript.calls}
     return [by_id[uuid] for uuid in sorted(by_id)]
 
@@ -124,8 +124,8 @@ def _call(call: ToolCall) -> None:
         ago(call.created_at)
     tag("pre", call.arguments or "{}", "agents-text")
     if call.content:
-        with tag("details"):
-            tag("summary", "What the tool answered")
+        with tag("details", open=True):
+            tag("summary", "What the tool answered", "meta")
             tag("pre", call.content, "agents-text", dir="auto")
     if call.notes:
         tag("p", call.notes, "meta")

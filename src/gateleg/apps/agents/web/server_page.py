@@ -31,7 +31,7 @@ class ServerForm(BaseModel):
     """What an MCP server is asked for on its page."""
 
     label: str = Field(title="Label", min_length=1, max_length=200, description="its tools are called label.tool")
-    url: str = Field(title="Address", min_length=1, max_length=2_000, description="such as https://tools.example.com/mcp")
+    url: str = Field(title="Address", min_length=1, description="such as https://tools.example.com/mcp")
     headers: dict[str, str] = Field(
         default_factory=dict,
         title="Headers",
@@ -104,7 +104,7 @@ def _head(visit: Visit, server: McpServer) -> None:
             tag("h1", server.mcp_label, dir="auto")
             with tag("p", classes="line gap-1 meta"):
                 tag("span", server.mcp_server_url)
-                tag("span", f"named by {server.reference_count} agents and prompts")
+                tag("span", f"used by {server.reference_count} agents and prompts")
                 ago(server.updated_at)
         if visit.context.edits:
             with tag("div", classes="deeds"):
@@ -125,12 +125,14 @@ def _health(visit: Visit, server: McpServer) -> None:
         except (McpFailed, GatelegError) as error:
             waiting.delete()
             with found:
-                badge("Does not answer", "failed")
+                with tag("div"):
+                    badge("Does not answer", "failed")
                 tag("p", f"{error.message} {error.fix}".strip(), "note failed", role="status")
             return
         waiting.delete()
         with found:
-            badge(f"Answers with {len(tools)} tools", "done")
+            with tag("div"):
+                badge(f"Answers with {len(tools)} tools", "done")
             rows = [
                 Row(tool.name, {"name": tool.name, "about": tool.description, "inputs": ", ".join(tool.schema.get("properties") or ())})
                 for tool in tools

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
+from gateleg.apps.agents.erasing.tenants import begin_erasure, begin_export
 from gateleg.apps.agents.tenants import COUNTED, list_tenants
 from gateleg.apps.agents.web.places import HOME, in_part
-from gateleg.web.console.components import Column, Field, Grid, Row, address, ago_cell, button, empty, pager, tag
+from gateleg.web import Role
+from gateleg.web.console.components import Column, Field, Grid, Row, address, ago_cell, button, carry_out, confirm, empty, pager, tag
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+    from uuid import UUID
+
     from gateleg.apps.agents.tenants import TenantRow
     from gateleg.apps.agents.web.visiting import Visit
 
@@ -36,6 +41,31 @@ async def show_tenants(visit: Visit, cursor: str) -> None:
         return
     Grid("Tenants", _COLUMNS, [_row(one) for one in page.items])
     pager(in_part(visit.context, HOME), {"tab": "tenants"}, cursor=cursor or None, following=page.next, shown=len(page.items))
+
+
+def offer_tenant_jobs(visit: Visit) -> None:
+    """Buttons that export and erase the tenant that was entered."""
+    part = visit.context.part_id
+
+    async def export() -> None:
+        await _begin(visit, begin_export(visit.resources, visit.context))
+
+    async def erase() -> None:
+        loss = (
+            "All its agents, prompts, threads, files and secrets are deleted for good. Revoke its keys first, and export what is to stay."
+        )
+        if await confirm(f"Erase all data of {part}?", loss, verb="Erase", name=part):
+            await _begin(visit, begin_erasure(visit.resources, visit.context))
+
+    button("Export", export, icon="download", look="small")
+    button("Erase", erase, icon="delete_forever", look="small danger")
+
+
+async def _begin(visit: Visit, work: Coroutine[Any, Any, UUID]) -> None:
+    async def begun() -> None:
+        ui.navigate.to(f"/jobs/{await work}")
+
+    await carry_out(visit.view, Role.OPERATOR, begun)
 
 
 def _enter(part: str) -> None:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from nicegui import background_tasks, context, ui
 
+from gateleg.apps.agents.access import changes as may_change
 from gateleg.apps.agents.agents import find_agent
+from gateleg.apps.agents.erasing.threads import SMALL, delete_whole_thread
 from gateleg.apps.agents.errors import NotFoundInPartition
 from gateleg.apps.agents.running.asking import ask
 from gateleg.apps.agents.running.deciding import Decision, decide_calls
@@ -24,7 +26,7 @@ from gateleg.apps.agents.web.statuses import call_badge, run_badge
 from gateleg.apps.agents.web.visiting import Visit, not_there
 from gateleg.errors import GatelegError
 from gateleg.web import Role
-from gateleg.web.console.components import Crumb, Field, ago, button, carry_out, frame, tag
+from gateleg.web.console.components import Crumb, Field, ago, button, carry_out, confirm, frame, tag
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -81,13 +83,26 @@ async def _newest_runs(visit: Visit, thread: Thread, cursor: str) -> list[Run]:
 
 
 def _head(visit: Visit, agent: Agent, thread: Thread | None) -> None:
-    with tag("div", classes="head"), tag("div", classes="titles"):
-        tag("h1", (thread.title if thread is not None else None) or "New thread", dir="auto")
-        with tag("p", classes="line gap-1 meta"):
-            tag("a", agent.agent_name, "link", href=agent_place(visit.context, agent.agent_uuid))
-            if thread is not None:
-                tag("span", thread.user_id or thread.owner_id.removeprefix("/"))
-                ago(thread.updated_at)
+    with tag("div", classes="head"):
+        with tag("div", classes="titles"):
+            tag("h1", (thread.title if thread is not None else None) or "New thread", dir="auto")
+            with tag("p", classes="line gap-1 meta"):
+                tag("a", agent.agent_name, "link", href=agent_place(visit.context, agent.agent_uuid))
+                if thread is not None:
+                    tag("span", thread.user_id or thread.owner_id.removeprefix("/"))
+                    ago(thread.updated_at)
+        if thread is not None and may_change(visit.context, thread):
+            with tag("div", classes="deeds"):
+                button("Delete", lambda: _delete(visit, thread), icon="delete", look="small danger")
+
+
+async def _delete(visit: Visit, thread: Thread) -> None:
+    """Delete the thread with its contents, when that was confirmed."""
+    loss = f"Its {thread.run_count:,} questions and answers are deleted for good, with the files that came with them."
+    if await confirm("Delete this thread?", loss, verb="Delete"):
+        work = lambda: delete_whole_thread(visit.resources, visit.context, thread.thread_uuid)  # noqa: E731
+        done = "Deleted" if thread.run_count <= SMALL else "A job deletes it"
+        await visit.do(work, done, agent_place(visit.context, thread.agent_uuid))
 
 
 def _question(visit: Visit, agent: Agent, thread: Thread | None) -> None:

@@ -44,6 +44,12 @@ class AskedView(View):
         )
 
 
+class BegunJob(View):
+    """The job that does what was asked for: `/api/agents/jobs/{jobId}` has its progress, error and result."""
+
+    job_id: str
+
+
 class MessageView(View):
     """A message of a thread."""
 

@@ -9,7 +9,7 @@ from nicegui import ui
 
 from gateleg.apps.mv import service
 from gateleg.apps.mv.tables import FinalVersion, Project, ProjectStatus
-from gateleg.apps.mv.web.places import HOME, NEW, place_of
+from gateleg.apps.mv.web.places import HOME, NEW, TEMPLATES, place_of
 from gateleg.apps.mv.web.statuses import PROJECT, project_badge
 from gateleg.apps.mv.web.views import Links
 from gateleg.store import Page
@@ -51,9 +51,11 @@ async def gallery_page(resources: Resources[MVSettings], cursor: str = "", statu
     with frame(title="Music videos", section="mv", titled=False) as view:
         with tag("div", classes="head"):
             tag("h1", "Music videos")
-            with tag("div", classes="deeds"), tag("a", classes="deed first", href=NEW):
-                ui.icon("add")
-                tag("span", "New video")
+            with tag("div", classes="deeds"):
+                tag("a", "Templates", "deed", href=TEMPLATES)
+                with tag("a", classes="deed first", href=NEW):
+                    ui.icon("add")
+                    tag("span", "New video")
         everybody = view.may(Role.VIEWER)
         wanted = next((one for one in ProjectStatus if one.value == status), None) if everybody else None
         if everybody:

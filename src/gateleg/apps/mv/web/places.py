@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 HOME = "/mv"
 NEW = f"{HOME}/new"
+TEMPLATES = f"{HOME}/templates"
 
 
 def place_of(project_id: UUID | str, scene: int | None = None) -> str:

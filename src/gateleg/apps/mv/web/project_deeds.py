@@ -9,6 +9,7 @@ from nicegui import ui
 from gateleg.apps.mv import rules, scenes, service, submitting
 from gateleg.apps.mv.tables import SceneStatus
 from gateleg.apps.mv.web.places import HOME, place_of
+from gateleg.apps.mv.web.template_pages import keep_as_template
 from gateleg.web import Role
 from gateleg.web.console.components import Field, FileForm, button, carry_out, confirm, sheet, tag
 
@@ -110,6 +111,7 @@ def _more(deeds: Deeds, busy: bool) -> None:
         await deeds.do(work, "Deleted", HOME)
 
     button("Duplicate", duplicate, icon="content_copy", look="small")
+    button("Template", lambda: keep_as_template(view, resources, project), icon="bookmark_add", look="small")
     if not busy:
         button("Delete", delete, icon="delete", look="small danger")
 

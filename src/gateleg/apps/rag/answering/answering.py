@@ -6,17 +6,19 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic.alias_generators import to_camel
 
 from gateleg.ai import AiError
 from gateleg.apps.rag.answering.answers import Answer, AnswerEvent, AnswerSentence
-from gateleg.apps.rag.answering.extracting import choose, sentences_of
-from gateleg.apps.rag.answering.followups import LOOKED_BACK, complete, needs_earlier
+from gateleg.apps.rag.answering.candidates import candidates_of, context_of
+from gateleg.apps.rag.answering.extracting import choose, judge, judge_again, open_words, shortlist
+from gateleg.apps.rag.answering.followups import LOOKED_BACK, Earlier, complete, needs_earlier
 from gateleg.apps.rag.answering.generating import Checker
 from gateleg.apps.rag.answering.prompting import answer_messages, rewrite_messages
-from gateleg.apps.rag.searching.requests import LONGEST_QUERY, Mode, SearchRequest
+from gateleg.apps.rag.answering.questions import parse_question
+from gateleg.apps.rag.answering.relevance import is_mentioned
+from gateleg.apps.rag.searching.requests import LONGEST_QUERY, Mode, SearchRequest, says_something
 from gateleg.apps.rag.searching.search import SearchTools, search
 
 if TYPE_CHECKING:
@@ -45,6 +47,11 @@ class AskRequest(BaseModel):
         default=None, pattern=r"^[A-Za-z0-9_-]{1,64}$", description="a conversation that this question goes on with, or begins"
     )
 
+    @field_validator("question")
+    @classmethod
+    def _says_something(cls, question: str) -> str:
+        return says_something(question)
+
 
 @dataclass(frozen=True, slots=True)
 class AnswerTools:
@@ -56,9 +63,9 @@ class AnswerTools:
 
 
 async def answer(
-    tools: AnswerTools, collections: Sequence[Collection], request: AskRequest, earlier: Sequence[str] = ()
+    tools: AnswerTools, collections: Sequence[Collection], request: AskRequest, earlier: Sequence[Earlier] = ()
 ) -> AsyncIterator[AnswerEvent]:
-    """An answer as it comes: the passages, each sentence once it is checked, and the whole. `earlier` are the questions before."""
+    """An answer as it comes: the passages, each sentence once it is checked, and the whole. `earlier` are the turns before."""
     searched = await _searched(tools, request.question, earlier)
     wanted = SearchRequest(
         query=searched,
@@ -70,7 +77,8 @@ async def answer(
     result = await search(tools.search, collections, wanted)
     yield AnswerEvent(kind="passages", hits=result.hits)
     base = Answer(question=request.question, searched=searched, found=False, hits=result.hits, note=result.note)
-    if tools.chat is not None and result.hits:
+    # A model is not asked about what no passage names.
+    if tools.chat is not None and is_mentioned(parse_question(searched), (f"{context_of(hit)} {hit.text}" for hit in result.hits)):
         events = _written(tools.chat, base)
         async for event in events:
             yield event
@@ -79,7 +87,7 @@ async def answer(
         base = base.model_copy(
             update={"note": f"The model {tools.chat.model} did not answer. The answer is made of sentences of the documents."}
         )
-    chosen = await _extract(tools.search, collections, [request.question, searched], result.hits)
+    chosen = await _extract(tools.search, collections, searched, result.hits, earlier)
     for one in chosen:
         yield AnswerEvent(kind="sentence", sentence=one)
     yield AnswerEvent(kind="answer", answer=base.model_copy(update={"sentences": chosen, "found": bool(chosen)}))
@@ -110,13 +118,14 @@ async def _written(chat: AsyncChat, base: Answer) -> AsyncIterator[AnswerEvent]:
     yield AnswerEvent(kind="answer", answer=base.model_copy(update=update))
 
 
-async def _searched(tools: AnswerTools, question: str, earlier: Sequence[str]) -> str:
+async def _searched(tools: AnswerTools, question: str, earlier: Sequence[Earlier]) -> str:
     """What to search for: a follow-up question, completed by those before it."""
     if not earlier or not needs_earlier(question):
         return question
     if tools.chat is not None:
         try:
-            reply = await tools.chat.reply(rewrite_messages(question, earlier[-LOOKED_BACK:]), max_tokens=_QUESTION_TOKENS)
+            asked = rewrite_messages(question, [one.question for one in earlier[-LOOKED_BACK:]])
+            reply = await tools.chat.reply(asked, max_tokens=_QUESTION_TOKENS)
         except AiError:
             return complete(question, earlier)
         rewritten = " ".join(reply.text.split())
@@ -135,16 +144,23 @@ async def _generate(chat: AsyncChat, question: str, checker: Checker) -> AsyncIt
 
 
 async def _extract(
-    tools: SearchTools, collections: Sequence[Collection], questions: Sequence[str], hits: Sequence[SearchHit]
+    tools: SearchTools, collections: Sequence[Collection], text: str, hits: Sequence[SearchHit], earlier: Sequence[Earlier]
 ) -> list[AnswerSentence]:
-    """Sentences of hits that answer a question, which is given as it was asked and as it was completed."""
-    candidates = sentences_of(hits)
+    """Sentences, rows and lines of hits that answer a question."""
+    question = parse_question(text)
+    candidates = shortlist(question, candidates_of(hits))
     if not candidates:
         return []
     try:
         model = tools.models.embeddings(collections[0].embedding_model)
-        own = (await model.embed(questions, purpose="query")).mean(axis=0)
-        vectors = await model.embed([one.text for one in candidates])
+        own = (await model.embed([text], purpose="query"))[0]
+        judged = judge(question, candidates, own, await model.embed([one.text for one in candidates]))
+        missing, held = open_words(judged)
+        if missing and held:
+            vectors = await model.embed([*missing, *held])
+            near = vectors[: len(missing)] @ vectors[len(missing) :].T
+            pairs = {(one, other): float(near[row, column]) for row, one in enumerate(missing) for column, other in enumerate(held)}
+            judged = judge_again(question, judged, pairs)
     except AiError:
-        return choose(questions, candidates, None, None)
-    return choose(questions, candidates, own / np.linalg.norm(own), vectors)
+        judged = judge(question, candidates)
+    return choose(question, judged, earlier)

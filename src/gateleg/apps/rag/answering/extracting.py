@@ -1,133 +1,140 @@
-"""Answers made of the documents' own sentences. No model writes anything, so nothing is invented."""
+"""Answers made of the documents' own sentences, rows and lines. No model writes anything, so nothing is invented."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from gateleg.apps.rag.answering.answers import AnswerSentence
-from gateleg.apps.rag.answering.injection import speaks_to_a_model
-from gateleg.apps.rag.answering.support import facts_of
-from gateleg.apps.rag.chunking.sentences import sentences
-from gateleg.apps.rag.index.analysis import analyse, query_words
+from gateleg.apps.rag.answering.questions import Question, parse_question
+from gateleg.apps.rag.answering.relevance import Relevance, relevance
+from gateleg.apps.rag.index.analysis import analyse
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
-    from gateleg.apps.rag.searching.results import SearchHit
+    from gateleg.apps.rag.answering.candidates import Candidate
+    from gateleg.apps.rag.answering.followups import Earlier
 
-#: Sentences of an answer, and sentences that are looked at.
-_MOST, _LOOKED_AT = 3, 60
-_SHORTEST, _LONGEST, _FEWEST_WORDS = 20, 600, 4
-#: The part of a sentence that is letters and spaces, and the length from which it needs no full stop.
-_LETTERS, _SPEAKS_FOR_ITSELF = 0.75, 80
-_NOT_PROSE = ("#", "|", "```", "from ", "import ", "def ", "class ", "{", "<")
-#: The mark of an item of a list.
-_MARKER = re.compile(r"\s*(?:[-*•+]|\d{1,3}[.)])?\s*")
+#: Sentences of an answer, candidates that are compared by meaning, and those whose words are compared one by one.
+_MOST, _COMPARED, _LOOKED_AT = 3, 60, 6
 #: Weights of meaning and words, as in searches.
 _MEANING, _WORDS = 0.6, 0.4
 #: A further sentence must be this good beside the best one, and no copy of one that is there.
 _BESIDE, _SAME = 0.8, 0.92
-#: Below the first similarity the documents are about something else (measured: docs/why/rag.md); between both, words must agree.
+#: For questions in other languages: below the first similarity the documents are about something else (measured: docs/why/rag.md);
+#: between both, words must agree.
 _UNRELATED, _RELATED, _AGREEING = 0.30, 0.45, 0.5
+#: The least similarity of an answer that has all words of its question.
+_LEAST = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
-    """A sentence of a hit."""
+class Judged:
+    """A candidate, what it has of the question, and how near it is to it; without a model, that is not known."""
 
-    #: the number of the hit, from 1
-    number: int
-    text: str
-    #: of the document's extracted text
-    start: int
-    end: int
-    page: int | None = None
+    candidate: Candidate
+    relevance: Relevance
+    near: float | None = None
+    vector: NDArray[np.float32] | None = field(default=None, repr=False)
+
+    @property
+    def worth(self) -> float:
+        """What candidates are ordered by."""
+        worded = 0.7 * self.relevance.coverage + 0.3 * self.relevance.own
+        return worded if self.near is None else _MEANING * max(self.near, 0.0) + _WORDS * worded
 
 
-def sentences_of(hits: Sequence[SearchHit]) -> list[Sentence]:
-    """The sentences of hits that may answer: neither fragments nor instructions to a model."""
+def shortlist(question: Question, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates that are worth comparing by meaning: those that share most words with a question, in their order."""
+    ranked = sorted(range(len(candidates)), key=lambda place: -relevance(question, candidates[place]).coverage)
+    return [candidates[place] for place in sorted(ranked[:_COMPARED])]
+
+
+def judge(
+    question: Question,
+    candidates: Sequence[Candidate],
+    own: NDArray[np.float32] | None = None,
+    vectors: NDArray[np.float32] | None = None,
+) -> list[Judged]:
+    """The candidates, best first. `own` is the question's vector and `vectors` are those of the candidates."""
     found = []
-    for number, hit in enumerate(hits, 1):
-        for start, end in sentences(hit.text):
-            text = hit.text[start:end]
-            first = _MARKER.match(text)
-            begin = first.end() if first else 0
-            bare = " ".join(text[begin:].split())
-            if is_prose(bare) and not speaks_to_a_model(bare):
-                place = hit.start + start + begin
-                found.append(Sentence(number, bare, place, hit.start + start + len(text.rstrip()), hit.page_at(place)))
-    return found[:_LOOKED_AT]
+    for place, one in enumerate(candidates):
+        vector = None if vectors is None else vectors[place]
+        near = None if vector is None or own is None else float(vector @ own)
+        found.append(Judged(one, relevance(question, one), near, vector))
+    return sorted(found, key=lambda one: -one.worth)
 
 
-def is_prose(text: str) -> bool:
-    """Whether a text reads as a sentence: not a heading, a row of a table, a line of code or a fragment."""
-    if not _SHORTEST <= len(text) <= _LONGEST or len(text.split()) < _FEWEST_WORDS or text.startswith(_NOT_PROSE):
-        return False
-    letters = sum(letter.isalpha() or letter.isspace() for letter in text)
-    ended = text.rstrip("*_`\"'”’»)]").endswith((".", "!", "?", "…", "。", "！", "？"))
-    return letters >= _LETTERS * len(text) and text.count("|") < 2 and (ended or len(text) >= _SPEAKS_FOR_ITSELF)
+def open_words(judged: Sequence[Judged]) -> tuple[list[str], list[str]]:
+    """Words of the question that the best candidates lack, and the words of these candidates: they may mean the same."""
+    best = [one for one in judged if one.relevance.fits and one.relevance.facts and one.relevance.missing][:_LOOKED_AT]
+    missing = dict.fromkeys(word[0] for one in best for word in one.relevance.missing if len(word) == 1)
+    held = dict.fromkeys(word for one in best for word in analyse(one.candidate.text) if len(word) > 2 and word.isalpha())
+    return list(missing), list(held)
 
 
-def choose(
-    questions: Sequence[str], candidates: Sequence[Sentence], own: NDArray[np.float32] | None, vectors: NDArray[np.float32] | None
-) -> list[AnswerSentence]:
+def judge_again(question: Question, judged: Sequence[Judged], near: Mapping[tuple[str, str], float]) -> list[Judged]:
+    """The candidates judged once more, knowing how near some words are in meaning."""
+
+    def nearness(one: str, other: str) -> float:
+        return near.get((one, other), 0.0)
+
+    found = [Judged(one.candidate, relevance(question, one.candidate, nearness), one.near, one.vector) for one in judged]
+    return sorted(found, key=lambda one: -one.worth)
+
+
+def choose(question: Question, judged: Sequence[Judged], earlier: Sequence[Earlier] = ()) -> list[AnswerSentence]:
     """The sentences that answer a question, in the order of their passages; none if the documents do not.
 
-    `questions` are the question as it was asked and as it was completed by those before it. `own` is the question's vector and
-    `vectors` are those of the candidates; without them words alone decide.
+    What the answers to `earlier` questions said is said again only where it has what is new in this question.
     """
-    if not candidates:
-        return []
-    asked = next((question for question in questions if query_words(question)), questions[-1])
-    worded = np.array([_overlap(asked, one.text) for one in candidates], dtype=np.float32)
-    near = vectors @ own if vectors is not None and own is not None else None
-    worth = worded if near is None else _MEANING * np.maximum(near, 0) + _WORDS * worded
-    order = np.argsort(-worth, kind="stable").tolist()
-    best = order[0]
-    if not _answers(float(near[best]) if near is not None else None, float(worded[best])):
-        return []
-    chosen: list[int] = []
-    for place in order:
-        if len(chosen) == _MOST or worth[place] < _BESIDE * worth[best]:
+    said = {place for one in earlier for place in one.said}
+    new = _new_words(question, earlier)
+    passing = [
+        one
+        for one in judged
+        if _answers(question, one) and ((one.candidate.document_id, one.candidate.start) not in said or _has_news(question, one, new))
+    ]
+    chosen: list[Judged] = []
+    for one in passing:
+        if len(chosen) == _MOST or one.worth < _BESIDE * passing[0].worth:
             break
-        if not any(_same(candidates, vectors, place, other) for other in chosen):
-            chosen.append(place)
-    if not _has_facts(questions[-1], [candidates[place].text for place in chosen]):
-        return []
-    chosen.sort(key=lambda place: (candidates[place].number, candidates[place].start))
-    return [_sentence(candidates[place]) for place in chosen]
+        if not any(_same(one, other) for other in chosen):
+            chosen.append(one)
+    chosen.sort(key=lambda one: (one.candidate.number, one.candidate.start))
+    return [_sentence(one.candidate) for one in chosen]
 
 
-def _sentence(one: Sentence) -> AnswerSentence:
+def _answers(question: Question, one: Judged) -> bool:
+    found = one.relevance
+    if question.english:
+        return found.answers and (one.near is None or found.follows or one.near >= _LEAST)
+    if not found.facts or one.near is None:
+        return found.facts and found.own >= _AGREEING
+    return one.near >= _RELATED or (one.near >= _UNRELATED and found.own >= _AGREEING)
+
+
+def _new_words(question: Question, earlier: Sequence[Earlier]) -> list[tuple[str, ...]]:
+    asked = {word for one in earlier for word in parse_question(one.whole).words}
+    return [word for word in question.words if word not in asked]
+
+
+def _has_news(question: Question, one: Judged, new: Sequence[tuple[str, ...]]) -> bool:
+    """Whether a candidate that was said before answers this question as well: by a word that is new in it, or with a value of its kind."""
+    if question.wanted in (None, "steps", "reason"):
+        return bool(new) and all(set(analyse(one.candidate.text)).issuperset(word) for word in new)
+    return True
+
+
+def _sentence(one: Candidate) -> AnswerSentence:
     return AnswerSentence(text=one.text, citations=[one.number], support=1.0, start=one.start, end=one.end, page=one.page)
 
 
-def _answers(near: float | None, worded: float) -> bool:
-    if near is None:
-        return worded >= _AGREEING
-    return near >= _RELATED or (near >= _UNRELATED and worded >= _AGREEING)
-
-
-def _overlap(question: str, text: str) -> float:
-    """The part of a question's words that a sentence has."""
-    wanted = query_words(question)
-    held = set(analyse(text))
-    return sum(not held.isdisjoint(forms) for forms in wanted) / len(wanted) if wanted else 0.0
-
-
-def _same(candidates: Sequence[Sentence], vectors: NDArray[np.float32] | None, one: int, other: int) -> bool:
-    if vectors is not None:
-        return float(vectors[one] @ vectors[other]) >= _SAME
-    return candidates[one].text.casefold() == candidates[other].text.casefold()
-
-
-def _has_facts(question: str, texts: Sequence[str]) -> bool:
-    """Whether the numbers, codes and names that a question asks about are in what is to answer it."""
-    together = set(analyse(" ".join(texts)))
-    return all(set(analyse(fact)) <= together for fact in facts_of(question))
+def _same(one: Judged, other: Judged) -> bool:
+    if one.vector is not None and other.vector is not None:
+        return float(one.vector @ other.vector) >= _SAME
+    return one.candidate.text.casefold() == other.candidate.text.casefold()

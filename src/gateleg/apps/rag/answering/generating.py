@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gateleg.apps.rag.answering.answers import AnswerSentence
+from gateleg.apps.rag.answering.candidates import context_of
 from gateleg.apps.rag.answering.injection import speaks_to_a_model, withhold
 from gateleg.apps.rag.answering.prompting import NO_ANSWER
 from gateleg.apps.rag.answering.support import cited_numbers, support, without_citations
@@ -84,7 +85,7 @@ class Checker:
     def _support(self, sentence: str, number: int) -> float:
         if number not in self._passages:
             self._passages[number] = withhold(self.hits[number - 1].text)
-        found = support(sentence, self._passages[number], self.languages)
+        found = support(sentence, self._passages[number], self.languages, context_of(self.hits[number - 1]))
         return found.score if found.holds else 0.0
 
 

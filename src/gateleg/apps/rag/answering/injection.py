@@ -8,9 +8,15 @@ used as evidence. They stay in the document and in search results, where readers
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from gateleg.apps.rag.chunking.sentences import sentences
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: A row of a table: `Column: value; Column: value`.
+_ROW = re.compile(r"[^:;|\n]{1,60}: [^\n;]+; [^:;|\n]{1,60}: ")
 #: What is put in the place of such a sentence.
 WITHHELD = "[…]"
 
@@ -38,8 +44,27 @@ def speaks_to_a_model(sentence: str) -> bool:
 
 
 def withhold(text: str) -> str:
-    """A text without the sentences that speak to a model."""
-    parts = []
-    for start, end in sentences(text):
-        parts.append(f"{WITHHELD} " if speaks_to_a_model(text[start:end]) else text[start:end])
-    return "".join(parts).strip()
+    """A text without the sentences, and the rows of tables, that speak to a model."""
+    return "".join(_withheld(line) if _ROW.match(line) else _without_sentences(line) for line in _pieces(text)).strip()
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """The rows of a text, and what lies between them: a sentence may go over several lines, a row does not."""
+    between: list[str] = []
+    for line in text.splitlines(keepends=True):
+        if _ROW.match(line):
+            yield "".join(between)
+            between = []
+            yield line
+        else:
+            between.append(line)
+    yield "".join(between)
+
+
+def _withheld(row: str) -> str:
+    return f"{WITHHELD}\n" if speaks_to_a_model(row) else row
+
+
+def _without_sentences(text: str) -> str:
+    parts = (text[start:end] for start, end in sentences(text))
+    return "".join(f"{WITHHELD} " if speaks_to_a_model(part) else part for part in parts)

@@ -7,7 +7,7 @@ import secrets
 from typing import TYPE_CHECKING
 
 from gateleg.ai import Message, System, User
-from gateleg.apps.rag.answering.injection import withhold
+from gateleg.apps.rag.answering.injection import speaks_to_a_model, withhold
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,4 +50,5 @@ def rewrite_messages(question: str, earlier: Sequence[str]) -> list[Message]:
 
 
 def _name(text: str) -> str:
-    return re.sub(r"[^\w .,()-]", "_", text)[:120]
+    """The name of a document, which somebody else has chosen: one that speaks to a model is left out."""
+    return "document" if speaks_to_a_model(text) else re.sub(r"[^\w .,()-]", "_", text)[:120]

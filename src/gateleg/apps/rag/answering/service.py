@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from gateleg.apps.rag.answering.answering import AnswerTools, answer
+from gateleg.apps.rag.answering.followups import Earlier
 from gateleg.apps.rag.answering.tables import KEPT_DAYS, ConversationTurn
 from gateleg.apps.rag.errors import BadSearch
 from gateleg.apps.rag.searching.service import open_places, tools_of
@@ -42,7 +43,7 @@ async def _asked(
     request: AskRequest,
     turns: Sequence[ConversationTurn],
 ) -> AsyncIterator[AnswerEvent]:
-    async for event in answer(answer_tools(resources), collections, request, [turn.question for turn in turns]):
+    async for event in answer(answer_tools(resources), collections, request, [_earlier(turn) for turn in turns]):
         if event.answer is None:
             yield event
             continue
@@ -50,6 +51,11 @@ async def _asked(
         if request.conversation_id is not None:
             await _record(resources, principal, collections, whole, len(turns) + 1)
         yield event.model_copy(update={"answer": whole})
+
+
+def _earlier(turn: ConversationTurn) -> Earlier:
+    said = (place.rpartition("#") for place in turn.said)
+    return Earlier(turn.question, turn.searched, tuple((document, int(start)) for document, _, start in said))
 
 
 async def ask_once(resources: Resources[RagSettings], principal: Principal, places: Sequence[Place], request: AskRequest) -> Answer:
@@ -95,6 +101,7 @@ async def _record(
         found=whole.found,
         places=[f"{collection.repository_id}/{collection.collection_id}" for collection in collections],
         citations=[f"{hit.document_id}#{hit.generation}#{hit.ordinal}" for hit in hits],
+        said=[f"{document}#{start}" for document, start in Earlier.of(whole).said],
         expires_at=resources.store.setup.now() + timedelta(days=KEPT_DAYS),
     )
     await resources.store.put(turn)

@@ -1,8 +1,8 @@
 """Whether a passage supports a sentence. Pure.
 
 The check is of words, and it is strict on what matters most: every number, code and name of the sentence must be in the passage, most
-of its other words must be there too, close together, and a sentence that denies something needs a passage that denies it. It cannot
-see every wrong conclusion from right words; what it refuses, the passage does not say.
+of its other words must be there too, close together and about the same thing, and a sentence that denies something needs a passage that
+denies it. It cannot see every wrong conclusion from right words; what it refuses, the passage does not say.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ _CONTRACTED = re.compile(r"n['’]t\b")
 #: A word with a capital letter that does not begin a sentence.
 _NAME = re.compile(r"(?<=[^.!?:\n] )([^\W\d_a-zß-öø-ÿ][^\W\d_]{2,})")
 _CODE = re.compile(r"(?<!\w)(?=[\w.,:/-]*\d)[^\W_][\w.,:/-]*")
+_BEGINNING = re.compile(r"\s*(?:the|this|that|an?|our|each|every)\s+([^\W\d_]{3,})", re.IGNORECASE)
+_PRONOUN = re.compile(r"\s*(?:it|its|they|their|this|these|that|those|he|she|his|her)\b", re.IGNORECASE)
 _CITED = re.compile(r"\s*\[(\d{1,2}(?:\s*[,;]\s*\d{1,2})*)\]")
 
 
@@ -46,9 +48,12 @@ class Support:
         return self.score >= ENOUGH
 
 
-def support(sentence: str, passage: str, languages: Sequence[str] = (DEFAULT_LANGUAGE,)) -> Support:
-    """How far a passage supports a sentence: by those of its sentences that do so best together."""
-    facts = [fact for fact in facts_of(sentence) if not _has_fact(passage, fact)]
+def support(sentence: str, passage: str, languages: Sequence[str] = (DEFAULT_LANGUAGE,), context: str = "") -> Support:
+    """How far a passage supports a sentence: by those of its sentences that do so best together.
+
+    `context` are the headings above the passage and the name of its document: they may name what its sentences are about.
+    """
+    facts = [fact for fact in facts_of(sentence) if not _has_fact(f"{passage} {context}", fact)]
     if facts:
         return Support(0.0, tuple(facts))
     wanted = [forms for forms in query_words(sentence, languages) if not set(forms) <= _NEGATIONS]
@@ -58,18 +63,34 @@ def support(sentence: str, passage: str, languages: Sequence[str] = (DEFAULT_LAN
     best = Support(0.0)
     for first in range(len(ranges)):
         part = passage[ranges[first][0] : ranges[min(first + _TOGETHER, len(ranges)) - 1][1]]
-        found = _covered(sentence, wanted, part, languages)
+        found = _covered(sentence, wanted, part, languages, context)
         if found.score > best.score:
             best = found
     return best
 
 
-def _covered(sentence: str, wanted: list[tuple[str, ...]], part: str, languages: Sequence[str]) -> Support:
+def _covered(sentence: str, wanted: list[tuple[str, ...]], part: str, languages: Sequence[str], context: str) -> Support:
     held = {word for language in languages for word in analyse(part, language)}
     missing = [forms[0] for forms in wanted if held.isdisjoint(forms)]
-    if denies(sentence) != denies(_nearest(sentence, part, languages)):
+    nearest = _nearest(sentence, part, languages)
+    if denies(sentence) != denies(nearest):
         return Support(0.0, ("a denial" if denies(sentence) else "an affirmation",))
+    subject = _subject(sentence)
+    if subject and not _is_about(subject, nearest, part, context):
+        return Support(0.0, (subject,))
     return Support(1 - len(missing) / len(wanted), tuple(missing))
+
+
+def _subject(sentence: str) -> str:
+    """The noun that a sentence begins with behind an article, or its first word; empty where it begins otherwise."""
+    found = _BEGINNING.match(sentence)
+    return "" if found is None else found[1]
+
+
+def _is_about(subject: str, nearest: str, part: str, context: str) -> bool:
+    """Whether a sentence of a passage is about something: it names it, its headings do, or it begins with a pronoun for it."""
+    said = f"{part if _PRONOUN.match(nearest) else nearest} {context}"
+    return set(analyse(subject)) <= set(analyse(said))
 
 
 def _nearest(statement: str, part: str, languages: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
 """Conversations: what somebody has asked, so that follow-up questions can be understood.
 
-Questions are kept, and which chunks were cited; not what the documents said. So nothing of a document stays behind when it is deleted.
+Questions are kept, and which places were cited; not what the documents said. So nothing of a document stays behind when it is deleted.
 """
 
 from datetime import datetime
@@ -29,6 +29,8 @@ class ConversationTurn(Entity, table=conversations_table, case="camel"):
     places: Attr[list[str]] = field(factory=list)
     #: the chunks that the answer cites: "document#generation#ordinal"
     citations: Attr[list[str]] = field(factory=list)
+    #: where the sentences of the answer stand: "document#start"
+    said: Attr[list[str]] = field(factory=list)
     created_at: Attr[datetime] = stamp(on="create")
     expires_at: Attr[TTL]
 

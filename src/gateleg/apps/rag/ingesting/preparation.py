@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.tables import Collection, Document, Pipeline, Repository
 
 #: Raised when parsers or chunking change so that documents should be made anew.
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -205,6 +205,11 @@ class DocumentBuilder:
         )
 
 
+def reason_of(error: BaseException, most: int = 200) -> str:
+    """What a library says about a broken file, as the end of a sentence of ours."""
+    return " ".join(str(error).split())[:most].rstrip(" .") or type(error).__name__
+
+
 #: Ligatures are letters to a search; what is invisible is nothing.
 _REPLACED = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "\xa0": " ", "\xad": None, "\0": None}

@@ -7,7 +7,7 @@ import email.policy
 from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.rag.errors import UnreadableDocument
-from gateleg.apps.rag.parsing.document import clean
+from gateleg.apps.rag.parsing.document import clean, reason_of
 from gateleg.apps.rag.parsing.web_page import read_html
 from gateleg.errors import GatelegError
 
@@ -33,7 +33,7 @@ def read_mail(content: bytes, builder: DocumentBuilder, read_part: ReadPart, dep
         body = message.get_body(("plain", "html"))
         parts = list(message.iter_attachments()) if message.is_multipart() else []
     except (ValueError, LookupError, AttributeError, TypeError, RecursionError) as error:
-        raise UnreadableDocument(f"The message is broken: {str(error)[:200]}.") from None
+        raise UnreadableDocument(f"The message is broken: {reason_of(error)}.") from None
     if depth == 0:
         builder.title = facts.get("Subject")
         builder.properties |= {name.lower(): value[:500] for name, value in facts.items()}

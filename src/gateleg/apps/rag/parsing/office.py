@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.rag.errors import DocumentTooLarge, EncryptedDocument, UnreadableDocument
+from gateleg.apps.rag.parsing.document import reason_of
 from gateleg.apps.rag.parsing.tabular import write_rows
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def check_archive(path: Path) -> None:
             texts = [entry.file_size for entry in archive.infolist() if entry.filename.endswith((".xml", ".rels"))]
             encrypted = any(entry.flag_bits & 1 for entry in archive.infolist())
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        raise UnreadableDocument(f"The file is a damaged archive: {error}.") from None
+        raise UnreadableDocument(f"The file is a damaged archive: {reason_of(error)}.") from None
     if encrypted:
         raise EncryptedDocument("The file can only be opened with a password.")
     if sum(sizes) > _UNPACKED or max(texts, default=0) > _PART:
@@ -46,7 +47,7 @@ def _reading() -> Iterator[None]:
     except (GatelegError, MemoryError):
         raise
     except Exception as error:
-        raise UnreadableDocument(f"The file is broken: {type(error).__name__}: {str(error)[:200]}.") from None
+        raise UnreadableDocument(f"The file is broken: {type(error).__name__}: {reason_of(error)}.") from None
 
 
 def read_docx(path: Path, builder: DocumentBuilder) -> None:
@@ -142,7 +143,7 @@ def read_sheets(path: Path, builder: DocumentBuilder, *, zipped: bool = True) ->
     except python_calamine.PasswordError:
         raise EncryptedDocument("The spreadsheet can only be opened with a password.") from None
     except (python_calamine.CalamineError, OSError, ValueError) as error:
-        raise UnreadableDocument(f"The spreadsheet is broken: {str(error)[:200]}.") from None
+        raise UnreadableDocument(f"The spreadsheet is broken: {reason_of(error)}.") from None
     with _reading():
         for number, name in enumerate(book.sheet_names, start=1):
             builder.begin_page(number)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.rag.errors import DocumentTooLarge, EncryptedDocument, UnreadableDocument
-from gateleg.apps.rag.parsing.document import Line, clean
+from gateleg.apps.rag.parsing.document import Line, clean, reason_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +43,7 @@ def read_pdf(path: Path, builder: DocumentBuilder, started: float | None = None)
     except pypdfium2.PdfiumError as error:
         if "password" in str(error).lower():
             raise EncryptedDocument("The PDF can only be opened with a password.") from None
-        raise UnreadableDocument(f"The PDF is broken: {error}.") from None
+        raise UnreadableDocument(f"The PDF is broken: {reason_of(error)}.") from None
     with document:
         count = len(document)
         if count > builder.bounds.pages:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gateleg.apps.rag.chunking import find_headings
 from gateleg.apps.rag.parsing.document import clean
+from gateleg.apps.rag.parsing.markdown_tables import spell_out_tables
 
 if TYPE_CHECKING:
     from gateleg.apps.rag.parsing.document import DocumentBuilder
@@ -62,13 +63,14 @@ def read_plain(content: bytes, builder: DocumentBuilder) -> None:
 
 
 def read_markdown(content: bytes, builder: DocumentBuilder) -> None:
-    """Markdown as it is, with its headings. What stands between dashes at its top is about it, not of it."""
+    """Markdown with its headings, and with rows that name their columns. What stands between dashes at its top is about it, not of it."""
     text = clean(decode_text(content)[0])
     front = _FRONT.match(text)
     if front is not None:
         title = _TITLE.search(front[1])
         builder.title = None if title is None else title[1].strip("\"'")
         text = text[front.end() :]
+    text = spell_out_tables(text)
     for heading in find_headings(text):
         builder.mark_heading(heading.start, heading.level, heading.title)
     builder.add(text)

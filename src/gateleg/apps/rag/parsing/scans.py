@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.rag.errors import UnreadableDocument
+from gateleg.apps.rag.parsing.document import reason_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,7 +91,7 @@ def read_picture(path: Path, builder: DocumentBuilder) -> None:
         with Image.open(path) as opened:
             picture = opened.convert("L")
     except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError, SyntaxError) as error:
-        raise UnreadableDocument(f"The picture cannot be decoded: {str(error)[:200]}.") from None
+        raise UnreadableDocument(f"The picture cannot be decoded: {reason_of(error)}.") from None
     picture.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
     scanner = Scanner()
     scan = scanner.read(picture, builder.bounds.seconds * 0.7)

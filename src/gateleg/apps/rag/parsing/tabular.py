@@ -8,7 +8,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.rag.errors import UnreadableDocument
+from gateleg.apps.rag.parsing.document import reason_of
 from gateleg.apps.rag.parsing.plain import decode_text
+from gateleg.apps.rag.parsing.row_text import row_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -20,31 +22,9 @@ _DEEPEST = 50
 
 
 def write_rows(rows: Iterable[Sequence[str]], builder: DocumentBuilder) -> None:
-    """A table: `Column: value; Column: value` for each row below the first, where the first has names; else its cells."""
-    titles: list[str] | None = None
-    for number, cells in enumerate(rows):
-        values = [" ".join(cell.split()) for cell in cells]
-        if number == 0 and _names_columns(values):
-            titles = values
-            builder.row(" | ".join(values))
-        elif titles is not None:
-            builder.row("; ".join(f"{title}: {value}" if title else value for title, value in _paired(titles, values) if value))
-        else:
-            builder.row(" | ".join(value for value in values if value))
-
-
-def _names_columns(values: Sequence[str]) -> bool:
-    filled = [value for value in values if value]
-    return len(filled) >= 2 and len(set(filled)) == len(filled) and not any(_is_number(value) or len(value) > 60 for value in filled)
-
-
-def _is_number(value: str) -> bool:
-    return value.replace(".", "").replace(",", "").replace("-", "").replace("%", "").strip().isdigit()
-
-
-def _paired(titles: Sequence[str], values: Sequence[str]) -> Iterator[tuple[str, str]]:
-    for place, value in enumerate(values):
-        yield (titles[place] if place < len(titles) else ""), value
+    """A table, one line for each row: see `row_lines`."""
+    for line in row_lines(rows):
+        builder.row(line)
 
 
 def read_csv(content: bytes, builder: DocumentBuilder) -> None:
@@ -56,7 +36,7 @@ def read_csv(content: bytes, builder: DocumentBuilder) -> None:
     try:
         write_rows(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), builder)
     except csv.Error as error:
-        raise UnreadableDocument(f"The table cannot be read: {error}.") from None
+        raise UnreadableDocument(f"The table cannot be read: {reason_of(error)}.") from None
 
 
 def read_json(content: bytes, builder: DocumentBuilder) -> None:
@@ -68,7 +48,7 @@ def read_json(content: bytes, builder: DocumentBuilder) -> None:
         except ValueError:
             values = [json.loads(line) for line in text.splitlines() if line.strip()]
     except (ValueError, RecursionError) as error:
-        raise UnreadableDocument(f"The JSON cannot be read: {str(error) or 'it is nested too deeply'}.") from None
+        raise UnreadableDocument(f"The JSON cannot be read: {reason_of(error)}.") from None
     entries = values[0] if len(values) == 1 and isinstance(values[0], list) else values
     for entry in entries:
         for path, value in _leaves(entry, "", 0):
@@ -98,7 +78,7 @@ def read_xml(content: bytes, builder: DocumentBuilder) -> None:
     try:
         root = etree.fromstring(content, parser)
     except etree.XMLSyntaxError as error:
-        raise UnreadableDocument(f"The XML cannot be read: {error}.") from None
+        raise UnreadableDocument(f"The XML cannot be read: {reason_of(error)}.") from None
     if root is None:
         raise UnreadableDocument("The XML has no elements.")
     for element in root.iter(etree.Element):

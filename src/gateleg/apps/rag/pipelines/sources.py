@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gateleg.apps.rag.errors import PipelineRefused
+from gateleg.apps.rag.host_checks import check_folder
 from gateleg.apps.rag.pipelines.matching import Seen
 
 if TYPE_CHECKING:
@@ -25,12 +26,7 @@ _MOST_FILES = 1_000_000
 def check_source(settings: RagSettings, stores: frozenset[str], pipeline: Pipeline) -> None:
     """Refuse a pipeline that looks where it may not: elsewhere than in the stores and folders that the operator has named."""
     if pipeline.folder is not None:
-        folder = Path(pipeline.folder).resolve()
-        if not any(folder.is_relative_to(Path(allowed).resolve()) for allowed in settings.pipeline_folders):
-            raise PipelineRefused(
-                f"Pipelines may not read the folder {pipeline.folder!r}.",
-                fix="The operator of the host allows folders with pipeline_folders.",
-            )
+        check_folder(settings, pipeline.folder)
         return
     if not pipeline.s3_bucket:
         raise PipelineRefused("The pipeline names neither a bucket nor a folder.", fix="Set s3Bucket to the name of an object store.")

@@ -72,9 +72,7 @@ class SearchRequest(BaseModel):
     @field_validator("query")
     @classmethod
     def _says_something(cls, query: str) -> str:
-        if not query.strip() or "\x00" in query:
-            raise ValueError("the query has no words")
-        return query
+        return says_something(query)
 
     @model_validator(mode="after")
     def _weights_sum_to_one(self) -> Self:
@@ -83,6 +81,15 @@ class SearchRequest(BaseModel):
         if self.offset + self.top_k > DEEPEST:
             raise ValueError(f"offset and topK reach beyond the first {DEEPEST} hits: narrow the search down with a filter")
         return self
+
+
+def says_something(text: str) -> str:
+    """A query or question that has words, and no characters that text cannot have."""
+    if "\x00" in text:
+        raise ValueError("it contains a NUL character, which is not text")
+    if not text.strip():
+        raise ValueError("it has no words")
+    return text
 
 
 def _snake(camel: str) -> str:

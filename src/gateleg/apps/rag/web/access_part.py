@@ -69,7 +69,7 @@ async def _people(visit: Visit) -> None:
     people.sort(key=lambda one: (not one.reading.allowed, one.principal.name.casefold()))
     with section("Everybody with a key"):
         if not people:
-            empty("key", "Nobody has a key", "People are given keys in the settings of the host.")
+            empty("people", "Nobody has a key", "People are given keys in the settings of the host.")
             return
         with tag("div", classes="line gap-1 rag-search", role="search"):
             names = sorted({one.principal.name for one in people})

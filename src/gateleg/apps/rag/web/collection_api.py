@@ -10,6 +10,7 @@ from gateleg.apps.rag.api import IfMatch, PageSize, Token, caller_of, clamped, e
 from gateleg.apps.rag.collections import Opened, create_collection, delete_softly, open_collection, update_collection
 from gateleg.apps.rag.deleting.starting import impact_of, start_collection_deletion
 from gateleg.apps.rag.drafts import CollectionChanges, NewCollection
+from gateleg.apps.rag.host_checks import check_folders, check_model
 from gateleg.apps.rag.listing import CollectionFilter, SortBy, list_all_collections, list_collections, list_own_collections
 from gateleg.apps.rag.pipelines.following import follow_pipelines
 from gateleg.apps.rag.repositories import get_repository
@@ -129,6 +130,8 @@ async def list_one_repository(
 @router.post(_MANY, status_code=201)
 async def create(call: Using, repository_id: str, new: NewCollection, response: Response) -> CollectionView:
     """Create a collection."""
+    check_model(mine(call), new.embedding_model)
+    check_folders(mine(call).settings, new.pipelines)
     opened = await create_collection(call.host.store, caller_of(call), repository_id, new)
     if opened.collection.pipelines:
         await follow_pipelines(mine(call))
@@ -151,6 +154,7 @@ async def update(
     call: Using, repository_id: str, collection_id: str, changes: CollectionChanges, response: Response, if_match: IfMatch = None
 ) -> CollectionView:
     """Change what is sent; null clears. The status ARCHIVED puts a collection away, ACTIVE brings it back, also a deleted one."""
+    check_folders(mine(call).settings, changes.pipelines)
     found = await update_collection(call.host.store, caller_of(call), repository_id, collection_id, changes, expected(if_match))
     if {"pipelines", "status"} & changes.model_fields_set:
         await follow_pipelines(mine(call))

@@ -13,6 +13,8 @@ from gateleg.apps.rag.statistics import count_collection
 from gateleg.apps.rag.web.access_part import access_part
 from gateleg.apps.rag.web.ask_part import ask_part
 from gateleg.apps.rag.web.collection_deeds import deeds_part, settings_part
+from gateleg.apps.rag.web.evaluation_part import evaluation_part
+from gateleg.apps.rag.web.pipeline_part import pipeline_part
 from gateleg.apps.rag.web.places import HOME, document_place, repository_place
 from gateleg.apps.rag.web.search_part import search_part
 from gateleg.apps.rag.web.statuses import collection_badge, document_cell
@@ -54,13 +56,21 @@ _COLUMNS = (
 _SIZE = 50
 #: Seconds between two looks at the documents of a page.
 _EVERY = 1.0
-TABS = (("documents", "Documents"), ("search", "Search"), ("ask", "Ask"), ("access", "Access"), ("settings", "Settings"))
+TABS = (
+    ("documents", "Documents"),
+    ("search", "Search"),
+    ("ask", "Ask"),
+    ("evaluate", "Evaluation"),
+    ("pipelines", "Pipelines"),
+    ("access", "Access"),
+    ("settings", "Settings"),
+)
 
 
 async def collection_page(
-    resources: Resources[RagSettings], repository_id: str, collection_id: str, tab: str = "", cursor: str = ""
+    resources: Resources[RagSettings], repository_id: str, collection_id: str, tab: str = "", cursor: str = "", item: str = ""
 ) -> None:
-    """A collection, if who looks can read it."""
+    """A collection, if who looks can read it. `item` names something that a tab shows by itself."""
     with frame(title="Collection", section="rag", crumbs=[Crumb("Documents", HOME)], titled=False) as view:
         caller = caller_of(view, resources)
         try:
@@ -79,6 +89,10 @@ async def collection_page(
                     search_part(visit)
                 case "ask":
                     ask_part(visit)
+                case "evaluate":
+                    await evaluation_part(visit, item, cursor)
+                case "pipelines":
+                    await pipeline_part(visit)
                 case "access":
                     await access_part(visit)
                 case "settings":

@@ -8,6 +8,7 @@ from nicegui import ui
 from pydantic import BaseModel, Field
 
 from gateleg.apps.rag.drafts import NewRepository
+from gateleg.apps.rag.host_checks import check_model
 from gateleg.apps.rag.repositories import create_repository, list_repositories
 from gateleg.apps.rag.web.places import HOME, repository_place
 from gateleg.apps.rag.web.statuses import repository_badge
@@ -84,6 +85,7 @@ def new_page(resources: Resources[RagSettings]) -> None:
 
         async def make(form: RepositoryForm) -> None:
             usual = resources.settings.embedding_model or resources.models.embeddings().model
+            check_model(resources, form.draft().embedding_model_id)
             made = await create_repository(resources.store, caller_of(view, resources), form.draft(), usual)
             ui.navigate.to(repository_place(made.repository_id))
 

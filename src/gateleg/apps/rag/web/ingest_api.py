@@ -33,8 +33,6 @@ from gateleg.web.bodies import body_limit
 from gateleg.web.uploads import ReceivedFile, UploadRules, receive_files, turn, upload_folder
 
 router = APIRouter()
-#: Files of one request.
-_FILES = 20
 _BODY = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": {"type": "object"}}}}}
 Collection = Annotated[str | None, Query(alias="collectionId", max_length=200, description="Its id or name; the default one without it.")]
 Once = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200, description="Sent again, it gives the first jobs back.")]
@@ -203,7 +201,7 @@ async def upload(call: Using, repository_id: str, request: Request, collection_i
     opened = await _target(call, repository_id, collection_id)
     most = min(mine(call).settings.upload_bytes, call.host.settings.upload_limit)
     async with turn(call.principal), upload_folder() as folder:
-        files = await receive_files(request, folder, UploadRules(most, files=_FILES))
+        files = await receive_files(request, folder, UploadRules(most, files=mine(call).settings.upload_files))
         batch = [NewDocument(key=await _kept(call, opened, file), name=file.name) for file in files]
     return await _ingested(call, opened, batch)
 

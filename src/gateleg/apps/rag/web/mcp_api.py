@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import orjson
 from pydantic import ValidationError
 
+from gateleg.apps.rag.errors import UnknownCollection, UnknownRepository
 from gateleg.apps.rag.tools import rag_tools
 from gateleg.errors import GatelegError
 from gateleg.web import Surface
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from gateleg.web import Resources
 
 _BODY = 1_000_000
+#: Advice about the HTTP API.
+_ROUTE = re.compile(r"\b(?:GET|POST|PUT|PATCH|DELETE) [/.]")
 
 
 def mcp_surface(resources: Resources[RagSettings]) -> Surface:
@@ -43,7 +47,7 @@ def mcp_surface(resources: Resources[RagSettings]) -> Surface:
         except ValidationError as error:
             return _refusal("; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()))
         except GatelegError as error:
-            return _refusal(error.public_text)
+            return _refusal(" ".join(filter(None, (error.public or error.message, tool_advice(error)))))
         return types.CallToolResult(content=[types.TextContent(type="text", text=orjson.dumps(found).decode())], structured_content=found)
 
     server: Server[Any] = Server("gateleg-documents", on_list_tools=list_tools, on_call_tool=call_tool)
@@ -51,6 +55,15 @@ def mcp_surface(resources: Resources[RagSettings]) -> Surface:
     security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     app = server.streamable_http_app(streamable_http_path="/", json_response=True, stateless_http=True, transport_security=security)
     return Surface("/mcp/rag", app, body_limit=_BODY)
+
+
+def tool_advice(error: GatelegError) -> str:
+    """What to do, for a caller that has tools and no routes."""
+    if isinstance(error, UnknownRepository):
+        return "Name a repository that the owner of this key can read."
+    if isinstance(error, UnknownCollection):
+        return "Leave the collection out to use all of the repository, or name one by its id or name."
+    return "" if _ROUTE.search(error.fix or "") else error.fix or ""
 
 
 def _refusal(text: str) -> types.CallToolResult:

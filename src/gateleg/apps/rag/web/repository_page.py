@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from gateleg.apps.rag.access import Action
 from gateleg.apps.rag.collections import create_collection
 from gateleg.apps.rag.drafts import NewCollection
+from gateleg.apps.rag.host_checks import check_model
 from gateleg.apps.rag.listing import CollectionFilter, list_collections
 from gateleg.apps.rag.repositories import get_repository
 from gateleg.apps.rag.tables import CollectionStatus
@@ -62,6 +63,7 @@ async def repository_page(resources: Resources[RagSettings], repository_id: str,
         if caller.may(Action.CREATE_COLLECTION, repository) and not deleted:
 
             async def make(form: CollectionForm) -> None:
+                check_model(resources, form.draft().embedding_model)
                 made = await create_collection(resources.store, caller, repository_id, form.draft())
                 ui.navigate.to(collection_place(repository_id, made.collection.collection_id))
 

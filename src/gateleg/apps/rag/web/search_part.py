@@ -59,7 +59,8 @@ def _hit(hit: SearchHit) -> None:
     with tag("article", classes="card stack gap-1 rag-hit"):
         start, end = hit.snippet or (0, len(hit.text))
         with tag("p", classes="line gap-1 meta"):
-            span = (hit.start + start, hit.start + end)
+            whole = (start, end) == (0, len(hit.text))
+            span = None if whole else (hit.start + start, hit.start + end)
             tag("a", hit.citation, "link strong", href=passage_place(hit.repository_id, hit.document_id, hit.ordinal, span))
             if hit.heading:
                 tag("span", hit.heading, dir="auto")
@@ -69,7 +70,7 @@ def _hit(hit: SearchHit) -> None:
             if hit.keyword is not None:
                 tag("span", f"BM25 {hit.keyword:.2f}", "num")
         _text(hit, start, end)
-        if (start, end) != (0, len(hit.text)):
+        if not whole:
             with tag("details"):
                 tag("summary", "Whole passage", "meta")
                 _text(hit, 0, len(hit.text))

@@ -84,6 +84,7 @@ class RepositoryView(View):
     created_at: datetime | None
     updated_at: datetime | None
     status: RepositoryStatus
+    tenant: str | None = Field(default=None, description="The tenant whose members alone can see it.")
     version: int
 
     @classmethod
@@ -98,6 +99,7 @@ class RepositoryView(View):
             metadata=MetadataView.of(config.metadata),
             pipelines=[PipelineView.of(one) for one in config.pipelines or ()],
             status=repository.status,
+            tenant=repository.tenant,
             version=repository.version,
         )
 

@@ -1,11 +1,11 @@
-"""The pages about jobs: the list, one job, queues, workers, schedules, failed jobs, the archive, and submitting."""
+"""The pages about jobs: the list, one job, queues, workers, schedules, failed jobs, failed changes, the archive, and submitting."""
 
-from gateleg.web.console.jobs import archived, dead, job, listing, queues, schedules, submit, workers
+from gateleg.web.console.jobs import archived, changes, dead, job, listing, queues, schedules, submit, workers
 
 
 def register() -> None:
     """Serve all pages about jobs. Those with a name of their own come before `/jobs/{job_id}`."""
-    for page in (listing, queues, workers, schedules, dead, archived, submit, job):
+    for page in (listing, queues, workers, schedules, dead, changes, archived, submit, job):
         page.register()
 
 

@@ -20,6 +20,7 @@ PLACES = (
     ("/jobs/workers", "Workers"),
     ("/jobs/schedules", "Schedules"),
     ("/jobs/dead", "Failed"),
+    ("/jobs/changes", "Failed changes"),
     ("/jobs/archive", "Archive"),
 )
 #: The way to a page of the section.

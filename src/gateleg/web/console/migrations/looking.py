@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gateleg.migrate.moves import steps
+from gateleg.migrate.moves.control import stored_key
 from gateleg.migrate.moves.tables import ItemError, LedgerEntry
 from gateleg.migrate.queued import MIGRATION_JOB, subject_of
 from gateleg.migrate.statuses import read_statuses
@@ -103,13 +104,14 @@ async def _last_job(host: Host, application: str) -> Job | None:
     return page.items[0] if page.items else None
 
 
-def errors_topic(host: Host, move: str, stage: str, cursor: str | None) -> Topic[Page[ItemError]]:
+def errors_topic(host: Host, move: KeyMove, stage: MoveStage, cursor: str | None) -> Topic[Page[ItemError]]:
     """Items of a stage that could not be moved or that differ."""
 
     async def look() -> Page[ItemError]:
-        return await host.store.page(ItemError.of_stage, move=move, stage=stage, limit=_PAGE, cursor=cursor)
+        key = await host.store.drive(stored_key(move, stage, host.store.setup))
+        return await host.store.page(ItemError.of_stage, move=key, stage=stage.name, limit=_PAGE, cursor=cursor)
 
-    return Topic(("migration errors", move, stage, cursor), look, every=2.0)
+    return Topic(("migration errors", move.state_key, stage.name, cursor), look, every=2.0)
 
 
 def events_topic(host: Host, application: str, number: int, cursor: str | None) -> Topic[Page[LedgerEntry]]:

@@ -176,7 +176,7 @@ class _StagePart:
         with section("Moves" if self._alone else f"Stage {group.name}"):
             with tag("div", classes="line gap-2 spread fill"):
                 tag("p", f"Takes {group.covers}.", "meta")
-                self._deeds = tag("div", classes="deeds")
+                self._deeds = tag("div", classes="line gap-1")
             with tag("div", classes="card roomy"):
                 self._line = tag("div", classes="stack gap-2")
             with tag("div", classes="card tight"):
@@ -242,7 +242,9 @@ def _draw_line(group: StageGroup) -> None:
 
 def event_row(entry: LedgerEntry) -> Row:
     """One line of the ledger."""
-    details = ", ".join(f"{name}: {value}" for name, value in entry.details.items() if value)
+    details = "; ".join(
+        f"{name}: {', '.join(value) if isinstance(value, dict) else value}" for name, value in entry.details.items() if value
+    )
     cells = {"action": entry.action, "result": entry.result, "details": meta_cell(details) if details else None}
     return Row(str(entry.entry_id), {**cells, "at": ago_cell(entry.at), "by": operator_cell(entry.by)})
 

@@ -34,7 +34,7 @@ def offered(status: MigrationStatus, groups: Sequence[StageGroup], *, busy: bool
     """
     if not status.in_code:
         return []
-    begun = status.state not in ("pending", "rolled-back")
+    begun = status.state not in ("pending", "rolled-back") and (not groups or any(group.farthest is not Phase.OFF for group in groups))
     if status.paused or any(group.paused for group in groups):
         return [Offer("resume", "Resume")]
     if busy:

@@ -160,8 +160,7 @@ def _draw_clients(processes: int, used: float | None, one: dict[str, Any]) -> No
 
 
 async def _failed_items(view: View, path: str, place: tuple[KeyMove, MoveStage], cursor: str | None) -> None:
-    move, which = place
-    topic = errors_topic(view.host, move.name, which.name, cursor)
+    topic = errors_topic(view.host, *place, cursor)
     with section("Failed items") as box:
         box.props["id"] = "failed-items"
         await show_when_there(view.live.now(topic), lambda first: _errors(view, topic, first, path, cursor), rows=3)

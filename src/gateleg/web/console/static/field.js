@@ -6,7 +6,7 @@ export default {
       <fieldset v-else-if="kind === 'ticks'" :aria-describedby="name + '-about'">
         <legend class="name">{{ label }}</legend>
         <input v-if="choices.length > 12" class="box" type="search" placeholder="Filter" :aria-label="'Filter ' + label" v-model="wanted" />
-        <div class="ticks"><label v-for="choice in offered" :key="choice[0]" class="tick"><input type="checkbox" :checked="text.includes(choice[0])" :disabled="off" @change="turn(choice[0], $event.target.checked)" /><span>{{ choice[1] }}</span></label></div>
+        <div class="ticks"><label v-for="choice in offered" :key="choice[0]" class="tick"><input type="checkbox" :checked="text.includes(choice[0])" :disabled="off" @change="tick(choice[0], $event.target.checked)" /><span>{{ choice[1] }}</span></label></div>
       </fieldset>
       <template v-else>
         <label class="name" :for="name">{{ label }}<span v-if="required" class="faint" aria-hidden="true"> *</span></label>
@@ -23,7 +23,7 @@ export default {
     </div>`,
   props: {
     label: String, name: String, kind: String, value: [String, Boolean, Number, Array], hint: String, wrong: String, placeholder: String, required: Boolean,
-    whole: Boolean, off: Boolean, rows: Number, choices: Array, options: { type: Array, default: () => [] }, min: [String, Number], max: [String, Number],
+    whole: Boolean, off: Boolean, rows: Number, choices: Array, turn: Number, options: { type: Array, default: () => [] }, min: [String, Number], max: [String, Number],
   },
   emits: ["told", "enter"],
   data() {
@@ -39,9 +39,13 @@ export default {
     value(value) {
       this.text = value;
     },
+    // What is put into the field may be what it was given before somebody typed: then `value` does not change.
+    turn() {
+      this.text = this.value;
+    },
   },
   methods: {
-    turn(value, on) {
+    tick(value, on) {
       this.set(this.choices.map((choice) => choice[0]).filter((one) => (one === value ? on : this.text.includes(one))));
     },
     set(value) {

@@ -1,0 +1,115 @@
+"""`/api/agents/usage`, and for those who run the host `/api/agents/tenants`: which there are, export and erasure."""
+
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+
+from fastapi import APIRouter, Request
+from pydantic import Field
+
+from gateleg.apps.agents.access import check_host_operator
+from gateleg.apps.agents.erasing.tenants import begin_erasure, begin_export
+from gateleg.apps.agents.errors import BadField
+from gateleg.apps.agents.settings import AgentsSettings
+from gateleg.apps.agents.tenancy import Asked, Context, assemble, header_text
+from gateleg.apps.agents.tenants import TenantRow, list_tenants
+from gateleg.apps.agents.usage import usage_question
+from gateleg.apps.agents.usage_tables import DailyUsage
+from gateleg.apps.agents.web.contexts import ENDPOINT_HEADER, context_of
+from gateleg.apps.agents.web.views import BegunJob, View
+from gateleg.web import Resources
+from gateleg.web.api.calls import Call, Using
+from gateleg.web.api.pages import Cursor, Limit, Listing
+
+router = APIRouter()
+
+
+class UsageView(View):
+    """What one model has used for one user of one agent in a day."""
+
+    day: date
+    agent_uuid: str
+    owner_id: str
+    user_id: str | None
+    model: str
+    runs: int
+    replies: int
+    estimated: int
+    unpriced: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: Decimal
+
+    @classmethod
+    def of(cls, stored: DailyUsage) -> "UsageView":
+        """A stored row."""
+        return cls.model_validate({name: getattr(stored, name) for name in cls.model_fields})
+
+
+class TenantView(View):
+    """A tenant. Counts end at 1,000."""
+
+    part_id: str
+    agents: int
+    prompts: int
+    flows: int
+    servers: int
+    threads: int
+    changed_at: datetime
+
+    @classmethod
+    def of(cls, row: TenantRow) -> "TenantView":
+        """A row of the list."""
+        return cls.model_validate({name: getattr(row, name) for name in cls.model_fields})
+
+
+class Erasure(View):
+    """That a tenant is meant: its name once more."""
+
+    confirm: str = Field(description="the name of the tenant, once more")
+
+
+def _own(call: Call) -> Resources[AgentsSettings]:
+    resources: Resources[AgentsSettings] = call.host.resources["agents"]
+    return resources
+
+
+def _tenant(call: Call, request: Request, part_id: str) -> Context:
+    """The context of a tenant, for those who run the host."""
+    resources = _own(call)
+    check_host_operator(context_of(request, resources))
+    endpoint = header_text(request.headers.get(ENDPOINT_HEADER), "endpoint_id")
+    return assemble(call.principal, resources.settings, Asked(endpoint, part_id))
+
+
+@router.get("/usage")
+async def list_usage(
+    call: Using, request: Request, since: date | None = None, until: date | None = None, cursor: Cursor = None, limit: Limit = 100
+) -> Listing[UsageView]:
+    """What runs have used, newest day first: the last 30 days, if none are named. Members see their own, viewers that of the tenant."""
+    resources = _own(call)
+    last = until or resources.store.setup.now().date()
+    question = usage_question(context_of(request, resources), since or last - timedelta(days=29), last)
+    page = await resources.store.page(question, limit=limit, cursor=cursor)
+    return Listing(items=[UsageView.of(one) for one in page.items], next=page.next)
+
+
+@router.get("/tenants")
+async def tenants(call: Using, request: Request, cursor: Cursor = None) -> Listing[TenantView]:
+    """The tenants of the endpoint that have an agent. A page may be empty and still have a next one."""
+    resources = _own(call)
+    page = await list_tenants(resources.store, context_of(request, resources), cursor)
+    return Listing(items=[TenantView.of(one) for one in page.items], next=page.next)
+
+
+@router.post("/tenants/{part_id}/export", status_code=202)
+async def export(call: Using, request: Request, part_id: str) -> BegunJob:
+    """Write all that a tenant has to a file of JSON lines: `/api/agents/jobs/{jobId}/artifacts` links to it when the job has ended."""
+    return BegunJob(job_id=str(await begin_export(_own(call), _tenant(call, request, part_id))))
+
+
+@router.post("/tenants/{part_id}/erase", status_code=202)
+async def erase(call: Using, request: Request, part_id: str, given: Erasure) -> BegunJob:
+    """Delete all that a tenant has, for good: items, files and secrets. The job counts at the end that nothing is left."""
+    if given.confirm != part_id:
+        raise BadField(f"confirm is {given.confirm!r}; repeat the name of the tenant, {part_id!r}.", details={"field": "confirm"})
+    return BegunJob(job_id=str(await begin_erasure(_own(call), _tenant(call, request, part_id))))

@@ -1,0 +1,131 @@
+"""What a question asks about: its subjects, its other words, and the kind of answer that it wants. English; other questions are compared
+by their words alone. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from gateleg.apps.rag.answering.support import facts_of
+from gateleg.apps.rag.answering.vocabulary import AUXILIARIES, DETERMINERS, FUNCTION, GENERIC, INVERTING
+from gateleg.apps.rag.index.analysis import analyse, fold
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+#: What an answer must have: a number, a time, a colour, ...
+Wanted = Literal["name", "number", "count", "time", "duration", "frequency", "colour", "place", "reason", "steps"]
+
+_TOKEN = re.compile(r"[^\W_][\w'’.:/-]*[^\W_]|[^\W_]|[?!,;()]")
+_POSSESSIVE = re.compile(r"['’]s$")
+_ENGLISH = re.compile(
+    r"^\W*(?:and |but |so |then |or |in |on |at |for |to |from |by |with |of |up )*(?:what|which|who|whom|whose|when|where|why|how|is|are|"
+    r"was|were|do|does|did|has|have|can|could|will|would|should|may|must|tell|show|list|explain|describe|give|name)\b",
+    re.IGNORECASE,
+)
+_ADJECTIVES = "much|heavy|tall|high|wide|deep|big|large|old|far|fast|loud|hot|warm|cold|thick|strong|expensive|bright|short|small"
+_QUANTITIES = "price|cost|fee|weight|height|width|depth|size|age|budget|speed|salary|capacity|power|limit|extension"
+_WANTED: tuple[tuple[Wanted, str], ...] = (
+    ("count", r"\bhow many\b"),
+    ("frequency", r"\bhow (?:often|frequently|regularly)\b"),
+    ("duration", r"\bhow long\b|\b(?:duration|period) of\b"),
+    ("number", rf"\bhow (?:{_ADJECTIVES})\b|\b(?:phone|telephone|fax) number\b"),
+    ("number", rf"\bwhat (?:is|are|was|were) the (?:\w+ ){{0,2}}(?:{_QUANTITIES})s?\b"),
+    ("time", r"\bwhen\b|\b(?:what|which) (?:time|day|date|year|month|week)\b|\bhow soon\b|\bsince when\b"),
+    ("name", r"\b(?:what|which) (?:is|was|are|were) (?:the )?(?:full |first |last )?names?\b|\bwhose name\b"),
+    ("colour", r"\b(?:what|which) colou?rs?\b"),
+    ("place", r"\bwhere\b"),
+    ("reason", r"\bwhy\b"),
+    ("steps", r"\bwhat (?:should|must|can|do|shall) (?:i|we|you|one) do\b|\bhow (?:do|can|should|could) (?:i|we|you|one)\b|\bwhat to do\b"),
+)
+#: Words that a value of its kind answers: a weekday need not be called a day.
+_SAID_BY_KIND: dict[Wanted | None, tuple[str, ...]] = {
+    "time": ("day", "date", "time", "year", "month", "week"),
+    "duration": ("period", "duration"),
+    "colour": ("colour", "color"),
+}
+_ASKS_WHEN = re.compile(r"\W*(?:and\s+|but\s+)?(?:since\s+)?(?:when|where)\b", re.IGNORECASE)
+_WHEN_CLAUSE = re.compile(r"(?<=\w )(?:when|while|if|where)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, taken apart."""
+
+    text: str
+    #: whether it is English, so that the rest is known
+    english: bool
+    #: stems of each word that says something: an answer has them, or stands near to them
+    words: tuple[tuple[str, ...], ...]
+    #: numbers, codes and names, as they are written
+    facts: tuple[str, ...]
+    wanted: Wanted | None = None
+    #: stems of the noun behind "how many"
+    counted: tuple[str, ...] = ()
+    #: what it is about, as it is written, in order: "the price", "the pump P-100"
+    phrases: tuple[str, ...] = ()
+
+
+def parse_question(text: str) -> Question:
+    """Take a question apart."""
+    english = bool(_ENGLISH.match(text))
+    facts = tuple(facts_of(text))
+    chunks = list(_chunks(text))
+    words = _stems(word for chunk in chunks for word in chunk.words)
+    if not english:
+        return Question(text, False, words, facts)
+    wanted = _wanted(text)
+    words = tuple(word for word in words if word not in _stems(_SAID_BY_KIND.get(wanted, ())))
+    counted = next((chunk.words[0] for chunk in chunks if chunk.counted and chunk.words), "")
+    return Question(text, True, words, facts, wanted, tuple(analyse(counted)), tuple(one.phrase for one in chunks if one.phrase))
+
+
+def _wanted(text: str) -> Wanted | None:
+    # "What colour is the lamp when ..." asks for a colour.
+    main = text if _ASKS_WHEN.match(text) else _WHEN_CLAUSE.split(text, maxsplit=1)[0]
+    return next((kind for kind, pattern in _WANTED if re.search(pattern, main, re.IGNORECASE)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    """Words that stand together, without those that bind them."""
+
+    words: tuple[str, ...]
+    phrase: str
+    counted: bool = False
+
+
+def _chunks(text: str) -> Iterator[_Chunk]:
+    """The runs of words between those that bind."""
+    before: list[str] = []
+    run: list[str] = []
+    inverted = False
+    for token in [*_TOKEN.findall(text), "?"]:
+        bare = _POSSESSIVE.sub("", token)
+        low = fold(bare.lower())
+        if low not in FUNCTION and token[0].isalnum():
+            run.append(bare)
+            continue
+        if run:
+            yield _chunk(before, run, inverted)
+            run, before, inverted = [], [], False
+        inverted = low in INVERTING or (inverted and low in DETERMINERS)
+        before.append(low)
+
+
+def _chunk(before: list[str], run: list[str], inverted: bool) -> _Chunk:
+    words = tuple(word for word in run if word.lower() not in GENERIC)
+    last = before[-1] if before else ""
+    if last in ("who", "i", "you", "we", "not", "be") or (last in AUXILIARIES and len(before) > 1 and not inverted):
+        # A verb, or what something is said to be.
+        return _Chunk(words, "")
+    # "does the pump WEIGH": the verb behind its subject.
+    named = run[:-1] if inverted and len(run) > 1 else run
+    own = [word for word in named if word.lower() not in GENERIC]
+    phrase = " ".join([*([last] if last in DETERMINERS else []), *named]) if own else ""
+    return _Chunk(words, phrase, before[-2:] == ["how", "many"])
+
+
+def _stems(words: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+    return tuple(dict.fromkeys(stems for word in words if (stems := tuple(analyse(word)))))

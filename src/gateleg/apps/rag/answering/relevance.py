@@ -1,0 +1,139 @@
+"""Whether a candidate answers a question, as far as words show it. Pure.
+
+Every word of a question that says something must be in the candidate, in the headings above it, or in the sentences that it goes on from;
+a word that means the same will do. What is asked for must be there as well: a number, a time, a colour.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gateleg.apps.rag.answering.support import facts_of
+from gateleg.apps.rag.answering.vocabulary import COLOURS, NUMBER_WORDS, PLACES, REASONS, TIMES, relatives
+from gateleg.apps.rag.index.analysis import analyse, split_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from gateleg.apps.rag.answering.candidates import Candidate
+    from gateleg.apps.rag.answering.questions import Question
+
+    #: How near two stems are in meaning, 0 to 1.
+    Nearness = Callable[[str, str], float]
+
+#: The similarity of two words from which one may stand for the other (measured: docs/why/rag.md).
+SAME_WORD = 0.7
+_PRONOUN = re.compile(r"(?:it|its|they|their|this|these|that|those|he|she|his|her|then|otherwise)\b", re.IGNORECASE)
+_DIGIT = re.compile(r"\d")
+_EVERY = re.compile(
+    r"\b(?:every|each|daily|weekly|monthly|yearly|annually|hourly|nightly|once|twice|times|per|always|never|regularly)\b", re.IGNORECASE
+)
+_UNIT = re.compile(
+    r"\b(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|decades?|nights?|until|till|forever|ms|s|h)\b", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Relevance:
+    """What a candidate has of a question."""
+
+    #: the part of the question's words that it has, with its headings and what it goes on from, 0 to 1
+    coverage: float
+    #: the part that is in the candidate itself
+    own: float
+    #: words that are nowhere, as stems
+    missing: tuple[tuple[str, ...], ...]
+    #: whether it has a number, a time, ... as the question wants it
+    fits: bool
+    #: whether numbers, codes and names of the question are there
+    facts: bool
+    #: whether it says what to do about what the sentence before it has
+    follows: bool = False
+
+    @property
+    def answers(self) -> bool:
+        """Whether it answers."""
+        return self.fits and self.facts and not self.missing and (self.own > 0 or self.follows)
+
+
+def _no_nearness(one: str, other: str) -> float:
+    return 0.0
+
+
+def relevance(question: Question, candidate: Candidate, nearness: Nearness = _no_nearness) -> Relevance:
+    """What a candidate has of a question."""
+    own, above = set(analyse(candidate.text)), set(analyse(candidate.context))
+    before = set(analyse(candidate.before)) if _goes_on_from_before(question, candidate, own) else set()
+    held = [word for word in question.words if _has(own, word, nearness)]
+    elsewhere = [word for word in question.words if word not in held and (_has(above, word) or _has(before, word))]
+    missing = tuple(word for word in question.words if word not in held and word not in elsewhere)
+    total = len(question.words) or 1
+    facts = all((own | above | before).issuperset(analyse(fact)) for fact in question.facts)
+    follows = question.wanted == "steps" and bool(before) and any(_has(before, word) for word in question.words)
+    return Relevance(1 - len(missing) / total, len(held) / total, missing, fits(question, candidate), facts, follows)
+
+
+def is_mentioned(question: Question, passages: Iterable[str]) -> bool:
+    """Whether passages have the numbers, codes and names of a question, and any of its words: without them, nothing can answer it."""
+    held = {stem for passage in passages for stem in analyse(passage)}
+    if not all(held.issuperset(analyse(fact)) for fact in question.facts):
+        return False
+    return not question.english or not question.words or any(_has(held, word) for word in question.words)
+
+
+def _goes_on_from_before(question: Question, candidate: Candidate, own: set[str]) -> bool:
+    """Whether what stands before a candidate belongs to it: it begins with a pronoun, says what to do, or has half of the question."""
+    if question.wanted == "steps" or candidate.kind == "line" or _PRONOUN.match(candidate.text):
+        return True
+    return 2 * sum(own.issuperset(word) for word in question.words) >= len(question.words) > 1
+
+
+def _has(stems: set[str], word: tuple[str, ...], nearness: Nearness = _no_nearness) -> bool:
+    if stems.issuperset(word):
+        return True
+    return len(word) == 1 and (not stems.isdisjoint(relatives(word[0])) or any(nearness(word[0], stem) >= SAME_WORD for stem in stems))
+
+
+def fits(question: Question, candidate: Candidate) -> bool:
+    """Whether a candidate has what a question wants: a number, a time, a colour."""
+    text = candidate.text
+    match question.wanted:
+        case "number":
+            return _has_number(text)
+        case "name":
+            return bool(facts_of(f"is {text}"))
+        case "count":
+            return _counts(question.counted, candidate)
+        case "time":
+            return bool(TIMES.search(text))
+        case "duration":
+            return _has_number(text) and bool(_UNIT.search(text))
+        case "frequency":
+            return _has_number(text) or bool(_EVERY.search(text))
+        case "colour":
+            return not COLOURS.isdisjoint(split_words(text))
+        case "place":
+            return bool(PLACES.search(text)) if candidate.kind != "row" else not relatives("where").isdisjoint(analyse(text))
+        case "reason":
+            return bool(REASONS.search(text))
+        case _:
+            return True
+
+
+def _has_number(text: str) -> bool:
+    return bool(_DIGIT.search(text)) or not (NUMBER_WORDS - {"one", "once"}).isdisjoint(split_words(text))
+
+
+def _counts(counted: tuple[str, ...], candidate: Candidate) -> bool:
+    """Whether a number stands before what is counted; a row may have it in any cell."""
+    if candidate.kind == "row" or not counted:
+        return _has_number(candidate.text)
+    words = list(split_words(candidate.text))
+    for place, word in enumerate(words):
+        if set(counted) & set(analyse(word)):
+            nearby = words[max(0, place - 3) : place]
+            if any(one.isdigit() or one in NUMBER_WORDS or one == "no" for one in nearby):
+                return True
+    return False

@@ -1,0 +1,128 @@
+"""What runs in a limited process: one function, whose answer is JSON; and the server that forks such processes."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import socket
+import sys
+import traceback
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from gateleg.errors import GatelegError
+from gateleg.limited_process.limits import NO_MEMORY, TOO_MUCH, ProcessLimits, address_space, limit_this_process
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: Seconds after which a server without calls ends itself; the next call starts another.
+_IDLE = 300.0
+
+
+def main() -> None:
+    """Call the function that standard input names, and write what it returns to standard output."""
+    # What libraries print goes with the errors, not into the answer.
+    output = os.dup(1)
+    os.dup2(2, 1)
+    _run(sys.stdin.buffer.read(), output, 0)
+
+
+def serve_forks(control: int, modules: Sequence[str]) -> None:
+    """Import modules, and then fork a process for each call that comes over a socket, until the other end is closed.
+
+    A call is four files: what is asked, where the answer goes, where the ends of the process are written, and where its errors go.
+    """
+    path = json.loads(sys.stdin.buffer.readline())
+    sys.path += [folder for folder in path if folder not in sys.path]
+    for name in modules:
+        # One that is not installed is missed by the function that needs it, with an error that says so.
+        with contextlib.suppress(ImportError):
+            import_module(name)
+    with socket.socket(fileno=control) as calls:
+        calls.settimeout(_IDLE)
+        while True:
+            try:
+                _, files, _, _ = socket.recv_fds(calls, 1, 4)
+            except TimeoutError:
+                return
+            _reap()
+            if len(files) < 4:
+                return
+            if os.fork() == 0:
+                calls.close()
+                _supervise(*files)
+            for file in files:
+                os.close(file)
+
+
+def _reap() -> None:
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+
+
+def _supervise(asked: int, answer: int, ends: int, errors: int) -> None:
+    """Fork the process that does the work, write which it is and how it has ended."""
+    worker = os.fork()
+    if worker == 0:
+        # A group of its own, which is killed with everything below it.
+        os.setsid()
+        os.close(ends)
+        for standard in (1, 2):
+            os.dup2(errors, standard)
+        with os.fdopen(asked, "rb") as content:
+            request = content.read()
+        _run(request, answer, address_space())
+    os.write(ends, b"%d\n" % worker)
+    for file in (asked, answer, errors):
+        os.close(file)
+    _, status = os.waitpid(worker, 0)
+    os.write(ends, b"%d\n" % os.waitstatus_to_exitcode(status))
+    os._exit(0)
+
+
+def _run(request: bytes, output: int, loaded: int) -> None:
+    """Answer a request, and end this process."""
+    with os.fdopen(output, "wb") as answer:
+        try:
+            found = _answer(json.loads(request), loaded)
+            answer.write(json.dumps(found).encode())
+            answer.flush()
+        except Exception as error:
+            status = _status_of(error)
+            if status is not None:
+                os._exit(status)
+            traceback.print_exc()
+            sys.stderr.flush()
+            answer.write(json.dumps({"failed": f"{type(error).__name__}: {error}"}).encode())
+            answer.flush()
+        # What libraries do when a program ends may take long, or break.
+        os._exit(0)
+
+
+def _answer(request: dict[str, Any], loaded: int) -> dict[str, Any]:
+    sys.path += [folder for folder in request["path"] if folder not in sys.path]
+    module, _, name = request["function"].partition(":")
+    function = getattr(import_module(module), name)
+    if not loaded:
+        for other in request["imports"]:
+            import_module(other)
+    limit_this_process(ProcessLimits(**request["limits"]), loaded)
+    try:
+        return {"result": function(request["argument"])}
+    except GatelegError as error:
+        described = {"code": error.code, "message": error.message, "why": error.why, "fix": error.fix, "details": error.details}
+        return {"refused": described | {"text": str(error)}}
+
+
+def _status_of(error: Exception) -> int | None:
+    """The status that says which limit an error came from; None for an error that is not from one."""
+    if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+        return NO_MEMORY
+    # A library that is loaded late finds no room for its code.
+    if isinstance(error, ImportError) and ("failed to map segment" in str(error) or "allocate memory" in str(error)):
+        return NO_MEMORY
+    return TOO_MUCH if getattr(error, "errno", None) == errno.EFBIG else None

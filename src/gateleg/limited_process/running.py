@@ -1,0 +1,89 @@
+"""`run_limited`: asks a limited process, and makes of its end what a caller expects: a result, a refusal, or the limit that it reached."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import sys
+import tempfile
+from dataclasses import asdict
+from typing import IO, TYPE_CHECKING, Any
+
+from gateleg.errors import GatelegError
+from gateleg.limited_process.children import ServerGone, open_child
+from gateleg.limited_process.limits import STATUSES, LimitReached, ProcessLimits
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+async def run_limited(
+    function: str,
+    argument: Any,
+    limits: ProcessLimits,
+    *,
+    refusals: Sequence[type[GatelegError]] = (),
+    imports: Sequence[str] = (),
+    preloaded: bool = False,
+) -> Any:
+    """What a function, named as `module:function`, returns for an argument in a process of its own.
+
+    Errors of the classes in `refusals` are raised here as they were there; `LimitReached` when the process reaches a limit, and
+    `RuntimeError` for any other error of the function. `imports` names modules that it imports late. A task that is cancelled ends the
+    process. With `preloaded`, the process is forked from one that is kept and has imported the function's module and `imports`, whose
+    memory does not count.
+    """
+    request = {"function": function, "argument": argument, "limits": asdict(limits), "imports": list(imports), "path": sys.path}
+    modules = [function.partition(":")[0], *imports]
+    for again in (True, False):
+        try:
+            return await _run(modules, json.dumps(request).encode(), limits, refusals, preloaded)
+        except ServerGone:
+            # It ends itself when nothing has been asked for a while.
+            if not again:
+                raise LimitReached("crash", "The process that reads such files could not be started.") from None
+    raise AssertionError("the second attempt ends otherwise")
+
+
+async def _run(
+    modules: Sequence[str], request: bytes, limits: ProcessLimits, refusals: Sequence[type[GatelegError]], preloaded: bool
+) -> Any:
+    with tempfile.TemporaryFile() as errors:
+        child = await asyncio.to_thread(open_child, modules, errors, preloaded=preloaded)
+        ending = asyncio.ensure_future(asyncio.to_thread(child.talk, request, limits.output))
+        try:
+            answer = await asyncio.wait_for(asyncio.shield(ending), limits.seconds)
+        except TimeoutError:
+            raise LimitReached("seconds", f"It took more than {limits.seconds:g} seconds.") from None
+        finally:
+            child.kill()
+            with contextlib.suppress(asyncio.CancelledError, ServerGone):
+                await ending
+        return _result(answer, child.status, limits, refusals, errors)
+
+
+def _result(answer: bytes | None, status: int, limits: ProcessLimits, refusals: Sequence[type[GatelegError]], errors: IO[bytes]) -> Any:
+    if answer is None or STATUSES.get(status) == "output":
+        raise LimitReached("output", f"It gives more than {limits.output:,} bytes.")
+    if STATUSES.get(status) == "memory":
+        raise LimitReached("memory", f"It takes more than {limits.memory:,} bytes of memory.")
+    if STATUSES.get(status) == "seconds":
+        raise LimitReached("seconds", f"It took more than {limits.seconds:g} seconds.")
+    try:
+        reply: dict[str, Any] = json.loads(answer)
+    except ValueError:
+        raise LimitReached("crash", f"It took too much memory, or broke the library that reads it (status {status}).") from None
+    if "failed" in reply:
+        size = errors.seek(0, os.SEEK_END)
+        errors.seek(max(0, size - 4_000))
+        raise RuntimeError(f"a function with limits has failed: {reply['failed']}\n{errors.read().decode(errors='replace')}")
+    if "refused" in reply:
+        raise _refusal(reply["refused"], refusals)
+    return reply["result"]
+
+
+def _refusal(described: dict[str, Any], refusals: Sequence[type[GatelegError]]) -> GatelegError:
+    kind = next((kind for kind in refusals if kind.code == described["code"]), GatelegError)
+    return kind._restore((described["text"],), {name: described[name] for name in ("message", "why", "fix", "details")})

@@ -1,0 +1,126 @@
+"""`/jobs/changes`: changes of tables that a handler of an application has refused, to be repeated."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import TYPE_CHECKING
+
+from nicegui import ui
+
+from gateleg.jobs import FailedChange, Submission
+from gateleg.web.console.cells import Column, Row, ago_cell, deed_cell, id_cell, mono_cell
+from gateleg.web.console.confirm import confirm
+from gateleg.web.console.deeds import carry_out, deed
+from gateleg.web.console.empty import empty
+from gateleg.web.console.frame import View, frame
+from gateleg.web.console.jobs.places import CRUMBS, section_head
+from gateleg.web.console.live import Topic
+from gateleg.web.console.live_list import live_list
+from gateleg.web.console.markup import tag
+from gateleg.web.console.paging import address
+from gateleg.web.console.patience import PATIENT, show_when_there
+from gateleg.web.principal import Role
+from gateleg.web.table_streams import REPEAT_JOB, RepeatedChanges
+
+if TYPE_CHECKING:
+    from gateleg.store import Page
+    from gateleg.web.console.live import Pulse
+
+PATH = "/jobs/changes"
+_LENGTH = 50
+_COLUMNS = (
+    Column("table", "Table"),
+    Column("key", "Item", wraps=True),
+    Column("handler", "Handler"),
+    Column("error", "Error", wraps=True),
+    Column("attempts", "Attempts", right=True, desk=True),
+    Column("failed", "Failed"),
+    Column("id", "Event", desk=True),
+    Column("deeds", "", right=True),
+)
+
+
+def register() -> None:
+    """Serve the failed changes of one application at a time at `/jobs/changes`."""
+
+    @ui.page(PATH, response_timeout=PATIENT)
+    async def changes(application: str | None = None, cursor: str | None = None) -> None:
+        with frame(title="Failed changes", section="jobs", crumbs=CRUMBS, wide=True, titled=False) as view:
+            pulse = section_head(view, PATH)
+            names = {one.name: one.title for one in view.host.applications if one.table_streams is not None}
+            if not names:
+                sentence = "An application that has handlers for the changes of its tables keeps those here that a handler has refused."
+                empty("tray", "No application consumes changes", sentence)
+                return
+            chosen = application if application in names else next(iter(names))
+            with tag("div", classes="line gap-2 spread fill"):
+                with tag("nav", classes="choices", aria_label="Application"):
+                    for name, title in names.items():
+                        current = "true" if name == chosen else None
+                        tag("a", title, href=address(PATH, {"application": name}), aria_current=current)
+                if view.may(Role.OPERATOR):
+                    deed("Repeat all", partial(_repeat, view, chosen, None), icon="replay")
+            topic = changes_topic(view, chosen, cursor)
+            await show_when_there(view.live.now(topic), lambda first: _list(view, chosen, topic, first, pulse, cursor), pulse=pulse)
+
+
+def changes_topic(view: View, application: str, cursor: str | None) -> Topic[Page[FailedChange]]:
+    """The failed changes of an application."""
+
+    async def look() -> Page[FailedChange]:
+        return await view.host.store.page(FailedChange.of_consumer, consumer=application, limit=_LENGTH, cursor=cursor)
+
+    return Topic(("failed changes", application, cursor), look, every=3.0)
+
+
+def change_row(one: FailedChange, *, deeds: bool) -> Row:
+    """A failed change in the list."""
+    keys = one.record.get("dynamodb", {}).get("Keys", {})
+    return Row(
+        f"{one.event_id} {one.handler}",
+        {
+            "table": one.table,
+            "key": mono_cell(json.dumps(keys, ensure_ascii=False)),
+            "handler": one.handler,
+            "error": one.error,
+            "attempts": str(one.attempts),
+            "failed": ago_cell(one.failed_at),
+            "id": id_cell(one.event_id),
+            "deeds": deed_cell("repeat", "Repeat") if deeds else None,
+        },
+    )
+
+
+def _list(
+    view: View, application: str, topic: Topic[Page[FailedChange]], first: Page[FailedChange], pulse: Pulse, cursor: str | None
+) -> None:
+    operator = view.may(Role.OPERATOR)
+    live_list(
+        view,
+        topic,
+        first,
+        label="Failed changes",
+        columns=_COLUMNS if operator else _COLUMNS[:-1],
+        row=partial(change_row, deeds=operator),
+        nothing=lambda: empty("check", "No failed changes", "Changes that a handler has refused are kept here until they are repeated."),
+        path=PATH,
+        cursor=cursor,
+        pulse=pulse,
+        on_deed=lambda row, verb: _repeat(view, application, row.partition(" ")[0]),
+    )
+
+
+async def _repeat(view: View, application: str, event: str | None) -> None:
+    if event is None and not await confirm(
+        "Repeat all failed changes?", f"A worker calls the handlers of {application} again with each.", verb="Repeat all", harmless=True
+    ):
+        return
+
+    async def work() -> None:
+        task = RepeatedChanges(application=application, event_id=event)
+        await view.host.queue.submit(Submission(REPEAT_JOB, task, subject=f"changes of {application}", created_by=view.principal.name))
+        await view.host.audit.note(view.principal, "stream.repeat", application, **({} if event is None else {"event": event}))
+
+    if await carry_out(view, Role.OPERATOR, work, "A worker repeats it as soon as one is free"):
+        view.live.hurry_all()
