@@ -12,6 +12,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from fastapi import APIRouter
 from typer.testing import CliRunner
 
 from gateleg.cli.commands import app
@@ -76,8 +77,9 @@ def finished(client: httpx.Client, job_id: str) -> dict[str, object]:
 
 
 def test_up_prints_where_each_application_is(capsys: pytest.CaptureFixture[str]) -> None:
-    paged, bare = Application("films", "Films", "movie", pages=lambda resources: None), Application("hooks", "Hooks", "link")
-    _announce("http://127.0.0.1:8000", Settings(), [paged, bare])
+    paged = Application("films", "Films", "movie", pages=lambda resources: None, routes=lambda resources: APIRouter())
+    routed, silent = Application("hooks", "Hooks", "link", routes=lambda resources: APIRouter()), Application("quiet", "Quiet", "bed")
+    _announce("http://127.0.0.1:8000", Settings(), [paged, routed, silent])
     lines = capsys.readouterr().out.splitlines()
     assert lines[-2:] == ["  Films: http://127.0.0.1:8000/films", "  Hooks: http://127.0.0.1:8000/api/hooks"]
     _announce("http://127.0.0.1:8000", Settings(console=False), [paged])

@@ -67,9 +67,10 @@ def _announce(address: str, settings: "Settings", applications: "Sequence[Applic
     if settings.dynamodb:
         typer.echo(f"  DynamoDB for SDKs at {address}/dynamodb")
     for application in applications:
-        # Without pages, and with the console off, its API is all there is to open.
-        page = settings.console and application.pages is not None
-        typer.echo(f"  {application.title}: {address}/{application.name if page else f'api/{application.name}'}")
+        if settings.console and application.pages is not None:
+            typer.echo(f"  {application.title}: {address}/{application.name}")
+        elif application.routes is not None:
+            typer.echo(f"  {application.title}: {address}/api/{application.name}")
 
 
 def _open_browser(address: str) -> None:
