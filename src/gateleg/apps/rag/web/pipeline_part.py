@@ -219,8 +219,9 @@ def _result(job: Job) -> None:
     if job.status is not JobStatus.COMPLETED or job.job_results is None:
         over = job.status in (JobStatus.FAILED, JobStatus.CANCELLED)
         words = "The look was not completed" if over else "It is still looking"
+        failure = job.attempts[-1].error if over and job.attempts else None
         with tag("p", classes=f"note line gap-1 {'failed' if over else ''}"):
-            tag("span", f"{words}: {job.error.message}" if over and job.error else f"{words}.")
+            tag("span", f"{words}: {failure.message}" if failure else f"{words}.")
             tag("a", "Job", "link", href=place)
         return
     found = PipelineResult.model_validate(job.job_results.value)
