@@ -6,6 +6,8 @@ Both sides answer the same three queries of 100 rows each from our endpoint in a
 Times are milliseconds from the document to its JSON: the best elapsed time of the rounds, and the median of the processor time, which other
 programs of the machine disturb less; `x` compares the latter. The peer is measured twice: with a resolver for each row, as graphene's
 tutorials have it, and with batches by aiodataloader. It lives in `.bench/agents`.
+
+`agents_streams.py` measures the first token and many streams at once, `agents_migration.py` the migration of old tables.
 """
 
 import argparse

@@ -12,6 +12,7 @@ Clocks of later processes are set forward, since the lock of a killed one holds 
 
 import argparse
 import json
+import math
 import random
 import subprocess
 import sys
@@ -63,9 +64,9 @@ class Way:
 
 
 def fill(store: Store, items: int) -> int:
-    """Old tables with about so many items; how many there are."""
+    """Old tables with so many items or a few more; how many there are."""
     store.create_tables(*TABLES, *(spec_of(entity).table for entity in OLD_ITEMS), migrations_table)
-    each, written = max(1, items // (ENDPOINTS * EACH)), 0
+    each, written = math.ceil(items / (ENDPOINTS * EACH)), 0
     for number in range(ENDPOINTS):
         found = old_data(f"endpoint-{number:02d}", each)
         for first in range(0, len(found), 25):

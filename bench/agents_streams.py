@@ -1,6 +1,6 @@
 """Streams of agents: how much later than the model's own the first token comes, and many streams at once on one host.
 
-    python bench/agents_streams.py [--streams 200] [--tokens 50] [--rounds 20] [--json]
+    python bench/agents_streams.py [--streams 200] [--tokens 100] [--rounds 20] [--json]
 
 The model is a server of ours in a process of its own, which speaks OpenAI's chat completions: it waits 50 ms, then writes a token every
 40 ms (25 in a second, faster than people read), each with the time at which it was written. So every token tells how old it is when a
@@ -13,6 +13,7 @@ have every frame, numbered without a gap, and every token. Processor time and me
 
 import argparse
 import asyncio
+import importlib.util
 import json
 import os
 import signal
@@ -30,6 +31,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from gateleg.ai import User
 from gateleg.apps.agents.application import application
 from gateleg.apps.agents.running.asking import ask
 from gateleg.apps.agents.running.following import follow_run
@@ -44,6 +46,11 @@ from gateleg.web.settings import load_settings
 ANN = Principal("ann", Role.MEMBER, tenant="acme")
 #: Seconds before the first token, and between two.
 FIRST, PAUSE = 0.05, 0.04
+#: Seconds within which all streams are asked for: shorter than an answer, so that they are there at once.
+RAMP = 3.0
+#: Agents whose model is our server, or the small one in this process.
+HOUSE: dict[str, Any] = {"llm_provider": "openai-compatible", "llm_name": "m", "configuration": {"model": "house:m"}}
+LOCAL: dict[str, Any] = {"llm_provider": "local", "llm_name": "smollm2", "configuration": {"max_tokens": 8}}
 UP = [sys.executable, "-c", "from gateleg.cli import main; main()", "up", "--no-browser", "--port", "0", "--drain", "5"]
 
 
@@ -138,19 +145,14 @@ def environment(url: str) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def opened(folder: str, url: str) -> AsyncIterator[tuple[Host, Agent]]:
+async def opened(folder: str, url: str, model: dict[str, Any] | None = None) -> AsyncIterator[tuple[Host, Agent]]:
     """A host on a folder, with an agent."""
     flags = {"store": f"embedded:{folder}", "objects": f"dir:{folder}/objects", "data": Path(folder)}
     async with Host.open(load_settings(flags=flags, environ=environment(url)), [application]) as host:
         resources = host.resources["agents"]
         place = assemble(ANN, resources.settings, Asked()).partition
-        model: dict[str, Any] = {
-            "agent_name": "Bench",
-            "llm_provider": "openai-compatible",
-            "llm_name": "m",
-            "configuration": {"model": "house:m"},
-        }
-        agent = await resources.store.create(Agent(partition=place, agent_uuid=f"agent-{new_id()}", **model))
+        made = Agent(partition=place, agent_uuid=f"agent-{new_id()}", agent_name="Bench", **(model or HOUSE))
+        agent = await resources.store.create(made)
         await resources.store.create(
             VersionPointer(partition=place, kind="agent", logical_uuid=agent.agent_uuid, active_version_uuid=agent.agent_version_uuid)
         )
@@ -158,14 +160,24 @@ async def opened(folder: str, url: str) -> AsyncIterator[tuple[Host, Agent]]:
 
 
 @asynccontextmanager
+async def working(host: Host) -> AsyncIterator[None]:
+    """The workers of a host in this process."""
+    workers = WorkerCrew(host.queue)
+    running = asyncio.ensure_future(workers.run())
+    try:
+        yield
+    finally:
+        workers.stop()
+        await running
+
+
+@asynccontextmanager
 async def in_one_process(url: str) -> AsyncIterator[tuple[OneStream, list[int]]]:
     """A host with its worker in this process."""
     with tempfile.TemporaryDirectory() as folder:
-        async with opened(folder, url) as (host, agent):
+        async with opened(folder, url) as (host, agent), working(host):
             resources = host.resources["agents"]
             context = assemble(ANN, resources.settings, Asked())
-            workers = WorkerCrew(host.queue)
-            running = asyncio.ensure_future(workers.run())
 
             async def one() -> Stream:
                 stream = Stream(asked=time.time())
@@ -174,11 +186,7 @@ async def in_one_process(url: str) -> AsyncIterator[tuple[OneStream, list[int]]]
                     stream.take(frame.kind, frame.index, frame.delta, frame.status)
                 return stream
 
-            try:
-                yield one, [os.getpid()]
-            finally:
-                workers.stop()
-                await running
+            yield one, [os.getpid()]
 
 
 @asynccontextmanager
@@ -233,6 +241,35 @@ async def _asked_over_http(port: int, token: str, agent_uuid: str) -> Stream:
     return stream
 
 
+# The small model in this process: asked directly, and through an agent.
+
+
+async def measure_local(rounds: int) -> dict[str, Any]:
+    """Milliseconds to the first token of the local model, asked directly and through an agent in turn; medians."""
+    direct, through = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        async with opened(folder, "http://127.0.0.1:9/v1", LOCAL) as (host, agent), working(host):
+            resources = host.resources["agents"]
+            context = assemble(ANN, resources.settings, Asked())
+            for number in range(rounds + 1):
+                began = time.perf_counter()
+                async for delta in resources.models.chat("local:smollm2").stream([User("Hello?")], max_tokens=8):
+                    if delta.text:
+                        direct.append(time.perf_counter() - began)
+                        break
+                began = time.perf_counter()
+                asked = await ask(resources, context, Ask(agent_uuid=agent.agent_uuid, user_query="Hello?"))
+                came = 0.0
+                async for frame in await follow_run(resources, context, asked.thread_uuid, asked.run_uuid):
+                    came = came or (time.perf_counter() if frame.kind == "text" else 0.0)
+                through.append(came - began)
+                if number == 0:
+                    # The model was loaded.
+                    direct.clear()
+                    through.clear()
+    return {"direct": round(1000 * statistics.median(direct), 1), "through an agent": round(1000 * statistics.median(through), 1)}
+
+
 # What processes have used.
 
 
@@ -272,7 +309,7 @@ async def measure(way: Way, url: str, tokens: int, rounds: int, streams: int) ->
         each = (processor_seconds(pids) - busy) / rounds
         before, busy = megabytes(pids, "VmRSS"), processor_seconds(pids)
         began = time.perf_counter()
-        many = await asyncio.gather(*(one() for _ in range(streams)))
+        many = await asyncio.gather(*(_later(one, RAMP * number / streams) for number in range(streams)))
         seconds = time.perf_counter() - began
         return {
             "alone": _figures(alone),
@@ -284,6 +321,11 @@ async def measure(way: Way, url: str, tokens: int, rounds: int, streams: int) ->
             "MB before": round(before),
             "MB at most": round(megabytes(pids, "VmHWM")),
         }
+
+
+async def _later(one: OneStream, seconds: float) -> Stream:
+    await asyncio.sleep(seconds)
+    return await one()
 
 
 def _figures(streams: list[Stream]) -> dict[str, tuple[float, float]]:
@@ -301,16 +343,17 @@ def _middle_and_most(values: list[float]) -> tuple[float, float]:
     return round(statistics.median(values), 1), round(statistics.quantiles(values, n=20)[18], 1) if len(values) > 1 else values[0]
 
 
-async def main(streams: int, tokens: int, rounds: int, ways: list[str], as_json: bool) -> dict[str, Any]:
+async def main(streams: int, tokens: int, rounds: int, ways: list[str], as_json: bool) -> None:
     """Measure and print."""
     found = {}
     load = os.getloadavg()[0]
     with model_server(tokens) as url:
         for name in ways:
             found[name] = await measure(WAYS[name], url, tokens, rounds, streams)
+    local = await measure_local(rounds) if importlib.util.find_spec("xllamacpp") else None
     if as_json:
-        print(json.dumps(found))
-        return found
+        print(json.dumps({**found, "local": local}))
+        return
     table = Table(title=f"Milliseconds, median and 95 %: one stream at a time ({rounds}), and {streams} at once; {tokens} tokens each")
     table.caption = f"load {load:.0f} on {os.cpu_count()} cores before"
     for column in ("way", "streams", "before", "after", "added to the first token", "later tokens"):
@@ -325,13 +368,14 @@ async def main(streams: int, tokens: int, rounds: int, ways: list[str], as_json:
     for name, figures in found.items():
         rest = {key: value for key, value in figures.items() if key not in ("alone", "many")}
         print(f"{name}: " + ", ".join(f"{key} {value}" for key, value in rest.items()))
-    return found
+    if local is not None:
+        print("first token of local:smollm2, ms: " + ", ".join(f"{key} {value}" for key, value in local.items()))
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--streams", type=int, default=200)
-    parser.add_argument("--tokens", type=int, default=50)
+    parser.add_argument("--tokens", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--way", choices=list(WAYS), action="append")
     parser.add_argument("--json", action="store_true")

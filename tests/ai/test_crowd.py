@@ -1,9 +1,11 @@
 """Many callers share one `Models`, and each hears its own answer."""
 
 import asyncio
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 from gateleg.ai import AsyncChat, AsyncModels, Chat, Models, User
+from gateleg.ai.steps import Work
 from tests.ai.echo import echo
 
 
@@ -32,3 +34,14 @@ async def test_tasks_hear_their_own_answers() -> None:
         async with AsyncModels() as models:
             chat = models.chat(f"ollama:m@{url}")
             assert all(await asyncio.gather(*[ask_async(chat, number) for number in range(60)]))
+
+
+async def test_streams_that_wait_in_threads_keep_nobody_from_an_answer() -> None:
+    go = threading.Event()
+    async with AsyncModels() as models, asyncio.timeout(30):
+        waiting = [asyncio.ensure_future(models._perform(Work(go.wait))) for _ in range(200)]
+        try:
+            assert await models._perform(Work(lambda: "an answer")) == "an answer"
+        finally:
+            go.set()
+            await asyncio.gather(*waiting)

@@ -46,8 +46,9 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 M = TypeVar("M", bound=BaseModel)
-#: Threads for what computes or blocks; those of the loop itself are left to others.
-_THREADS = 16
+#: Threads for what computes or blocks; those of the loop itself are left to others. A stream of an SDK holds one until its next event,
+#: which may take a minute, so there are more than answers that are written at once; they are started when they are needed.
+_THREADS = 256
 
 
 class AsyncModels:
