@@ -1,4 +1,5 @@
 import itertools
+import os
 import threading
 from pathlib import Path
 
@@ -93,3 +94,14 @@ def test_a_log_begins_anew_while_others_write_without_a_pause(tmp_path: Path, mo
             enough.set()
             writer.join()
         assert salt(tmp_path) != before
+
+
+def test_the_file_is_synced_by_a_descriptor_of_sqlite_and_none_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[str] = []
+    monkeypatch.setattr(os, "fdatasync", lambda number: synced.append(os.readlink(f"/proc/self/fd/{number}")))
+    with opened(tmp_path) as engine:
+        before = set(os.listdir("/proc/self/fd"))
+        checkpoints.sync_file(engine.database.connection.filename)
+        checkpoints.sync_file(str(tmp_path / "missing.db"))
+        assert synced == [str(tmp_path / "data.db")]
+        assert set(os.listdir("/proc/self/fd")) == before

@@ -3,9 +3,11 @@
 SQLite does it by itself after a commit that makes the log long, while others go on writing. Where two processes write without a pause, it
 is then never done: the log grows, and every commit pays for another attempt and waits for the disk. So what was written meanwhile, which is
 little, is folded while writers are held off, and the log begins anew. It is first folded as far as it can be without holding anybody off,
-again and again: what is left for that moment is then next to nothing.
+again and again: what is left for that moment is then next to nothing. SQLite syncs the database only once all of the log is in it, which
+is at that moment; on a busy disk that can take a second. So what was folded before is synced before.
 """
 
+import os
 from contextlib import suppress
 
 import apsw
@@ -60,4 +62,18 @@ class Log:
                 if frames == folded:
                     break
             if frames - folded <= _FEW:
+                sync_file(connection.filename)
                 connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
+
+
+def sync_file(path: str) -> None:
+    """Sync a database's file by one of SQLite's own descriptors of it, where the system shows them.
+
+    To open the file for that is not possible: closing it would end the locks that SQLite has on it in this process.
+    """
+    with suppress(OSError):
+        for name in os.listdir("/proc/self/fd"):
+            with suppress(OSError):
+                if os.readlink(f"/proc/self/fd/{name}") == path:
+                    os.fdatasync(int(name))
+                    return
