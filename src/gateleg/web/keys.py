@@ -124,6 +124,11 @@ class Keys:
         found = [key async for key in self._store.query(ApiKey.every())]
         return sorted(found, key=lambda key: key.created_at, reverse=True)
 
+    async def principals(self) -> list[Principal]:
+        """Everybody who has a key that is accepted now, newest key first."""
+        now = self._store.setup.now()
+        return [principal_of(key) for key in await self.list() if key.revoked_at is None and (key.ends_at is None or key.ends_at > now)]
+
     async def get(self, key_id: str) -> ApiKey:
         """A key by its id."""
         found = await self._store.find(ApiKey, key_id=key_id, consistent=True)

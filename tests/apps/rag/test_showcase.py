@@ -34,3 +34,13 @@ async def test_tiles_and_search_show_what_somebody_can_read(served: Served) -> N
     assert await found(served, "outsider", "legal") == []
     assert await found(served, "lawyer", "legal") == [("Repository", "legal", "/rag/legal")]
     assert await found(served, "lawyer", "nothing of that name") == []
+
+
+async def test_everybody_with_a_key_that_is_accepted_is_listed(served: Served) -> None:
+    keys = served.host.keys
+    revoked = await keys.create("gone", PEOPLE["lawyer"].role)
+    await keys.revoke(revoked.key.key_id)
+    listed = await keys.principals()
+    assert {(one.name, one.role, one.groups, one.tenant) for one in listed} == {
+        (one.name, one.role, one.groups, one.tenant) for one in PEOPLE.values()
+    }

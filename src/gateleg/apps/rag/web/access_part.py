@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from gateleg.apps.rag.access import Action, Caller, explain
 from gateleg.web import Role
 from gateleg.web.console.components import Column, Field, Grid, Row, badge_cell, button, empty, section, tag
-from gateleg.web.keys import principal_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,10 +60,8 @@ async def access_part(visit: Visit) -> None:
 
 
 async def _people(visit: Visit) -> None:
-    now = visit.resources.store.setup.now()
-    keys = [key for key in await visit.view.host.keys.list() if key.revoked_at is None and (key.ends_at is None or key.ends_at > now)]
     # Somebody may have several keys; those with the same rights are one person.
-    principals = {(one.name, one.tenant, one.role, one.groups): one for one in map(principal_of, keys)}
+    principals = {(one.name, one.tenant, one.role, one.groups): one for one in await visit.view.host.keys.principals()}
     people = [person_of(one, visit.opened, visit.caller.admin_group) for one in principals.values()]
     people.sort(key=lambda one: (not one.reading.allowed, one.principal.name.casefold()))
     with section("Everybody with a key"):
