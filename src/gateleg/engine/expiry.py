@@ -1,7 +1,7 @@
 """Time to live: expired items are deleted in the background.
 
 A table with TTL has an index of the times in that attribute, so that the items that are due are found without looking at the others. Items
-without the attribute, or with one that is not a number, are not in it. It is a table of its own that triggers keep right from the moment TTL
+without the attribute, or with one without a number, are not in it. It is a table of its own that triggers keep right from the moment TTL
 is switched on; the items that were there before are taken into it a chunk at a time, since an index of SQLite's own would be built
 in one transaction, for which every writer had to wait.
 """
