@@ -2,7 +2,7 @@
 
     python docs/pictures.py LINK [PICTURE...]          the link that `gateleg up` prints
 
-Those of a lost race and of a pattern are taken by hand: they show what people have typed.
+Others are taken by hand: they show what people have typed, or jobs and tables of one application.
 """
 
 import sys
@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from gateleg.web.chromium import find_chromium
 
 IMAGES = Path(__file__).parent / "images"
-WIDE, MIDDLE, PHONE = (1440, 900), (1280, 800), (390, 844)
+WIDE, PHONE = (1440, 900), (390, 844)
 #: Milliseconds after which charts and live figures stand.
 SETTLED = 4_000
 
@@ -30,9 +30,7 @@ PICTURES: dict[str, tuple[str, tuple[int, int], bool, Callable[[Page], None] | N
     "console-overview": ("/", WIDE, False, None),
     "console-jobs": ("/jobs", WIDE, False, None),
     "console-tree": ("/jobs?type=demo.import", WIDE, False, show_job("demo.import")),
-    "console-job-dark": ("/jobs?type=mv.generate", WIDE, True, show_job("mv.generate")),
     "console-phone": ("/jobs", PHONE, False, None),
-    "console-table": ("/tables/DelphiJobQueue", MIDDLE, False, None),
 }
 
 
