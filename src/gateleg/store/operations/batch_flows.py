@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gateleg.store.rates import Rate
     from gateleg.store.setup import Setup
 
-__all__ = ["batch_write_flow"]
+__all__ = ["GET_LIMIT", "batch_write_flow", "rounds"]
 
 GET_LIMIT = 100
 WRITE_LIMIT = 25

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gateleg.apps.rag.object_keys import document_prefix
+from gateleg.apps.rag.object_keys import document_prefix, page_prefix
 from gateleg.apps.rag.tables import Chunk, Document, DocumentStatus, Metadata, Revision
 from gateleg.store import ConditionFailed, IllegalTransition, LostRace, NotFound
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from uuid import UUID
 
+    from gateleg.objects import AsyncObjects
     from gateleg.store import AsyncStore
 
 #: Chunks that are written at a time.
@@ -152,3 +153,10 @@ def text_key(document: Document, generation: int) -> str:
     """The object that holds the text of a generation, with its pages, lines and headings."""
     own = document_prefix(document.repository_id, document.collection_id, document.document_id)
     return f"{own}text/{generation:06d}.json.gz"
+
+
+async def forget_page_images(objects: AsyncObjects, document: Document, generation: int) -> None:
+    """Remove the pictures of a generation that is no longer shown."""
+    prefix = page_prefix(document.repository_id, document.collection_id, document.document_id, generation)
+    while found := (await objects.list(prefix)).objects:
+        await objects.delete_many([one.key for one in found])

@@ -19,6 +19,7 @@ from gateleg.apps.rag.ingesting.generations import (
     Superseded,
     begin_generation,
     finish_generation,
+    forget_page_images,
     mark_removed,
     moved,
     stale_generations,
@@ -39,7 +40,6 @@ from gateleg.apps.rag.ingesting.preparation import (
     read_source,
 )
 from gateleg.apps.rag.ingesting.sourcing import fetch_source
-from gateleg.apps.rag.inspecting.page_images import forget_page_images
 from gateleg.apps.rag.object_keys import source_key
 from gateleg.apps.rag.rules import check_accepts_documents
 from gateleg.apps.rag.tables import Chunk, Document, DocumentStatus, Metadata, Repository

@@ -15,14 +15,13 @@ from gateleg.apps.rag.errors import PageNotDrawn
 from gateleg.apps.rag.ingesting.job_types import SourceConfig
 from gateleg.apps.rag.ingesting.sourcing import fetch_source
 from gateleg.apps.rag.inspecting.drawing import DRAWN, PageSize, draw_page, has_pages_to_draw
-from gateleg.apps.rag.object_keys import page_key, page_prefix
+from gateleg.apps.rag.object_keys import page_key
 from gateleg.apps.rag.tables import DocumentStatus
 from gateleg.objects import ObjectMissing
 
 if TYPE_CHECKING:
     from gateleg.apps.rag.settings import RagSettings
     from gateleg.apps.rag.tables import Document
-    from gateleg.objects import AsyncObjects
     from gateleg.web import Resources
 
 #: Pages that a process draws at a time: each costs a process of its own.
@@ -64,13 +63,6 @@ async def page_image(resources: Resources[RagSettings], document: Document, page
         task.add_done_callback(lambda _: drawing.tasks.pop(key, None))
     # Somebody who goes away does not stop the others who look at the same page.
     return await asyncio.shield(task)
-
-
-async def forget_page_images(objects: AsyncObjects, document: Document, generation: int) -> None:
-    """Remove the pictures of a generation that is no longer shown."""
-    prefix = page_prefix(document.repository_id, document.collection_id, document.document_id, generation)
-    while found := (await objects.list(prefix)).objects:
-        await objects.delete_many([one.key for one in found])
 
 
 async def _drawn(resources: Resources[RagSettings], drawing: _Drawing, document: Document, page: int, key: str) -> PageImage:
