@@ -119,15 +119,15 @@ class Keys:
         self._forget(stored.key_id)
         return NewKey(stored, made.token)
 
-    async def list(self) -> list[ApiKey]:
-        """All keys, also those that are over, newest first."""
-        found = [key async for key in self._store.query(ApiKey.every())]
-        return sorted(found, key=lambda key: key.created_at, reverse=True)
-
     async def principals(self) -> list[Principal]:
         """Everybody who has a key that is accepted now, newest key first."""
         now = self._store.setup.now()
         return [principal_of(key) for key in await self.list() if key.revoked_at is None and (key.ends_at is None or key.ends_at > now)]
+
+    async def list(self) -> list[ApiKey]:
+        """All keys, also those that are over, newest first."""
+        found = [key async for key in self._store.query(ApiKey.every())]
+        return sorted(found, key=lambda key: key.created_at, reverse=True)
 
     async def get(self, key_id: str) -> ApiKey:
         """A key by its id."""
