@@ -1,3 +1,5 @@
+import pytest
+
 from gateleg.jobs import WrongState
 from gateleg.web.console.failures import refusal, told
 from gateleg.web.principal import Role
@@ -16,6 +18,12 @@ def test_other_errors_say_that_something_went_wrong_and_have_details() -> None:
         words = told(error)
     assert "lost" in words.what
     assert "Traceback" in words.details
+
+
+def test_what_was_refused_has_no_trace() -> None:
+    with pytest.raises(WrongState) as raised:
+        raise WrongState("The job is done.")
+    assert told(raised.value).details == ""
 
 
 def test_an_error_without_a_message_has_its_name() -> None:

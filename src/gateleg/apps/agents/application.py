@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fastapi import APIRouter
 
     from gateleg.jobs import Jobs
-    from gateleg.web import Check, EventRoute, Resources, Surface
+    from gateleg.web import Check, EventRoute, Found, Principal, Resources, Surface, Tile
 
 
 def check_installed() -> None:
@@ -94,6 +94,22 @@ def register_pages(resources: Resources[AgentsSettings]) -> None:
     register(resources)
 
 
+async def find_tiles(resources: Resources[AgentsSettings], principal: Principal) -> Sequence[Tile]:
+    """The agents of somebody's tenant."""
+    from gateleg.apps.agents.tenancy import assemble
+    from gateleg.apps.agents.web.showcase import newest_agents
+
+    return await newest_agents(resources.store, assemble(principal, resources.settings))
+
+
+async def search(resources: Resources[AgentsSettings], principal: Principal, text: str) -> Sequence[Found]:
+    """Agents, prompts, flows and tool servers of somebody's tenant, by their names."""
+    from gateleg.apps.agents.tenancy import assemble
+    from gateleg.apps.agents.web.showcase import find_by_name
+
+    return await find_by_name(resources.store, assemble(principal, resources.settings), text)
+
+
 check_installed()
 #: Members see the jobs that they submitted themselves: a run belongs to whoever asked.
 application = Application(
@@ -112,5 +128,7 @@ application = Application(
     commands="gateleg.apps.agents.commands:app",
     demo=load_demo,
     pages=register_pages,
+    tiles=find_tiles,
+    search=search,
     checks=make_checks,
 )

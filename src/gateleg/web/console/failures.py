@@ -34,7 +34,12 @@ def refusal(role: Role) -> NotAllowed:
 
 
 def told(error: BaseException) -> Told:
-    """An error in words. Our own errors say what to do; of others the class, the message and the place are told."""
+    """An error in words. Our own errors say what to do; of others the class, the message and the place are told.
+
+    What was refused has no place in the code that would help: only faults of the host have one.
+    """
+    if isinstance(error, GatelegError) and error.status < 500:
+        return Told(error.message, error.fix, error.code)
     details = "".join(traceback.format_exception(error)).strip()
     if isinstance(error, GatelegError):
         return Told(error.message, error.fix, error.code, details)

@@ -99,7 +99,7 @@ async def test_the_labelled_questions(
 
 
 @pytest.mark.slow
-async def test_all_questions_that_were_never_tuned(
+async def test_the_questions_that_were_written_after_the_rules(
     tools: SearchTools, models: AsyncModels, commons: Repository, caller: Callable[[str], Caller], tmp_path: Path
 ) -> None:
     collection = await collection_of(tools, models, caller("admin"), UNSEEN, tmp_path)

@@ -1,4 +1,4 @@
-"""A second set of documents and questions, written when the rules were done; answers were measured on it and never tuned."""
+"""A second set of documents and questions, written when the rules were done. What was wrong at first sight led to corrections since."""
 
 from __future__ import annotations
 
