@@ -1,5 +1,6 @@
 """Whose page it is, over real sockets that say what no browser would."""
 
+import time
 from collections.abc import Callable, Iterator
 from uuid import UUID
 
@@ -74,8 +75,16 @@ def test_a_page_takes_files_from_whom_it_was_built_for_and_from_nobody_else(keye
         headers = {"authorization": f"Bearer {keyed.tokens[role]}"}
         answers[role] = httpx.post(keyed.url + place, headers=headers, files={"file": (f"{role}.txt", b"hello")}, timeout=60).status_code
     assert answers == {"viewer": 403, "member": 403, "operator": 200}
-    listed = httpx.get(f"{keyed.url}/api/objects?prefix=guarded/", headers={"authorization": f"Bearer {keyed.tokens['viewer']}"})
-    assert [entry["key"] for entry in listed.json()["objects"]] == ["guarded/operator.txt"]
+    # The page takes what has been received after it has answered.
+    deadline = time.monotonic() + 60
+    while not (listed := _listed(keyed)):
+        assert time.monotonic() < deadline
+    assert listed == ["guarded/operator.txt"]
+
+
+def _listed(keyed: Served) -> list[str]:
+    found = httpx.get(f"{keyed.url}/api/objects?prefix=guarded/", headers={"authorization": f"Bearer {keyed.tokens['viewer']}"}, timeout=60)
+    return [entry["key"] for entry in found.json()["objects"]]
 
 
 def test_a_viewers_page_has_no_button_to_press(keyed: Served, job: Job) -> None:

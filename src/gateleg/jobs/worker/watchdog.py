@@ -89,8 +89,9 @@ def _tell(seconds: float, frame: FrameType | None) -> None:
         return
     job = run.job
     told = f'blocks the worker\'s event loop for {seconds:.1f} s: other jobs and heartbeats wait. Await, or declare runs="thread".'
-    _log.warning("%s %s %s It is at\n%s", job.job_type, job.job_id, told, stack, extra=fields_of(job))
+    # First to the log of the job, which may end at any moment.
     run.notes.log(f"The handler {told} It is at\n{stack}", "WARNING")
+    _log.warning("%s %s %s It is at\n%s", job.job_type, job.job_id, told, stack, extra=fields_of(job))
 
 
 def blocker(frame: FrameType | None) -> tuple[InlineRun | None, str]:

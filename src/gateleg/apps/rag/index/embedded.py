@@ -235,7 +235,7 @@ class EmbeddedIndex:
 
     def _nearest(self, connection: apsw.Connection, vector: NDArray[np.float32], passing: NDArray[np.bool_], k: int) -> dict[int, float]:
         graph = self._vectors
-        left = int(passing.sum())
+        left = int(np.count_nonzero(passing))
         if graph is None or left == 0:
             return {}
         if len(vector) != graph.dimensions:
