@@ -3,6 +3,7 @@
 import asyncio
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -60,3 +61,20 @@ async def test_a_cursor_for_another_question_is_refused(host: Host) -> None:
     page = await jobs_page(host, limit=1)
     with pytest.raises(CursorRejected):
         await jobs_page(host, limit=1, cursor=page.next, tag="t")
+
+
+async def test_a_job_that_begins_between_two_reads_is_listed_once_as_it_is(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = await host.store.create(host.queue.tables.job(job_type="x"))
+    usual, reads = host.store.page, []
+
+    async def page_then_begin(*args: Any, **options: Any) -> Any:
+        found = await usual(*args, **options)
+        reads.append(found)
+        if len(reads) == 1:
+            await host.store.patch(type(job), Job.status.to(JobStatus.PROCESSING), job_id=job.job_id)
+        return found
+
+    monkeypatch.setattr(host.store, "page", page_then_begin)
+    listed = await jobs_page(host, limit=5)
+    assert [len(found) for found in reads if found] == [1, 1]
+    assert [(one.job_id, one.status) for one in listed] == [(job.job_id, JobStatus.PROCESSING)]

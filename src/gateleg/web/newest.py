@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from gateleg.jobs import Job, JobStatus
-from gateleg.jobs.monitor.listing import INTERNAL
+from gateleg.jobs.monitor.listing import INTERNAL, each_once
 from gateleg.net import BadToken
 from gateleg.store import CursorRejected, Page
 from gateleg.store.operations.cursors import Position, question_of
@@ -55,7 +55,7 @@ async def _merged(host: Host, wanted: _Wanted, limit: int, cursor: str | None) -
     merged = list(heapq.merge(*lists, key=lambda pair: pair[0].created_at, reverse=True))
     # Where a state was not searched to its end, what it may still hold could come before what others have further on.
     taken = _certain(merged, found, limit)
-    return Page([job for job, _ in taken], _sealed(host, _left(places, found, taken), question))
+    return Page(each_once(job for job, _ in taken), _sealed(host, _left(places, found, taken), question))
 
 
 def _asked(kind: type[Job], status: JobStatus, wanted: _Wanted) -> Query[Job]:

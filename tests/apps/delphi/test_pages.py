@@ -209,7 +209,7 @@ def test_a_host_without_conversations_says_how_to_upload_one(tmp_path: Path, ope
         page = open_page(f"{served.url}/delphi")
         expect(page.get_by_role("heading", name="No conversations yet")).to_be_visible()
         page.goto(f"{served.url}/delphi/nowhere")
-        expect(page.get_by_role("heading", name="There is no such conversation")).to_be_visible()
+        expect(page.get_by_role("heading", name="There is no such conversation", level=1)).to_be_visible()
         page.context.close()  # a page that outlives its host complains
 
 
@@ -234,7 +234,7 @@ def test_a_member_of_another_group_cannot_tell_a_conversation_from_none(tmp_path
         page = open_page(f"{served.url}/delphi/town", extra_http_headers={"authorization": f"Bearer {served.tokens['member']}"})
         for part in PAGES:
             page.goto(f"{served.url}/delphi/town{part}")
-            expect(page.get_by_role("heading", name="There is no such conversation")).to_be_visible()
+            expect(page.get_by_role("heading", name="There is no such conversation", level=1)).to_be_visible()
             expect(page.get_by_text("our town")).to_have_count(0)
         page.goto(f"{served.url}/delphi")
         expect(page.get_by_role("heading", name="No conversations yet")).to_be_visible()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
 
 from gateleg.jobs import LAYOUTS, Queue
 from gateleg.store import Store
@@ -83,6 +83,12 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield served
 
 
+def _is_complaint(message: ConsoleMessage) -> bool:
+    """Whether a page complains of something; that it is not there itself, it says in its own words."""
+    not_there = "status of 404" in message.text and message.page is not None and message.location["url"] == message.page.url
+    return message.type == "error" and not not_there
+
+
 @pytest.fixture
 def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
     """Open a page in a fresh context: `open_page(served.url + "/jobs", width=390, dark=True)`. Errors in its console fail the test."""
@@ -98,7 +104,7 @@ def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
             served.sign_in(context)
         page = context.new_page()
         page.set_default_timeout(20_000)
-        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+        page.on("console", lambda message: complaints.append(message.text) if _is_complaint(message) else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(url)
         return page

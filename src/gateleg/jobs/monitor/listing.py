@@ -9,7 +9,7 @@ from gateleg.jobs.tables.job import Job, JobStatus, owner_of
 from gateleg.store import Page, find, page
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
     from uuid import UUID
 
     from gateleg.jobs.queue_context import QueueContext
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gateleg.model import Query
     from gateleg.store.flow import Flow
 
-__all__ = ["INTERNAL"]
+__all__ = ["INTERNAL", "each_once"]
 
 #: How the types of the queue's own jobs begin, such as those that bring dependents in line.
 INTERNAL = "gateleg."
@@ -88,7 +88,17 @@ def _newest(context: QueueContext, limit: int, filters: dict[str, Any]) -> Flow[
     for status in JobStatus:
         part = yield from jobs_page(context, status=status, limit=limit, **filters)
         found += part.items
-    return Page(sorted(found, key=lambda job: job.created_at, reverse=True)[:limit])
+    return Page(sorted(each_once(found), key=lambda job: job.created_at, reverse=True)[:limit])
+
+
+def each_once(jobs: Iterable[Job]) -> list[Job]:
+    """Jobs of several states, each as it was seen last: one that changes its state between two reads is found in both."""
+    newest: dict[UUID, Job] = {}
+    for job in jobs:
+        known = newest.get(job.job_id)
+        if known is None or known.version < job.version:
+            newest[job.job_id] = job
+    return list(newest.values())
 
 
 def get_or_archived(context: QueueContext, job_id: UUID) -> Flow[Job | ArchivedJob]:
