@@ -71,7 +71,7 @@ async def test_a_job_that_begins_between_two_reads_is_listed_once_as_it_is(host:
         found = await usual(*args, **options)
         reads.append(found)
         if len(reads) == 1:
-            await host.store.patch(type(job), Job.status.to(JobStatus.PROCESSING), job_id=job.job_id)
+            await host.store.patch(job, Job.status.to(JobStatus.PROCESSING))
         return found
 
     monkeypatch.setattr(host.store, "page", page_then_begin)

@@ -132,7 +132,7 @@ def test_members_outside_of_the_groups_find_nothing(library: Served, open_page: 
     admin = _as(library, open_page, "admin", "/rag")
     _create(admin, library, "secret", Groups="board")
     member = _as(library, open_page, "member", "/rag")
-    expect(member.get_by_role("heading", name="Repositories")).to_be_visible()
+    expect(member.get_by_role("heading", name="Repositories", exact=True)).to_be_visible()
     expect(member.get_by_text("secret")).to_have_count(0)
     for place in ("/rag/secret", "/rag/secret/collection/default", "/rag/secret/document/x"):
         member.goto(f"{library.url}{place}")
