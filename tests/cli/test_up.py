@@ -40,7 +40,7 @@ def running(folder: Path, command: str, *arguments: str) -> Iterator[tuple[subpr
             url = line.rpartition(" ")[2].strip()
             link = next(line.split()[1] for line in process.stdout if line.startswith("  Open "))
             assert link.startswith(f"{url}/signin?token=gl_local_")
-            with httpx.Client(base_url=url) as client:
+            with httpx.Client(base_url=url, timeout=60) as client:
                 assert client.get(link).status_code == 303
                 client.headers["x-csrf-token"] = client.get("/api/session").json()["csrf_token"]
                 yield process, client
