@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 #: How many vectors are searched exactly before there is a graph, or before they are added to it.
 EXACT = 4_000
 #: HNSW: neighbours of a node, candidates while adding, and while searching.
-CONNECTIVITY, EXPANSION_ADD, EXPANSION_SEARCH = 32, 256, 256
+CONNECTIVITY, EXPANSION_ADD, EXPANSION_SEARCH = 32, 256, 128
 #: Vectors that are added to the graph between two searches.
 _STEP = 32
 #: Seconds after which adding to the graph no longer lets new searches go first.
