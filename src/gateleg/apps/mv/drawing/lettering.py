@@ -74,7 +74,7 @@ def check_texts(text: str, fonts: Sequence[Path] = ()) -> None:
     lacking = [sign for sign in sorted(missing) if all(missing_glyphs(sign, face) for face in (*_FILES, *fonts))]
     if missing:
         shown = "".join(lacking[:20] or sorted(missing)[:20])
-        raise UnwritableText(f"The title or the lyrics have characters that no font here can write: {shown}")
+        raise UnwritableText(f"The title or the lyrics have characters that no font here can write: {shown}.")
 
 
 def _writer(text: str, name: Typeface, fonts: Sequence[Path]) -> Typeface | Path | None:
