@@ -131,7 +131,7 @@ def _has_news(question: Question, one: Judged, new: Sequence[tuple[str, ...]]) -
 
 
 def _sentence(one: Candidate) -> AnswerSentence:
-    return AnswerSentence(text=one.text, citations=[one.number], support=1.0, start=one.start, end=one.end, page=one.page)
+    return AnswerSentence(text=one.text, citations=[one.number], support=1.0, start=one.start, end=one.end, quote=one.quote, page=one.page)
 
 
 def _same(one: Judged, other: Judged) -> bool:
