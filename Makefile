@@ -37,6 +37,8 @@ unit: $(READY) ## The tests alone
 
 slow: $(READY) ## Whole runs on real data, in other processes and by a second type checker (minutes)
 	$(BIN)/pytest $(SPREAD) -m slow tests
+	GATELEG_TEST_PREEMPTIONS=3 GATELEG_TEST_EXAMPLES=25 $(BIN)/pytest $(SPREAD) tests/jobs/test_interleavings.py tests/web/test_contract.py
+	GATELEG_TEST_LAWS=400 $(BIN)/pytest $(SPREAD) $(shell grep -rl '@given' tests --include='test_*.py')
 
 plain: $(READY) ## The data layer and jobs without any short way (GATELEG_PLAIN=1)
 	GATELEG_PLAIN=1 $(BIN)/pytest $(SPREAD) tests/model tests/store tests/jobs

@@ -1,10 +1,12 @@
 """What all tests share: one Chromium for each process, since Playwright can be started once in it, and short garbage collections."""
 
 import gc
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -31,6 +33,11 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
+
+
+# Laws are tried on fifty examples, others each time; `make slow` tries more. How long one takes on a busy machine says nothing.
+settings.register_profile("gateleg", max_examples=int(os.environ.get("GATELEG_TEST_LAWS", "50")), deadline=None)
+settings.load_profile("gateleg")
 
 
 def chromium() -> str | None:
