@@ -60,8 +60,19 @@ def test_a_heading_is_not_glued_to_its_paragraph() -> None:
 
 
 def test_lines_of_a_sign_stay_lines() -> None:
-    sign = "Boat hire\nRowing boat 9 pounds per hour\nLast return 19:30"
-    assert texts(sign) == ["Boat hire", "Rowing boat 9 pounds per hour", "Last return 19:30"]
+    sign = [
+        "Boat hire",
+        "Rowing boat 9 pounds per hour",
+        "Sailing boat 24 pounds per hour",
+        "Last return 19:30",
+        "Life jackets are compulsory",
+    ]
+    assert texts("\n".join(sign)) == sign
+
+
+def test_what_a_chunk_cuts_off_is_left_out() -> None:
+    end = "The end of this one is in the next chunk, which begins with the words that follow after the"
+    assert texts(f"and so it ends here after all. The pump is blue and heavy. {end}") == ["The pump is blue and heavy."]
 
 
 def test_rows_are_rows_whatever_their_cells_hold() -> None:
@@ -74,6 +85,11 @@ def test_rows_are_rows_whatever_their_cells_hold() -> None:
         "a step: nothing else",
     ]
     assert {one.kind for one in read(table)} == {"row"}
+
+
+def test_a_row_far_below_its_titles_is_one() -> None:
+    (only,) = read("word: lease; meaning: how long a worker owns a job; heartbeats extend it")
+    assert only.kind == "row"
 
 
 def test_the_first_column_of_a_table_may_have_no_title() -> None:

@@ -14,9 +14,8 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _QUOTED = re.compile(r"[ \t]*>")
 #: The line above a table's rows, as parsers write it: `Column | Column`.
 _TITLES = re.compile(r"(?:[^|\n]* \| )+[^|\n]*")
-#: `Column: value; Column: value`.
-_CELL = r"[^:;|\n]{1,60}: [^\n;]+"
-_ROW = re.compile(rf"{_CELL}(?:; {_CELL})+")
+#: `Column: value; Column: value`; a value may have semicolons of its own.
+_ROW = re.compile(r"[^:;|\n]{1,60}: [^\n]+?; [^:;|\n]{1,60}: [^\n]+")
 
 BlockKind = Literal["heading", "text", "quote", "code"]
 LineKind = Literal["titles", "row", "text"]

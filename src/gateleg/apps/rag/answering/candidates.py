@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 _SHORTEST, _LONGEST, _FEWEST_WORDS = 20, 600, 4
 #: The part of a sentence that is letters, digits and spaces, and the length from which it needs no full stop.
 _LETTERS, _SPEAKS_FOR_ITSELF = 0.8, 80
-_NOT_PROSE = ("#", "|", "```", "from ", "import ", "def ", "class ", "{", "<")
+_NOT_PROSE = ("#", "|", "```", "from ", "import ", "def ", "class ", "{", "<", "$ ", "@", ">>> ")
+#: What source code has and sentences have once at most, where they quote some.
+_CODE_LIKE = re.compile(r"->|=>|==|\)\s*:|\{\*\*|[\w)\]]\s=\s|\w\(\w*=|\breturn [\w{\[(]+(?= |$)")
 #: The mark of an item of a list, or of a quotation.
 _MARKER = re.compile(r"\s*(?:>\s*)*(?:[-*+](?=\s)|•|\d{1,3}[.)](?=\s))?\s*")
 _ENDS = (".", "!", "?", "…", "。", "！", "？")
@@ -144,7 +146,9 @@ class _Passage:
                 self.above = (to_plain_text(title["title"]),)
                 continue
             bare = to_plain_text(text[_marker(text) :])
-            if bare.rstrip(_CLOSING).endswith("?"):
+            if self._is_cut(first, last, bare):
+                pass
+            elif bare.rstrip(_CLOSING).endswith("?"):
                 # A question does not answer; what stands behind it may.
                 self.above = (*self.above[:1], bare)
             elif is_prose(bare) and not _is_list_of_lines(text):
@@ -152,6 +156,13 @@ class _Passage:
             else:
                 yield from self._of_lines(first, last)
             before.append(bare)
+
+    def _is_cut(self, start: int, end: int, bare: str) -> bool:
+        """Whether a chunk begins or ends within a sentence: it is whole in the chunk beside it."""
+        text = self.hit.text
+        if start == 0 and self.hit.start > 0 and bare[:1].islower():
+            return True
+        return end == len(text) and text[-1:].isalnum() and len(bare) >= _SPEAKS_FOR_ITSELF and not _is_list_of_lines(text[start:end])
 
     def _of_lines(self, start: int, end: int) -> Iterator[Candidate]:
         """Lines without full stops, as on signs, forms and scanned pages."""
@@ -214,7 +225,9 @@ def is_prose(text: str) -> bool:
         return False
     letters = sum(letter.isalnum() or letter.isspace() for letter in text)
     ended = text.rstrip(_CLOSING).endswith(_ENDS)
-    return letters >= _LETTERS * len(text) and text.count("|") < 2 and (ended or len(text) >= _SPEAKS_FOR_ITSELF)
+    if letters < _LETTERS * len(text) or text.count("|") >= 2 or len(_CODE_LIKE.findall(text)) >= 2:
+        return False
+    return ended or len(text) >= _SPEAKS_FOR_ITSELF
 
 
 def _is_line(text: str) -> bool:

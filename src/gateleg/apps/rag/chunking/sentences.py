@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
     from gateleg.apps.rag.chunking.splitting import Range
 
-#: A mark that may end a sentence, with closing quotes, brackets and marks of emphasis, and the white space behind it; Chinese and Japanese marks need none.
-#: An empty line and the beginning of an item of a list end a sentence, too.
+#: A mark that may end a sentence, with closing quotes, brackets and marks of emphasis, and the white space behind it; Chinese and
+#: Japanese marks need none. An empty line and the beginning of an item of a list end a sentence, too.
 _END = re.compile(
     r"(?P<mark>[.!?…]+)[\"'”’»)\]*_]*(?P<space>\s+)|[。！？]+[」』”）]*\s*|\n\s*\n\s*|\n(?=[ \t]*(?:[-*•+]|\d{1,3}[.)])[ \t])"
 )
