@@ -42,7 +42,7 @@ def _grains() -> Any:
     octaves = [_smooth(random.random((_PERIOD << octave, _PERIOD << octave))) for octave in range(4)]
     three = octaves[0] * 0.5 + octaves[1] * 0.25 + octaves[2] * 0.125
     values = np.dstack([octaves[0], three, three + octaves[3] * 0.0625, np.ones_like(three)])
-    tile = skia.Image.fromarray(np.round(values * 255).astype(np.uint8), alphaType=skia.kOpaque_AlphaType, copy=True)
+    tile = skia.Image.fromarray(np.ascontiguousarray(np.round(values * 255), dtype=np.uint8), alphaType=skia.kOpaque_AlphaType, copy=True)
     return tile.makeShader(skia.TileMode.kRepeat, skia.TileMode.kRepeat, LINEAR)
 
 
@@ -50,12 +50,10 @@ def _smooth(lattice: Doubles) -> Doubles:
     """Values between those of a lattice that goes round, eased from one to the next."""
     count, side = len(lattice), _PERIOD * _PIXELS
     at = (np.arange(side) + 0.5) * count / side
-    share = at % 1.0
-    ease = share * share * (3 - 2 * share)
-    weights: Doubles = np.zeros((side, count))
-    weights[np.arange(side), at.astype(int)] = 1 - ease
-    weights[np.arange(side), (at.astype(int) + 1) % count] += ease
-    return np.asarray(weights @ lattice @ weights.T)
+    share, before = at % 1.0, at.astype(int)
+    ease, after = share * share * (3 - 2 * share), (before + 1) % count
+    rows = lattice[before] * (1 - ease)[:, None] + lattice[after] * ease[:, None]
+    return np.asarray(rows[:, before] * (1 - ease) + rows[:, after] * ease)
 
 
 def shade(
