@@ -17,6 +17,8 @@ _OLDER_DEPTH: Final = 62
 
 #: Faults that PutItem and UpdateItem tell without an envelope.
 _BARE: Final = ("Can not use both", "ExpressionAttributeValues can only", "Value provided in", "Invalid UpdateExpression")
+#: Faults of an update expression that are told in the envelope after all.
+_ENCLOSED: Final = ('Invalid UpdateExpression: The "', "Invalid UpdateExpression: Two document paths")
 
 
 def value_refusal(fault: ValueFault, operation: str, request: dict[str, Any]) -> EngineError:
@@ -33,7 +35,7 @@ def request_refusal(error: EngineError, operation: str, request: dict[str, Any])
         return error
     if operation == "DeleteItem":
         message = message.removesuffix(": ConditionExpression is null")
-    elif message.startswith(_BARE):
+    elif message.startswith(_BARE) and not message.startswith(_ENCLOSED):
         return error
     return validation(ENVELOPE + message)
 
