@@ -260,3 +260,11 @@ def test_a_value_that_is_a_set_without_members_is_told_without_its_placeholder(t
     request = {"UpdateExpression": "ADD n :v", "ExpressionAttributeValues": {":v": {kind: []}}}
     told = message(table, "UpdateItem", TableName="Music", Key=KEY, **request)
     assert told == f"1 validation error detected: {INVALID}An {named} set  may not be empty"
+
+
+def test_a_name_that_no_expression_uses_is_told_in_an_envelope_by_a_put_only(table: World) -> None:
+    names = {"ExpressionAttributeNames": {"#n": "n", "#unused": "m"}}
+    told = "Value provided in ExpressionAttributeNames unused in expressions: keys: {#unused}"
+    put = message(table, "PutItem", TableName="Music", Item=KEY, ConditionExpression="attribute_not_exists(#n)", **names)
+    assert put == f"1 validation error detected: {told}"
+    assert message(table, "UpdateItem", TableName="Music", Key=KEY, UpdateExpression="REMOVE #n", **names) == told

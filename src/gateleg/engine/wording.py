@@ -15,9 +15,9 @@ _NEWER: Final = _ENVELOPED | {"GetItem", "BatchGetItem", "Query"}
 #: Maps and lists around one another with which a request is left to the older check.
 _OLDER_DEPTH: Final = 62
 
-#: Faults that PutItem and UpdateItem tell without an envelope.
-_BARE: Final = ("Can not use both", "ExpressionAttributeValues can only", "Value provided in", "Invalid UpdateExpression")
-#: Faults of an update expression that are told in the envelope after all.
+#: Faults that PutItem and UpdateItem tell without an envelope, and those of an update expression that are told in it after all.
+_BARE: Final = ("Can not use both", "ExpressionAttributeValues can only")
+_BARE_UPDATE: Final = ("Value provided in", "Invalid UpdateExpression")
 _ENCLOSED: Final = ('Invalid UpdateExpression: The "', "Invalid UpdateExpression: Two document paths")
 
 
@@ -35,7 +35,9 @@ def request_refusal(error: EngineError, operation: str, request: dict[str, Any])
         return error
     if operation == "DeleteItem":
         message = message.removesuffix(": ConditionExpression is null")
-    elif message.startswith(_BARE) and not message.startswith(_ENCLOSED):
+    elif message.startswith(_BARE):
+        return error
+    elif operation == "UpdateItem" and message.startswith(_BARE_UPDATE) and not message.startswith(_ENCLOSED):
         return error
     return validation(ENVELOPE + message)
 
