@@ -35,11 +35,15 @@ def request_refusal(error: EngineError, operation: str, request: dict[str, Any])
         return error
     if operation == "DeleteItem":
         message = message.removesuffix(": ConditionExpression is null")
-    elif message.startswith(_BARE):
-        return error
-    elif operation == "UpdateItem" and message.startswith(_BARE_UPDATE) and not message.startswith(_ENCLOSED):
+    elif _is_bare(operation, message):
         return error
     return validation(ENVELOPE + message)
+
+
+def _is_bare(operation: str, message: str) -> bool:
+    if operation == "UpdateItem" and message.startswith(_BARE_UPDATE):
+        return not message.startswith(_ENCLOSED)
+    return message.startswith(_BARE)
 
 
 def _is_deep(request: dict[str, Any]) -> bool:
