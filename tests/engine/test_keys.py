@@ -64,3 +64,10 @@ def test_the_short_way_for_texts_gives_the_general_key(hash_: str, range_: str |
 def test_every_key_lies_in_exactly_one_segment(total: int, key: bytes) -> None:
     spans = [keys.segment(number, total) for number in range(total)]
     assert sum(start <= key and (end is None or key < end) for start, end in spans) == 1
+
+
+@given(strings, decimals.map(numbers.spell).map(lambda text: ("N", text)) | binaries.map(lambda raw: ("B", b64encode(raw).decode())))
+def test_the_short_way_for_a_text_and_something_else_gives_the_general_key(hash_: str, value: tuple[str, str]) -> None:
+    kind, content = value
+    general = keys.partition((HASH,), [hash_]) + keys.component(kind, content)
+    assert keys.builder((HASH,), (KeyAttribute("r", kind),))({"h": {"S": hash_}, "r": {kind: content}}) == general
