@@ -15,7 +15,8 @@ from botocore.config import Config
 
 from gateleg.net import Credentials
 from gateleg.net.sigv4 import signing_key
-from gateleg.objects import AccessRefused, S3Objects
+from gateleg.objects import S3Objects
+from gateleg.objects.errors import AccessRefused
 from gateleg.objects.links import Grant, Validity
 from gateleg.objects.s3.account import Bucket
 from gateleg.objects.s3.presigning import presigned, presigned_form

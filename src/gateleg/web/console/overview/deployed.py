@@ -48,7 +48,7 @@ def _load_text(workers: Sequence[WorkerRecord]) -> str:
         count = counts.setdefault(kind, [0, 0])
         count[0] += len(worker.running)
         count[1] += worker.concurrency
-    return ", ".join(f"{running} of {most} {kind}" for kind, (running, most) in counts.items())
+    return ", ".join(f"{running} of up to {most} {kind}" for kind, (running, most) in counts.items())
 
 
 def queues_text(queues: Sequence[QueueStats]) -> str:
