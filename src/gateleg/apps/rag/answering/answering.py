@@ -39,7 +39,7 @@ class AskRequest(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, extra="forbid")
 
     question: str = Field(min_length=1, max_length=LONGEST_QUERY)
-    top_k: int = Field(default=6, ge=1, le=20, description="passages that the answer may use")
+    top_k: int = Field(default=10, ge=1, le=20, description="passages that the answer may use")
     search_mode: Mode = "hybrid"
     filter: dict[str, Any] | None = Field(default=None, description="a metadata filter")
     document_ids: list[str] | None = Field(default=None, max_length=1_000, description="use these documents only")
