@@ -35,12 +35,12 @@ _PAIR = re.compile(r"[\w .\[\]()/%-]{1,60}: \S[^\n]*")
 _RUN_IN = re.compile(r"\s*(?:(?:[-*+•]|\d{1,3}[.)])\s+)?(\*\*|__)(?P<title>[^*\n]{2,80}?)(?:[.!]\1|\1\.)\s+(?=[^\W\d_a-z]|[`*\d])")
 _LONGEST_HEADING, _LONGEST_TOP_LINE, _LONGEST_CODE = 80, 40, 400
 
-Kind = Literal["sentence", "row", "line"]
+Kind = Literal["sentence", "row", "line", "code"]
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A sentence, row or line of a hit."""
+    """A sentence, row or line of a hit, or a sentence with the code that it announces."""
 
     #: the number of the hit, from 1
     number: int
@@ -175,7 +175,7 @@ class _Passage:
         lines = self.hit.text[self.code.start : self.code.end].strip().splitlines()[1:]
         shown = [line.removeprefix("$ ").rstrip() for line in lines if not line.startswith(("```", "~~~")) and line.strip()]
         if shown:
-            yield self._candidate(start, self.code.end, "\n".join([bare, *shown]), "sentence", before)
+            yield self._candidate(start, self.code.end, "\n".join([bare, *shown]), "code", before)
 
     def _is_cut(self, start: int, end: int, bare: str) -> bool:
         """Whether a chunk begins or ends within a sentence: it is whole in the chunk beside it."""

@@ -35,7 +35,7 @@ _LINKS = frozenset(["is", "was", "are", "were", "called", "named", "a", "an", "t
 _ARTICLE = re.compile(r"(?:the|an?|each|every|this|our)\s+", re.IGNORECASE)
 #: A verb that says what its subject is; "is taken over" does not.
 _DEFINES = re.compile(
-    r"\W*(?:\([^()]*\)\s*)?(?:(?:is|was)\s+(?:an?|the|one|any|what|how|where|when|your|its|their|our)\b|(?:are|were)\s+(?!(?:not|only|also)\b|\w+ed\W*(?:by|in|on|at|to|$))"
+    r"\W*(?:\([^()]*\)\s*)?(?:(?:is|was)\s+(?:an?|the|one|any|what|how|where|when|your|its|their|our)\b|(?:are|were)\s+(?!(?:not|only|also)\b|(?!named|called)\w+(?:ed|en)\b)"
     r"|(?:means?|denotes?|refers? to|stands? for|describes?|consists? of)\b)"
 )
 
@@ -43,6 +43,8 @@ _DEFINES = re.compile(
 def fits(question: Question, candidate: Candidate) -> bool:
     """Whether a candidate has what a question wants."""
     text = candidate.text
+    if candidate.kind == "code" and question.wanted != "steps":
+        return False
     match question.wanted:
         case "number":
             return has_number(text)
