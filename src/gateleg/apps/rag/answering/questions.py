@@ -49,7 +49,7 @@ _WANTED: tuple[tuple[Wanted, str], ...] = (
 _SAID_BY_KIND: dict[Wanted | None, tuple[str, ...]] = {
     "time": ("day", "date", "time", "year", "month", "week"),
     "day": ("day", "weekday", "date"),
-    "duration": ("period", "duration", "time"),
+    "duration": ("period", "duration", "time", "valid"),
     "phone": ("number",),
     "mail": ("address",),
     "colour": ("colour", "color"),
