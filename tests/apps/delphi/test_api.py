@@ -294,6 +294,17 @@ async def test_the_maps_come_in_one_answer_for_a_stage_and_for_its_pipeline_and_
     assert refused(await served["member"].get(f"{HOME}/runs/{uuid4()}/atlas"))[0] == 404
 
 
+async def test_the_timeline_of_a_run_is_told_to_those_who_see_the_conversation(served: Served) -> None:
+    told = await served["member"].get(f"{HOME}/runs/{served.root}/timeline")
+    assert told.status_code == 200
+    moments = told.json()["moments"]
+    assert [one["votes"] for one in moments] == sorted(one["votes"] for one in moments)
+    assert (await served["member"].get(f"{HOME}/runs/{served.report}/timeline")).content == told.content
+    # The votes stage alone has no report.
+    assert refused(await served["member"].get(f"{HOME}/runs/{served.votes}/timeline"))[:2] == (404, "run-missing")
+    assert refused(await served["stranger"].get(f"{HOME}/runs/{served.root}/timeline"))[0] == 404
+
+
 async def test_two_pipelines_are_compared_with_their_settings_and_topics(served: Served) -> None:
     later = uuid4()
     await analysed(served.host, GROUP, later, VotesConfig(mode="exact"))

@@ -204,7 +204,7 @@ async def _assert_silent(client: httpx.AsyncClient, root: str) -> None:
     assert {one["stage"] for one in stages} == {"PCA", "UMAP", "REPORT"}
     jobs = [root, *(one["job_id"] for one in stages)]
     routes = [f"{home}/conversations", f"{home}/conversations/town", f"{home}/conversations/town/comments?limit=100"]
-    routes += [f"{home}/conversations/town/runs", f"{home}/runs/{root}", f"{home}/runs/{root}/atlas"]
+    routes += [f"{home}/conversations/town/runs", f"{home}/runs/{root}", f"{home}/runs/{root}/atlas", f"{home}/runs/{root}/timeline"]
     routes += [f"{home}/comparison?before={root}&after={root}", f"{home}/conversations/town/runs/latest?stage=UMAP"]
     routes += [f"{home}/conversations/town/results/{table}?limit=200" for table in RESULTS]
     routes += [f"{home}/runs/{job}/results/{table}?limit=200" for job in jobs for table in RESULTS]

@@ -194,6 +194,7 @@ def _analysed(
     from gateleg.apps.delphi.opinions.stage import analyse
     from gateleg.apps.delphi.reports.artifacts import data_files, make_artifacts
     from gateleg.apps.delphi.reports.findings import find
+    from gateleg.apps.delphi.reports.moments import with_moments
     from gateleg.apps.delphi.topics.config import TopicsConfig
     from gateleg.apps.delphi.topics.stage import analyse_comments
 
@@ -207,7 +208,8 @@ def _analysed(
         config = TopicsConfig.model_validate({"naming_model": chat} | ({"embedding_model": embedding_model} if embedding_model else {}))
         embeddings = models.embeddings(config.embedding_address)
         topics = analyse_comments(conversation.comments, embeddings, config, chat=namer, report=report)
-    findings = find(conversation, opinions, topics)
+    cast = conversation.counted_votes(opinions.config.max_votes)
+    findings = with_moments(find(conversation, opinions, topics), cast, opinions.moderation, opinions.matrix.participants)
     sections, written_by = _sections(findings, author, report)
     report("report", 0.0)
     data = data_files(findings, opinions.matrix, conversation.comments)
@@ -272,7 +274,7 @@ def _content(path: Path) -> bytes | None:
 
 
 def _say(findings: "Findings", out: Path) -> None:
-    from gateleg.apps.delphi.reports.config import MAP, REPORT
+    from gateleg.apps.delphi.reports.config import MAP, REPLAY, REPORT
 
     totals = findings.totals
     typer.echo(f"{totals.votes:,} votes of {totals.participants:,} participants on {totals.comments_voted_on:,} comments")
@@ -287,3 +289,5 @@ def _say(findings: "Findings", out: Path) -> None:
         typer.echo(f"        by words alone: the embedding model knows {findings.known_words:.0%} of the words; --embeddings names another")
     typer.echo(f"report: {out / REPORT}")
     typer.echo(f"map:    {out / MAP}")
+    if findings.moments:
+        typer.echo(f"replay: {out / REPLAY}")

@@ -215,8 +215,7 @@ def _check_flashes(job: JobContext, clips: Sequence[Path], fps: int) -> None:
     seen = []
     for path in clips:
         with open_media(path) as container:
-            pictures = (frame.reformat(160, 90, "bgra", threads=1).to_ndarray() for frame in container.decode(video=0))
-            seen += [thumbnail(np.asarray(picture, dtype=np.uint8)) for picture in pictures]
+            seen += [thumbnail(frame) for frame in container.decode(video=0)]
     report = check_flashes(np.array(seen), fps)
     job.metric("flashes_in_a_second", max(report.general, report.red))
     if not report.safe:

@@ -44,7 +44,7 @@ def test_a_clip_has_its_frames_and_the_same_order_gives_the_same_bytes(tmp_path:
     clips = [render_clip(order, song, tmp_path / name) for name in ("a.mp4", "b.mp4")]
     assert clips[0].frames == 12
     assert clips[0].thumbnails.shape[0] == 12
-    first, second = ([frame.tobytes() for frame in frames_of(order, song)] for _ in range(2))
+    first, second = ([frame.to_ndarray().tobytes() for frame in frames_of(order, song)] for _ in range(2))
     assert first == second
     assert (tmp_path / "a.mp4").read_bytes() == (tmp_path / "b.mp4").read_bytes()
     assert probe_clip(tmp_path / "a.mp4").seconds == pytest.approx(0.5)
@@ -61,8 +61,8 @@ def test_colours_arrive_in_the_file_as_they_were_drawn(tmp_path: Path, song: Son
 @pytest.mark.parametrize("kind", ["dissolve", "push", "zoom", "iris", "light", "ink", "blinds"])
 def test_a_transition_begins_with_the_old_scene_and_ends_with_the_new_one(kind: Any, song: Song) -> None:
     order = ClipOrder(OTHER, SMALL, SCENE, kind, 11)
-    frames = [frame[..., :3].astype(int).copy() for frame in frames_of(order, song)]
-    plain = [frame[..., :3].astype(int).copy() for frame in frames_of(ClipOrder(OTHER, SMALL), song)]
+    frames = [frame.to_ndarray().astype(int) for frame in frames_of(order, song)]
+    plain = [frame.to_ndarray().astype(int) for frame in frames_of(ClipOrder(OTHER, SMALL), song)]
     distance = [np.abs(one - other).mean() for one, other in zip(frames, plain, strict=True)]
     assert distance[0] > distance[5] > distance[10]
     assert distance[11] == 0
@@ -70,7 +70,7 @@ def test_a_transition_begins_with_the_old_scene_and_ends_with_the_new_one(kind: 
 
 def test_a_calm_clip_changes_less_from_frame_to_frame(song: Song) -> None:
     def change(calm: float) -> float:
-        frames = [frame[..., :3].astype(int).copy() for frame in frames_of(ClipOrder(OTHER, SMALL, calm=calm), song)]
+        frames = [frame.to_ndarray().astype(int) for frame in frames_of(ClipOrder(OTHER, SMALL, calm=calm), song)]
         return float(np.mean([np.abs(one - other).mean() for one, other in itertools.pairwise(frames)]))
 
     assert change(0.8) < 0.6 * change(0.0)

@@ -10,6 +10,9 @@ from gateleg.ai import parse_model_address
 REPORT = "report.html"
 SUMMARY = "summary.html"
 MAP = "map.html"
+REPLAY = "replay.html"
+#: What the animation of `replay.html` draws, for pages that show it themselves.
+TIMELINE = "data/timeline.json"
 
 
 #: `basic` are the maps of groups and of division as pictures, `enhanced` is the interactive map, `multilayer` a picture for each layer.

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 
 from gateleg.apps.delphi.opinions.modes import how_found
 from gateleg.apps.delphi.reports.certainty import verdict_of
+from gateleg.apps.delphi.reports.config import REPLAY
 from gateleg.apps.delphi.reports.figures import cite_link, statement_card, vote_key
 from gateleg.apps.delphi.reports.maps import consensus_map, groups_map, topics_map
 from gateleg.apps.delphi.reports.markup import Markup, joined, raw, tag
+from gateleg.apps.delphi.reports.moments import HOW, growth_chart, moments_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -140,6 +142,7 @@ def _groups(findings: Findings, sections: Mapping[str, Section]) -> Markup:
         blocks += [part for part in _prose(sections.get("groups"), [f"group_{group.letter.lower()}"]) if not part.startswith("<h4")]
         blocks.append(_folded("Votes on these comments", [statement_card(findings, statement) for statement in cards]))
     blocks += _prose(sections.get("groups"), ["certainty"])
+    blocks += _over_time(findings)
     picture = _picture(
         groups_map(findings), "Each point is a participant; those who vote alike lie close together. The line holds nine tenths of a group."
     )
@@ -147,6 +150,19 @@ def _groups(findings: Findings, sections: Mapping[str, Section]) -> Markup:
     return _chapter(
         "groups", tag("p", {"class": "verdict"}, f"{verdict[0].upper()}{verdict[1:]}.") if verdict else None, picture, vote_key(), blocks
     )
+
+
+def _over_time(findings: Findings) -> list[Markup]:
+    """How the groups came about; nothing where all votes were cast at one moment."""
+    if not findings.moments:
+        return []
+    caption = f"People by group over the votes cast; grey: people without a group. {REPLAY}, beside this report, plays it."
+    figure = _picture(growth_chart(findings), caption)
+    return [
+        tag("h3", None, "How the groups came about"),
+        figure,
+        _folded("As a table", [tag("p", {"class": "note"}, HOW), moments_table(findings)]),
+    ]
 
 
 def _common(findings: Findings, sections: Mapping[str, Section]) -> Markup:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from gateleg.apps.delphi.reports.config import MAP, REPORT, SUMMARY
+from gateleg.apps.delphi.reports.config import MAP, REPLAY, REPORT, SUMMARY, TIMELINE
 from gateleg.apps.delphi.web.portraits import files_of
 from gateleg.web.console.components import card, empty, show_when_there, tag
 
@@ -23,11 +23,12 @@ _KINDS = (
     (".png", "Pictures (PNG)", "image"),
     (".svg", "Drawings (SVG)", "polyline"),
     (".csv", "Tables (CSV)", "table_chart"),
-    (".json", "Text (JSON)", "data_object"),
+    (".json", "Data (JSON)", "data_object"),
 )
 _NAMES = {
     REPORT: "Report",
     MAP: "Maps",
+    REPLAY: "Groups over time",
     SUMMARY: "On one page",
     "report.pdf": "Report",
     "summary.pdf": "On one page",
@@ -36,6 +37,8 @@ _NAMES = {
     "data/comment-clusters.csv": "Topics of comments",
     "data/groups.csv": "Groups",
     "data/bridging.csv": "What bridges groups",
+    "data/timeline.csv": "Groups over time",
+    TIMELINE: "Groups over time",
     "data/narrative.json": "Text of the report",
 }
 

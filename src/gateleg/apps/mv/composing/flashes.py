@@ -11,6 +11,8 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import av
+
 Bytes = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float32]
 
@@ -40,12 +42,10 @@ class FlashReport:
         return max(self.general, self.red) <= ALLOWED
 
 
-def thumbnail(pixels: Bytes) -> Bytes:
-    """The mean colours of a grid over a frame whose pixels are blue, green, red, alpha."""
-    rows = np.linspace(0, pixels.shape[0] - 1, ROWS * 5).astype(int)
-    columns = np.linspace(0, pixels.shape[1] - 1, COLUMNS * 5).astype(int)
-    picked = pixels[rows][:, columns, 2::-1].reshape(ROWS, 5, COLUMNS, 5, 3)
-    return np.asarray(picked.mean(axis=(1, 3)), dtype=np.uint8)
+def thumbnail(frame: av.VideoFrame) -> Bytes:
+    """The mean colours of a grid over a frame."""
+    small = frame.reformat(COLUMNS * 5, ROWS * 5, "rgb24", src_colorspace="ITU709", interpolation="BILINEAR", threads=1).to_ndarray()
+    return np.asarray(small.reshape(ROWS, 5, COLUMNS, 5, 3).mean(axis=(1, 3)), dtype=np.uint8)
 
 
 def check_flashes(thumbnails: Bytes, fps: int) -> FlashReport:
