@@ -14,6 +14,7 @@ from gateleg.apps.delphi.commands import app
 from gateleg.apps.delphi.conversations.synthetic import SyntheticPlan, synthesise
 from gateleg.apps.delphi.service import ensure_tables, upload_conversation
 from gateleg.store import AsyncStore
+from tests.apps.delphi.workbooks import write_xlsx
 
 
 @pytest.fixture
@@ -220,3 +221,19 @@ async def _kept(store: str) -> None:
     async with AsyncStore.connect(store) as opened:
         await ensure_tables(opened)
         await upload_conversation(opened, synthesise(SyntheticPlan(participants=20, comments=8)).conversation)
+
+
+def test_a_report_is_written_from_a_spreadsheet_alone(tmp_path: Path) -> None:
+    rows = [
+        [f"Statement {number}" for number in range(8)],
+        *([1 + 4 * ((person + number) % 2) for number in range(8)] for person in range(20)),
+    ]
+    book = write_xlsx(tmp_path / "survey.xlsx", rows)
+    told = CliRunner().invoke(app, ["run", str(book), "--out", str(tmp_path / "report"), "--no-topics"])
+    assert told.exit_code == 0, told.output
+    assert "160 votes of 20 participants on 8 comments" in told.output
+    # Answers of a survey have no times: nothing is said of when they came.
+    assert "quarter" not in (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
+    assert not (tmp_path / "report" / "replay.html").exists()
+    wrong = CliRunner().invoke(app, ["run", str(book), "--out", str(tmp_path / "report"), "--inverted"])
+    assert (wrong.exit_code, "name its comments.csv" in wrong.stderr) == (1, True)

@@ -47,12 +47,15 @@ _STEPS = {
 
 @app.command()
 def run(
-    votes: Annotated[Path, typer.Argument(help="votes.csv of a Polis export.")],
-    comments: Annotated[Path, typer.Argument(help="comments.csv of the same export.")],
+    votes: Annotated[Path, typer.Argument(help="votes.csv of a Polis export; or alone, a spreadsheet of statements and answers.")],
+    comments: Annotated[Path | None, typer.Argument(help="comments.csv of the same export.")] = None,
     out: Annotated[Path, typer.Option(help="The folder to write the report into.")] = Path("report"),
     summary: Annotated[Path | None, typer.Option(help="summary.csv; the one beside votes.csv is used when there is one.")] = None,
     flags: Annotated[Path | None, typer.Option(help="A file with comment-id, is-meta and moderated, which exports leave out.")] = None,
     participants: Annotated[Path | None, typer.Option(help="A file with voter-id and moderated: -1 takes a participant out.")] = None,
+    scale: Annotated[
+        int | None, typer.Option(min=2, max=100, help="Of a spreadsheet, how many points answers have, from 1 on; 5 for Likert's.")
+    ] = None,
     inverted: Annotated[bool, typer.Option("--inverted", help="Read a vote of -1 as agreement and 1 as disagreement.")] = False,
     mode: Annotated[Mode, typer.Option(help=CHOICE)] = "improved",
     order: Annotated[Order, typer.Option(help=ORDER_CHOICE)] = "reading",
@@ -95,6 +98,8 @@ def run(
         fail("--replay takes people by time: leave --order out.")
     if replay_from and not replay:
         fail("--replay-from is for --replay: it says when the replay begins.")
+    if comments is None and (summary or flags or participants or inverted):
+        fail("--summary, --flags, --participants and --inverted are for an export: name its comments.csv as well.")
     settings: dict[str, object] = {"mode": mode, "order": order, "replay": replay > 0}
     settings |= {"replay_updates": replay, "replay_from": replay_from} if replay else {}
 
@@ -104,8 +109,12 @@ def run(
         with Steps(_STEPS) as report:
             report("reading", 0.0)
             from gateleg.apps.delphi.conversations.exports import read_export
+            from gateleg.apps.delphi.conversations.spreadsheet import read_spreadsheet
 
-            conversation = read_export(votes, comments, summary=found, flags=flags, participants=participants, inverted=inverted)
+            if comments is None:
+                conversation = read_spreadsheet(votes, scale=scale)
+            else:
+                conversation = read_export(votes, comments, summary=found, flags=flags, participants=participants, inverted=inverted)
             findings, files = _analysed(conversation, settings, topics, embeddings, chat, author, report)
             files |= _printed(files, pdf, png, report)
         _write(out, files)
@@ -118,7 +127,7 @@ def run(
 
 @app.command()
 def convert(
-    answers: Annotated[Path, typer.Argument(help="A spreadsheet saved as CSV: a row for each person, a column for each statement.")],
+    answers: Annotated[Path, typer.Argument(help="A spreadsheet (XLSX, ODS, CSV): a row for each person, a column for each statement.")],
     out: Annotated[Path, typer.Option(help="The folder for votes.csv and comments.csv.")],
     scale: Annotated[int | None, typer.Option(min=2, max=100, help="How many points answers have, from 1 on; 5 for Likert's.")] = None,
     comments: Annotated[Path | None, typer.Option(help="The comments.csv with the texts, where columns are numbers of comments.")] = None,
