@@ -71,6 +71,14 @@ def test_a_transition_begins_with_the_old_scene_and_ends_with_the_new_one(kind: 
     assert distance[11] == 0
 
 
+@pytest.mark.parametrize("width", [96, 86])
+def test_titles_lie_above_the_finished_picture_in_frames_of_any_width(width: int, song: Song) -> None:
+    canvas = Canvas(width, 54)
+    plain, titled = (render_still(ClipOrder(replace(SCENE, first=48), canvas, title=title), song).astype(int) for title in ("", "AUSTIN"))
+    assert np.abs(plain - titled).max() > 60
+    assert np.abs(plain - titled)[:8].mean() < 3
+
+
 def test_a_calm_clip_changes_less_from_frame_to_frame(song: Song) -> None:
     def change(calm: float) -> float:
         frames = [frame.to_ndarray().astype(int) for frame in frames_of(ClipOrder(OTHER, SMALL, calm=calm), song)]
