@@ -35,7 +35,6 @@ def settings_of_folder(config: Path | None, *, store: str | None, data: Path | N
     from pathlib import Path
 
     from gateleg.store.addresses import MEMORY, parse_address
-    from gateleg.web.settings import DEFAULT
 
     if data is not None:
         return settings_from(config, data=data, store=store or f"embedded:{data}", objects=f"dir:{data / 'objects'}")
@@ -44,7 +43,7 @@ def settings_of_folder(config: Path | None, *, store: str | None, data: Path | N
     if store is None or address.kind != "embedded" or address.place == MEMORY or address.place.endswith(".db"):
         return settings
     usual = {"data": address.place, "objects": f"dir:{Path(address.place) / 'objects'}"}
-    return settings_from(config, store=store, **{name: value for name, value in usual.items() if settings.origin(name) == DEFAULT})
+    return settings_from(config, store=store, **{name: value for name, value in usual.items() if settings.origin(name) == "default"})
 
 
 @contextmanager

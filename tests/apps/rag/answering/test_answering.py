@@ -41,6 +41,17 @@ async def test_an_answer_is_made_of_sentences_with_citations(tools: SearchTools,
     assert found.text.startswith("Error E42 means that the pump has run dry. [")
 
 
+async def test_a_definition_is_found_where_things_are_defined(tools: SearchTools, manual: Collection, models: AsyncModels) -> None:
+    rows = "word | meaning\nword: lease; meaning: how long a worker owns a job; it is renewed\nword: token; meaning: proof of a claim"
+    uses = [f"The lease of worker {number} was renewed, and the lease of worker {number + 1} was not." for number in range(12)]
+    await add_document(tools.store, models, manual, "log.md", uses)
+    await add_document(tools.store, models, manual, "glossary.md", [rows])
+    found = await ask(AnswerTools(tools), manual, "What is a lease?")
+    assert [one.text for one in found.sentences] == ["word: lease; meaning: how long a worker owns a job; it is renewed"]
+    assert len({(hit.document_id, hit.ordinal) for hit in found.hits}) == len(found.hits) > 10
+    assert not (await ask(AnswerTools(tools), manual, "What is a worker?")).found
+
+
 async def test_a_sentence_cites_the_page_that_it_is_on(tools: SearchTools, manual: Collection, models: AsyncModels) -> None:
     text = "The lease of the warehouse begins in March.\n\nThe notice period of the lease is six months."
     document = await add_document(tools.store, models, manual, "lease.pdf", [text], page_starts=[[2, 45]])

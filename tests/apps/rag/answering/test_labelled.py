@@ -104,8 +104,8 @@ async def test_the_questions_that_were_written_after_the_rules(
     tools: SearchTools, models: AsyncModels, commons: Repository, caller: Callable[[str], Caller], tmp_path: Path
 ) -> None:
     collection = await collection_of(tools, models, caller("admin"), UNSEEN, tmp_path)
-    assert len(await wrong(tools, collection, unseen.ANSWERABLE)) <= 4
-    assert len(await wrong(tools, collection, unseen.UNANSWERABLE)) <= 2
+    assert len(await wrong(tools, collection, unseen.ANSWERABLE)) <= 3
+    assert len(await wrong(tools, collection, unseen.UNANSWERABLE)) <= 1
 
 
 @pytest.mark.slow
@@ -114,4 +114,4 @@ async def test_the_third_set(
 ) -> None:
     collection = await collection_of(tools, models, caller("admin"), THIRD, tmp_path)
     assert len(await wrong(tools, collection, third.ANSWERABLE)) <= 2
-    assert len(await wrong(tools, collection, third.UNANSWERABLE)) <= 4
+    assert len(await wrong(tools, collection, third.UNANSWERABLE)) <= 3

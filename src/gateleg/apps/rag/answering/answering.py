@@ -33,6 +33,8 @@ _log = logging.getLogger(__name__)
 _ANSWER_TOKENS, _QUESTION_TOKENS = 600, 80
 #: Words that glossaries have around what they define.
 _DEFINING = "word meaning definition"
+#: Passages that are looked through for a definition.
+_FURTHER = 20
 
 
 class AskRequest(BaseModel):
@@ -101,7 +103,7 @@ async def _with_definitions(
     tools: SearchTools, collections: Sequence[Collection], wanted: SearchRequest, found: SearchResult
 ) -> SearchResult:
     """The hits of a search, and behind them those with the words that definitions come with: what a thing is called is said everywhere."""
-    further = await search(tools, collections, wanted.model_copy(update={"query": f"{wanted.query} {_DEFINING}"}))
+    further = await search(tools, collections, wanted.model_copy(update={"query": f"{wanted.query} {_DEFINING}", "top_k": _FURTHER}))
     known = {(hit.document_id, hit.ordinal) for hit in found.hits}
     new = [hit for hit in further.hits if (hit.document_id, hit.ordinal) not in known]
     return found.model_copy(update={"hits": [*found.hits, *new]})
