@@ -41,6 +41,8 @@ class Log:
         connection.set_wal_hook(self._grown)
 
     def _grown(self, _: apsw.Connection, name: str, frames: int) -> int:
+        if frames < self._frames:
+            self._next = self._limit  # the log has begun anew
         self._frames = frames
         return apsw.SQLITE_OK
 
@@ -55,16 +57,21 @@ class Log:
     @property
     def is_long(self) -> bool:
         """Whether the last commit of this connection has left a log that is to be folded."""
-        if self._frames < self._limit:
-            self._next = self._limit
         return self._frames >= self._next
 
     def look_after(self, connection: apsw.Connection) -> None:
-        """Fold the log, by a connection of this thread, if it is long; called after a commit, which an error here does not undo."""
+        """Fold the log, by a connection of this thread, if it is long; called after a commit, which an error here does not undo.
+
+        It is left alone where another has folded most of it, as the maintenance does beside long work.
+        """
         if not self.is_long:
             return
         self._next = self._frames + self._limit
         with suppress(apsw.Error), waiting(connection, _PATIENCE, self._busy_handler):
+            frames, folded = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+            if frames - folded < self._limit:
+                self._next = folded + self._limit
+                return
             for _ in range(_ROUNDS):
                 frames, folded = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
                 if frames == folded:
