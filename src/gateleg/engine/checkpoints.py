@@ -3,9 +3,9 @@
 SQLite does it by itself after a commit that makes the log long, while others go on writing. Where two processes write without a pause, it
 is then never done: the log grows, and every commit pays for another attempt and waits for the disk. So the log is folded, without holding
 anybody off, again and again, until all of it is in the file: the next writer then begins it anew. Only if that was not achieved, or if
-nobody could begin it anew because there was always somebody reading, are writers held off: for the rest, which is next to nothing. SQLite
-syncs the database only once all of the log is in it, which is at that moment; on a busy disk that can take a second. So what was folded
-before is synced before.
+nobody has begun it anew for long because there was always somebody reading or writing, are writers held off: for the rest, which is next
+to nothing. SQLite syncs the database only once all of the log is in it, which is at that moment; on a busy disk that can take a second. So
+what was folded before is synced before.
 """
 
 import os
@@ -76,8 +76,8 @@ class Log:
                 frames, folded = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
                 if frames == folded:
                     break
-            if frames == folded < 2 * self._limit:
-                return  # the next writer begins the log anew
+            if frames == folded < 2 * LIMIT:
+                return  # the next writer begins the log anew, unless somebody has just written
             if frames - folded <= _FEW:
                 sync_file(connection.filename)
                 connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
