@@ -3,9 +3,11 @@ import os
 import threading
 from pathlib import Path
 
+import apsw
 import pytest
 
 from gateleg.engine import Engine, checkpoints
+from gateleg.engine.database import Connection
 from tests.engine.operations.requests import table
 
 _PAGE = 4096
@@ -47,6 +49,19 @@ def test_a_long_log_is_folded_and_begins_anew(tmp_path: Path) -> None:
             put(engine, number)
         assert frames(tmp_path) < 2 * _LIMIT
         assert count(engine) == 300
+
+
+def test_a_log_that_begins_anew_with_a_long_commit_is_folded_no_later(tmp_path: Path) -> None:
+    with opened(tmp_path) as engine:
+        engine.call("CreateTable", table("a"))
+        for first in range(0, 500, 25):
+            # Each commit is longer than the log may be, so the log is folded after each.
+            puts = [{"PutRequest": {"Item": {"a": {"S": f"{n}"}, "text": {"S": "la " * 3000}}}} for n in range(first, first + 25)]
+            engine.call("BatchWriteItem", {"RequestItems": {"Music": puts}})
+            if first == 0:
+                length = frames(tmp_path)
+        assert length > _LIMIT
+        assert frames(tmp_path) < 3 * length
 
 
 def test_a_log_that_a_reader_needs_grows_until_it_is_done(tmp_path: Path) -> None:
@@ -94,6 +109,30 @@ def test_a_log_begins_anew_while_others_write_without_a_pause(tmp_path: Path, mo
             enough.set()
             writer.join()
         assert salt(tmp_path) != before
+
+
+def test_a_log_that_another_has_folded_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    modes: list[int] = []
+    fold = Connection.wal_checkpoint
+
+    def noted(connection: Connection, dbname: str | None = None, mode: int = 0) -> tuple[int, int]:
+        modes.append(mode)
+        return fold(connection, dbname, mode)
+
+    with opened(tmp_path) as engine, opened(tmp_path) as other, opened(tmp_path) as reader:
+        engine.call("CreateTable", table("a"))
+        other.database.connection.log._next = 10**9
+        for number in range(60):
+            put(other, number)
+        with reader.database.snapshot() as reading:
+            assert reading.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # the log cannot begin anew
+            other.database.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            monkeypatch.setattr(Connection, "wal_checkpoint", noted)
+            put(engine, 60)
+            assert modes == [apsw.SQLITE_CHECKPOINT_NOOP]
+            for number in range(61, 61 + _LIMIT):
+                put(engine, number)
+            assert apsw.SQLITE_CHECKPOINT_PASSIVE in modes
 
 
 def test_the_file_is_synced_by_a_descriptor_of_sqlite_and_none_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,9 +3,9 @@
 SQLite does it by itself after a commit that makes the log long, while others go on writing. Where two processes write without a pause, it
 is then never done: the log grows, and every commit pays for another attempt and waits for the disk. So the log is folded, without holding
 anybody off, again and again, until all of it is in the file: the next writer then begins it anew. Only if that was not achieved, or if
-nobody could begin it anew because there was always somebody reading, are writers held off: for the rest, which is next to nothing. SQLite
-syncs the database only once all of the log is in it, which is at that moment; on a busy disk that can take a second. So what was folded
-before is synced before.
+nobody has begun it anew for long because there was always somebody reading or writing, are writers held off: for the rest, which is next
+to nothing. SQLite syncs the database only once all of the log is in it, which is at that moment; on a busy disk that can take a second. So
+what was folded before is synced before.
 """
 
 import os
@@ -41,6 +41,8 @@ class Log:
         connection.set_wal_hook(self._grown)
 
     def _grown(self, _: apsw.Connection, name: str, frames: int) -> int:
+        if frames < self._frames:
+            self._next = self._limit  # the log has begun anew
         self._frames = frames
         return apsw.SQLITE_OK
 
@@ -55,22 +57,27 @@ class Log:
     @property
     def is_long(self) -> bool:
         """Whether the last commit of this connection has left a log that is to be folded."""
-        if self._frames < self._limit:
-            self._next = self._limit
         return self._frames >= self._next
 
     def look_after(self, connection: apsw.Connection) -> None:
-        """Fold the log, by a connection of this thread, if it is long; called after a commit, which an error here does not undo."""
+        """Fold the log, by a connection of this thread, if it is long; called after a commit, which an error here does not undo.
+
+        It is left alone where another has folded most of it, as the maintenance does beside long work.
+        """
         if not self.is_long:
             return
         self._next = self._frames + self._limit
         with suppress(apsw.Error), waiting(connection, _PATIENCE, self._busy_handler):
+            frames, folded = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+            if frames - folded < self._limit:
+                self._next = folded + self._limit
+                return
             for _ in range(_ROUNDS):
                 frames, folded = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
                 if frames == folded:
                     break
-            if frames == folded < 2 * self._limit:
-                return  # the next writer begins the log anew
+            if frames == folded < 2 * LIMIT:
+                return  # the next writer begins the log anew, unless somebody has just written
             if frames - folded <= _FEW:
                 sync_file(connection.filename)
                 connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
