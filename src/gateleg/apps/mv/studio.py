@@ -22,7 +22,7 @@ import numpy as np
 from gateleg.apps.mv.composing.assembly import Credits, compose
 from gateleg.apps.mv.composing.clips import Clip, ClipOrder
 from gateleg.apps.mv.composing.encoding import HD, Canvas
-from gateleg.apps.mv.composing.flashes import FlashReport, check_flashes
+from gateleg.apps.mv.composing.flashes import CALMER, FlashReport, check_flashes
 from gateleg.apps.mv.composing.soundtrack import make_soundtrack
 from gateleg.apps.mv.composing.workers import render_clips
 from gateleg.apps.mv.drawing.lettering import check_texts
@@ -138,8 +138,6 @@ def order_clips(
 
 #: titles are seen in scenes that start before this, in seconds
 _TITLED = 4.2
-#: how much of the frame before is kept when a clip is drawn again because it flashes, at each attempt
-_CALMER = (0.6, 0.85, 0.95)
 
 
 def check_video(clips: Sequence[Clip], fps: int) -> FlashReport:
@@ -189,7 +187,7 @@ def _mend(orders: list[ClipOrder], clips: list[Clip], song: Song, workers: int |
     """Draw clips that flash again, calmer each time, until nothing flashes."""
     fps = orders[0].canvas.fps
     report = check_video(clips, fps)
-    for calm in _CALMER:
+    for calm in CALMER:
         if report.safe:
             break
         numbers = clips_to_calm(clips, report)

@@ -101,6 +101,11 @@ def test_a_question_does_not_answer_but_stands_above_what_does() -> None:
     assert (only.text, only.context) == ("It ends after two years.", "page > How long is the warranty valid?")
 
 
+def test_a_sentence_that_announces_code_has_it_or_says_nothing() -> None:
+    found = read("A check of all tables is begun like this:\n\n```console\n$ gateleg tables check\n```\n\nThese are needed for the rest:\n")
+    assert [one.text for one in found] == ["A check of all tables is begun like this:\ngateleg tables check"]
+
+
 def test_fenced_code_is_not_read_aloud() -> None:
     assert texts("Start it like this.\n\n```\ngateleg up --demo starts all of it at once.\n```\n\nThe console opens then.") == [
         "Start it like this.",
@@ -110,7 +115,7 @@ def test_fenced_code_is_not_read_aloud() -> None:
 
 def test_what_others_wrote_is_apart() -> None:
     mail = "On Mon, 13 Apr, Oskar wrote:\n> when do the movers come?\n> I would like to keep my old chair."
-    assert texts(mail) == ["On Mon, 13 Apr, Oskar wrote:", "I would like to keep my old chair."]
+    assert texts(mail) == ["I would like to keep my old chair."]
 
 
 def test_markup_does_not_hide_an_instruction() -> None:

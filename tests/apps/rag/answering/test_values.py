@@ -39,6 +39,7 @@ def test_it_has(question: str, text: str) -> None:
         ("How much is the fee?", "Error E42 asks for the fee."),
         ("What colour are the nets?", "The nets give low light in the dark."),
         ("What is a lease?", "A worker whose lease is over can change nothing."),
+        ("What is a lease?", "A lease, or a role, is taken over by a worker."),
         ("What is a webhook?", "Webhooks of the tenant get the events."),
     ],
 )

@@ -81,8 +81,8 @@ def _top(findings: Findings) -> Markup:
         "header",
         {"class": "top"},
         tag("a", {"class": "skip", "href": "#main"}, "Skip to the report"),
-        tag("h1", {"dir": "auto"}, findings.title),
-        tag("p", {"class": "lead", "dir": "auto"}, findings.description) if findings.description else None,
+        tag("h1", {"dir": "auto", "translate": "no"}, findings.title),
+        tag("p", {"class": "lead", "dir": "auto", "translate": "no"}, findings.description) if findings.description else None,
         tag("nav", {"aria-label": "Contents"}, tag("ul", None, links)),
     )
 
@@ -191,7 +191,7 @@ def _bridges(findings: Findings) -> Markup | None:
             "tr",
             None,
             tag("td", {"class": "number"}, str(rank)),
-            tag("td", {"class": "text", "dir": "auto"}, statement.body, cite_link(statement.comment_id)),
+            tag("td", {"class": "text", "dir": "auto", "translate": "no"}, statement.body, cite_link(statement.comment_id)),
             (tag("td", {"class": "number"}, _with_interval(count)) for count in statement.groups),
         )
         for rank, statement in enumerate(ranked, 1)
@@ -265,13 +265,21 @@ def _topic(findings: Findings, sections: Mapping[str, Section], topic: Topic) ->
     members = findings.of_topic(topic)
     children = [child for key in topic.children if (child := findings.topic(key)) is not None and findings.of_topic(child)]
     words = ", ".join(keyword.term for keyword in topic.keywords[:8])
-    inner: list[Markup] = [tag("p", {"class": "words", "dir": "auto"}, f"Keywords: {words}")] if words else []
+    inner: list[Markup] = (
+        [tag("p", {"class": "words", "dir": "auto"}, "Keywords: ", tag("span", {"translate": "no"}, words))] if words else []
+    )
     inner += _prose(sections.get(topic.key))
     if len(children) > 1:
         inner += [_topic(findings, sections, child) for child in children]
     else:
         inner.append(_folded(f"All {len(members)} comments", [statement_card(findings, statement) for statement in members]))
-    title = tag("summary", {"dir": "auto"}, topic.name, " ", tag("span", {"class": "note"}, f"{len(members)} comments"))
+    title = tag(
+        "summary",
+        {"dir": "auto"},
+        tag("span", {"translate": "no"}, topic.name),
+        " ",
+        tag("span", {"class": "note"}, f"{len(members)} comments"),
+    )
     return tag("details", {"class": "topic", "open": topic.parent is None, "id": topic.key}, title, inner)
 
 
@@ -306,8 +314,8 @@ def _table_row(findings: Findings, statement: Statement) -> Markup:
         "tr",
         {"id": f"c{statement.comment_id}"},
         tag("td", {"class": "number"}, str(statement.comment_id)),
-        tag("td", {"class": "text", "dir": "auto"}, statement.body),
-        tag("td", {"dir": "auto"}, topic.name if topic else "–"),
+        tag("td", {"class": "text", "dir": "auto", "translate": "no"}, statement.body),
+        tag("td", {"dir": "auto", "translate": "no"}, topic.name if topic else "–"),
         (tag("td", {"class": "number"}, number) for number in numbers),
     )
 

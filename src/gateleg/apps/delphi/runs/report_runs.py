@@ -13,7 +13,7 @@ from gateleg.ai import Models
 from gateleg.apps.delphi.errors import BrowserMissing, PrintingFailed, RunMissing
 from gateleg.apps.delphi.opinions.matrix import VoteMatrix
 from gateleg.apps.delphi.opinions.moderation import Moderation
-from gateleg.apps.delphi.reports.artifacts import content_type, data_files, make_artifacts
+from gateleg.apps.delphi.reports.artifacts import content_type, data_files, make_artifacts, translated_files
 from gateleg.apps.delphi.reports.config import ReportConfig
 from gateleg.apps.delphi.reports.moments import with_moments
 from gateleg.apps.delphi.reports.narrative import write_sections
@@ -119,6 +119,10 @@ async def _write(
     await store.batch_write(_rows(written, origin))
     report(0.8, "drawing maps")
     files = await asyncio.to_thread(_files, conversation, matrix, findings, written, config)
+    if config.translator_address is not None:
+        report(0.81, "translating")
+        translator = sources.models.chat(config.translator_address)
+        files |= await asyncio.to_thread(translated_files, translator, files, config.language)
     prints, why = await asyncio.to_thread(_printed, files, config.formats)
     files |= prints
     for number, (name, content) in enumerate(files.items()):
@@ -144,7 +148,7 @@ async def _written(findings: Findings, config: ReportConfig, models: Models, rep
         if chat is None:
             found.append(Written(template, "templates"))
         else:
-            found.append(await asyncio.to_thread(write_section, chat, findings, template, config.language, config.max_tokens))
+            found.append(await asyncio.to_thread(write_section, chat, findings, template, config.max_tokens))
     return found
 
 

@@ -71,6 +71,9 @@ def title_of(name: str) -> str:
     if name in _NAMES:
         return _NAMES[name]
     stem = name.rpartition("/")[2].rpartition(".")[0]
+    page, _, language = stem.partition(".")
+    if language and f"{page}.html" in _NAMES:
+        return f"{_NAMES[f'{page}.html']} ({language})"
     if stem.startswith("layer_"):
         return f"Topics, layer {int(stem.removeprefix('layer_')) + 1}"
     return {"groups": "Groups", "consensus": "Common ground"}.get(stem, stem)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import skia
 
 from gateleg.apps.mv.composing.encoding import Canvas, ClipWriter
 from gateleg.apps.mv.composing.finishing import Finisher, blacken, darken, keep_from, pixels_of, planes_of, video_frame
-from gateleg.apps.mv.composing.flashes import Bytes, thumbnail
+from gateleg.apps.mv.composing.flashes import CALMER, Bytes, check_flashes, thumbnail
 from gateleg.apps.mv.composing.transitions import draw_transition
 from gateleg.apps.mv.drawing.grade import steps_filter
 from gateleg.apps.mv.drawing.lettering import Letterer
@@ -80,6 +80,16 @@ def render_clip(order: ClipOrder, song: Song, path: Path, progress: Progress = q
     finally:
         unfinished.unlink(missing_ok=True)
     return Clip(path, len(thumbnails), np.array(thumbnails))
+
+
+def render_safe_clip(order: ClipOrder, song: Song, path: Path, progress: Progress = quietly, cancelled: Cancelling = never) -> Clip:
+    """Render a clip that is seen on its own; one that flashes is drawn again, calmer each time, until nothing flashes."""
+    clip = render_clip(order, song, path, progress, cancelled)
+    for calm in CALMER:
+        if check_flashes(clip.thumbnails, order.canvas.fps).safe:
+            break
+        clip = render_clip(replace(order, calm=calm), song, path, quietly, cancelled)
+    return clip
 
 
 def render_still(order: ClipOrder, song: Song, share: float = 0.5) -> Any:

@@ -124,7 +124,7 @@ def video_frame(pixels: Bytes, reformatter: VideoReformatter | None = None) -> a
 
 def pixels_of(frame: av.VideoFrame) -> Bytes:
     """The pixels of a finished frame: blue, green, red, alpha."""
-    return np.asarray(frame.reformat(format="bgra", src_colorspace="ITU709", threads=1).to_ndarray(), dtype=np.uint8)
+    return np.ascontiguousarray(frame.reformat(format="bgra", src_colorspace="ITU709", threads=1).to_ndarray(), dtype=np.uint8)
 
 
 def darken(frame: av.VideoFrame, share: float) -> None:

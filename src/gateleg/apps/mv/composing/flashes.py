@@ -26,6 +26,8 @@ _RED_STEP = 20.0
 _AREA = 0.25
 #: flashes that are allowed in a second
 ALLOWED = 3
+#: how much of the frame before is kept when a clip is drawn again because it flashes, at each attempt
+CALMER = (0.6, 0.85, 0.95)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
@@ -32,14 +33,14 @@ _CLOSING = "*_`\"'”’»)]"
 _PAIR = re.compile(r"[\w .\[\]()/%-]{1,60}: \S[^\n]*")
 #: The bold words that a paragraph or an item begins with, as its heading: `**Opening hours.** The house is ...`.
 _RUN_IN = re.compile(r"\s*(?:(?:[-*+•]|\d{1,3}[.)])\s+)?(\*\*|__)(?P<title>[^*\n]{2,80}?)(?:[.!]\1|\1\.)\s+(?=[^\W\d_a-z]|[`*\d])")
-_LONGEST_HEADING, _LONGEST_TOP_LINE = 80, 40
+_LONGEST_HEADING, _LONGEST_TOP_LINE, _LONGEST_CODE = 80, 40, 400
 
-Kind = Literal["sentence", "row", "line"]
+Kind = Literal["sentence", "row", "line", "code"]
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A sentence, row or line of a hit."""
+    """A sentence, row or line of a hit, or a sentence with the code that it announces."""
 
     #: the number of the hit, from 1
     number: int
@@ -56,6 +57,11 @@ class Candidate:
     document_id: str = ""
     #: the characters [start, end) as they are written
     quote: str = ""
+
+    @property
+    def heading(self) -> str:
+        """The heading right above it, if there is one."""
+        return self.context.rpartition(" > ")[2] if " > " in self.context else ""
 
 
 def candidates_of(hits: Sequence[SearchHit]) -> list[Candidate]:
@@ -82,11 +88,14 @@ class _Passage:
         self.path = hit.heading.split(" > ") if hit.heading else []
         #: what stands above the sentences of the current block alone
         self.above: tuple[str, ...] = ()
+        #: the code right below the current block
+        self.code: Block | None = None
 
     def candidates(self) -> Iterator[Candidate]:
-        for block in blocks_of(self.hit.text):
-            if block.kind == "code" or self._enter_heading(self.hit.text[block.start : block.end]):
+        for block, following in pairwise([*blocks_of(self.hit.text), None]):
+            if block is None or block.kind == "code" or self._enter_heading(self.hit.text[block.start : block.end]):
                 continue
+            self.code = following if following is not None and following.kind == "code" else None
             yield from self._of_block(self._below_top_line(block))
 
     def _enter_heading(self, block: str) -> bool:
@@ -151,11 +160,22 @@ class _Passage:
             elif bare.rstrip(_CLOSING).endswith("?"):
                 # A question does not answer; what stands behind it may.
                 self.above = (*self.above[:1], bare)
+            elif bare.endswith(":") and last == end:
+                yield from self._with_code(first, bare, " ".join(before[-2:]))
             elif is_prose(bare) and not _is_list_of_lines(text):
                 yield self._candidate(first, last, bare, "sentence", " ".join(before[-2:]))
             else:
                 yield from self._of_lines(first, last)
             before.append(bare)
+
+    def _with_code(self, start: int, bare: str, before: str) -> Iterator[Candidate]:
+        """A sentence that announces code, together with it; without, it says nothing."""
+        if self.code is None or self.code.end - self.code.start > _LONGEST_CODE or len(bare.split()) < _FEWEST_WORDS:
+            return
+        lines = self.hit.text[self.code.start : self.code.end].strip().splitlines()[1:]
+        shown = [line.removeprefix("$ ").rstrip() for line in lines if not line.startswith(("```", "~~~")) and line.strip()]
+        if shown:
+            yield self._candidate(start, self.code.end, "\n".join([bare, *shown]), "code", before)
 
     def _is_cut(self, start: int, end: int, bare: str) -> bool:
         """Whether a chunk begins or ends within a sentence: it is whole in the chunk beside it."""

@@ -26,7 +26,7 @@ _LONG, _LONGEST, _LOSS = 200, 600, 0.1
 #: Weights of meaning and words, as in searches.
 _MEANING, _WORDS = 0.6, 0.4
 #: A further sentence must be this good beside the best one, and no copy of one that is there.
-_BESIDE, _SAME = 0.88, 0.92
+_BESIDE, _SAME = 0.93, 0.92
 #: For questions in other languages: below the first similarity the documents are about something else (measured: docs/why/rag.md);
 #: between both, words must agree.
 _UNRELATED, _RELATED, _AGREEING = 0.30, 0.45, 0.5

@@ -36,6 +36,7 @@ _WANTED: tuple[tuple[Wanted, str], ...] = (
     ("mail", r"\be-?mail address(?:es)?\b"),
     ("number", rf"\bhow (?:{_ADJECTIVES})\b"),
     ("number", rf"\bwhat (?:is|are|was|were) the (?:\w+ ){{0,2}}(?:{_QUANTITIES})s?\b"),
+    ("number", r"\b(?:what|which) (?:port|percentage|amount|rate|temperature)\b"),
     ("day", r"\b(?:what|which) (?:day|weekday|date)s?\b"),
     ("time", r"\bwhen\b|\b(?:what|which) (?:time|year|month|week)\b|\bhow soon\b|\bsince when\b"),
     ("name", r"\b(?:what|which) (?:is|was|are|were) (?:the )?(?:full |first |last )?names?\b|\bwhose name\b"),
@@ -48,7 +49,7 @@ _WANTED: tuple[tuple[Wanted, str], ...] = (
 _SAID_BY_KIND: dict[Wanted | None, tuple[str, ...]] = {
     "time": ("day", "date", "time", "year", "month", "week"),
     "day": ("day", "weekday", "date"),
-    "duration": ("period", "duration", "time"),
+    "duration": ("period", "duration", "time", "valid"),
     "phone": ("number",),
     "mail": ("address",),
     "colour": ("colour", "color"),

@@ -58,6 +58,9 @@ def _no_nearness(one: str, other: str) -> float:
 def relevance(question: Question, candidate: Candidate, nearness: Nearness = _no_nearness) -> Relevance:
     """What a candidate has of a question."""
     own, above = set(analyse(candidate.text)), set(analyse(candidate.context))
+    if not candidate.before:
+        # The first sentence below a heading speaks for it.
+        own |= set(analyse(candidate.heading))
     before = set(analyse(candidate.before)) if _goes_on_from_before(question, candidate, own) else set()
     held = [word for word in question.words if _has(own, word, nearness)]
     elsewhere = [word for word in question.words if word not in held and (_has(above, word) or _has(before, word))]

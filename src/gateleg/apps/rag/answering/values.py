@@ -33,14 +33,18 @@ _NAME = re.compile(r"[^\W\d_a-zß-öø-ÿ][\w'’-]+(?: [^\W\d_a-zß-öø-ÿ][\w
 #: What may stand between a name and what it is the name of.
 _LINKS = frozenset(["is", "was", "are", "were", "called", "named", "a", "an", "the", "our", "their", "its", "his", "her", "by", "of"])
 _ARTICLE = re.compile(r"(?:the|an?|each|every|this|our)\s+", re.IGNORECASE)
+#: A verb that says what its subject is; "is taken over" does not.
 _DEFINES = re.compile(
-    r"\W*(?:\([^()]*\)\s*)?(?:,\s*[^,.]{1,60},\s*)?(?:is|are|was|were|means?|denotes?|refers?|stands?|describes?|consists?)\b"
+    r"\W*(?:\([^()]*\)\s*)?(?:(?:is|was)\s+(?:an?|the|one|any|what|how|where|when|your|its|their|our)\b|(?:are|were)\s+(?!(?:not|only|also)\b|(?!named|called)\w+(?:ed|en)\b)"
+    r"|(?:means?|denotes?|refers? to|stands? for|describes?|consists? of)\b)"
 )
 
 
 def fits(question: Question, candidate: Candidate) -> bool:
     """Whether a candidate has what a question wants."""
     text = candidate.text
+    if candidate.kind == "code" and question.wanted != "steps":
+        return False
     match question.wanted:
         case "number":
             return has_number(text)
@@ -114,7 +118,7 @@ def _defines(question: Question, candidate: Candidate) -> bool:
     words = list(re.finditer(r"[^\W_]+", text))
     if len(words) > len(wanted) and analyse(text[: words[len(wanted) - 1].end()]) == wanted:
         return _DEFINES.match(text, words[len(wanted) - 1].end()) is not None
-    return not candidate.before and analyse(candidate.context.rpartition(" > ")[2]) == wanted
+    return not candidate.before and analyse(candidate.heading) == wanted
 
 
 def _cells(row: str) -> list[tuple[str, str]]:
