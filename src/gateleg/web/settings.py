@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 
     from gateleg.net import Secret
 
-__all__ = ["BadSettings", "Settings", "load_settings"]
+__all__ = ["DEFAULT", "BadSettings", "Settings", "load_settings"]
 
 FILE = "gateleg.toml"
 PREFIX = "GATELEG_"
+#: The origin of a setting that nobody has given.
 DEFAULT = "default"
 
 
