@@ -10,7 +10,8 @@ from gateleg.cli.demo.application import application
 from gateleg.web.host import Host
 from gateleg.web.settings import Settings
 
-ROUNDS = 25
+#: Where one of two processes used to fail, it did so in a third of all rounds.
+ROUNDS = 10
 
 
 def starter(folder: Path, together: Barrier, told: Connection) -> None:

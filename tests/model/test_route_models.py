@@ -159,6 +159,11 @@ def test_misspelt_attribute_is_refused(options: dict[str, list[str]]) -> None:
         new_class("Bad", (InputModel[Task],), options)
 
 
+def test_options_without_an_entity_are_refused() -> None:
+    with pytest.raises(BadOption, match=r"class Bad\(InputModel\[TheEntity\], \.\.\.\)"):
+        new_class("Bad", (InputModel,), {"exclude": ["owner"]})
+
+
 def test_model_of_something_else_is_refused() -> None:
     with pytest.raises(DeclarationError, match="needs an entity"):
         InputModel[int]  # type: ignore[type-var]

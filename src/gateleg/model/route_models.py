@@ -83,6 +83,9 @@ class _RouteModel(BaseModel, Generic[E]):
         wanted, unwanted = None if include is None else tuple(include), tuple(exclude)
         known = [] if cls.__entity__ is None else list(cls.model_fields)
         for name in (*(wanted or ()), *unwanted):
+            if not known:
+                fix = f"Name it in brackets: class {cls.__name__}({cls.__mro__[1].__name__}[TheEntity], ...)."
+                raise BadOption(f"{cls.__name__} includes or excludes attributes of no entity.", fix=fix)
             if name not in known:
                 raise BadOption(f"{cls.__name__} has no {name!r} to include or exclude.", fix=did_you_mean(name, known))
         return [name for name in known if name in unwanted or (wanted is not None and name not in wanted)]

@@ -31,6 +31,7 @@ __all__ = ["DEFAULT", "BadSettings", "Settings", "load_settings"]
 
 FILE = "gateleg.toml"
 PREFIX = "GATELEG_"
+#: The origin of a setting that nobody has given.
 DEFAULT = "default"
 
 
