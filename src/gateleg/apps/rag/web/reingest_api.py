@@ -21,7 +21,7 @@ def _started(submitted: Submitted) -> JobStarted:
     return JobStarted(job_id=submitted.job.job_id, status=submitted.job.status.value)
 
 
-@router.post("/repository/{repository_id}/collections/{collection_id}/reingest", status_code=202)
+@router.post("/repository/{repository_id}/collections/{collection_id:path}/reingest", status_code=202)
 async def reingest_collection(call: Using, repository_id: str, collection_id: str, force: Force = False, once: Once = None) -> JobStarted:
     """Make all documents of a collection anew with its present chunking strategy and metadata. Searches find the old chunks of each
     until its new ones are complete."""
@@ -38,8 +38,9 @@ class Reembed(Draft):
 
 @router.post("/repository/{repository_id}/collections/{collection_id}/reembed", status_code=202)
 async def reembed_collection(call: Using, repository_id: str, collection_id: str, body: Reembed, once: Once = None) -> JobStarted:
-    """Embed all chunks of a collection by another model, into an index beside the one that is searched. When that is complete, it takes
-    the other's place at once. Chunks that have a vector by the model are not embedded again."""
+    """Embed all chunks of a collection by another model, into an index that takes the place of the present one when it is complete.
+
+    Searches use the present one until then. Chunks that have a vector by the model are not embedded again."""
     job = await start_reembedding(mine(call), caller_of(call), repository_id, collection_id, body.embedding_model, once=once)
     await call.note("rag.reembed", f"{repository_id}/{collection_id}", job=str(job.job_id), model=body.embedding_model)
     return JobStarted(job_id=job.job_id, status=job.status.value)
