@@ -125,11 +125,12 @@ def reembed(
     model: Annotated[str, typer.Argument(help="The embedding model from now on, such as local:minilm.")],
     repository: Repository = "documents",
     store: StoreOption = None,
+    data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Embed a collection by another model. Searches find what they found before until all of it is embedded."""
     _require()
-    done = _run(_reembed(repository, collection, model, settings_from(config, store=store)))
+    done = _run(_reembed(repository, collection, model, settings_of_folder(config, store=store, data=data)))
     if done.outcome == "unchanged":
         typer.echo(f"{repository}/{collection}: embedded by {model} already")
     else:
