@@ -99,6 +99,7 @@ class _Reembedding:
             await self._fill(row)
             self.job.check()
             row = await swap_index(self.store, row)
+            self.job.log(f"searches use {row.embedding_model} from now on")
         await self._settle(row)
         return ReembedResult(outcome="reembedded", documents=self.documents, chunks=self.chunks, embedded=self.embedded)
 

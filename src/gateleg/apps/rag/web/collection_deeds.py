@@ -127,7 +127,6 @@ def settings_part(visit: Visit) -> None:
         strategy = found.chunking_strategy or {}
         facts = {
             "Id": found.collection_id,
-            "Embedding model": found.embedding_model,
             "Created by": found.created_by,
             "Chunking": str(strategy.get("type", "as the host usually does")),
         }
