@@ -1,7 +1,8 @@
 """One vector store at work on a folder of vectors and texts; prints what it did as JSON. Each has a process and an environment of its own.
 
 `python rag_contestants.py NAME FOLDER [speed|quality]`, where NAME is gateleg, chroma or lancedb. The folder has `vectors.npy`,
-`texts.json`, `groups.npy`, `queries.npy` and `questions.json`. Nothing is imported from the project but by gateleg itself.
+`texts.json`, `groups.npy` (0 to 99: the part of the chunks that passes a filter, in percent), `queries.npy` and `questions.json`. Nothing
+is imported from the project but by gateleg itself.
 """
 
 import json
@@ -20,12 +21,8 @@ import numpy as np
 K = 10
 #: Chunks that are added at a time.
 BATCH = 1_000
-#: What part of the chunks passes each filter, in percent: `group` is 0 to 99.
-FILTERS = (1, 10, 50)
-WARM = 20
-ROUNDS = 3
 #: Queries with each filter: some peers take a long time for them.
-FILTERED = 100
+FILTERED = 50
 
 
 def memory() -> float:
@@ -37,25 +34,16 @@ def memory() -> float:
 
 
 def timed(ask: Callable[[int], list[int]], count: int) -> dict[str, Any]:
-    """The answers of queries, and how long each took: in the quietest of some rounds, since other processes may be at work.
-
-    `cpu` is the processor time of a query, of all threads, which others disturb less.
-    """
-    for number in range(min(WARM, count)):
-        ask(number)
-    rounds: list[dict[str, Any]] = []
-    for _ in range(ROUNDS):
-        answers, seconds = [], []
-        cpu = time.process_time()
-        for number in range(count):
-            began = time.perf_counter()
-            answers.append(ask(number))
-            seconds.append(time.perf_counter() - began)
-        p50, p95 = np.percentile(np.array(seconds) * 1000, [50, 95])
-        cpu = (time.process_time() - cpu) * 1000 / count
-        rounds.append({"p50": float(p50), "p95": float(p95), "cpu": cpu, "answers": answers})
-    best = min(rounds, key=lambda one: one["p95"])
-    return {**best, "first": rounds[0]["p95"], "cpu": min(one["cpu"] for one in rounds)}
+    """The answers of queries, and how long each took. `cpu` is the processor time of a query, of all threads, which others disturb less."""
+    answers, seconds = [], []
+    cpu = time.process_time()
+    for number in range(count):
+        began = time.perf_counter()
+        answers.append(ask(number))
+        seconds.append(time.perf_counter() - began)
+    cpu = (time.process_time() - cpu) * 1000 / count
+    p50, p95 = np.percentile(np.array(seconds) * 1000, [50, 95])
+    return {"p50": float(p50), "p95": float(p95), "cpu": cpu, "answers": answers}
 
 
 class Gateleg:
@@ -164,7 +152,8 @@ def _plain(text: str) -> str:
 CONTESTANTS: dict[str, Any] = {"gateleg": Gateleg, "chroma": Chroma, "lancedb": Lance}
 
 
-def run(name: str, folder: Path, what: str) -> dict[str, Any]:
+def run(name: str, folder: Path, what: str) -> None:
+    """Fill a store, say so, and answer what is asked on the standard input, one line each."""
     vectors, queries, groups = (np.load(folder / f"{part}.npy") for part in ("vectors", "queries", "groups"))
     texts, questions = (json.loads((folder / f"{part}.json").read_text()) for part in ("texts", "questions"))
     home = folder / f"at-{name}-{os.getpid()}"
@@ -178,23 +167,29 @@ def run(name: str, folder: Path, what: str) -> dict[str, Any]:
             one.add(first, vectors[part], texts[part], groups[part])
         added = time.perf_counter() - began
         one.finish()
-        ready = time.perf_counter() - began
-        found: dict[str, Any] = {"added": added, "ready": ready}
-        found |= _quality(one, queries, questions) if what == "quality" else _speed(one, queries, questions)
-        found["memory"] = memory() - before
-        found["disk"] = sum(path.stat().st_size for path in home.rglob("*") if path.is_file()) / 1e6
+        _tell({"added": added, "ready": time.perf_counter() - began})
+        if what == "quality":
+            _tell(_quality(one, queries, questions))
+            return
+        for line in sys.stdin:
+            _tell(_asked(one, line.strip(), queries, questions))
+        disk = sum(path.stat().st_size for path in home.rglob("*") if path.is_file()) / 1e6
+        _tell({"memory": memory() - before, "disk": disk})
     finally:
         shutil.rmtree(home, ignore_errors=True)
-    return found
 
 
-def _speed(one: Any, queries: Any, questions: Sequence[str]) -> dict[str, Any]:
-    found = {"vector": timed(lambda number: one.vector(queries[number]), len(queries))}
-    for below in FILTERS:
-        found[f"filter{below}"] = timed(partial(_filtered, one, queries, below), FILTERED)
-    if hasattr(one, "hybrid"):
-        found["hybrid"] = timed(lambda number: one.hybrid(queries[number], questions[number]), len(queries))
-    return found
+def _tell(found: dict[str, Any]) -> None:
+    print(json.dumps(found), flush=True)
+
+
+def _asked(one: Any, way: str, queries: Any, questions: Sequence[str]) -> dict[str, Any]:
+    """A round of queries of one kind: `vector`, `hybrid`, `filter10`; nothing where a store has no such search."""
+    if way == "hybrid":
+        return timed(lambda number: one.hybrid(queries[number], questions[number]), len(queries)) if hasattr(one, way) else {}
+    if way == "vector":
+        return timed(lambda number: one.vector(queries[number]), len(queries))
+    return timed(partial(_filtered, one, queries, int(way.removeprefix("filter"))), FILTERED)
 
 
 def _filtered(one: Any, queries: Any, below: int, number: int) -> list[int]:
@@ -213,4 +208,4 @@ def _quality(one: Any, queries: Any, questions: Sequence[str]) -> dict[str, Any]
 
 
 if __name__ == "__main__":
-    print(json.dumps(run(sys.argv[1], Path(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else "speed")))
+    run(sys.argv[1], Path(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else "speed")

@@ -6,6 +6,7 @@ from typer.testing import CliRunner
 
 from gateleg.apps.rag.commands import app
 from gateleg.store import Store
+from tests.apps.rag.ingesting.second_model import second_model
 
 
 @pytest.fixture
@@ -41,6 +42,20 @@ def test_files_are_added_found_and_asked(folder: Path) -> None:
     assert status == 0
     assert "1628" in told
     assert "ships.md, Ships" in told
+
+
+def test_a_collection_is_embedded_by_another_model(folder: Path) -> None:
+    (folder / "docs" / "blob.bin").unlink()
+    run(folder, "add", str(folder / "docs"))
+    assert run(folder, "reembed", "docs", "local:minilm")[1].endswith("documents/docs: embedded by local:minilm already\n")
+    with second_model() as other:
+        status, told = run(folder, "reembed", "docs", other.address)
+        assert (status, told.splitlines()[-1]) == (0, "documents/docs: 2 chunks of 2 documents, 2 embedded")
+        (hit,) = json.loads(run(folder, "search", "High water comes twice a day", "--mode", "vector", "--json", "-k", "1")[1])
+        assert hit["documentName"] == "deep/tides.txt"
+        other.before = lambda: 400
+        assert "the collection is as it was" in run(folder, "reembed", "docs", f"{other.address}/other")[1]
+    assert "cannot be used here" in run(folder, "reembed", "docs", "local:unknown")[1]
 
 
 def test_what_is_wrong_is_said(folder: Path) -> None:

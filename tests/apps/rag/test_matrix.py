@@ -102,6 +102,7 @@ def entries(target: Target) -> dict[tuple[str, str], Entry]:
         ("GET", one + "/access"): Entry("collection"),
         ("GET", one + "/statistics"): Entry("collection"),
         ("POST", one + "/reingest"): Entry("collection", CHANGERS, changes=True),
+        ("POST", one + "/reembed"): Entry("collection", CHANGERS, body={"embeddingModel": "local:minilm"}, changes=True),
         ("GET", one + "/golden-sets"): Entry("collection"),
         ("POST", one + "/golden-sets"): Entry("collection", CHANGERS, body={"name": "x", "make": 1}, changes=True),
         ("GET", one + "/golden-sets/{set_id}"): Entry("collection"),

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
+from tests.apps.rag.ingesting.second_model import second_model
 from tests.apps.rag.parsing import samples
 from tests.conftest import chromium
 from tests.web.console.conftest import Served, open_page, serving
@@ -151,3 +152,26 @@ def test_every_page_is_for_everybody_on_every_screen(library: Served, open_page:
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     assert serious_faults(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_embedding_model_of_a_collection_is_changed(library: Served, open_page: Open) -> None:
+    page = _as(library, open_page, "admin", "/rag")
+    _create(page, library, "models", Name="Models")
+    page.get_by_role("textbox", name="Name").fill("Embedded")
+    page.get_by_role("button", name="Create").click()
+    expect(page.get_by_role("heading", name="Embedded")).to_be_visible()
+    page.get_by_role("navigation", name="Tabs").get_by_role("link", name="Settings").click()
+    expect(page.get_by_role("heading", name="Change the embedding model")).to_be_visible()
+    collection = page.url
+    form = page.get_by_role("textbox", name="Embedding model")
+    form.fill("local:unknown")
+    page.get_by_role("button", name="Save").last.click()
+    expect(page.get_by_text("cannot be used here")).to_be_visible()
+    assert serious_faults(page) == []
+    with second_model() as other:
+        form.fill(other.address)
+        page.get_by_role("button", name="Save").last.click()
+        page.wait_for_url(lambda url: "/jobs/" in url)
+        expect(page.get_by_text("Done", exact=True).first).to_be_visible(timeout=60_000)
+        page.goto(collection)
+        expect(page.get_by_text(other.address).first).to_be_visible()

@@ -103,6 +103,10 @@ class RagClient:
         """Delete a collection so that it can be restored; with `hard`, begin to remove it for good, and wait with `wait_for`."""
         return self._json("DELETE", _path(repository, "collections", collection), {"hardDelete": "true" if hard else "false"})
 
+    def reembed_collection(self, repository: str, collection: str, embedding_model: str) -> Json:
+        """Begin to embed a collection by another model; searches find what they found before until that is complete."""
+        return self._json("POST", _path(repository, "collections", collection, "reembed"), body={"embeddingModel": embedding_model})
+
     # Documents
 
     def documents(self, repository: str, collection: str | None = None, **filters: Any) -> Iterator[Json]:

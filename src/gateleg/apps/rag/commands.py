@@ -1,6 +1,7 @@
 """`gateleg rag`: put files into a collection, search it and ask it, without a server."""
 
 import asyncio
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -20,9 +21,10 @@ from gateleg.commands import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import AsyncIterator, Callable, Coroutine
 
     from gateleg.apps.rag.ingesting.adding import Added, LocalFile
+    from gateleg.apps.rag.ingesting.job_types import ReembedResult
     from gateleg.apps.rag.searching.results import SearchHit
     from gateleg.apps.rag.searching.service import Place
     from gateleg.apps.rag.settings import RagSettings
@@ -85,16 +87,13 @@ async def _add(
 
 async def _finished(resources: "Resources[RagSettings]", added: "Added", report: "Callable[[float], None]") -> dict[str, str]:
     """Work on the jobs of the files beside whatever worker there is, until all have ended; why those failed that did."""
-    from gateleg.apps.rag.ingesting.job_types import INGESTION_QUEUE
     from gateleg.apps.rag.ingesting.settling import failure_of
-    from gateleg.jobs import JobStatus, Worker, follow_async
+    from gateleg.jobs import JobStatus, follow_async
 
     if not added.jobs:
         return {}
-    worker = Worker(resources.queue, queues={INGESTION_QUEUE: 1}, concurrency=4)
-    running = asyncio.ensure_future(worker.run())
     problems: dict[str, str] = {}
-    try:
+    async with _working(resources):
         for done, (name, job_id) in enumerate(added.jobs.items()):
             report(done / len(added.jobs))
             async for _ in follow_async(resources.queue, job_id):
@@ -102,10 +101,63 @@ async def _finished(resources: "Resources[RagSettings]", added: "Added", report:
             job = await resources.queue.get_or_archived(job_id)
             if job.status is not JobStatus.COMPLETED:
                 problems[name] = failure_of(job)
+    return problems
+
+
+@asynccontextmanager
+async def _working(resources: "Resources[RagSettings]") -> "AsyncIterator[None]":
+    """Work on jobs of ingestion while the block runs, beside whatever worker there is."""
+    from gateleg.apps.rag.ingesting.job_types import INGESTION_QUEUE
+    from gateleg.jobs import Worker
+
+    worker = Worker(resources.queue, queues={INGESTION_QUEUE: 1}, concurrency=4)
+    running = asyncio.ensure_future(worker.run())
+    try:
+        yield
     finally:
         worker.stop()
         await running
-    return problems
+
+
+@app.command()
+def reembed(
+    collection: Annotated[str, typer.Argument(help="The name or id of a collection.")],
+    model: Annotated[str, typer.Argument(help="The embedding model from now on, such as local:minilm.")],
+    repository: Repository = "documents",
+    store: StoreOption = None,
+    data: DataOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Embed a collection by another model. Searches find what they found before until all of it is embedded."""
+    _require()
+    done = _run(_reembed(repository, collection, model, settings_of_folder(config, store=store, data=data)))
+    if done.outcome == "unchanged":
+        typer.echo(f"{repository}/{collection}: embedded by {model} already")
+    else:
+        typer.echo(f"{repository}/{collection}: {done.chunks:,} chunks of {done.documents:,} documents, {done.embedded:,} embedded")
+
+
+async def _reembed(repository: str, collection: str, model: str, settings: "Settings") -> "ReembedResult":
+    from gateleg.apps.rag.access import Caller
+    from gateleg.apps.rag.application import application
+    from gateleg.apps.rag.ingesting.job_types import ReembedResult
+    from gateleg.apps.rag.ingesting.reembedding import start_reembedding
+    from gateleg.apps.rag.ingesting.settling import failure_of
+    from gateleg.jobs import Job, JobStatus, follow_async
+    from gateleg.web import LOCAL
+
+    async with open_resources(application, settings) as resources:
+        caller = Caller(LOCAL, resources.settings.admin_group)
+        submitted = await start_reembedding(resources, caller, repository, collection, model)
+        with Steps({"embedding": "Embedding the chunks"}) as report:
+            async with _working(resources):
+                async for update in follow_async(resources.queue, submitted.job_id):
+                    progress = update.job.progress if isinstance(update.job, Job) else None
+                    report("embedding", progress.fraction if progress is not None else 0.0)
+            job = await resources.queue.get_or_archived(submitted.job_id)
+            if job.status is not JobStatus.COMPLETED or job.job_results is None:
+                fail(f"the collection is as it was: {failure_of(job)}")
+    return ReembedResult.model_validate(job.job_results.value)
 
 
 @app.command()

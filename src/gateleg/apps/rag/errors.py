@@ -258,6 +258,22 @@ class IndexRebuilding(RagError):
     fix = "Try again in a minute; nothing is lost."
 
 
+class IndexReplaced(RagError):
+    """A search index whose place another one has taken, with the vectors of another model."""
+
+    code = "index-replaced"
+    status = 503
+    fix = "Search again; the new index is ready."
+
+
+class Reembedding(RagError):
+    """A collection that another job is embedding anew."""
+
+    code = "reembedding"
+    status = 409
+    fix = "Wait for that job, or cancel it, and try again."
+
+
 class UnknownGoldenSet(RagError):
     """A golden set that does not exist for its collection."""
 

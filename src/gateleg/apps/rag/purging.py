@@ -10,9 +10,10 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Protocol
 
 from gateleg.apps.rag.evaluating.service import remove_evaluations
+from gateleg.apps.rag.index.names import all_indexes
 from gateleg.apps.rag.ingesting.fingerprints import forget_fingerprint
 from gateleg.apps.rag.object_keys import collection_prefix, document_prefix
-from gateleg.apps.rag.tables import Chunk, Document, PipelineState
+from gateleg.apps.rag.tables import Chunk, Collection, Document, PipelineState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -84,7 +85,8 @@ async def purge_document(premises: Premises, document: Document) -> Counts:
     """Remove a document with its chunks of all generations, its vectors and its objects; its row last."""
     store = premises.store
     repository_id, collection_id, document_id = document.repository_id, document.collection_id, document.document_id
-    vectors = await asyncio.to_thread(lambda: premises.indexes.open(repository_id, collection_id).remove(document_id))
+    names = await _index_names(store, repository_id, collection_id)
+    vectors = await asyncio.to_thread(lambda: sum(premises.indexes.open(repository_id, name).remove(document_id) for name in names))
     chunks = await _purge_chunks(store, document)
     objects = await _purge_objects(premises.objects, document_prefix(repository_id, collection_id, document_id))
     await forget_fingerprint(store, document)
@@ -113,7 +115,7 @@ async def purge_collection(
     """Remove everything in a collection, also what killed ingestions have left. `tell` hears how many documents are removed."""
     store = premises.store
     total = Counts(vectors=await _count_vectors(premises, repository_id, collection_id))
-    await asyncio.to_thread(premises.indexes.drop, repository_id, collection_id)
+    await drop_indexes(premises, repository_id, collection_id)
     async for document in store.query(Document.in_partition, repository_id=repository_id, collection_id=collection_id, consistent=True):
         chunks = await _purge_chunks(store, document)
         objects = await _purge_objects(premises.objects, document_prefix(repository_id, collection_id, document.document_id))
@@ -143,4 +145,16 @@ async def count_left(premises: Premises, repository_id: str, collection_id: str)
 
 
 async def _count_vectors(premises: Premises, repository_id: str, collection_id: str) -> int:
-    return await asyncio.to_thread(lambda: premises.indexes.open(repository_id, collection_id).count())
+    names = await _index_names(premises.store, repository_id, collection_id)
+    return await asyncio.to_thread(lambda: sum(premises.indexes.open(repository_id, name).count() for name in names))
+
+
+async def drop_indexes(premises: Premises, repository_id: str, collection_id: str) -> None:
+    """Remove all indexes of a collection from where they lie."""
+    for name in await _index_names(premises.store, repository_id, collection_id):
+        await asyncio.to_thread(premises.indexes.drop, repository_id, name)
+
+
+async def _index_names(store: AsyncStore, repository_id: str, collection_id: str) -> Sequence[str]:
+    row = await store.find(Collection, collection_id=collection_id, repository_id=repository_id, consistent=True)
+    return all_indexes(collection_id, row)

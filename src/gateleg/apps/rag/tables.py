@@ -229,7 +229,8 @@ class Collection(Entity, table=collections_table, case="camel"):
     metadata: Attr[Metadata | None] = field(None)
     #: groups of the repository that can read it; None inherits them all
     allowed_groups: Attr[list[str] | None] = field(None, max_length=MOST_GROUPS)
-    embedding_model: Attr[str] = required(read_only=True)
+    #: changes with `index_number`, when all of its chunks have been embedded by another model
+    embedding_model: Attr[str]
     created_by: Attr[str] = required(read_only=True)
     created_at: Attr[datetime] = stamp(on="create")
     updated_at: Attr[datetime] = stamp(on="write")
@@ -242,6 +243,14 @@ class Collection(Entity, table=collections_table, case="camel"):
 
     #: the job that removes it
     delete_job_id: Attr[UUID | None] = field(None)
+    #: which of its indexes is searched: the first is 0
+    index_number: Attr[int] = field(0, ge=0)
+    #: the index that a job fills with the vectors of another model, to be searched in place of the present one
+    shadow_number: Attr[int | None] = field(None, ge=1)
+    shadow_model: Attr[str | None] = field(None)
+    shadow_job_id: Attr[UUID | None] = field(None)
+    #: counts the beginnings and ends of shadow indexes, and numbers them: an ingestion that has seen another count begins again
+    index_changes: Attr[int] = field(0, ge=0)
     version: Attr[Version] = field(0)
 
     key = Key("{collection_id}", "{repository_id}")
@@ -381,6 +390,9 @@ class Chunk(Entity, table=chunks_table, case="camel"):
     #: float16 or float32, little-endian
     vector: Attr[bytes | None] = field(None)
     embedding_model: Attr[str]
+    #: the vector by the model of a shadow index; it takes the place of the other when that index does
+    shadow_vector: Attr[bytes | None] = field(None)
+    shadow_model: Attr[str | None] = field(None)
 
     key = Key("{document_id}#{generation}", "{ordinal:06d}")
     collection_key = Key("{repository_id}#{collection_id}", "{document_id}", index="CollectionChunkIndex")

@@ -16,12 +16,16 @@ from gateleg.apps.rag.ingesting.ingestion import ingest
 from gateleg.apps.rag.ingesting.job_types import (
     INGEST,
     INGESTION_QUEUE,
+    REEMBED,
     REINGEST,
     IngestConfig,
     IngestResult,
+    ReembedConfig,
+    ReembedResult,
     ReingestConfig,
     ReingestResult,
 )
+from gateleg.apps.rag.ingesting.reembedding import reembed
 from gateleg.apps.rag.ingesting.reingestion import reingest
 from gateleg.apps.rag.pipelines.following import follow_pipelines
 from gateleg.apps.rag.pipelines.job_types import (
@@ -63,6 +67,18 @@ def rag_jobs(resources: Resources[RagSettings]) -> Jobs:
     @jobs.handler(REINGEST, config=ReingestConfig, result=ReingestResult, timeout=_LONGEST)
     async def reingest_all(job: JobContext, config: ReingestConfig) -> ReingestResult:
         return await reingest(job, config, resources)
+
+    @jobs.handler(
+        REEMBED,
+        config=ReembedConfig,
+        result=ReembedResult,
+        queue=INGESTION_QUEUE,
+        limit_per_worker=limit,
+        timeout=_LONGEST,
+        retry=Retry(times=4, first=2.0),
+    )
+    async def reembed_all(job: JobContext, config: ReembedConfig) -> ReembedResult:
+        return await reembed(job, config, resources, indexes_of(resources))
 
     @jobs.handler(RUN_PIPELINE, config=PipelineConfig, result=PipelineResult, timeout=_LONGEST)
     async def run_one(job: JobContext, config: PipelineConfig) -> PipelineResult:

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from gateleg.apps.rag.application import application
 from gateleg.apps.rag.index.registry import Indexes
-from gateleg.apps.rag.ingesting import ingestion
+from gateleg.apps.rag.ingesting import ingestion, reembedding
 from gateleg.jobs import LAYOUTS, AsyncQueue, QueueSettings, Worker, follow_async
 from gateleg.objects import ThreadedObjects
 from gateleg.store import AsyncStore
@@ -47,15 +47,19 @@ class Death:
 
         setattr(kind, name, counted)
 
-    def watch(self) -> None:
-        """Begin to count when the first document is opened."""
-        original = ingestion._Ingestion.run
+    def _begin_at(self, kind: Any) -> None:
+        original = kind.run
 
         async def run(own: Any) -> Any:
             self.begun = True
             return await original(own)
 
-        setattr(ingestion._Ingestion, "run", run)  # noqa: B010
+        kind.run = run
+
+    def watch(self) -> None:
+        """Begin to count when the first document is opened, or the collection that is embedded anew."""
+        for kind in (ingestion._Ingestion, reembedding._Reembedding):
+            self._begin_at(kind)
         self.before(AsyncStore, "carry_out")
         self.before(ThreadedObjects, "put")
         self.before(ThreadedObjects, "delete")

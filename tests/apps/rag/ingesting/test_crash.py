@@ -9,14 +9,16 @@ from pathlib import Path
 import pytest
 
 from gateleg.apps.rag.ingesting.generations import text_key
+from gateleg.apps.rag.ingesting.reembedding import start_reembedding
 from gateleg.apps.rag.ingesting.submitting import NewDocument
 from gateleg.apps.rag.object_keys import document_prefix
 from gateleg.apps.rag.searching.requests import SearchRequest
 from gateleg.apps.rag.searching.service import Place, search
 from gateleg.apps.rag.tables import Chunk, DocumentStatus, Fingerprint
 from gateleg.web import Principal, Role
-from tests.apps.rag.ingesting.library import Library, open_library
+from tests.apps.rag.ingesting.library import ADMIN, Library, open_library
 from tests.apps.rag.ingesting.mortal_worker import finish
+from tests.apps.rag.ingesting.second_model import second_model
 
 pytestmark = pytest.mark.crash
 #: Operations of an ingestion, about.
@@ -75,3 +77,28 @@ async def test_no_half_document_is_ever_found(tmp_path: Path, seed: int) -> None
         own = document_prefix("books", library.collection_id, document.document_id)
         kept = [entry.key async for entry in library.resources.objects.walk(f"{own}text/")]
         assert kept == [text_key(document, document.generation or 0)]
+
+
+#: Before vectors are written, before the swap, and after it.
+@pytest.mark.parametrize("count", [6, 10, 11])
+async def test_one_whole_index_is_searched_wherever_embedding_anew_is_killed(tmp_path: Path, count: int) -> None:
+    strategy = {"type": "FIXED", "chunkSize": 100, "chunkOverlap": 20}
+    with second_model() as other:
+        async with open_library(tmp_path, f"embedded:{tmp_path}/store?durability=relaxed", chunking_strategy=strategy) as library:
+            await library.ingest(NewDocument(text=edition(0), name="book.txt"))
+            whole = await found(library)
+            job = await start_reembedding(library.resources, ADMIN, "books", library.collection_id, other.address)
+            command = [sys.executable, "-m", "tests.apps.rag.ingesting.mortal_worker", str(tmp_path), str(job.job_id), str(count)]
+            ended = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=False, timeout=300)
+            assert ended.returncode == -9, ended.stderr
+            row = await library.resources.store.get(library.opened.collection.key, consistent=True)
+            assert (row.index_number > 0) is (count > 10)
+            assert await found(library) == whole
+            await finish(library.host, tmp_path, job.job_id)
+            done = await library.host.queue.get(job.job_id)
+            assert done.status.value == "COMPLETED", done.attempts
+            assert await found(library) == whole
+            row = await library.resources.store.get(library.opened.collection.key, consistent=True)
+            assert (row.embedding_model, row.shadow_number) == (other.address, None)
+            kept = sorted(path.name for path in (library.resources.data / "index").rglob("*.index"))
+            assert len(kept) == 1, kept

@@ -192,10 +192,9 @@ async def test_a_collection_without_documents_has_no_hits(tools: SearchTools, ca
 
 
 async def test_a_rebuild_that_takes_long_goes_on_while_searches_are_told(tools: SearchTools, manual: Collection) -> None:
-    place = (manual.repository_id, manual.collection_id)
     with pytest.raises(IndexRebuilding):
-        await ready_index(tools.store, tools.indexes, *place, patience=0)
-    await ready_index(tools.store, tools.indexes, *place)
+        await ready_index(tools.store, tools.indexes, manual, patience=0)
+    await ready_index(tools.store, tools.indexes, manual)
     assert len(names(await find(tools, manual, "E42"))) == 6
 
 

@@ -10,7 +10,7 @@ from gateleg.apps.rag.deleting.hiding import hide_document
 from gateleg.apps.rag.deleting.job_types import CollectionDeletion, DocumentsDeletion, Removal, RepositoryDeletion
 from gateleg.apps.rag.documents import find_document
 from gateleg.apps.rag.errors import RagError
-from gateleg.apps.rag.purging import Counts, Premises, count_left, forget_pipelines, purge_collection, purge_document
+from gateleg.apps.rag.purging import Counts, Premises, count_left, drop_indexes, forget_pipelines, purge_collection, purge_document
 from gateleg.apps.rag.rules import is_default
 from gateleg.apps.rag.subjects import Subject
 from gateleg.apps.rag.tables import Collection, CollectionStatus, Document, DocumentStatus, Repository, RepositoryStatus
@@ -74,7 +74,7 @@ async def _removed(job: JobContext, premises: Premises, queue: AsyncQueue, confi
     if left:
         raise NotRemoved(f"After everything was removed there were still {left}.")
     # Counting has made an empty index.
-    await asyncio.to_thread(premises.indexes.drop, config.repository_id, config.collection_id)
+    await drop_indexes(premises, config.repository_id, config.collection_id)
     return removed
 
 

@@ -197,7 +197,10 @@ class EmbeddedIndex:
     def vectors(self, keys: Iterable[ChunkKey]) -> dict[ChunkKey, NDArray[np.float32]]:
         """The vectors of chunks, without those that have none."""
         sql = "SELECT vector FROM vectors WHERE id = (SELECT id FROM chunks WHERE document = ? AND generation = ? AND ordinal = ?)"
-        with self._made().reading() as connection:
+        database = self._current()
+        if database is None:
+            return {}
+        with database.reading() as connection:
             found = {key: connection.execute(sql, key).get for key in keys}
         return {key: unpack_vector(blob) for key, blob in found.items() if blob is not None}
 

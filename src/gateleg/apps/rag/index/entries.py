@@ -113,9 +113,10 @@ class CollectionIndex(Protocol):
         ...
 
 
-def entry_of(chunk: Chunk, language: str | None = None) -> IndexEntry:
-    """A stored chunk as an index takes it."""
-    vector = unpack_vector(chunk.vector) if chunk.vector is not None else None
+def entry_of(chunk: Chunk, language: str | None = None, model: str | None = None) -> IndexEntry:
+    """A stored chunk as an index takes it, with its vector by a model: by that of its ingestion, when none is named."""
+    stored = chunk.shadow_vector if model is not None and chunk.shadow_model == model else chunk.vector
+    vector = unpack_vector(stored) if stored is not None else None
     return IndexEntry(chunk.ordinal, chunk.text, vector, chunk.heading, chunk.metadata, language)
 
 

@@ -6,8 +6,10 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from gateleg.apps.rag.errors import IndexRebuilding
-from gateleg.apps.rag.tables import Chunk, Document
+from gateleg.apps.rag.errors import IndexRebuilding, IndexReplaced
+from gateleg.apps.rag.index.entries import entry_of
+from gateleg.apps.rag.index.names import searched_index
+from gateleg.apps.rag.tables import Chunk, Collection, Document
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -23,61 +25,67 @@ _BATCH = 500
 PATIENCE = 20.0
 
 
-async def ready_index(store: AsyncStore, indexes: Indexes, repository_id: str, collection_id: str, patience: float = PATIENCE) -> None:
+async def ready_index(store: AsyncStore, indexes: Indexes, collection: Collection, patience: float = PATIENCE) -> None:
     """See to it that a collection's index has been compared with the tables since it was made; at once if it has.
 
     A large collection takes longer than `patience` seconds: `IndexRebuilding` says so, while a task of this process goes on with it.
+    Raises `IndexReplaced` if the collection has another index by now.
     """
-    if await indexes.run(repository_id, collection_id, lambda index: index.complete):
+    place = (collection.repository_id, searched_index(collection))
+    if await indexes.run(*place, lambda index: index.complete):
         return
-    rebuild = indexes.rebuild(repository_id, collection_id, lambda: _rebuilt(store, indexes, repository_id, collection_id))
+    now = await store.find(collection.key, consistent=True)
+    if now is not None and now.index_number != collection.index_number:
+        raise IndexReplaced(f"The collection {collection.collection_id!r} was embedded anew.")
+    rebuild = indexes.rebuild(*place, lambda: _rebuilt(store, indexes, collection))
     try:
         await asyncio.wait_for(asyncio.shield(rebuild), patience)
     except TimeoutError:
-        raise IndexRebuilding(f"The search index of the collection {collection_id!r} is being rebuilt.") from None
+        raise IndexRebuilding(f"The search index of the collection {collection.collection_id!r} is being rebuilt.") from None
 
 
-async def _rebuilt(store: AsyncStore, indexes: Indexes, repository_id: str, collection_id: str) -> None:
-    if not await indexes.run(repository_id, collection_id, lambda index: index.complete):
-        await rebuild_index(store, indexes, repository_id, collection_id)
+async def _rebuilt(store: AsyncStore, indexes: Indexes, collection: Collection) -> None:
+    if not await indexes.run(collection.repository_id, searched_index(collection), lambda index: index.complete):
+        await rebuild_index(store, indexes, collection)
 
 
 async def rebuild_index(
-    store: AsyncStore, indexes: Indexes, repository_id: str, collection_id: str, progress: Callable[[int], Awaitable[None]] | None = None
+    store: AsyncStore, indexes: Indexes, collection: Collection, progress: Callable[[int], Awaitable[None]] | None = None
 ) -> int:
     """Add what an index lacks and remove what it should not have; how many chunks were added. `progress` is told of documents."""
-    counts = await indexes.run(repository_id, collection_id, lambda index: index.counts())
+    repository_id, collection_id, index_id = collection.repository_id, collection.collection_id, searched_index(collection)
+    counts = await indexes.run(repository_id, index_id, lambda index: index.counts())
     current: set[tuple[str, int]] = set()
     added = done = 0
     async for document in store.query(Document.in_partition, repository_id=repository_id, collection_id=collection_id, consistent=True):
         if document.generation is not None:
             current.add((document.document_id, document.generation))
             if counts.get((document.document_id, document.generation)) != document.chunks:
-                added += await _add_document(store, indexes, document)
+                added += await _add_document(store, indexes, collection, document)
         done += 1
         if progress is not None:
             await progress(done)
     # Generations that are not current yet may be those of an ingestion that is under way: it removes them, or makes them current.
     stale = [key for key in counts if key not in current and not await _is_coming(store, repository_id, collection_id, *key)]
     for document_id, generation in stale:
-        await indexes.run(repository_id, collection_id, _removal(document_id, generation))
-    await indexes.run(repository_id, collection_id, lambda index: index.mark_complete())
+        await indexes.run(repository_id, index_id, _removal(document_id, generation))
+    await indexes.run(repository_id, index_id, lambda index: index.mark_complete())
     if added or stale:
         _log.info("index of %s/%s: added %d chunks, removed %d old generations", repository_id, collection_id, added, len(stale))
     return added
 
 
-async def _add_document(store: AsyncStore, indexes: Indexes, document: Document) -> int:
+async def _add_document(store: AsyncStore, indexes: Indexes, collection: Collection, document: Document) -> int:
     added = 0
+    model = collection.embedding_model
     batch: list[Chunk] = []
 
     async def flush() -> int:
-        chunks = list(batch)
+        generation = batch[0].generation
+        entries = [entry_of(chunk, document.language, model) for chunk in batch]
         batch.clear()
         return await indexes.run(
-            document.repository_id,
-            document.collection_id,
-            lambda index: index.add(document.document_id, chunks[0].generation, chunks, language=document.language),
+            document.repository_id, searched_index(collection), lambda index: index.add_entries(document.document_id, generation, entries)
         )
 
     async for chunk in store.query(Chunk.of_document, document_id=document.document_id, generation=document.generation, consistent=True):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gateleg.apps.rag.index.entries import pack_vector
+from gateleg.apps.rag.index.names import stored_vector
 from gateleg.apps.rag.tables import Chunk
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from gateleg.store import AsyncStore
 
 #: Texts that are embedded at a time: small enough to stop soon and to show progress.
-_BATCH = 64
+BATCH = 64
 
 
 def embedded_text(text: str, heading: str | None) -> str:
@@ -36,7 +37,8 @@ async def known_vectors(store: AsyncStore, document: Document, model: str) -> di
     if document.generation is None:
         return {}
     query = Chunk.of_document(document_id=document.document_id, generation=document.generation)
-    return {one.content_hash: one.vector async for one in store.query(query) if one.vector is not None and one.embedding_model == model}
+    found = {one.content_hash: stored_vector(one, model) async for one in store.query(query)}
+    return {digest: vector for digest, vector in found.items() if vector is not None}
 
 
 async def embed_chunks(
@@ -47,9 +49,9 @@ async def embed_chunks(
     reused = sum(one in known for one in hashes)
     found = dict(known)
     names = list(wanted)
-    for start in range(0, len(names), _BATCH):
+    for start in range(0, len(names), BATCH):
         report(reused + start)
-        batch = names[start : start + _BATCH]
+        batch = names[start : start + BATCH]
         rows = await model.embed([wanted[name] for name in batch], purpose="document")
         found |= {name: pack_vector(np.asarray(row)) for name, row in zip(batch, rows, strict=True)}
     return [found[one] for one in hashes], reused

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.rag.object_keys import document_prefix, page_prefix
-from gateleg.apps.rag.tables import Chunk, Document, DocumentStatus, Metadata, Revision
-from gateleg.store import ConditionFailed, IllegalTransition, LostRace, NotFound
+from gateleg.apps.rag.tables import Chunk, Collection, Document, DocumentStatus, Metadata, Revision
+from gateleg.store import ConditionFailed, IllegalTransition, LostRace, NotFound, TransactionCanceled, check, patch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from uuid import UUID
 
+    from gateleg.model import Condition
     from gateleg.objects import AsyncObjects
     from gateleg.store import AsyncStore
 
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 BATCH = 200
 #: Earlier contents of a document that are kept.
 KEPT_REVISIONS = 10
+
+
+class IndexesChanged(Exception):
+    """The collection has got or lost an index since the ingestion began: the next attempt fills the present ones."""
 
 
 class Superseded(Exception):
@@ -78,8 +83,12 @@ async def write_chunks(store: AsyncStore, chunks: Sequence[Chunk], report: Calla
         await store.batch_write(chunks[start : start + BATCH])
 
 
-async def finish_generation(store: AsyncStore, document: Document, job_id: UUID, found: Outcome) -> Document:
-    """Let searches find the new generation in place of the old one: the one update that replaces a document."""
+async def finish_generation(store: AsyncStore, document: Document, job_id: UUID, found: Outcome, collection: Collection) -> Document:
+    """Let searches find the new generation in place of the old one: the one update that replaces a document.
+
+    Raises `IndexesChanged` if the collection, as it was read, has got or lost a shadow index since: the generation is not in all of its
+    indexes then.
+    """
     actions: list[Any] = [
         Document.generation.set(found.generation),
         Document.status.to(DocumentStatus.COMPLETED),
@@ -112,9 +121,20 @@ async def finish_generation(store: AsyncStore, document: Document, job_id: UUID,
     try:
         # Of two workers that both believe to have the job, the one with the later generation has it.
         condition = (Document.job_id == job_id) & (Document.last_generation == found.generation)
-        return await store.patch(document.key, *actions, condition=condition)
-    except (ConditionFailed, IllegalTransition, NotFound):
-        raise Superseded from None
+        await store.transact([patch(document.key, *actions, condition=condition), check(collection.key, same_indexes(collection))])
+    except TransactionCanceled as error:
+        if isinstance(error.reasons[0], ConditionFailed | IllegalTransition | NotFound):
+            raise Superseded from None
+        if isinstance(error.reasons[1], ConditionFailed | NotFound):
+            raise IndexesChanged("the collection is being embedded anew, or has been") from None
+        raise
+    return await store.get(document.key, consistent=True)
+
+
+def same_indexes(collection: Collection) -> Condition:
+    """That a collection has the indexes that it had when it was read. Rows that have never changed theirs may lack the number."""
+    same = Collection.index_changes == collection.index_changes
+    return same if collection.index_changes else same | Collection.index_changes.missing()
 
 
 def kept_revisions(document: Document, found: Outcome) -> list[Revision]:

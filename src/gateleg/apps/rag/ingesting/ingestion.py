@@ -12,9 +12,12 @@ import orjson
 from gateleg.ai.errors import AiError
 from gateleg.apps.rag.collections import find_collection
 from gateleg.apps.rag.errors import IndexDamaged, RagError
+from gateleg.apps.rag.index.entries import entry_of
+from gateleg.apps.rag.index.names import Target, searched_index, shadow_target
 from gateleg.apps.rag.ingesting.embedding import chunk_hash, embed_chunks, embedded_text, known_vectors
 from gateleg.apps.rag.ingesting.fingerprints import Alike, find_alike, forget_fingerprint, keep_fingerprint, simhash
 from gateleg.apps.rag.ingesting.generations import (
+    IndexesChanged,
     Outcome,
     Superseded,
     begin_generation,
@@ -43,7 +46,7 @@ from gateleg.apps.rag.ingesting.sourcing import fetch_source
 from gateleg.apps.rag.object_keys import source_key
 from gateleg.apps.rag.rules import check_accepts_documents
 from gateleg.apps.rag.tables import Chunk, Document, DocumentStatus, Metadata, Repository
-from gateleg.jobs import GiveUp
+from gateleg.jobs import GiveUp, Snooze
 from gateleg.net.errors import AddressRefused, AnswerTooLarge, TooManyRedirects
 from gateleg.objects import plain_name
 from gateleg.store import ConditionFailed, IllegalTransition, NotFound
@@ -53,7 +56,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from gateleg.apps.rag.chunking import Strategy
-    from gateleg.apps.rag.index.entries import CollectionIndex
+    from gateleg.apps.rag.index.entries import CollectionIndex, IndexEntry
     from gateleg.apps.rag.ingesting.job_types import IngestConfig
     from gateleg.apps.rag.ingesting.sourcing import Fetched
     from gateleg.apps.rag.settings import RagSettings
@@ -72,6 +75,8 @@ class Indexes(Protocol):
 
 #: Where each stage ends in the whole.
 _STAGES = {"fetch": 0.05, "parse": 0.3, "chunk": 0.35, "embed": 0.8, "write": 0.92, "index": 1.0}
+#: Seconds after which an ingestion begins again whose collection has got another index meanwhile.
+_LOOK_AGAIN = 0.2
 #: Chunks of one document.
 MOST_CHUNKS = 1_000_000
 
@@ -90,11 +95,20 @@ class _Opened:
     def model(self) -> str:
         return self.collection.embedding_model or self.repository.config.embedding_model_id
 
+    @property
+    def targets(self) -> list[Target]:
+        """The indexes that the document is added to: the one that is searched, and the one that is to take its place."""
+        shadow = shadow_target(self.collection)
+        return [Target(searched_index(self.collection), self.model), *([] if shadow is None else [shadow])]
+
 
 async def ingest(job: JobContext, config: IngestConfig, resources: Resources[RagSettings], indexes: Indexes) -> IngestResult:
     """Ingest one document. It can be interrupted anywhere and run again. The document's row says why a final attempt failed."""
     try:
         return await _Ingestion(job, config, resources, indexes).run()
+    except IndexesChanged:
+        # Not a failure: the same again, with the indexes that there are now.
+        raise Snooze(_LOOK_AGAIN) from None
     except Superseded:
         return IngestResult(document_id=config.document_id, outcome="superseded")
     except (RagError, AddressRefused, AnswerTooLarge, TooManyRedirects, StoreNotConfigured) as error:
@@ -156,7 +170,7 @@ class _Ingestion:
         digest = ingestion_digest(fetched.digest, opened.strategy, opened.model, opened.merged, self.config.name)
         document = opened.document
         if document.generation is not None and document.ingestion_digest == digest and not self.config.force:
-            return await self._unchanged(document)
+            return await self._unchanged(opened)
         cut = await self._cut(opened, fetched)
         chunks, reused = await self._chunks(opened, cut)
         document = await begin_generation(self.resources.store, document, self.job.job_id)
@@ -165,23 +179,25 @@ class _Ingestion:
         self._report("index", 0.0, f"{len(chunks)} chunks")
         language = cut.document.language
         numbered = self._numbered(chunks, generation)
-        await self._in_index(lambda index: index.add(document.document_id, generation, numbered, language=language))
+        for target in opened.targets:
+            entries = [entry_of(chunk, language, target.model) for chunk in numbered]
+            await self._in_index(target.index_id, _addition(document.document_id, generation, entries))
         mark = await asyncio.to_thread(simhash, cut.document.text)
         alike = await find_alike(self.resources.store, document, fetched.digest, mark)
         self.job.check()
         outcome = self._outcome(opened, fetched, cut, digest, generation, mark)
         await forget_fingerprint(self.resources.store, document)
-        done = await finish_generation(self.resources.store, document, self.job.job_id, outcome)
+        done = await finish_generation(self.resources.store, document, self.job.job_id, outcome, opened.collection)
         await keep_fingerprint(self.resources.store, done)
-        await self._clean(done)
+        await self._clean(opened, done)
         return self._result("ingested", done, reused, alike)
 
-    async def _in_index(self, act: Callable[[CollectionIndex], Any]) -> None:
-        """Change the index. One that was damaged is empty then, and filled again from the tables before it is searched."""
+    async def _in_index(self, index_id: str, act: Callable[[CollectionIndex], Any]) -> None:
+        """Change an index. One that was damaged is empty then, and filled again from the tables before it is searched."""
         try:
-            await self.indexes.run(self.config.repository_id, self.config.collection_id, act)
+            await self.indexes.run(self.config.repository_id, index_id, act)
         except IndexDamaged:
-            await self.indexes.run(self.config.repository_id, self.config.collection_id, act)
+            await self.indexes.run(self.config.repository_id, index_id, act)
 
     def _report(self, stage: str, share: float, words: str = "") -> None:
         """Say how far the work is, and stop where the job is to stop."""
@@ -224,8 +240,9 @@ class _Ingestion:
         name = f"{fetched.digest[:16]}/{plain_name(config.name)}"
         return source_key(config.repository_id, config.collection_id, config.document_id, name)
 
-    async def _unchanged(self, document: Document) -> IngestResult:
+    async def _unchanged(self, opened: _Opened) -> IngestResult:
         """Nothing to do but what an interrupted ingestion may have left."""
+        document = opened.document
         try:
             actions, condition = moved(document, DocumentStatus.COMPLETED, self.job.job_id)
             actions.append(Document.error_message.remove())
@@ -237,7 +254,7 @@ class _Ingestion:
         if self.job.attempt > 1:
             # The attempt before may have ended between replacing the document and this.
             await keep_fingerprint(self.resources.store, done)
-        await self._clean(done)
+        await self._clean(opened, done)
         return self._result("unchanged", done, done.chunks, Alike())
 
     async def _cut(self, opened: _Opened, fetched: Fetched) -> Cut:
@@ -257,14 +274,24 @@ class _Ingestion:
         texts = [span.of(parsed.text) for span in spans]
         hashes = [chunk_hash(text, span.heading) for text, span in zip(texts, spans, strict=True)]
         wanted = [embedded_text(text, span.heading) for text, span in zip(texts, spans, strict=True)]
-        model = self.resources.models.embeddings(opened.model, cache=False)
+        vectors, reused = await self._vectors(opened, opened.model, wanted, hashes)
+        rows = await asyncio.to_thread(self._rows, opened, cut, texts, hashes, vectors)
+        shadow = shadow_target(opened.collection)
+        if shadow is not None:
+            beside, _ = await self._vectors(opened, shadow.model, wanted, hashes)
+            for row, vector in zip(rows, beside, strict=True):
+                row.shadow_vector, row.shadow_model = vector, shadow.model
+        return rows, reused
+
+    async def _vectors(self, opened: _Opened, model: str, texts: Sequence[str], hashes: Sequence[str]) -> tuple[list[bytes], int]:
+        """A vector for each text by a model, and how many of them were known."""
         # A forced ingestion computes new vectors, too.
-        known = {} if self.config.force else await known_vectors(self.resources.store, opened.document, opened.model)
+        known = {} if self.config.force else await known_vectors(self.resources.store, opened.document, model)
         total = max(1, len(texts))
-        vectors, reused = await embed_chunks(
-            model, wanted, hashes, known, lambda done: self._report("embed", done / total, f"{done} of {total} chunks")
+        embeddings = self.resources.models.embeddings(model, cache=False)
+        return await embed_chunks(
+            embeddings, texts, hashes, known, lambda done: self._report("embed", done / total, f"{done} of {total} chunks")
         )
-        return await asyncio.to_thread(self._rows, opened, cut, texts, hashes, vectors), reused
 
     def _rows(self, opened: _Opened, cut: Cut, texts: Sequence[str], hashes: Sequence[str], vectors: Sequence[bytes]) -> list[Chunk]:
         """The chunks as they are stored. In a thread: a long document has tens of thousands."""
@@ -332,10 +359,11 @@ class _Ingestion:
             metadata=opened.document.metadata if own is None else Metadata(tags=own.tags, custom_fields=own.custom_fields),
         )
 
-    async def _clean(self, document: Document) -> None:
+    async def _clean(self, opened: _Opened, document: Document) -> None:
         """Remove what searches no longer find."""
         for number in stale_generations(document):
-            await self._in_index(_removal(document.document_id, number))
+            for target in opened.targets:
+                await self._in_index(target.index_id, _removal(document.document_id, number))
             await self.resources.objects.delete(text_key(document, number))
             await forget_page_images(self.resources.objects, document, number)
             await self.resources.store.delete_all(Chunk.of_document(document_id=document.document_id, generation=number))
@@ -352,6 +380,10 @@ class _Ingestion:
             similar=list(alike.near),
             warnings=list(document.warnings),
         )
+
+
+def _addition(document_id: str, generation: int, entries: Sequence[IndexEntry]) -> Callable[[CollectionIndex], Any]:
+    return lambda index: index.add_entries(document_id, generation, entries)
 
 
 def _removal(document_id: str, generation: int) -> Callable[[CollectionIndex], Any]:

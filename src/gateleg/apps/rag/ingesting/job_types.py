@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from gateleg.apps.rag.tables import IngestionType
 
-INGEST, REINGEST = "rag.ingest", "rag.reingest"
+INGEST, REINGEST, REEMBED = "rag.ingest", "rag.reingest", "rag.reembed"
 #: The queue of ingestion: it has a limit of its own, so that small jobs need not wait for large documents.
 INGESTION_QUEUE = "rag-ingestion"
 
@@ -90,3 +90,24 @@ class ReingestResult(BaseModel):
 
     documents: int
     failed: list[str] = Field(default_factory=list)
+
+
+class ReembedConfig(BaseModel):
+    """A collection whose chunks are to be embedded by another model."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    repository_id: str
+    collection_id: str
+    model: str
+    username: str = ""
+
+
+class ReembedResult(BaseModel):
+    """What became of a collection's vectors."""
+
+    outcome: Literal["reembedded", "unchanged"]
+    documents: int = 0
+    chunks: int = 0
+    #: chunks that were embedded; the others had a vector by the model, from an attempt before
+    embedded: int = 0

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gateleg.ai import AiError
-from gateleg.apps.rag.errors import BadSearch, IndexDamaged
+from gateleg.apps.rag.errors import BadSearch, IndexDamaged, IndexReplaced
 from gateleg.apps.rag.index.filters import parse_filter
+from gateleg.apps.rag.index.names import searched_index
 from gateleg.apps.rag.index.rebuilding import ready_index
 from gateleg.apps.rag.searching.citing import cite
 from gateleg.apps.rag.searching.diversity import diversify
@@ -49,6 +50,8 @@ FEEDBACK_WEIGHT, FEEDBACK_HITS = 0.3, 3
 #: How often a search is widened because hits were out of date.
 _WIDENINGS = 2
 _PROCESSED_TOGETHER = 4
+#: How often a search begins again because another index has taken the place of the one that it began with.
+_REPLACED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,24 @@ class _Found:
 
 async def search(tools: SearchTools, collections: Sequence[Collection], request: SearchRequest) -> SearchResult:
     """Search collections together. Every hit is of its document's current generation."""
+    for _ in range(_REPLACED):
+        try:
+            return await _search(tools, collections, request)
+        except IndexReplaced:
+            collections = await _with_present_index(tools.store, collections)
+    return await _search(tools, collections, request)
+
+
+async def _with_present_index(store: AsyncStore, collections: Sequence[Collection]) -> list[Collection]:
+    """Collections with the model and the index that they have now. Their rights have been decided, and are not looked at again."""
+    rows = await store.batch_get([collection.key for collection in collections], consistent=True)
+    return [
+        old if new is None else old.model_copy(update={"embedding_model": new.embedding_model, "index_number": new.index_number})
+        for old, new in zip(collections, rows, strict=True)
+    ]
+
+
+async def _search(tools: SearchTools, collections: Sequence[Collection], request: SearchRequest) -> SearchResult:
     began = time.perf_counter()
     filters = parse_filter(request.filter)
     vectors, note = await _embed(tools, collections, request)
@@ -179,7 +200,7 @@ async def _search_index(
     depth: int,
     documents: Sequence[str] | None,
 ) -> list[IndexHit]:
-    place = (collection.repository_id, collection.collection_id)
+    place = (collection.repository_id, searched_index(collection))
 
     def ask(index: CollectionIndex) -> list[IndexHit] | None:
         return index.search(vector, text, filters, depth, documents=documents) if index.complete else None
@@ -187,7 +208,7 @@ async def _search_index(
     for again in (True, False):
         try:
             while (found := await tools.indexes.run(*place, ask)) is None:
-                await ready_index(tools.store, tools.indexes, *place)
+                await ready_index(tools.store, tools.indexes, collection)
         except IndexDamaged:
             # It has been removed; the second time it is filled from the tables.
             if not again:
@@ -214,7 +235,7 @@ async def _vectors_of(tools: SearchTools, collections: Sequence[Collection], ran
     for source in {one.candidate.source for one in ranked}:
         keys = [one.candidate.key for one in ranked if one.candidate.source == source]
         own = collections[source]
-        vectors = await tools.indexes.run(own.repository_id, own.collection_id, methodcaller("vectors", keys))
+        vectors = await tools.indexes.run(own.repository_id, searched_index(own), methodcaller("vectors", keys))
         found |= {(source, key): vector for key, vector in vectors.items()}
     return [found.get((one.candidate.source, one.candidate.key)) for one in ranked]
 

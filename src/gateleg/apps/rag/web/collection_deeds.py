@@ -11,6 +11,7 @@ from gateleg.apps.rag.access import Action
 from gateleg.apps.rag.collections import delete_softly, update_collection
 from gateleg.apps.rag.deleting.starting import start_collection_deletion
 from gateleg.apps.rag.drafts import CollectionChanges
+from gateleg.apps.rag.ingesting.reembedding import start_reembedding
 from gateleg.apps.rag.tables import CollectionStatus
 from gateleg.apps.rag.web.places import repository_place
 from gateleg.apps.rag.web.visiting import do
@@ -72,6 +73,34 @@ def deeds_part(visit: Visit) -> None:
                 button("Remove for good", remove, icon="delete_forever", look="small danger")
 
 
+class ModelChange(BaseModel):
+    """The embedding model that a collection is changed to."""
+
+    embedding_model: str = Field(
+        default="",
+        title="Embedding model",
+        min_length=1,
+        max_length=200,
+        description="such as local:minilm. All passages are embedded anew, beside the index that is searched until they are complete.",
+    )
+
+
+def model_part(visit: Visit) -> None:
+    """A form that changes the embedding model; while a job does it, the way to that job."""
+    found = visit.opened.collection
+    if found.shadow_job_id is not None:
+        with section("Embedding model"), tag("p"):
+            tag("span", f"The collection is being embedded by {found.shadow_model}. Searches use {found.embedding_model} until then. ")
+            tag("a", "Follow or cancel the job", "link", href=f"/jobs/{found.shadow_job_id}")
+        return
+
+    async def change(form: ModelChange) -> None:
+        job = await start_reembedding(visit.resources, visit.caller, found.repository_id, found.collection_id, form.embedding_model)
+        ui.navigate.to(f"/jobs/{job.job_id}")
+
+    ModelForm(ModelChange, change, title="Change the embedding model", values={"embedding_model": found.embedding_model})
+
+
 def settings_part(visit: Visit) -> None:
     """A form for what may be changed, and what never changes."""
     found = visit.opened.collection
@@ -92,11 +121,12 @@ def settings_part(visit: Visit) -> None:
             "groups": found.allowed_groups or [],
         }
         ModelForm(ChangesForm, save, title="Change the collection", values=values)
+        if found.status is CollectionStatus.ACTIVE:
+            model_part(visit)
     with section("Fixed"), tag("dl", classes="facts"):
         strategy = found.chunking_strategy or {}
         facts = {
             "Id": found.collection_id,
-            "Embedding model": found.embedding_model,
             "Created by": found.created_by,
             "Chunking": str(strategy.get("type", "as the host usually does")),
         }

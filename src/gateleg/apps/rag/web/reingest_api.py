@@ -1,10 +1,13 @@
-"""`/api/rag`: making documents anew: one, all of a collection, or an earlier content of one."""
+"""`/api/rag`: making documents anew: one, all of a collection, or an earlier content of one; and vectors by another model."""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Path, Query
+from pydantic import Field
 
 from gateleg.apps.rag.api import JobStarted, caller_of, mine
+from gateleg.apps.rag.drafts import Draft
+from gateleg.apps.rag.ingesting.reembedding import start_reembedding
 from gateleg.apps.rag.ingesting.reingestion import restore_revision, retry_document, start_reingestion
 from gateleg.apps.rag.ingesting.submitting import Submitted
 from gateleg.web.api.calls import Using
@@ -24,6 +27,22 @@ async def reingest_collection(call: Using, repository_id: str, collection_id: st
     until its new ones are complete."""
     job = await start_reingestion(mine(call), caller_of(call), repository_id, collection_id, force=force, once=once)
     await call.note("rag.reingest", f"{repository_id}/{collection_id}", job=str(job.job_id))
+    return JobStarted(job_id=job.job_id, status=job.status.value)
+
+
+class Reembed(Draft):
+    """The model that embeds a collection from now on."""
+
+    embedding_model: str = Field(min_length=1, max_length=200, description="The address of an embedding model, such as local:minilm.")
+
+
+@router.post("/repository/{repository_id}/collections/{collection_id}/reembed", status_code=202)
+async def reembed_collection(call: Using, repository_id: str, collection_id: str, body: Reembed, once: Once = None) -> JobStarted:
+    """Embed all chunks of a collection by another model, into an index that takes the place of the present one when it is complete.
+
+    Searches use the present one until then. Chunks that have a vector by the model are not embedded again."""
+    job = await start_reembedding(mine(call), caller_of(call), repository_id, collection_id, body.embedding_model, once=once)
+    await call.note("rag.reembed", f"{repository_id}/{collection_id}", job=str(job.job_id), model=body.embedding_model)
     return JobStarted(job_id=job.job_id, status=job.status.value)
 
 

@@ -126,6 +126,8 @@ class CollectionView(View):
     deleted_at: datetime | None
     default: bool = Field(description="Whether documents that name no collection belong to it.")
     delete_job_id: UUID | None
+    shadow_model: str | None = Field(description="The embedding model that a job is changing the collection to; null if none is.")
+    shadow_job_id: UUID | None = Field(description="That job.")
     version: int
     warnings: list[str] = Field(default_factory=list, description="What the caller should know about a change.")
 

@@ -1,0 +1,229 @@
+"""Embedding a collection anew with another model.
+
+The vectors are written beside those that searches use, and into a shadow index. One update of the collection's row then makes that
+index, with its model, the one that is searched: until then searches find what they found before, whatever is interrupted. Ingestions
+that end meanwhile write to both indexes, and are refused if they have not seen both (`finish_generation`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gateleg.ai.errors import AiError
+from gateleg.apps.rag.access import Action
+from gateleg.apps.rag.collections import open_collection, stored
+from gateleg.apps.rag.errors import IndexDamaged, RagError
+from gateleg.apps.rag.host_checks import check_model
+from gateleg.apps.rag.index.entries import entry_of, pack_vector
+from gateleg.apps.rag.index.names import index_name, stored_vector
+from gateleg.apps.rag.ingesting.embedding import BATCH, embedded_text
+from gateleg.apps.rag.ingesting.job_types import REEMBED, ReembedConfig, ReembedResult
+from gateleg.apps.rag.ingesting.shadows import begin_shadow, check_unclaimed, end_shadow, is_swapped, swap_index
+from gateleg.apps.rag.rules import check_accepts_documents
+from gateleg.apps.rag.subjects import Subject
+from gateleg.apps.rag.tables import Chunk, Collection, Document
+from gateleg.jobs import GiveUp, Submission
+from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, patch
+from gateleg.web import submitted_by
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from gateleg.apps.rag.access import Caller
+    from gateleg.apps.rag.index.registry import Indexes
+    from gateleg.apps.rag.settings import RagSettings
+    from gateleg.jobs import Job, JobContext
+    from gateleg.web import Resources
+
+
+async def start_reembedding(
+    resources: Resources[RagSettings], caller: Caller, repository_id: str, collection: str, model: str, *, once: str | None = None
+) -> Job:
+    """Have a job embed all chunks of a collection by another model. One that has the model already costs nothing."""
+    opened = await open_collection(resources.store, caller, repository_id, collection, Action.CHANGE_COLLECTION)
+    check_accepts_documents(opened.repository, opened.collection)
+    check_model(resources, model)
+    row = await stored(resources.store, opened)
+    subject = Subject(repository_id, row.collection_id)
+    config = ReembedConfig(repository_id=repository_id, collection_id=row.collection_id, model=model, username=caller.user)
+    key = None if once is None else f"{subject}:reembed:{once}"
+    submission = Submission(REEMBED, config, subject=str(subject), idempotency_key=key)
+    return (await resources.queue.submit(submitted_by(caller.principal, submission))).job
+
+
+async def reembed(job: JobContext, config: ReembedConfig, resources: Resources[RagSettings], indexes: Indexes) -> ReembedResult:
+    """The handler. It can be interrupted anywhere and run again; what was embedded is not embedded again."""
+    work = _Reembedding(job, config, resources, indexes)
+    try:
+        return await work.run()
+    except (RagError, AiError) as error:
+        if isinstance(error, AiError) and error.passing and job.job.retry_count < job.job.max_retries:
+            raise
+        await work.abandon()
+        raise GiveUp(str(error)) from error
+    except asyncio.CancelledError:
+        if job.cancelled:
+            await work.abandon()
+        raise
+    except Exception:
+        if job.job.retry_count >= job.job.max_retries:
+            await work.abandon()
+        raise
+
+
+class _Reembedding:
+    """One attempt."""
+
+    def __init__(self, job: JobContext, config: ReembedConfig, resources: Resources[RagSettings], indexes: Indexes) -> None:
+        self.job = job
+        self.config = config
+        self.resources = resources
+        self.store = resources.store
+        self.indexes = indexes
+        self.documents = self.chunks = self.embedded = 0
+
+    async def run(self) -> ReembedResult:
+        row = await self._row()
+        if row.shadow_job_id != self.job.job_id:
+            await check_unclaimed(self.resources, row)
+            if is_swapped(row):
+                # The job that has swapped the index was stopped before it was done.
+                row = await self._settle(row)
+            if row.embedding_model == self.config.model:
+                return ReembedResult(outcome="unchanged")
+            row = await begin_shadow(self.store, row, self.job.job_id, self.config.model)
+        if not is_swapped(row):
+            await self._fill(row)
+            self.job.check()
+            row = await swap_index(self.store, row)
+            self.job.log(f"searches use {row.embedding_model} from now on")
+        await self._settle(row)
+        return ReembedResult(outcome="reembedded", documents=self.documents, chunks=self.chunks, embedded=self.embedded)
+
+    async def abandon(self) -> None:
+        """Leave the collection as it was; or as it is to be, if the new index is searched already."""
+        row = await self._row()
+        if row.shadow_job_id != self.job.job_id or row.shadow_number is None:
+            return
+        if is_swapped(row):
+            await self._settle(row)
+            return
+        await end_shadow(self.store, row)
+        await asyncio.to_thread(self.indexes.drop, row.repository_id, index_name(row.collection_id, row.shadow_number))
+
+    async def _row(self) -> Collection:
+        key = Collection.key(collection_id=self.config.collection_id, repository_id=self.config.repository_id)
+        found = await self.store.find(key, consistent=True)
+        if found is None:
+            raise GiveUp("The collection was removed.")
+        return found
+
+    async def _documents(self) -> AsyncIterator[Document]:
+        where = Document.in_partition(repository_id=self.config.repository_id, collection_id=self.config.collection_id)
+        async for document in self.store.query(where, consistent=True):
+            if document.generation is not None:
+                yield document
+
+    async def _fill(self, row: Collection) -> None:
+        """Write the vectors of all chunks that searches find, and add them to the shadow index."""
+        assert row.shadow_number is not None
+        name = index_name(row.collection_id, row.shadow_number)
+        total = await self.store.count(Chunk.in_collection, repository_id=row.repository_id, collection_id=row.collection_id)
+        counts = await self._in_index(name, lambda index: index.counts())
+        async for document in self._documents():
+            self.job.check()
+            self.documents += 1
+            if counts.get((document.document_id, document.generation or 0)) != document.chunks:
+                await self._fill_document(name, document, total)
+            else:
+                self.chunks += document.chunks
+        await self._in_index(name, lambda index: index.mark_complete())
+
+    async def _fill_document(self, name: str, document: Document, total: int) -> None:
+        async for batch in self._batches(document):
+            self.job.progress(self.chunks, max(total, self.chunks, 1), f"{self.chunks} of {total} chunks")
+            self.job.check()
+            done = await self._embed(batch)
+            if done is None:
+                # It was replaced or removed meanwhile; who does that sees to the shadow index as well.
+                break
+            entries = [entry_of(chunk, document.language, self.config.model) for chunk in done]
+            await self._in_index(name, lambda index, rows=entries: index.add_entries(document.document_id, document.generation or 0, rows))
+            self.chunks += len(done)
+        now = await self.store.find(document.key, consistent=True)
+        if now is None or now.generation != document.generation:
+            await self._in_index(name, lambda index: index.remove(document.document_id, document.generation))
+
+    async def _batches(self, document: Document) -> AsyncIterator[list[Chunk]]:
+        batch: list[Chunk] = []
+        where = Chunk.of_document(document_id=document.document_id, generation=document.generation or 0)
+        async for chunk in self.store.query(where, consistent=True):
+            batch.append(chunk)
+            if len(batch) == BATCH:
+                yield batch
+                batch = []
+        if batch:
+            yield batch
+
+    async def _embed(self, batch: Sequence[Chunk]) -> list[Chunk] | None:
+        """Chunks with their vectors by the new model, written; None if one of them is gone."""
+        model = self.config.model
+        known = [stored_vector(chunk, model) for chunk in batch]
+        wanted = [chunk for chunk, vector in zip(batch, known, strict=True) if vector is None]
+        if not wanted:
+            return list(batch)
+        texts = [embedded_text(chunk.text, chunk.heading) for chunk in wanted]
+        rows = await self.resources.models.embeddings(model, cache=False).embed(texts, purpose="document")
+        vectors = [pack_vector(np.asarray(row)) for row in rows]
+        writes = [
+            patch(chunk.key, Chunk.shadow_vector.set(vector), Chunk.shadow_model.set(model))
+            for chunk, vector in zip(wanted, vectors, strict=True)
+        ]
+        try:
+            await self.store.transact(writes)
+        except TransactionCanceled as error:
+            if not any(isinstance(reason, NotFound | ConditionFailed) for reason in error.reasons):
+                raise
+            return None
+        self.embedded += len(wanted)
+        for chunk, vector in zip(wanted, vectors, strict=True):
+            chunk.shadow_vector, chunk.shadow_model = vector, model
+        return list(batch)
+
+    async def _settle(self, row: Collection) -> Collection:
+        """Remove the old indexes, and the vectors of the old model; then let others embed the collection anew. It is not cancelled:
+        there is no way back."""
+        for number in range(row.index_number):
+            await asyncio.to_thread(self.indexes.drop, row.repository_id, index_name(row.collection_id, number))
+        async for document in self._documents():
+            async for batch in self._batches(document):
+                await self._move([one for one in batch if one.shadow_model == row.embedding_model and one.shadow_vector is not None])
+        return await end_shadow(self.store, row)
+
+    async def _move(self, chunks: Sequence[Chunk]) -> None:
+        writes: list[Any] = [
+            patch(
+                chunk.key,
+                Chunk.vector.set(chunk.shadow_vector),
+                Chunk.embedding_model.set(chunk.shadow_model or ""),
+                Chunk.shadow_vector.remove(),
+                Chunk.shadow_model.remove(),
+            )
+            for chunk in chunks
+        ]
+        try:
+            if writes:
+                await self.store.transact(writes)
+        except TransactionCanceled as error:
+            # A document that was replaced or removed meanwhile has no such chunks any more.
+            if not any(isinstance(reason, NotFound | ConditionFailed) for reason in error.reasons):
+                raise
+
+    async def _in_index(self, name: str, act: Any) -> Any:
+        try:
+            return await self.indexes.run(self.config.repository_id, name, act)
+        except IndexDamaged:
+            return await self.indexes.run(self.config.repository_id, name, act)
