@@ -121,7 +121,7 @@ def usual(folder: Path) -> dict[str, list[float]]:
     opinions = analyse(conversation.votes, conversation.comments, report=begin)
     begin("model")
     embeddings = Models().embeddings()
-    topics = analyse_comments(conversation.comments, embeddings, report=begin)
+    topics = analyse_comments(conversation.comments, embeddings, votes=conversation.counted_votes, report=begin)
     begin("report")
     findings = find(conversation, opinions, topics)
     data = data_files(findings, opinions.matrix, conversation.comments)

@@ -223,7 +223,8 @@ def _analysed(
         namer = None if chat is None else models.chat(chat)
         config = TopicsConfig.model_validate({"naming_model": chat} | ({"embedding_model": embedding_model} if embedding_model else {}))
         embeddings = models.embeddings(config.embedding_address)
-        topics = analyse_comments(conversation.comments, embeddings, config, chat=namer, report=report)
+        votes = conversation.counted_votes
+        topics = analyse_comments(conversation.comments, embeddings, config, chat=namer, votes=votes, report=report)
     cast = conversation.counted_votes(opinions.config.max_votes)
     findings = with_moments(find(conversation, opinions, topics), cast, opinions.moderation, opinions.matrix.participants)
     sections, written_by = _sections(findings, author, report)
@@ -320,7 +321,9 @@ def _say(findings: "Findings", out: Path) -> None:
     if findings.topics:
         typer.echo(f"topics: {' > '.join(str(len(layer)) for layer in reversed(findings.topics))} from coarse to fine")
     if findings.from_words and findings.known_words is not None:
-        typer.echo(f"        by words alone: the embedding model knows {findings.known_words:.0%} of the words; --embeddings names another")
+        typer.echo(
+            f"        by words and votes: the embedding model knows {findings.known_words:.0%} of the words; --embeddings names another"
+        )
     typer.echo(f"report: {out / REPORT}")
     typer.echo(f"map:    {out / MAP}")
     if findings.moments:

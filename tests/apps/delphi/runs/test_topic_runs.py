@@ -1,4 +1,5 @@
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from functools import cache
 from typing import TypeVar
 from uuid import uuid4
@@ -19,7 +20,9 @@ from gateleg.apps.delphi.runs.topic_runs import load_topics, run_topics, write_t
 from gateleg.apps.delphi.service import complete_run, latest_run, results, start_run, upload_conversation
 from gateleg.apps.delphi.tables import ClusterAssignment, ClusterKeywords, CommentEmbedding, GraphEdge, TopicName
 from gateleg.apps.delphi.topics.config import TopicsConfig
+from gateleg.apps.delphi.topics.covoting import with_votes
 from gateleg.apps.delphi.topics.stage import Topics, analyse_comments
+from gateleg.apps.delphi.topics.words import word_vectors
 from gateleg.jobs import ManualClock
 from gateleg.model import spec_of
 from gateleg.store import AsyncStore, ConditionFailed
@@ -167,3 +170,13 @@ async def test_next_to_nothing_has_no_topics_and_no_trouble(store: AsyncStore, c
     run = await run_topics(store, Models(), origin(store))
     assert run.summary["comments"] == len(comments)
     assert len((await load_topics(store, run)).comment_ids) == len(comments)
+
+
+async def test_a_run_in_a_language_that_the_model_does_not_know_takes_votes_as_well(store: AsyncStore) -> None:
+    texts = ["Nachtbusse fahren selten", "Haltestellen fehlen überall", "Mieten steigen weiter", "Wohnraum schaffen"]
+    comments = [replace(comment, body=texts[place], moderated=1) for place, comment in enumerate(COMMENTS.comments[:4])]
+    await upload_conversation(store, replace(COMMENTS, comments=comments))
+    run = await run_topics(store, Models(), origin(store))
+    expected = with_votes(word_vectors(texts), COMMENTS.counted_votes(), [comment.comment_id for comment in comments])
+    stored = await listed(results(store, CommentEmbedding, run.job_id))
+    assert np.array_equal(np.array([row.embedding.vector for row in stored], dtype=np.float32), expected)

@@ -255,7 +255,7 @@ def _language_note(findings: Findings) -> Markup | None:
         return None
     said = (
         f"The embedding model knows {findings.known_words:.0%} of the words of these comments, too few to tell what they mean. "
-        "Topics were found by the words that comments share, and are rougher than usual. Another embedding model can be chosen for the run."
+        "Topics were found by shared words and by votes, and are rougher than usual. Another embedding model can be chosen for the run."
     )
     return tag("p", {"class": "warning", "role": "note"}, said)
 

@@ -12,7 +12,7 @@ from gateleg.apps.delphi.errors import RunMissing
 from gateleg.apps.delphi.runs.run_tables import StoredComment
 from gateleg.apps.delphi.runs.stored_topics import TopicRows, topics_from
 from gateleg.apps.delphi.runs.topic_rows import sketches_of, topic_rows_of, topics_summary
-from gateleg.apps.delphi.runs.uploads import load_comments
+from gateleg.apps.delphi.runs.uploads import load_comments, load_conversation
 from gateleg.apps.delphi.service import complete_run, latest_run, results, start_run
 from gateleg.apps.delphi.tables import ClusterAssignment, ClusterKeywords, CommentEmbedding, GraphEdge, TopicName
 from gateleg.apps.delphi.topics.config import TopicsConfig
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from gateleg.ai import Models
     from gateleg.apps.delphi.conversations.conversation import Comment
+    from gateleg.apps.delphi.conversations.votes import Votes
     from gateleg.apps.delphi.runs.origin import Origin
     from gateleg.apps.delphi.runs.run_tables import Run
     from gateleg.apps.delphi.topics.identity import Sketch
@@ -60,12 +61,19 @@ async def run_topics(
         start, share = _STEPS[step]
         report(start + share * done, step)
 
+    loop = asyncio.get_running_loop()
+
+    def cast() -> Votes:
+        # Few conversations need their votes here, and the analysis, which knows, runs in a thread of its own.
+        return asyncio.run_coroutine_threadsafe(load_conversation(store, upload), loop).result().counted_votes()
+
     topics = await asyncio.to_thread(
         analyse_comments,
         comments,
         embeddings,
         config,
         chat=None if config.naming_model is None else models.chat(config.naming_model),
+        votes=cast,
         known=known,
         before=sketches,
         report=told,

@@ -14,6 +14,7 @@ import numpy as np
 
 from gateleg.apps.delphi.opinions.moderation import Moderation
 from gateleg.apps.delphi.topics.config import MapConfig, TopicsConfig
+from gateleg.apps.delphi.topics.covoting import with_votes
 from gateleg.apps.delphi.topics.identity import Sketch, identities
 from gateleg.apps.delphi.topics.keywords import Keyword, SpokenTexts, keywords_of
 from gateleg.apps.delphi.topics.layering import Layers, find_layers
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from gateleg.ai import Chat, Embeddings
     from gateleg.apps.delphi.conversations.conversation import Comment
-    from gateleg.apps.delphi.conversations.votes import Floats, Ints
+    from gateleg.apps.delphi.conversations.votes import Floats, Ints, Votes
 
 #: Comments that stand for a topic.
 MOST_EXAMPLES = 5
@@ -123,6 +124,7 @@ def analyse_comments(
     config: TopicsConfig | None = None,
     *,
     chat: Chat | None = None,
+    votes: Callable[[], Votes] | None = None,
     known: Mapping[int, NDArray[np.float32]] | None = None,
     before: Sequence[Sketch] = (),
     report: Callable[[str, float], object] = lambda step, done: None,
@@ -132,7 +134,8 @@ def analyse_comments(
     `chat` names topics, keywords do without it. `known` has vectors by comment id that need not be computed again, `before` the topics of
     an earlier run. `report` is told each step as it begins and how much of it is done, and may raise to end the analysis.
 
-    Where the local model does not know the language, vectors come from the words that comments share.
+    Where the local model does not know the language, vectors come from the words that comments share, and from the `votes` on them, which
+    are asked for only then.
 
     Comments that moderation takes out have no part in it: no vector, no topic, no word in a keyword or a name, and no model reads them.
     """
@@ -143,7 +146,7 @@ def analyse_comments(
     ids = np.array([comment.comment_id for comment in kept], dtype=np.int64)
     share = known_share(embeddings, [comment.body for comment in kept])
     foreign = share is not None and share < LEAST_KNOWN
-    vectors = word_vectors([comment.body for comment in kept]) if foreign else _embedded(kept, embeddings, known or {}, report)
+    vectors = _from_words(kept, votes) if foreign else _embedded(kept, embeddings, known or {}, report)
     report("layers", 0.0)
     layers = find_layers(vectors, config.topic_neighbors, config.max_layers)
     report("map", 0.0)
@@ -153,6 +156,12 @@ def analyse_comments(
     report("names", 0.0)
     topics = _topics(kept, layers, positions, None if foreign else embeddings, chat, before, report)
     return Topics(config, WORDS if foreign else embeddings.model, ids, vectors, positions, layers, topics, tuple(pairs), share)
+
+
+def _from_words(comments: Sequence[Comment], votes: Callable[[], Votes] | None) -> NDArray[np.float32]:
+    """A vector for each comment by its words and, where there are any, by the votes on it."""
+    vectors = word_vectors([comment.body for comment in comments])
+    return vectors if votes is None else with_votes(vectors, votes(), [comment.comment_id for comment in comments])
 
 
 def _embedded(

@@ -22,6 +22,7 @@ WORDS = "words"
 #: A model that knows fewer of the words whole does not know the language: English has 0.9 and more, German and French 0.2 to 0.5.
 LEAST_KNOWN = 0.6
 _DIMENSIONS = 64
+_BEGINNING = 5
 _LOCAL = "local:minilm"
 _UNKNOWN = 100
 
@@ -43,7 +44,7 @@ def word_vectors(texts: Sequence[str]) -> NDArray[np.float32]:
 
     Texts that say nothing have zeros.
     """
-    spoken = [{token.word for clause in tokens(text) for token in clause} for text in texts]
+    spoken = [_features(text) for text in texts]
     times: dict[str, int] = {}
     for words in spoken:
         for word in words:
@@ -62,6 +63,12 @@ def word_vectors(texts: Sequence[str]) -> NDArray[np.float32]:
     alone = np.array([bool(text.strip()) for text in texts], dtype=np.bool_) & ~vectors.any(axis=1)
     vectors[alone, -1] = 1.0
     return vectors
+
+
+def _features(text: str) -> set[str]:
+    """The words of a text, and the beginnings of long ones: "Wohnung" and "Wohnbau" are about the same thing."""
+    words = {token.word for clause in tokens(text) for token in clause}
+    return words | {f"{word[:_BEGINNING]}-" for word in words if len(word) > _BEGINNING}
 
 
 def _reduced(cells: list[tuple[int, int, float]], shape: tuple[int, int]) -> NDArray[np.float32]:
