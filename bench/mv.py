@@ -115,8 +115,8 @@ def timed(work: Callable[[], int]) -> float:
 
 def written(frames: Any, canvas: Canvas, path: Path) -> int:
     with ClipWriter(path, canvas) as writer:
-        for pixels in frames:
-            writer.write(pixels)
+        for frame in frames:
+            writer.write_frame(frame)
     return writer.count
 
 
@@ -128,7 +128,7 @@ def bench_frames(folder: Path, song: Song) -> None:
         for sentence, look in zip(SENTENCES, looks, strict=True):
             scene = Scene(look, "medium", "push", 240, FRAMES, 0.7, 0.8, 0.1, 3, find_preset("clean"))
             order = ClipOrder(scene, canvas)
-            kept = [pixels.copy() for pixels in frames_of(order, song)]
+            kept = list(frames_of(order, song))
             drawn = timed(lambda order=order, canvas=canvas: written(frames_of(order, song), canvas, folder / "a.mp4"))  # type: ignore[misc]
             plain = timed(lambda kept=kept, canvas=canvas: written(kept, canvas, folder / "b.mp4"))  # type: ignore[misc]
             whole = drawn * canvas.fps / 2 / 1000

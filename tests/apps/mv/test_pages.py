@@ -168,6 +168,19 @@ def test_strangers_find_nothing_and_viewers_look(studio: Served, open_page: Open
     expect(viewer.get_by_role("heading", name="There is no such video").first).to_be_visible()
 
 
+def test_some_scenes_are_made_again(studio: Served, open_page: Open) -> None:
+    page = _as(studio, open_page, "member", f"/mv/{ROBOT.project_id}")
+    page.get_by_role("button", name="Again").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("button", name="None").click()
+    dialog.get_by_role("checkbox").first.check()
+    assert serious_faults(page) == []
+    dialog.get_by_role("button", name="Make it again").click()
+    expect(page.get_by_text("Waiting for a worker")).to_be_visible()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("The job was cancelled.")).to_be_visible()
+
+
 @pytest.mark.sweep
 @pytest.mark.parametrize(("width", "dark"), SCREENS)
 @pytest.mark.parametrize("path", ["", "/new", f"/{ROBOT.project_id}?scene=3"])

@@ -2,8 +2,8 @@
 
 import pytest
 
-from gateleg.apps.mv.rules import changed, may_change, may_see, seen
-from gateleg.apps.mv.tables import Project
+from gateleg.apps.mv.rules import changed, may_change, may_see, seen, to_render
+from gateleg.apps.mv.tables import Project, Scene, SceneStatus
 from gateleg.web import Principal, Role
 from gateleg.web.errors import NotAllowed, Unknown
 
@@ -52,3 +52,19 @@ def test_what_is_hidden_and_what_is_missing_are_refused_alike() -> None:
 def test_viewers_look_only() -> None:
     with pytest.raises(NotAllowed):
         changed(Principal("eve", Role.VIEWER), project_of(ANN))
+
+
+def test_what_is_rendered_again_is_what_has_no_clip_what_is_selected_or_all_that_is_not_locked() -> None:
+    project = project_of(ANN)
+    states = (SceneStatus.COMPLETED, SceneStatus.FAILED, SceneStatus.COMPLETED, SceneStatus.COMPLETED)
+    scenes = [
+        Scene(project_id=project.project_id, sequence=number, prompt="p", duration=4.0, status=status, locked=number == 4)
+        for number, status in enumerate(states, 1)
+    ]
+
+    def rendered(again: bool, *only: int) -> list[int]:
+        return [scene.sequence for scene in to_render(scenes, again, only)]
+
+    assert rendered(False) == [2]
+    assert rendered(True) == [1, 2, 3]
+    assert rendered(False, 3) == rendered(True, 3) == [2, 3]

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import pytest
 
+from gateleg.apps.mv.job_types import GenerateConfig
 from gateleg.apps.mv.tables import Take
 from gateleg.jobs import Worker, follow_async
 from gateleg.objects import sniff
@@ -101,6 +102,19 @@ async def test_double_submission_makes_one_job(served: Served, tmp_path: Path) -
     jobs = {answer.json()["jobId"] for answer in answers if answer.status_code == 202}
     assert len(jobs) == 1
     assert {answer.status_code for answer in answers} <= {202, 409}
+
+
+async def test_a_selection_of_scenes_is_made_again_and_locked_or_unknown_ones_are_refused(served: Served, tmp_path: Path) -> None:
+    where, owner = await made(served, tmp_path), served["owner"]
+    for number in range(3):
+        await owner.post(f"{where}/scenes", json={"sceneConcept": f"scene {number}", "duration": 2})
+    await owner.patch(f"{where}/scenes/3", json={"locked": True})
+    unknown, locked = [await owner.post(f"{where}/generate?scene=1&scene={number}") for number in (9, 3)]
+    assert (unknown.status_code, "no scene 9" in unknown.json()["error"]["message"]) == (404, True)
+    assert (locked.status_code, locked.json()["error"]["details"]["locked"]) == (409, [3])
+    begun = await owner.post(f"{where}/generate?scene=2&scene=1&scene=2")
+    assert begun.status_code == 202
+    assert GenerateConfig.model_validate((await served.host.queue.get(UUID(begun.json()["jobId"]))).job_config).only == (1, 2)
 
 
 async def test_scene_whose_job_is_gone_is_taken_for_failed(served: Served, tmp_path: Path) -> None:

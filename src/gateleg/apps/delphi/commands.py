@@ -65,7 +65,7 @@ def run(
         typer.Option(
             min=0,
             max=10_000,
-            help="Of exact mode, let groups come about over time in so many updates, 200 or more: assumes that Polis ran all the while.",
+            help="Of exact mode, let clusters come about over time in so many updates, such as 200: assumes that Polis ran all the while.",
         ),
     ] = 0,
     replay_from: Annotated[

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.mv.providers import film_cost, lip_sync_cost, provider_of
-from gateleg.apps.mv.tables import SceneStatus
+from gateleg.apps.mv.rules import to_render
 from gateleg.web import Refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from gateleg.apps.mv.tables import Project, Scene
     from gateleg.web import Resources
@@ -45,8 +45,10 @@ class Estimate:
         return self.cap is None or self.cost <= self.cap
 
 
-def estimate(project: Project, scenes: Sequence[Scene], resources: Resources[Any], *, again: bool = False) -> Estimate:
-    """What rendering would cost: of the scenes without a clip, or with `again` of all that are not locked.
+def estimate(
+    project: Project, scenes: Sequence[Scene], resources: Resources[Any], *, again: bool = False, only: Collection[int] = ()
+) -> Estimate:
+    """What rendering would cost: of the scenes without a clip and those of a selection, or with `again` of all that are not locked.
 
     Scenes that are not planned yet are taken to last six seconds each; the cap is checked again when they are planned.
     """
@@ -54,7 +56,7 @@ def estimate(project: Project, scenes: Sequence[Scene], resources: Resources[Any
         seconds = project.audio_duration or _USUAL
         parts = math.ceil(seconds / _USUAL_SCENE)
         return Estimate(0, seconds, parts * film_cost(resources, project.provider, seconds / parts), project.spend_cap)
-    wanted = [scene for scene in scenes if scene.status is not SceneStatus.COMPLETED or (again and not scene.locked)]
+    wanted = to_render(scenes, again, only)
     cost = sum(_cost(project, scene, resources) for scene in wanted)
     return Estimate(len(wanted), sum(scene.duration for scene in wanted), cost, project.spend_cap)
 

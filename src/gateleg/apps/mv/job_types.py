@@ -24,9 +24,11 @@ class ProjectConfig(BaseModel):
 
 
 class GenerateConfig(ProjectConfig):
-    """What a GENERATE job makes: the scenes that have no clip, or with `again` all that are not locked, and the film."""
+    """What a GENERATE job makes: the scenes that have no clip, with `again` all that are not locked, and the film."""
 
     again: bool = False
+    #: by their sequences, the only scenes that have a clip and are rendered again
+    only: tuple[int, ...] = ()
     #: end with the scenes on paper: the storyboard
     storyboard: bool = False
 

@@ -13,7 +13,7 @@ from gateleg.web import Refusal, Role
 from gateleg.web.errors import NotAllowed, Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from gateleg.apps.mv.tables import Project, Reference, Scene, Template
     from gateleg.web import Principal
@@ -103,6 +103,26 @@ def startable(project: Project) -> None:
         raise WrongState(
             f"The project is {project.status.value}.", fix="Wait until it has ended, or cancel its job.", details={"status": project.status}
         )
+
+
+def selectable(scenes: Sequence[Scene], only: Collection[int]) -> None:
+    """Refuse a selection that names scenes which are not there, or which keep their clips."""
+    unknown = sorted(set(only) - {scene.sequence for scene in scenes})
+    if unknown:
+        raise Unknown(f"The project has no scene {', '.join(map(str, unknown))}.", fix="Name scenes by their sequence.")
+    locked = [scene.sequence for scene in scenes if scene.locked and scene.sequence in only]
+    if locked:
+        words = f"Scene {locked[0]} is" if len(locked) == 1 else f"Scenes {', '.join(map(str, locked))} are"
+        raise WrongState(f"{words} locked.", fix="Unlock what is to be rendered again, or leave it out.", details={"locked": locked})
+
+
+def to_render(scenes: Iterable[Scene], again: bool, only: Collection[int] = ()) -> list[Scene]:
+    """The scenes that get a new clip: those without one, those of a selection, and with `again` all that are not locked."""
+    return [
+        scene
+        for scene in scenes
+        if scene.status is not SceneStatus.COMPLETED or scene.sequence in only or (again and not only and not scene.locked)
+    ]
 
 
 def composable(project: Project, scenes: Sequence[Scene]) -> None:

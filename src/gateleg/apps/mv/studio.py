@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +22,8 @@ import numpy as np
 from gateleg.apps.mv.composing.assembly import Credits, compose
 from gateleg.apps.mv.composing.clips import Clip, ClipOrder
 from gateleg.apps.mv.composing.encoding import HD, Canvas
-from gateleg.apps.mv.composing.flashes import FlashReport, check_flashes
+from gateleg.apps.mv.composing.flashes import CALMER, FlashReport, check_flashes
+from gateleg.apps.mv.composing.soundtrack import make_soundtrack
 from gateleg.apps.mv.composing.workers import render_clips
 from gateleg.apps.mv.drawing.lettering import check_texts
 from gateleg.apps.mv.drawing.scene import Scene
@@ -135,8 +138,6 @@ def order_clips(
 
 #: titles are seen in scenes that start before this, in seconds
 _TITLED = 4.2
-#: how much of the frame before is kept when a clip is drawn again because it flashes, at each attempt
-_CALMER = (0.6, 0.85, 0.95)
 
 
 def check_video(clips: Sequence[Clip], fps: int) -> FlashReport:
@@ -171,19 +172,22 @@ def make_video(
     looks = choose_looks(plan, texts, library, wish)
     lyrics = read_lyrics(wish.lyrics, heard) if wish.lyrics.strip() else ()
     orders = list(order_clips(plan, texts, looks, wish, concept, lyrics))
-    with tempfile.TemporaryDirectory(dir=out.parent, prefix=".clips-") as folder:
+    seconds = Fraction(plan.frames, wish.canvas.fps)
+    with tempfile.TemporaryDirectory(dir=out.parent, prefix=".clips-") as folder, ThreadPoolExecutor(1) as beside:
+        mastered = beside.submit(make_soundtrack, song, seconds, cancelled)
         paths = [Path(folder) / f"{number:04d}.mp4" for number in range(len(orders))]
         clips = list(render_clips(orders, heard, paths, workers, within(progress, 0.08, 0.93), cancelled))
         report = _mend(orders, clips, heard, workers, cancelled)
-        seconds = compose(paths, song, out, wish.canvas, Credits(wish.title, wish.artist), within(progress, 0.95, 1.0), cancelled)
-    return Video(out, seconds, heard, plan, texts, tuple(orders), lyrics, report)
+        composing = within(progress, 0.95, 1.0)
+        made = compose(paths, mastered.result(), out, wish.canvas, Credits(wish.title, wish.artist), composing, cancelled)
+    return Video(out, made, heard, plan, texts, tuple(orders), lyrics, report)
 
 
 def _mend(orders: list[ClipOrder], clips: list[Clip], song: Song, workers: int | None, cancelled: Cancelling) -> FlashReport:
     """Draw clips that flash again, calmer each time, until nothing flashes."""
     fps = orders[0].canvas.fps
     report = check_video(clips, fps)
-    for calm in _CALMER:
+    for calm in CALMER:
         if report.safe:
             break
         numbers = clips_to_calm(clips, report)

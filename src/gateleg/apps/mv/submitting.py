@@ -26,7 +26,7 @@ from gateleg.store import patch
 from gateleg.web import submitted_by
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from uuid import UUID
 
     from gateleg.apps.mv.job_types import ProjectConfig, Shape
@@ -40,16 +40,18 @@ async def generate(
     project_id: UUID,
     *,
     again: bool = False,
+    only: Collection[int] = (),
     storyboard: bool = False,
     once: str | None = None,
 ) -> Job:
-    """Plan the scenes if there are none, render those without a clip and compose the film."""
+    """Plan the scenes if there are none, render those without a clip and those of a selection, and compose the film."""
     loaded = await settle(resources.store, resources.queue, project_id)
     project = loaded.project
     rules.startable(project)
+    rules.selectable(loaded.scenes, only)
     if not storyboard:
-        costs.check(project, costs.estimate(project, loaded.scenes, resources, again=again))
-    config = GenerateConfig(project_id=project_id, again=again, storyboard=storyboard)
+        costs.check(project, costs.estimate(project, loaded.scenes, resources, again=again, only=only))
+    config = GenerateConfig(project_id=project_id, again=again, only=tuple(sorted(set(only))), storyboard=storyboard)
     return await _submit(resources, principal, project, GENERATE, config, _once(project, "generate", once))
 
 

@@ -31,9 +31,10 @@ from gateleg.apps.mv.job_types import (
 )
 from gateleg.apps.mv.news import fail_project
 from gateleg.apps.mv.providers import clip_type
+from gateleg.apps.mv.rules import to_render
 from gateleg.apps.mv.scenes import fail_scene
 from gateleg.apps.mv.service import load, move_project
-from gateleg.apps.mv.tables import Project, ProjectStatus, SceneStatus
+from gateleg.apps.mv.tables import Project, ProjectStatus
 from gateleg.jobs import GiveUp, Jobs, JobStatus, Snooze, Stage, Submission, submit_stages
 from gateleg.store import ConditionFailed, IllegalTransition, NotFound
 from gateleg.web import Refusal
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
 
     from gateleg.apps.mv.service import Loaded
     from gateleg.apps.mv.settings import MVSettings
-    from gateleg.apps.mv.tables import Scene
     from gateleg.jobs import Job, JobContext
     from gateleg.web import Resources
 
@@ -117,7 +117,7 @@ def mv_jobs(resources: Resources[MVSettings]) -> Jobs:
 
     @jobs.handler(COMPOSE, config=ComposeConfig, result=ProjectResult, runs="process", timeout=3600)
     def compose(job: JobContext, config: ComposeConfig) -> ProjectResult:
-        from gateleg.apps.mv.making import compose_project
+        from gateleg.apps.mv.finals import compose_project
 
         return compose_project(job, config.project_id, config.variants, resources)
 
@@ -150,8 +150,8 @@ async def _direct(job: JobContext, config: GenerateConfig, resources: Resources[
         for status in (ProjectStatus.QUEUED, ProjectStatus.PENDING):
             await _move(resources, loaded.project, status)
         return ProjectResult(project_id=project_id, scenes=len(loaded.scenes))
-    wanted = [scene for scene in loaded.scenes if _is_wanted(scene, config.again)]
-    _check_cost(job, loaded, config.again, resources)
+    wanted = to_render(loaded.scenes, config.again, config.only)
+    _check_cost(job, loaded, config, resources)
     renders = [_scene_stage(clip_type(loaded.project, scene), "scene", project_id, scene.sequence) for scene in wanted]
     await _done(job, resources, _RENDERING, renders, loaded.project, there=len(loaded.scenes) - len(wanted))
     await _lip_sync(job, resources, project_id)
@@ -166,12 +166,12 @@ def _has_reached(job: JobContext, phase: _Phase) -> bool:
     return job.job.progress is not None and job.job.progress.fraction >= phase.start
 
 
-def _check_cost(job: JobContext, loaded: Loaded, again: bool, resources: Resources[MVSettings]) -> None:
+def _check_cost(job: JobContext, loaded: Loaded, config: GenerateConfig, resources: Resources[MVSettings]) -> None:
     """Refuse what costs more than the project may, when its scenes are known and before the first is made."""
     if _has_reached(job, _RENDERING):
         return
     try:
-        costs.check(loaded.project, costs.estimate(loaded.project, loaded.scenes, resources, again=again))
+        costs.check(loaded.project, costs.estimate(loaded.project, loaded.scenes, resources, again=config.again, only=config.only))
     except Refusal as error:
         raise GiveUp(error.message) from error
 
@@ -195,10 +195,6 @@ async def _loaded(resources: Resources[MVSettings], project_id: UUID) -> Loaded:
         return await load(resources.store, project_id)
     except Unknown:
         raise GiveUp("The project was deleted.") from None
-
-
-def _is_wanted(scene: Scene, again: bool) -> bool:
-    return scene.status is not SceneStatus.COMPLETED or (again and not scene.locked)
 
 
 def _scene_stage(job_type: str, name: str, project_id: UUID, sequence: int) -> Stage:

@@ -9,15 +9,18 @@ import numpy as np
 import pytest
 
 from gateleg.apps.mv.composing.assembly import Credits, compose
-from gateleg.apps.mv.composing.clips import ClipOrder, frames_of, render_clip, render_still
+from gateleg.apps.mv.composing.clips import ClipOrder, frames_of, render_clip, render_safe_clip, render_still
 from gateleg.apps.mv.composing.conforming import conform_clip, probe_clip
 from gateleg.apps.mv.composing.encoding import Canvas, ClipWriter
+from gateleg.apps.mv.composing.flashes import check_flashes
 from gateleg.apps.mv.composing.mastering import Mastering
 from gateleg.apps.mv.composing.stills import draw_sheet, draw_storyboard, save_poster
 from gateleg.apps.mv.composing.workers import render_clips
+from gateleg.apps.mv.drawing.catalogue import ELEMENTS, Element
 from gateleg.apps.mv.drawing.looks import Look
 from gateleg.apps.mv.drawing.palettes import PALETTES
 from gateleg.apps.mv.drawing.scene import Scene
+from gateleg.apps.mv.drawing.stage import Layer
 from gateleg.apps.mv.errors import Cancelled, UnreadableClip
 from gateleg.apps.mv.listening.loudness import integrated_loudness, measure, true_peak
 from gateleg.apps.mv.listening.sound import Sound, read_sound
@@ -44,7 +47,7 @@ def test_a_clip_has_its_frames_and_the_same_order_gives_the_same_bytes(tmp_path:
     clips = [render_clip(order, song, tmp_path / name) for name in ("a.mp4", "b.mp4")]
     assert clips[0].frames == 12
     assert clips[0].thumbnails.shape[0] == 12
-    first, second = ([frame.tobytes() for frame in frames_of(order, song)] for _ in range(2))
+    first, second = ([frame.to_ndarray().tobytes() for frame in frames_of(order, song)] for _ in range(2))
     assert first == second
     assert (tmp_path / "a.mp4").read_bytes() == (tmp_path / "b.mp4").read_bytes()
     assert probe_clip(tmp_path / "a.mp4").seconds == pytest.approx(0.5)
@@ -61,19 +64,38 @@ def test_colours_arrive_in_the_file_as_they_were_drawn(tmp_path: Path, song: Son
 @pytest.mark.parametrize("kind", ["dissolve", "push", "zoom", "iris", "light", "ink", "blinds"])
 def test_a_transition_begins_with_the_old_scene_and_ends_with_the_new_one(kind: Any, song: Song) -> None:
     order = ClipOrder(OTHER, SMALL, SCENE, kind, 11)
-    frames = [frame[..., :3].astype(int).copy() for frame in frames_of(order, song)]
-    plain = [frame[..., :3].astype(int).copy() for frame in frames_of(ClipOrder(OTHER, SMALL), song)]
+    frames = [frame.to_ndarray().astype(int) for frame in frames_of(order, song)]
+    plain = [frame.to_ndarray().astype(int) for frame in frames_of(ClipOrder(OTHER, SMALL), song)]
     distance = [np.abs(one - other).mean() for one, other in zip(frames, plain, strict=True)]
     assert distance[0] > distance[5] > distance[10]
     assert distance[11] == 0
 
 
+@pytest.mark.parametrize("width", [96, 86])
+def test_titles_lie_above_the_finished_picture_in_frames_of_any_width(width: int, song: Song) -> None:
+    canvas = Canvas(width, 54)
+    plain, titled = (render_still(ClipOrder(replace(SCENE, first=48), canvas, title=title), song).astype(int) for title in ("", "AUSTIN"))
+    assert np.abs(plain - titled).max() > 60
+    assert np.abs(plain - titled)[:8].mean() < 3
+
+
 def test_a_calm_clip_changes_less_from_frame_to_frame(song: Song) -> None:
     def change(calm: float) -> float:
-        frames = [frame[..., :3].astype(int).copy() for frame in frames_of(ClipOrder(OTHER, SMALL, calm=calm), song)]
+        frames = [frame.to_ndarray().astype(int) for frame in frames_of(ClipOrder(OTHER, SMALL, calm=calm), song)]
         return float(np.mean([np.abs(one - other).mean() for one, other in itertools.pairwise(frames)]))
 
     assert change(0.8) < 0.6 * change(0.0)
+
+
+def test_a_clip_that_flashes_is_drawn_again_until_it_is_safe(tmp_path: Path, song: Song, monkeypatch: pytest.MonkeyPatch) -> None:
+    def blink(canvas: Any, moment: Any) -> None:
+        canvas.clear(0xFFFFFFFF if int(moment.time * 10) % 2 else 0xFF000000)
+
+    blinking = Element("blinking", "field", "", (), lambda stage: [Layer(0.0, blink)])
+    monkeypatch.setitem(ELEMENTS, "blinking", blinking)
+    order = ClipOrder(replace(SCENE, look=Look(("blinking",), "", PALETTES["stage"]), frames=48), SMALL)
+    assert not check_flashes(render_clip(order, song, tmp_path / "a.mp4").thumbnails, 24).safe
+    assert check_flashes(render_safe_clip(order, song, tmp_path / "b.mp4").thumbnails, 24).safe
 
 
 def test_clips_are_joined_by_copying_their_packets(tmp_path: Path, song: Song, wave: Path) -> None:

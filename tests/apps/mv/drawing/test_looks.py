@@ -97,11 +97,42 @@ def test_a_red_desert_at_noon_is_not_a_blue_ocean_under_stars(library: Library, 
         ("fish in the coral reef", "fish"),
         ("an astronaut floats", "astronaut"),
         ("a cat on the roof", "cat"),
+        ("my dog waits at the bus stop", "wolf"),
+        ("an old lighthouse keeper dances in a storm", "lighthouse"),
+        ("an old lighthouse keeper dances in a storm", "ocean"),
+        ("a piano burning on the beach", "grand piano"),
+        ("a piano burning on the beach", "bonfire"),
+        ("mushrooms glow in the deep forest", "mushrooms"),
+        ("a knight sleeps under a cherry tree", "great tree"),
     ],
 )
 def test_words_choose_what_they_name(text: str, expected: str, library: Library) -> None:
     look = library.choose(text)
     assert expected in (*look.elements, look.figure)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant", "alike"),
+    [
+        ("northern lights over a frozen lake", "northern lights", ("neon signs", "fireworks")),
+        ("white clouds over a road", "drifting clouds", ("lanterns", "smoke")),
+        ("pigeons over the rooftops of Paris", "birds", ("wolf",)),
+    ],
+)
+def test_what_only_resembles_the_words_for_something_else_is_not_seen(
+    text: str, meant: str, alike: tuple[str, ...], library: Library
+) -> None:
+    look = library.choose(text)
+    assert meant in look.elements
+    assert not {*alike} & {*look.elements, look.figure}
+
+
+def test_a_colour_of_somebody_is_worn_and_does_not_paint_the_place(library: Library) -> None:
+    fox, snow = (library.choose(text).palette for text in ("a red fox in the snow", "a fox in the red snow"))
+    assert fox.coat is not None
+    assert fox.coat[0] > fox.coat[2] + 0.3
+    assert snow.coat is None
+    assert snow.ground[0] - snow.ground[2] > fox.ground[0] - fox.ground[2] + 0.1
 
 
 def test_a_named_subject_is_always_seen(library: Library) -> None:

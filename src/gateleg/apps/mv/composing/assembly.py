@@ -34,7 +34,7 @@ class Credits:
 
 def compose(
     clips: Sequence[Path],
-    song: Path | None,
+    song: Path | bytes | None,
     out: Path,
     canvas: Canvas,
     credits: Credits | None = None,
@@ -43,14 +43,14 @@ def compose(
 ) -> float:
     """Join clips and a song into an MP4 that starts playing before it is loaded; returns its length in seconds.
 
-    The clips must have been written for the canvas (`render_clip`, `conform_clip`): their packets are copied. The song is cut to the
-    length of the pictures and mastered to -14 LUFS. The file appears under its name when it is finished.
+    The clips must have been written for the canvas (`render_clip`, `conform_clip`): their packets are copied. A song is cut to the
+    length of the pictures and mastered to -14 LUFS; a soundtrack that `make_soundtrack` has made is copied as well. The file appears
+    under its name when it is finished.
     """
     unfinished = out.with_name(out.name + ".part")
     try:
         progress(0.0, "mastering the song")
-        seconds = Fraction(sum(_count(path) for path in clips), canvas.fps)
-        soundtrack = make_soundtrack(song, seconds, cancelled) if song is not None else None
+        soundtrack = song if song is None or isinstance(song, bytes) else make_soundtrack(song, length_of(clips, canvas), cancelled)
         with av.open(str(unfinished), "w", format="mp4", options={"movflags": "+faststart+use_metadata_tags"}) as target:
             _credit(target, credits or Credits())
             frames = _join(clips, target, canvas, soundtrack, progress, cancelled)
@@ -61,9 +61,13 @@ def compose(
     return frames / canvas.fps
 
 
-def _count(path: Path) -> int:
-    with _opened(path) as source:
-        return sum(1 for packet in source.demux(source.streams.video[0]) if packet.size)
+def length_of(clips: Sequence[Path], canvas: Canvas) -> Fraction:
+    """How long clips are together, in seconds: the length that a soundtrack for them has."""
+    count = 0
+    for path in clips:
+        with _opened(path) as source:
+            count += sum(1 for packet in source.demux(source.streams.video[0]) if packet.size)
+    return Fraction(count, canvas.fps)
 
 
 def _credit(target: Any, credits: Credits) -> None:

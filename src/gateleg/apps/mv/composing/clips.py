@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import skia
 
 from gateleg.apps.mv.composing.encoding import Canvas, ClipWriter
-from gateleg.apps.mv.composing.flashes import Bytes, thumbnail
+from gateleg.apps.mv.composing.finishing import Finisher, blacken, darken, keep_from, pixels_of, planes_of, video_frame
+from gateleg.apps.mv.composing.flashes import CALMER, Bytes, check_flashes, thumbnail
 from gateleg.apps.mv.composing.transitions import draw_transition
-from gateleg.apps.mv.drawing.grade import Finisher
+from gateleg.apps.mv.drawing.grade import steps_filter
 from gateleg.apps.mv.drawing.lettering import Letterer
 from gateleg.apps.mv.drawing.scene import Painter, Scene, moment_at
-from gateleg.apps.mv.drawing.stage import paint
 from gateleg.apps.mv.reports import never, quietly, stop_if
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    import av
 
     from gateleg.apps.mv.drawing.stage import Moment
     from gateleg.apps.mv.listening.song import Song
@@ -69,10 +71,10 @@ def render_clip(order: ClipOrder, song: Song, path: Path, progress: Progress = q
     thumbnails = []
     try:
         with ClipWriter(unfinished, order.canvas) as writer:
-            for number, pixels in enumerate(frames_of(order, song)):
+            for number, frame in enumerate(frames_of(order, song)):
                 stop_if(cancelled)
-                writer.write(pixels)
-                thumbnails.append(thumbnail(pixels))
+                writer.write_frame(frame)
+                thumbnails.append(thumbnail(frame))
                 progress((number + 1) / order.scene.frames, f"frame {number + 1} of {order.scene.frames}")
         unfinished.replace(path)
     finally:
@@ -80,20 +82,30 @@ def render_clip(order: ClipOrder, song: Song, path: Path, progress: Progress = q
     return Clip(path, len(thumbnails), np.array(thumbnails))
 
 
+def render_safe_clip(order: ClipOrder, song: Song, path: Path, progress: Progress = quietly, cancelled: Cancelling = never) -> Clip:
+    """Render a clip that is seen on its own; one that flashes is drawn again, calmer each time, until nothing flashes."""
+    clip = render_clip(order, song, path, progress, cancelled)
+    for calm in CALMER:
+        if check_flashes(clip.thumbnails, order.canvas.fps).safe:
+            break
+        clip = render_clip(replace(order, calm=calm), song, path, quietly, cancelled)
+    return clip
+
+
 def render_still(order: ClipOrder, song: Song, share: float = 0.5) -> Any:
     """One frame of a clip as an array of red, green, blue: for storyboards and posters."""
     at = order.scene.first + min(int(order.scene.frames * share), order.scene.frames - 1)
-    pixels = next(_frames(order, song, at, at + 1))
-    return np.ascontiguousarray(pixels[..., 2::-1])
+    frame = next(_frames(order, song, at, at + 1))
+    return np.ascontiguousarray(pixels_of(frame)[..., 2::-1])
 
 
-def frames_of(order: ClipOrder, song: Song) -> Iterator[Bytes]:
-    """The finished frames of a clip; each array is reused for the next frame."""
+def frames_of(order: ClipOrder, song: Song) -> Iterator[av.VideoFrame]:
+    """The finished frames of a clip, in the encoder's format."""
     scene = order.scene
     return _frames(order, song, scene.first, scene.first + scene.frames)
 
 
-def _frames(order: ClipOrder, song: Song, first: int, last: int) -> Iterator[Bytes]:
+def _frames(order: ClipOrder, song: Song, first: int, last: int) -> Iterator[av.VideoFrame]:
     canvas, scene = order.canvas, order.scene
     size = (canvas.width, canvas.height)
     painter = Painter(scene, song, *size, canvas.fps)
@@ -101,45 +113,54 @@ def _frames(order: ClipOrder, song: Song, first: int, last: int) -> Iterator[Byt
     old = Painter(order.before, song, *size, canvas.fps) if order.before is not None and overlapping else None
     finisher = Finisher(*size, scene.preset.grade)
     letterer = Letterer(*size, scene.preset.typeface, scene.look.palette, order.fonts)
-    pixels = np.zeros((canvas.height, canvas.width, 4), dtype=np.uint8)
-    raw, target = skia.Surface(*size), skia.Surface(pixels, skia.kBGRA_8888_ColorType)
-    kept: Any = None
+    drawn, pixels = _surface(canvas)
+    steps = steps_filter(scene.preset.grade.poster)
+    kept: tuple[Bytes, ...] | None = None
     for frame in range(first, last):
         since = frame - scene.first
         if old is not None and since < order.overlap:
             share = (since + 1) / (order.overlap + 1)
-            draw_transition(raw.getCanvas(), order.transition, share, *size, _drawing(old, frame), _drawing(painter, frame))
+            draw_transition(drawn.getCanvas(), order.transition, share, *size, _drawing(old, frame), _drawing(painter, frame))
         else:
-            painter.draw(raw.getCanvas(), frame)
+            painter.draw(drawn.getCanvas(), frame)
+        if steps is not None:
+            drawn.getCanvas().drawImage(drawn.makeImageSnapshot(), 0, 0, skia.SamplingOptions(), skia.Paint(ColorFilter=steps))
         moment = moment_at(song, scene, frame, canvas.fps)
-        image = raw.makeImageSnapshot()
-        finisher.finish(image, target.getCanvas(), frame, 1 + 0.16 * scene.brightness + 0.03 * moment.beat * scene.motion)
+        finished = finisher.finish(pixels, frame, 1 + 0.16 * scene.brightness + 0.03 * moment.beat * scene.motion)
         if order.calm and kept is not None:
-            target.getCanvas().drawImage(kept, 0, 0, skia.SamplingOptions(), skia.Paint(Alphaf=order.calm))
+            keep_from(finished, kept, order.calm)
         if order.calm:
-            kept = target.makeImageSnapshot()
-        _overlay(target.getCanvas(), order, letterer, frame, moment, song)
-        yield pixels
+            kept = tuple(plane.copy() for plane in planes_of(finished))
+        yield _overlaid(finished, order, letterer, frame, moment, song)
+
+
+def _surface(canvas: Canvas) -> tuple[Any, Bytes]:
+    """A surface to draw on, and its pixels: blue, green, red, alpha."""
+    pixels = np.zeros((canvas.height, canvas.width, 4), dtype=np.uint8)
+    return skia.Surface(pixels, skia.kBGRA_8888_ColorType, skia.kPremul_AlphaType), pixels
 
 
 def _drawing(painter: Painter, frame: int) -> Any:
     return lambda canvas: painter.draw(canvas, frame)
 
 
-def _overlay(canvas: Any, order: ClipOrder, letterer: Letterer, frame: int, moment: Moment, song: Song) -> None:
-    """What lies above the picture: bars, texts, and the fades at the ends."""
-    width, height, fps = order.canvas.width, order.canvas.height, order.canvas.fps
-    bar = order.scene.preset.letterbox * height if width > height else 0.0
-    black = paint((0.0, 0.0, 0.0))
+def _overlaid(picture: av.VideoFrame, order: ClipOrder, letterer: Letterer, frame: int, moment: Moment, song: Song) -> av.VideoFrame:
+    """A picture with what lies above it: bars, texts, and the fades at the ends."""
+    canvas, seconds = order.canvas, frame / order.canvas.fps
+    bar = round(order.scene.preset.letterbox * canvas.height / 2) * 2 if canvas.width > canvas.height else 0
     if bar:
-        canvas.drawRect(skia.Rect.MakeWH(width, bar), black)
-        canvas.drawRect(skia.Rect.MakeXYWH(0, height - bar, width, bar), black)
-    seconds = frame / fps
-    if order.title and seconds < _TITLE:
-        letterer.draw_title(canvas, order.title, order.artist, seconds, _TITLE, moment)
-    for line in order.lyrics:
-        if line.start <= seconds < line.end:
-            letterer.draw_line(canvas, line, seconds, moment, song.beats)
-    dark = max(1 - seconds / _FADE_IN, 1 - (order.total / fps - seconds) / _FADE_OUT if order.total else 0.0)
+        blacken(picture, bar)
+    titled = bool(order.title) and seconds < _TITLE
+    lines = [line for line in order.lyrics if line.start <= seconds < line.end]
+    if titled or lines:
+        pixels = pixels_of(picture)
+        surface = skia.Surface(pixels, skia.kBGRA_8888_ColorType, skia.kPremul_AlphaType)
+        if titled:
+            letterer.draw_title(surface.getCanvas(), order.title, order.artist, seconds, _TITLE, moment)
+        for line in lines:
+            letterer.draw_line(surface.getCanvas(), line, seconds, moment, song.beats)
+        picture = video_frame(pixels)
+    dark = max(1 - seconds / _FADE_IN, 1 - (order.total / canvas.fps - seconds) / _FADE_OUT if order.total else 0.0)
     if dark > 0:
-        canvas.drawRect(skia.Rect.MakeWH(width, height), paint((0.0, 0.0, 0.0), min(dark, 1.0)))
+        darken(picture, dark)
+    return picture

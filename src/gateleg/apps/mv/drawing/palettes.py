@@ -26,6 +26,8 @@ class Palette:
     near: Colour
     accent: Colour
     accent2: Colour
+    #: the colour of whoever is seen, where the text names one for it
+    coat: Colour | None = None
 
     def at(self, depth: float) -> Colour:
         """The colour of land at a depth, 0 at the horizon and 1 in front: what is far fades into the air."""
@@ -101,25 +103,37 @@ _DARK = frozenset(["night", "midnight", "dark", "darkness", "nocturnal", "moonli
 _BRIGHT = frozenset(["noon", "midday", "daylight", "bright", "sunny", "morning"])
 
 
-def palette_for(text: str, nearest: Palette, second: Palette, share: float, seed: int) -> Palette:
-    """The palette of a text: two that its meaning is near to, mixed, and bent by its colour words and its time of day."""
+def palette_for(text: str, nearest: Palette, second: Palette, share: float, seed: int, worn: frozenset[str] = frozenset()) -> Palette:
+    """The palette of a text: two that its meaning is near to, mixed, and bent by its colour words and its time of day.
+
+    Colour words that are `worn` belong to whoever or whatever is seen ("a red fox in the snow"), not to the place.
+    """
     mixed = _blend(nearest, second, share)
     words = re.findall(r"[a-z]+", text.lower())
     if _DARK & set(words) and not mixed.dark:
         mixed = _nightly(mixed)
     elif _BRIGHT & set(words) and mixed.dark:
         mixed = _daily(mixed)
-    hues = [_HUES[word] for word in words if word in _HUES]
+    hues = [_HUES[word] for word in words if word in _HUES and word not in worn]
     for number, (hue, chroma) in enumerate(hues[:2]):
         mixed = _bent(mixed, hue, chroma, 1.0 if number == 0 else 0.45, last=number == len(hues[:2]) - 1)
     if not hues:
         mixed = _drifted(mixed, seed)
     for word in words:
-        if word in _GREYS:
+        if word in _GREYS and word not in worn:
             mixed = _greyed(mixed, _GREYS[word], 0.35)
-    return mixed
+    coats = [_coat(word) for word in words if word in worn]
+    return replace(mixed, coat=coats[0], accent=mix(mixed.accent, coats[0], 0.6)) if coats else mixed
 
 
+def _coat(word: str) -> Colour:
+    """The colour that a word gives to what wears it."""
+    hue, chroma = _HUES.get(word, (0.0, 0.0))
+    return from_lch(_GREYS.get(word, 0.56), chroma * 0.85, hue)
+
+
+#: words that say a colour
+COLOUR_WORDS = frozenset([*_HUES, *_GREYS])
 _FIELDS = ("zenith", "middle", "horizon", "light", "far", "ground", "near", "accent", "accent2")
 
 

@@ -24,6 +24,8 @@ MARGIN = 0.22
 #: the lower end of what is drawn
 BOTTOM = 1.0 + MARGIN
 LINEAR = skia.SamplingOptions(skia.FilterMode.kLinear)
+#: for pictures that never move, and for those too soft to show the difference
+NEAREST = skia.SamplingOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,9 @@ class Stage:
         """Paint once over the whole width between two heights; what is returned draws the finished picture."""
         return self.picture_of(paint, self.left, top, self.right, bottom)
 
-    def picture_of(self, paint: Callable[[Any], None], left: float, top: float, right: float, bottom: float) -> Callable[[Any], None]:
+    def picture_of(
+        self, paint: Callable[[Any], None], left: float, top: float, right: float, bottom: float, sampling: Any = LINEAR
+    ) -> Callable[[Any], None]:
         """Paint once into a rectangle; what is returned draws the finished picture where it belongs."""
         scale = self.height
         surface = skia.Surface(max(math.ceil((right - left) * scale), 2), max(math.ceil((bottom - top) * scale), 2))
@@ -117,7 +121,7 @@ class Stage:
         paint(canvas)
         image = surface.makeImageSnapshot()
         place = skia.Rect.MakeXYWH(left, top, image.width() / scale, image.height() / scale)
-        return lambda target: target.drawImageRect(image, place, LINEAR)
+        return lambda target: target.drawImageRect(image, place, sampling)
 
     def air(self, depth: float) -> Colour:
         """The colour of things at a depth of the land, 0 at the horizon and 1 in front."""
@@ -152,7 +156,7 @@ def halo(x: float, y: float, radius: float, colour: Colour, alpha: float, mode: 
     """A paint that is brightest at a point and fades with distance."""
     stops = [four(colour, alpha), four(colour, alpha * 0.45), four(colour, alpha * 0.12), four(colour, 0.0)]
     shader = skia.GradientShader.MakeRadial(skia.Point(x, y), max(radius, 1e-4), stops, [0.0, 0.25, 0.6, 1.0])
-    return skia.Paint(AntiAlias=True, Shader=shader, BlendMode=mode)
+    return skia.Paint(AntiAlias=True, Shader=shader, BlendMode=mode, Dither=True)
 
 
 def glow(canvas: Any, x: float, y: float, radius: float, colour: Colour, alpha: float) -> None:

@@ -58,14 +58,8 @@ def deeds_part(view: View, resources: Resources[MVSettings], loaded: Loaded) -> 
     busy = project.status in rules.BUSY
     missing = [scene for scene in loaded.scenes if scene.status is not SceneStatus.COMPLETED]
 
-    async def generate(again: bool = False) -> None:
-        await deeds.do(lambda: submitting.generate(resources, view.principal, project.project_id, again=again), "Begun")
-
-    async def make_again() -> None:
-        kept = sum(scene.locked for scene in loaded.scenes)
-        loss = f"All scenes are rendered again{f', except {kept} that are locked' if kept else ''}. Earlier takes and films stay."
-        if await confirm("Make it again?", loss, verb="Make it again", harmless=True):
-            await generate(again=True)
+    async def generate() -> None:
+        await deeds.do(lambda: submitting.generate(resources, view.principal, project.project_id), "Begun")
 
     async def stop() -> None:
         await deeds.do(lambda: submitting.cancel(resources, project.project_id), "Cancelled")
@@ -79,7 +73,7 @@ def deeds_part(view: View, resources: Resources[MVSettings], loaded: Loaded) -> 
             )
         else:
             button("Compose", lambda: _compose(deeds), icon="movie", look="small first")
-            button("Again", make_again, icon="refresh", look="small")
+            button("Again", lambda: _make_again(deeds, loaded), icon="refresh", look="small")
         if not busy:
             button("Settings", lambda: _settings(deeds), icon="tune", look="small")
             button("Scene", lambda: _add(deeds), icon="add", look="small")
@@ -114,6 +108,31 @@ def _more(deeds: Deeds, busy: bool) -> None:
     button("Template", lambda: keep_as_template(view, resources, project), icon="bookmark_add", look="small")
     if not busy:
         button("Delete", delete, icon="delete", look="small danger")
+
+
+async def _make_again(deeds: Deeds, loaded: Loaded) -> None:
+    """Ask which scenes to render again, and begin: all that are not locked, unless some are left out."""
+    free = [(place, scene) for place, scene in enumerate(loaded.scenes, 1) if not scene.locked]
+    kept = len(loaded.scenes) - len(free)
+    with sheet("Make it again?") as dialog:
+        words = f"{kept} locked {'scene keeps its clip' if kept == 1 else 'scenes keep their clips'}. " if kept else ""
+        tag("p", f"The scenes that are ticked get new clips. {words}Earlier takes and films stay.", "meta")
+        everything = [str(scene.sequence) for _, scene in free]
+        choices = [(str(scene.sequence), f"{place}. {scene.prompt[:60]}") for place, scene in free]
+        chosen = Field("Scenes", everything, kind="ticks", choices=choices, whole=True)
+        with tag("div", classes="line gap-1"):
+            button("All", lambda: chosen.set(everything), look="small")
+            button("None", lambda: chosen.set([]), look="small")
+        with tag("div", classes="deeds"):
+            tag("button", "Leave it", "deed", type="button").on("click", lambda: dialog.submit(False))
+            tag("button", "Make it again", "deed first", type="button").on("click", lambda: dialog.submit(True))
+    answer = await dialog
+    wanted = [int(sequence) for sequence in chosen.value] if isinstance(chosen.value, list) else []
+    dialog.delete()
+    if answer and wanted:
+        only = wanted if len(wanted) < len(free) else ()
+        work, project_id = submitting.generate, deeds.project.project_id
+        await deeds.do(lambda: work(deeds.resources, deeds.view.principal, project_id, again=True, only=only), "Begun")
 
 
 async def _compose(deeds: Deeds) -> None:

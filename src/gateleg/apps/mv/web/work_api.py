@@ -1,9 +1,9 @@
 """`/api/mv`: making videos. Each route submits a job, whose progress `/api/mv/jobs` and `/events/mv/jobs` tell."""
 
-from typing import Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 
 from gateleg.apps.mv import costs, service, submitting
 from gateleg.apps.mv.api import Sequence, changeable, mine, seen, shown_scene
@@ -17,6 +17,7 @@ from gateleg.jobs import Job
 from gateleg.web.api.calls import Using
 
 router = APIRouter()
+Selection = Annotated[tuple[int, ...], Query(max_length=999, description="The sequence of a scene to render again; may be repeated.")]
 
 
 class Work(View):
@@ -74,20 +75,22 @@ def _work(project_id: UUID, job: Job) -> Work:
 
 
 @router.get("/projects/{project_id}/estimate")
-async def estimate(call: Using, project_id: UUID, again: bool = False) -> EstimateView:
+async def estimate(call: Using, project_id: UUID, again: bool = False, scene: Selection = ()) -> EstimateView:
     """What `generate` would cost, in US dollars, and whether the project's `spendCap` permits it. The studio costs nothing."""
     await seen(call, project_id)
     loaded = await service.load(call.host.store, project_id)
-    found = costs.estimate(loaded.project, loaded.scenes, mine(call), again=again)
+    found = costs.estimate(loaded.project, loaded.scenes, mine(call), again=again, only=scene)
     return EstimateView(scenes=found.scenes, seconds=found.seconds, cost=found.cost, spend_cap=found.cap, allowed=found.allowed)
 
 
 @router.post("/projects/{project_id}/generate", status_code=202)
-async def generate(call: Using, project_id: UUID, again: bool = False, storyboard: bool = False, once: Once = None) -> Work:
-    """Plan the scenes if there are none, render those without a clip and compose the film. `again` renders all that are not locked;
-    `storyboard` ends with the scenes on paper."""
+async def generate(
+    call: Using, project_id: UUID, again: bool = False, scene: Selection = (), storyboard: bool = False, once: Once = None
+) -> Work:
+    """Plan the scenes if there are none, render those without a clip and compose the film. `again` renders all that are not locked,
+    `scene`, given once for each, only some; `storyboard` ends with the scenes on paper."""
     await changeable(call, project_id)
-    job = await submitting.generate(mine(call), call.principal, project_id, again=again, storyboard=storyboard, once=once)
+    job = await submitting.generate(mine(call), call.principal, project_id, again=again, only=scene, storyboard=storyboard, once=once)
     return _work(project_id, job)
 
 

@@ -135,7 +135,9 @@ def whale(stage: Stage) -> Sequence[Layer]:
         path.quadTo(-0.75, 0.0 + tail, -0.84, 0.15 + tail * 2)
         path.lineTo(-0.62, 0.05 + tail)
         path.cubicTo(-0.2, 0.16, 0.3, 0.22, 0.62, 0.02)
-        canvas.drawPath(path, upright(-0.2, 0.2, mix(stage.palette.far, stage.palette.light, 0.25), stage.palette.near))
+        canvas.drawPath(
+            path, upright(-0.2, 0.2, mix(stage.palette.coat or stage.palette.far, stage.palette.light, 0.25), stage.palette.near)
+        )
         fin = skia.Path()
         fin.moveTo(0.2, 0.1)
         fin.quadTo(0.05, 0.3 + tail, -0.1, 0.34 + tail)

@@ -69,7 +69,7 @@ def broken_glass(stage: Stage) -> Sequence[Layer]:
         if (l < best) { second = best; best = l; cell = i + o; } else if (l < second) { second = l; } } }
       float edge = sqrt(second) - sqrt(best); float id = hash(cell + 3.0); float lit = 0.5 + 0.5 * sin(id * 40.0 + time * 1.2 + dot(q, float2(0.5, 0.8)) * (0.5 + id));
       half3 c = mix(mix(c0, c1, half(id)), c2, half(lit * 0.6)); c = mix(c, c4, half(step(0.82, id) * (0.5 + 0.5 * low))); c += c3 * half(smoothstep(0.05, 0.0, edge) * (0.5 + 0.5 * beat)); return half4(c, 1.0); }"""
-    return [Layer(0.0, shade(stage, source, 3))]
+    return [Layer(0.0, shade(stage, source, 4))]
 
 
 @element("field", "a wall of flames, burning, hell, rage, fury")

@@ -78,7 +78,7 @@ def stage_floor(stage: Stage) -> Sequence[Layer]:
       float tile = smoothstep(0.0, 0.06, f.x) * smoothstep(1.0, 0.94, f.x) * smoothstep(0.0, 0.06, f.y) * smoothstep(1.0, 0.94, f.y);
       float on = step(0.6, fract(id + floor(time * 1.0) * 0.37)); half3 c = mix(c0, c1, half(exp(-d * 3.0))) * 0.8; c += mix(c4, c5, half(id)) * half(tile * on * (0.18 + 0.38 * beat) * exp(-d * 0.6)); c += c2 * half(exp(-d * 9.0) * 0.5);
       return half4(c, 1.0); }"""
-    return [Layer(0.35, shade(stage, source, 2, margin=0.09))]
+    return [Layer(0.35, shade(stage, source, 2, margin=0.09, top=stage.horizon - 0.01))]
 
 
 @element("ground", "a smooth empty floor with reflections, studio, void")

@@ -78,7 +78,7 @@ def _arm(canvas: Any, tone: Colour, build: _Build, side: int, neck: float, swing
     limb(canvas, tone, build.limb, start, elbow, hand)
 
 
-@element("figure", "a man, a person walking, somebody, a stranger, a hero, father, soldier")
+@element("figure", "a man, a person walking, somebody, a stranger, a hero, father, soldier, boxer, knight, sailor, worker, an old man")
 def walking_person(stage: Stage) -> Sequence[Layer]:
     """Somebody in a coat, walking in time."""
 

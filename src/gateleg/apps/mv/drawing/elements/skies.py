@@ -10,17 +10,21 @@ import skia
 from gateleg.apps.mv.drawing.catalogue import element
 from gateleg.apps.mv.drawing.colour import luminance, mix, scale
 from gateleg.apps.mv.drawing.shaders import shade
-from gateleg.apps.mv.drawing.stage import MARGIN, Layer, Moment, Stage, glow, halo, paint, upright
+from gateleg.apps.mv.drawing.stage import MARGIN, NEAREST, Layer, Moment, Stage, glow, halo, paint, upright
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+#: how far below the horizon skies reach: the ground covers what lies lower, wherever the camera is
+_HIDDEN = 0.2
 
 
 def backdrop(stage: Stage) -> Layer:
     """The plain gradient of the air, from zenith to horizon."""
     colours = stage.palette
     filled = upright(-0.05, stage.horizon + 0.05, colours.zenith, colours.middle, colours.horizon)
-    return Layer(0.0, lambda canvas, moment: canvas.drawPaint(filled))
+    drawn = stage.picture_of(lambda canvas: canvas.drawPaint(filled), -stage.aspect / 2, 0.0, stage.aspect / 2, 1.0, NEAREST)
+    return Layer(0.0, lambda canvas, moment: drawn(canvas))
 
 
 def _stars(stage: Stage, count: int, bottom: float) -> Layer:
@@ -106,7 +110,7 @@ def dawn(stage: Stage) -> Sequence[Layer]:
     source = """half4 main(float2 uv) {
       float m = fbm(float2(uv.x * 1.3 + time * 0.03, uv.y * 6.0)); float band = exp(-abs(uv.y - horizon + 0.06) * 5.0);
       float a = clamp(m * band * 1.5, 0.0, 0.8); return half4(half3(mix(c2, c3, half(m))) * half(a), half(a)); }"""
-    return [backdrop(stage), sun(stage, 0.07, low=True), Layer(0.06, shade(stage, source, 4))]
+    return [backdrop(stage), sun(stage, 0.07, low=True), Layer(0.06, shade(stage, source, 4, bottom=stage.horizon + _HIDDEN))]
 
 
 @element("sky", "a night sky full of stars", "outdoors")
@@ -115,8 +119,12 @@ def starry_night(stage: Stage) -> Sequence[Layer]:
     source = """half4 main(float2 uv) {
       float2 q = spin(uv - float2(size.x * 0.5, 0.3), 0.5); float band = exp(-q.y * q.y * 16.0);
       float d = fbm4(q * 3.0 + 4.0) * band; half3 c = mix(c1, c3, half(0.35)) * half(d * 0.85 + low * 0.05 * band);
-      return half4(c, 0.0); }"""
-    return [backdrop(stage), Layer(0.02, shade(stage, source, 5, mode=skia.BlendMode.kPlus)), _stars(stage, 420, stage.horizon)]
+      return half4(c, 1.0); }"""
+    return [
+        backdrop(stage),
+        Layer(0.02, shade(stage, source, 5, mode=skia.BlendMode.kPlus, bottom=stage.horizon + _HIDDEN)),
+        _stars(stage, 420, stage.horizon),
+    ]
 
 
 @element("sky", "a full moon shining at night", "outdoors")
@@ -165,8 +173,12 @@ def northern_lights(stage: Stage) -> Sequence[Layer]:
         float rays = 0.55 + 0.45 * noise(float2(x * 14.0 + time * 0.7, k * 3.0));
         float v = exp(-max(d, 0.0) * (5.0 - 1.5 * low)) * smoothstep(-0.05, 0.03, d) * rays * (0.65 + 0.55 * low);
         s += v * float3(mix(c4, c5, half(clamp(k * 0.35 + uv.y * 0.7, 0.0, 1.0)))); }
-      return half4(half3(s * 0.36), 0.0); }"""
-    return [backdrop(stage), _stars(stage, 240, stage.horizon), Layer(0.03, shade(stage, source, 4, mode=skia.BlendMode.kPlus))]
+      return half4(half3(s * 0.36), 1.0); }"""
+    return [
+        backdrop(stage),
+        _stars(stage, 240, stage.horizon),
+        Layer(0.03, shade(stage, source, 4, mode=skia.BlendMode.kPlus, bottom=stage.horizon + _HIDDEN)),
+    ]
 
 
 @element("sky", "white clouds drifting across a wide open sky", "outdoors")
@@ -178,7 +190,7 @@ def drifting_clouds(stage: Stage) -> Sequence[Layer]:
       half3 c = mix(c2, half3(1.0), half(clamp(0.55 + (d - lit) * 4.0 + 0.12 * low, 0.0, 1.0))); c = mix(mix(c, c1, 0.45), c, half(clamp(0.6 + (d - lit) * 3.0, 0.0, 1.0)));
       return half4(c * half(a), half(a)); }"""
     stage.light = (stage.light[0], 0.2)
-    return [backdrop(stage), sun(stage, 0.045, low=False), Layer(0.05, shade(stage, source, 3))]
+    return [backdrop(stage), sun(stage, 0.045, low=False), Layer(0.05, shade(stage, source, 3, bottom=stage.horizon + 0.03))]
 
 
 @element("sky", "thunderstorm, dark storm clouds with lightning", "outdoors")

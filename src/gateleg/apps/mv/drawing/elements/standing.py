@@ -39,7 +39,7 @@ def stand(stage: Stage, sketch: Sketch, width: float = 0.35, hop: float = 0.02, 
     """A figure on the ground: its shadow, its rim of light, itself."""
     x, foot, height = stage.spot
     height *= tall
-    body = mix(stage.silhouette(0.75), stage.palette.ground, 0.2)
+    body = stage.palette.coat or mix(stage.silhouette(0.75), stage.palette.ground, 0.2)
 
     def draw(canvas: Any, moment: Moment) -> None:
         lift = hop * height * moment.beat * stage.motion

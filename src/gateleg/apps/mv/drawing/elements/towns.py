@@ -99,7 +99,7 @@ def street(stage: Stage) -> Sequence[Layer]:
       float2 q = float2(abs(uv.x - size.x * 0.5) - 0.35 - d * 0.9, 0.0); float g = exp(-abs(q.x) * 5.0) * (0.5 + wet) * (0.6 + 0.5 * low);
       c += c4 * half(g * 0.3 * step(size.x * 0.5, uv.x)) + c5 * half(g * 0.3 * step(uv.x, size.x * 0.5)); c += c2 * half(wet * 0.18 * exp(-d * 3.0));
       return half4(c, 1.0); }"""
-    return [Layer(0.3, shade(stage, source, 3, margin=0.09)), *_houses(stage)]
+    return [Layer(0.3, shade(stage, source, 3, margin=0.09, top=stage.horizon - 0.01)), *_houses(stage)]
 
 
 def _houses(stage: Stage) -> list[Layer]:
@@ -185,7 +185,7 @@ def road(stage: Stage) -> Sequence[Layer]:
                 if stage.palette.dark:
                     glow(canvas, x, top, 0.16 / depth, stage.palette.accent, fade * (0.6 + 0.4 * moment.beat))
 
-    return [Layer(0.25, shade(stage, source, 2, margin=0.09)), Layer(0.35, poles)]
+    return [Layer(0.25, shade(stage, source, 2, margin=0.09, top=stage.horizon - 0.01)), Layer(0.35, poles)]
 
 
 @element("ground", "rails of a railway, train tracks at a station", "outdoors")
@@ -227,7 +227,7 @@ def neon_grid(stage: Stage) -> Sequence[Layer]:
       float w = 0.03 + 0.012 * far * 0.2; float line = max(smoothstep(0.5 - w - 0.05, 0.5 - w * 0.2, g.x), smoothstep(0.5 - w - 0.05, 0.5 - w * 0.2, g.y));
       half3 c = mix(c0, c1, half(exp(-d * 5.0))) * 0.8; c += mix(c4, c5, half(clamp(d * 2.2, 0.0, 1.0))) * half(line * (0.55 + 0.45 * beat) * exp(-far * 0.045)); c += c2 * half(exp(-d * 16.0) * 0.8);
       return half4(c, 1.0); }"""
-    return [Layer(0.2, shade(stage, source, 2, margin=0.09))]
+    return [Layer(0.2, shade(stage, source, 2, margin=0.09, top=stage.horizon - 0.01))]
 
 
 @element("thing", "a train passing by, railway, station", "outdoors")

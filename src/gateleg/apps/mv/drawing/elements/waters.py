@@ -32,7 +32,7 @@ _SEA = """half4 main(float2 uv) {
 def _sea(stage: Stage, calm: float) -> Layer:
     ground = stage.palette.ground
     deep = f"half3({ground[0]:.4f}, {ground[1]:.4f}, {ground[2]:.4f})"
-    return Layer(0.25, shade(stage, _SEA.replace("c5h", deep).replace("CALM", f"{calm:.2f}"), 3, margin=0.09))
+    return Layer(0.25, shade(stage, _SEA.replace("c5h", deep).replace("CALM", f"{calm:.2f}"), 3, margin=0.09, top=stage.horizon - 0.01))
 
 
 @element("ground", "the open sea with waves, ocean", "outdoors")

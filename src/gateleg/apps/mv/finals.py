@@ -1,0 +1,187 @@
+"""The film of a project: its clips joined with its song, what belongs to it, and the one that plays."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gateleg.apps.mv import object_keys
+from gateleg.apps.mv.composing.assembly import Credits, compose
+from gateleg.apps.mv.composing.conforming import conform_clip, probe_clip
+from gateleg.apps.mv.composing.edit_list import Cut, write_edl
+from gateleg.apps.mv.composing.flashes import check_flashes, thumbnail
+from gateleg.apps.mv.composing.soundtrack import make_soundtrack
+from gateleg.apps.mv.composing.stills import draw_sheet, save_poster
+from gateleg.apps.mv.job_types import ProjectResult
+from gateleg.apps.mv.materials import get_file, get_song, giving_up, open_production, put_file, reporting
+from gateleg.apps.mv.media_files import open_media
+from gateleg.apps.mv.news import COMPLETED, fail_project, tell
+from gateleg.apps.mv.productions import Production, canvas_of
+from gateleg.apps.mv.service import load, move_project
+from gateleg.apps.mv.tables import FinalVersion, Project, ProjectStatus
+from gateleg.apps.mv.writing.lyrics import write_srt
+from gateleg.jobs import GiveUp
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+    from uuid import UUID
+
+    from gateleg.apps.mv.service import Loaded
+    from gateleg.apps.mv.settings import MVSettings
+    from gateleg.jobs import JobContext
+    from gateleg.web import Resources
+
+_TYPES = {".jpg": "image/jpeg", ".edl": "text/plain", ".srt": "application/x-subrip", ".mp4": "video/mp4"}
+
+
+def compose_project(job: JobContext, project_id: UUID, variants: Sequence[str], resources: Resources[MVSettings]) -> ProjectResult:
+    """Join the clips of a project with its track, and keep the film with what belongs to it."""
+    try:
+        return _compose_project(job, project_id, variants, resources)
+    except GiveUp as error:
+        if job.job.parent_job_id is None:
+            # Nobody else would note it: there is no director.
+            job.wait(fail_project(resources, project_id, str(error)))
+        raise
+
+
+def _compose_project(job: JobContext, project_id: UUID, variants: Sequence[str], resources: Resources[MVSettings]) -> ProjectResult:
+    with giving_up(job):
+        loaded = job.wait(load(resources.store, project_id))
+        if loaded.project.status is not ProjectStatus.COMPLETED:
+            job.wait(move_project(resources.store, project_id, ProjectStatus.COMPOSING))
+        made = _made_before(job, loaded.project, resources)
+        if made is None:
+            made = _compose(job, loaded, variants, resources)
+        _play(job, loaded.project, made, resources)
+        return ProjectResult(project_id=project_id, scenes=len(loaded.scenes), final_version=made.number, seconds=made.duration)
+
+
+def _made_before(job: JobContext, project: Project, resources: Resources[MVSettings]) -> FinalVersion | None:
+    """The film that an interrupted attempt of the same job has kept already."""
+    newest = job.wait(resources.store.page(FinalVersion.of_project, project_id=project.project_id, limit=1, consistent=True)).items
+    return newest[0] if newest and newest[0].job_id == job.job_id else None
+
+
+def _compose(job: JobContext, loaded: Loaded, variants: Sequence[str], resources: Resources[MVSettings]) -> FinalVersion:
+    project, folder = loaded.project, job.scratch
+    production = open_production(job, loaded, get_song(job, project, resources), resources)
+    canvas = production.wish.canvas
+    track = None if project.audio_backing_track_s3_key is None else get_file(job, resources, project.audio_backing_track_s3_key)
+    seconds = Fraction(production.plan.frames, canvas.fps)
+    with ThreadPoolExecutor(1) as beside:
+        # The song is mastered while the clips are fetched and looked at.
+        mastered = None if track is None else beside.submit(make_soundtrack, track, seconds, lambda: job.should_stop)
+        clips = _clips(job, production, resources)
+        _check_flashes(job, clips, canvas.fps)
+        soundtrack = None if mastered is None else mastered.result()
+    film = folder / "final.mp4"
+    compose(clips, soundtrack, film, canvas, Credits(project.title), reporting(job, 0.3, 0.8), lambda: job.should_stop)
+    companions = _companions(production, film, clips, folder)
+    for shape in variants:
+        companions[shape] = _variant(job, project, shape, film, soundtrack, production.plan.frames, folder)
+    return _keep_film(job, production, film, float(seconds), companions, resources)
+
+
+def _companions(production: Production, film: Path, clips: Sequence[Path], folder: Path) -> dict[str, Path]:
+    """What belongs to a film: its poster, its contact sheet, its edit list, and captions where there are lyrics."""
+    made = {"poster": folder / "poster.jpg", "contact-sheet": folder / "contact-sheet.jpg", "edit-list": folder / "cut.edl"}
+    save_poster(film, made["poster"])
+    stills = [folder / f"still_{at:03d}.jpg" for at in range(len(clips))]
+    for clip, still in zip(clips, stills, strict=True):
+        save_poster(clip, still)
+    draw_sheet(stills, made["contact-sheet"])
+    made["edit-list"].write_text(write_edl(production.project.title, _cuts(production), production.wish.canvas.fps), encoding="utf-8")
+    if production.lyrics:
+        made["captions"] = folder / "captions.srt"
+        made["captions"].write_text(write_srt(production.lyrics), encoding="utf-8")
+    return made
+
+
+def _keep_film(
+    job: JobContext, production: Production, film: Path, seconds: float, companions: dict[str, Path], resources: Resources[MVSettings]
+) -> FinalVersion:
+    """Keep the film and what belongs to it under the next number."""
+    project_id = production.project.project_id
+    newest = job.wait(resources.store.page(FinalVersion.of_project, project_id=project_id, limit=1, consistent=True)).items
+    number = newest[0].number + 1 if newest else 1
+    key = object_keys.version_key(project_id, number)
+    put_file(job, resources, key, film, "video/mp4")
+    kept = {}
+    for name, path in companions.items():
+        kept[name] = object_keys.version_key(project_id, number, name.replace(":", "x"), path.suffix.removeprefix("."))
+        put_file(job, resources, kept[name], path, _TYPES[path.suffix])
+    made = FinalVersion(
+        project_id=project_id,
+        number=number,
+        video_s3_key=key,
+        duration=seconds,
+        companions=kept,
+        scenes=[f"{scene.sequence}/{scene.take}" for scene in production.scenes],
+        job_id=job.job_id,
+    )
+    return job.wait(resources.store.create(made))
+
+
+def _play(job: JobContext, project: Project, made: FinalVersion, resources: Resources[MVSettings]) -> None:
+    """Make a film the one that plays: at the key that the design has for it."""
+    final = object_keys.final_key(project.project_id)
+    job.wait(resources.objects.copy(made.video_s3_key, final))
+    actions = [Project.final_output_s3_key.set(final), Project.final_version.set(made.number), Project.error_message.remove()]
+    played = job.wait(move_project(resources.store, project.project_id, ProjectStatus.COMPLETED, *actions))
+    job.output("s3_artifacts", final, made.video_s3_key, *made.companions.values())
+    job.wait(tell(resources, played, COMPLETED))
+
+
+def _clips(job: JobContext, production: Production, resources: Resources[MVSettings]) -> list[Path]:
+    """The clip of each scene as it plays, in the size and length that the film needs. Only what differs is encoded again."""
+    paths, canvas = [], production.wish.canvas
+    for at, (scene, slot) in enumerate(zip(production.scenes, production.plan.slots, strict=True)):
+        job.check()
+        job.progress(0.3 * at / len(production.scenes), 1.0, f"clip {at + 1} of {len(production.scenes)}")
+        key = scene.lip_synced_video_clip_s3_key or scene.original_video_clip_s3_key
+        if key is None:
+            raise GiveUp(f"Scene {scene.sequence} has no clip.")
+        path = get_file(job, resources, key)
+        facts = probe_clip(path)
+        same = (facts.width, facts.height, round(facts.fps, 2)) == (canvas.width, canvas.height, float(canvas.fps))
+        if not same or scene.trim_points is not None or abs(facts.seconds * canvas.fps - slot.frames) > 0.5:
+            start, end = (scene.trim_points.start, scene.trim_points.end) if scene.trim_points else (0.0, None)
+            conformed = job.scratch / f"conformed_{at:03d}.mp4"
+            conform_clip(path, conformed, canvas, slot.frames, start, end, cancelled=lambda: job.should_stop)
+            path = conformed
+        paths.append(path)
+    return paths
+
+
+def _check_flashes(job: JobContext, clips: Sequence[Path], fps: int) -> None:
+    """Say when the film flashes more than is safe. The studio's own clips were made not to; clips of others may."""
+    seen = []
+    for path in clips:
+        with open_media(path) as container:
+            seen += [thumbnail(frame) for frame in container.decode(video=0)]
+    report = check_flashes(np.array(seen), fps)
+    job.metric("flashes_in_a_second", max(report.general, report.red))
+    if not report.safe:
+        times = ", ".join(f"{frame / fps:.1f}" for frame in report.frames[:10])
+        job.log(f"The film flashes more than three times a second, at {times} seconds: it can harm viewers.", "WARNING")
+
+
+def _variant(job: JobContext, project: Project, shape: str, film: Path, soundtrack: bytes | None, frames: int, folder: Path) -> Path:
+    """The film in another shape: the middle of its pictures, with its sound as it is."""
+    canvas = canvas_of(project.model_copy(update={"aspect_ratio": shape}))
+    pictures, out = folder / "variant.mp4", folder / f"variant_{shape.replace(':', 'x')}.mp4"
+    conform_clip(film, pictures, canvas, frames, cancelled=lambda: job.should_stop)
+    compose([pictures], soundtrack, out, canvas, Credits(project.title), cancelled=lambda: job.should_stop)
+    return out
+
+
+def _cuts(production: Production) -> list[Cut]:
+    return [
+        Cut(f"Scene {scene.sequence}", f"scene_{scene.sequence:03d}.mp4", slot.first, slot.frames, scene.prompt)
+        for scene, slot in zip(production.scenes, production.plan.slots, strict=True)
+    ]
