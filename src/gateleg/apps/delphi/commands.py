@@ -39,6 +39,7 @@ _STEPS = {
     "map": "Map of the comments",
     "graph": "Neighbours of the comments",
     "names": "Names of the topics",
+    "timeline": "Groups over time",
     "writing": "Text of the report",
     "report": "Maps and report",
     "translating": "Translation",
@@ -225,6 +226,7 @@ def _analysed(
         embeddings = models.embeddings(config.embedding_address)
         votes = conversation.counted_votes
         topics = analyse_comments(conversation.comments, embeddings, config, chat=namer, votes=votes, report=report)
+    report("timeline", 0.0)
     cast = conversation.counted_votes(opinions.config.max_votes)
     findings = with_moments(find(conversation, opinions, topics), cast, opinions.moderation, opinions.matrix.participants)
     sections, written_by = _sections(findings, author, report)

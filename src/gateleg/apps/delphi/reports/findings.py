@@ -9,6 +9,7 @@ in it, so that nothing that is made from it can show them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +38,13 @@ LEAST_SHOWN = 3
 _LONGEST_MOTTO = 48
 
 
+@lru_cache(maxsize=100_000)
+def _bounds(part: int, whole: int) -> tuple[float, float]:
+    # Every section of a report ranks all comments by their bounds.
+    low, high = wilson_interval(part, whole)
+    return float(low), float(high)
+
+
 @dataclass(frozen=True, slots=True)
 class Count:
     """The votes of everybody, or of one group, on a comment."""
@@ -63,8 +71,7 @@ class Count:
     def interval(self, side: str) -> tuple[float, float]:
         """Between which bounds the true share lies in 95 of 100 cases."""
         counted = {"agree": self.agrees, "disagree": self.disagrees, "pass": self.passes}[side]
-        low, high = wilson_interval(counted, self.votes)
-        return float(low), float(high)
+        return _bounds(counted, self.votes)
 
     @property
     def side(self) -> str:

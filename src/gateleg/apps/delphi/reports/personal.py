@@ -11,8 +11,10 @@ import re
 _ABOUT_ME = re.compile(
     r"\s*(?:"
     r"(?:i|we)(?: am|'m|'ve| have| had| was| were| live| lived| work| worked| own| rent| drive| use| used| identify| grew up| moved|"
-    r" attend| study| belong| earn| commute| grow| voted)\b|(?:my|our) (?:\w+ )?"
-    r"(?:age|job|income|home|house|family|employer|gender|household|children|qualification|education) "
+    r" attend| study| belong| earn| commute| grow| voted|"
+    r" consider (?:myself|ourselves)| can speak)\b|(?:my|our) (?:\w+ )?"
+    r"(?:age|job|income|home|house|family|employer|gender|household|children|qualification|education|residence|address|occupation|"
+    r"profession|nationality|religion|ethnicity|salary) "
     r"|i(?: currently| usually| regularly| often)? (?:live|work|drive|use|rent|own|am|have)\b"
     r"|ich (?:bin|habe|wohne|lebe|arbeite|fahre|besitze|studiere)\b"
     r"|je (?:suis|vis|travaille|possède|loue)\b|j['’](?:ai|habite|étudie)\b"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gateleg.apps.delphi.reports.certainty import verdict_of
+from gateleg.apps.delphi.reports.config import REPORT
 from gateleg.apps.delphi.reports.figures import cite_link
 from gateleg.apps.delphi.reports.maps import groups_map
 from gateleg.apps.delphi.reports.markup import Markup, joined, tag
@@ -24,6 +25,7 @@ _PARTS = (("group_informed_consensus", "bridging", 3), ("groups", "divisive", 3)
 #: Groups that are told of, and sentences for each.
 _MOST_GROUPS, _SAID = 5, 1
 _LONGEST = 260
+_SOURCE = f"Shares are of those who voted on a statement; # is its number in {REPORT}, which has all votes, bounds and the method."
 
 
 def write_summary(findings: Findings, sections: Sequence[Section]) -> str:
@@ -37,6 +39,7 @@ def write_summary(findings: Findings, sections: Sequence[Section]) -> str:
         _figures(findings),
         tag("div", {"class": "pair"}, tag("figure", None, groups_map(findings)), _groups(findings, by_id)),
         [part for part in parts if part],
+        tag("p", {"class": "note"}, _SOURCE),
     )
     return page(f"{findings.title}: summary", body, ("page.css", "summary.css"))
 
@@ -68,6 +71,12 @@ def _part(sections: Mapping[str, Section], section: str, paragraph: str, most: i
 
 def _line(name: str, sentence: Sentence) -> Markup:
     text = " ".join(clause.text for clause in sentence.clauses)
-    short = text if len(text) <= _LONGEST else f"{text[:_LONGEST].rsplit(' ', 1)[0]}…"
+    short = text if len(text) <= _LONGEST else _cut(text)
     cited = [number for clause in sentence.clauses for number in clause.citations]
     return tag(name, {"dir": "auto"}, joined([short, *map(cite_link, cited)]))
+
+
+def _cut(text: str) -> str:
+    """The beginning of a long sentence; a quotation that it ends in is closed."""
+    short = f"{text[:_LONGEST].rsplit(' ', 1)[0]}…"
+    return f"{short}”" if short.count("“") > short.count("”") else short

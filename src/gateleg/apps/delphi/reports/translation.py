@@ -1,10 +1,10 @@
-"""A report in another language: its pages, translated by a chat model passage by passage, without a figure getting lost.
+"""A report in another language: its pages, translated by a chat model sentence by sentence, without a figure getting lost.
 
     pages = translate_pages(chat, {"report.html": text}, "de")
 
 What is translated is the text that was checked before. Figures, letters of groups, names and what participants wrote are taken out of it
 first, so the model sees `{1} of {2} in Group {3} agree: {4}` and never a figure. A translation that lacks one of them, has one twice, adds
-a figure of its own, or has the shares of two groups in another order is given up, and the passage stays in English. Figures come back as
+a figure of its own, or has the shares of two groups in another order is given up, and the sentence stays in English. Figures come back as
 the language writes them. What stands in an element with `translate="no"` is left as it is.
 """
 
@@ -35,18 +35,20 @@ _VOID = frozenset({"br", "hr", "img", "input", "link", "meta", "col", "source", 
 _SILENT = frozenset({"script", "style", "desc"})
 #: What is taken out of a passage: quotations, names, files, figures, and the letters of groups.
 _KEPT = re.compile(
-    r"“[^”]*”|‘[^’]*’|\b[\w-]+\.(?:html|csv|json)\b|\b[a-z]+:[\w.@:/-]*\w|\d[\d,]*(?:\.\d+)?%?"
+    r"“[^”]*”|‘[^’]*’|\b[\w-]+\.(?:html|csv|json)\b|\b[a-z]+:[\w.@:/-]*\w|\d+(?:,\d{3})*(?:\.\d+)?%?"
     r"|(?<=Group )[A-Z]\b|\b[A-Z](?=: )|\b[A-Z](?= · )"
 )
 _PLACE = re.compile(r"\{(\d+)\}")
-_FIGURE = re.compile(r"\d[\d,]*(?:\.\d+)?%?")
+_FIGURE = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?%?")
+#: Where one sentence ends and another begins.
+_END = re.compile(r"(?<=[.?!]) (?=[A-Z{])")
 #: How languages write thousands and decimals; others as English does.
 _SIGNS = {
     **dict.fromkeys(("de", "es", "it", "pt", "nl", "da", "tr", "id", "el", "ro", "sl", "hr"), (".", ",")),
     **dict.fromkeys(("fr", "ru", "pl", "cs", "sk", "sv", "nb", "nn", "no", "fi", "uk", "bg", "hu", "et", "lv", "lt"), ("\u202f", ",")),
 }
 _RIGHT_TO_LEFT = frozenset({"ar", "he", "fa", "ur"})
-_NOTE = "Translated from English by {1}. {2} of {3} passages are left in English, because a figure would have been lost or misplaced."
+_NOTE = "Translated from English by {1}. {2} of {3} sentences are left in English, because a figure would have been lost or misplaced."
 
 
 class Lines(BaseModel):
@@ -59,21 +61,10 @@ class Lines(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Masked:
-    """A passage without what must not change: `{1}`, `{2}` ... stand in its place."""
+    """A sentence without what must not change: `{1}`, `{2}` ... stand in its place."""
 
     pattern: str
     kept: tuple[str, ...]
-
-    @classmethod
-    def of(cls, text: str) -> Masked:
-        """A passage, masked."""
-        kept: list[str] = []
-
-        def take(match: re.Match[str]) -> str:
-            kept.append(match.group(0))
-            return f"{{{len(kept)}}}"
-
-        return cls(_KEPT.sub(take, " ".join(text.split())), tuple(kept))
 
     @property
     def is_text(self) -> bool:
@@ -107,6 +98,27 @@ class Masked:
         return found if shares > 1 else {}
 
 
+def masked(text: str) -> list[Masked]:
+    """The sentences of a passage, each masked."""
+    kept: list[str] = []
+
+    def take(match: re.Match[str]) -> str:
+        kept.append(match.group(0))
+        return f"{{{len(kept)}}}"
+
+    plain = " ".join(text.split())
+    if "{" in plain or "}" in plain:
+        # Braces of its own would be taken for places.
+        return [Masked(plain, ())]
+    return [_numbered(pattern, kept) for pattern in _END.split(_KEPT.sub(take, plain))]
+
+
+def _numbered(pattern: str, kept: Sequence[str]) -> Masked:
+    """A sentence of a masked passage, its places numbered from 1 on."""
+    own = [int(number) for number in _PLACE.findall(pattern)]
+    return Masked(_PLACE.sub(lambda match: f"{{{own.index(int(match.group(1))) + 1}}}", pattern), tuple(kept[one - 1] for one in own))
+
+
 def localised(text: str, language: str) -> str:
     """A figure as a language writes it; what is not a figure as it is."""
     if not _FIGURE.fullmatch(text):
@@ -120,11 +132,11 @@ def translate_pages(
 ) -> dict[str, str]:
     """The pages in another language, each with a note on who translated it and how much stayed in English."""
     note = Masked(_NOTE, ("", "", ""))
-    passages = {one.pattern: one for text in pages.values() for one in map(Masked.of, texts_of(text)) if one.is_text}
+    passages = {one.pattern: one for text in pages.values() for passage in texts_of(text) for one in masked(passage) if one.is_text}
     known = _translated(chat, {**passages, note.pattern: note}, language, report)
     found = {}
     for name, text in pages.items():
-        own = {one.pattern for one in map(Masked.of, texts_of(text)) if one.is_text}
+        own = {one.pattern for passage in texts_of(text) for one in masked(passage) if one.is_text}
         figures = Masked(note.pattern, (chat.model, f"{len(own - known.keys()):,}", f"{len(own):,}"))
         said = tag("p", {"class": "note"}, figures.filled(known.get(note.pattern, note.pattern), language))
         page = rewritten(text, lambda passage: _turned(passage, known, language))
@@ -135,12 +147,13 @@ def translate_pages(
 
 
 def _turned(passage: str, known: Mapping[str, str], language: str) -> str:
-    masked = Masked.of(passage)
-    if not masked.is_text or masked.pattern not in known:
+    sentences = masked(passage)
+    if not any(one.pattern in known for one in sentences):
         return passage
+    turned = [one.filled(known.get(one.pattern, one.pattern), language if one.pattern in known else "en") for one in sentences]
     # Spaces around a passage divide it from its neighbours.
     head, tail = (" " if passage[:1].isspace() else ""), (" " if passage[-1:].isspace() else "")
-    return f"{head}{masked.filled(known[masked.pattern], language)}{tail}"
+    return f"{head}{' '.join(turned)}{tail}"
 
 
 def _translated(chat: Chat, passages: Mapping[str, Masked], language: str, report: Callable[[float], object]) -> dict[str, str]:

@@ -111,7 +111,7 @@ async def _write(
     report(0.0, "reading results")
     rejections = await load_rejections(store, origin.conversation_id)
     conversation, findings = await load_findings(store, votes, None if topics is None else await load_topics(store, topics), rejections)
-    matrix = VoteMatrix.of(conversation.votes.without(conversation.removed_participants))
+    matrix = await asyncio.to_thread(VoteMatrix.of, conversation.counted_votes())
     report(0.1, "following the groups back")
     moderation = await _moderation(store, votes)
     findings = await asyncio.to_thread(with_moments, findings, conversation.counted_votes(), moderation, matrix.participants)
@@ -141,7 +141,7 @@ async def _topics_run(store: AsyncStore, origin: Origin) -> Run | None:
 async def _written(findings: Findings, config: ReportConfig, models: Models, report: Callable[[float, str], object]) -> list[Written]:
     """The sections that are wanted, by the model if there is one."""
     chat = None if config.model_address is None else models.chat(config.model_address)
-    templates = chosen_sections(findings, config)
+    templates = await asyncio.to_thread(chosen_sections, findings, config)
     found: list[Written] = []
     for number, template in enumerate(templates):
         report(0.3 + 0.5 * number / max(1, len(templates)), "writing sections")
