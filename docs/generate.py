@@ -105,7 +105,8 @@ def errors() -> str:
         "Every error is a `GatelegError` (in `gateleg.errors`): its `message` says what happened, `why` the reason where that helps, `fix`",
         "what to do, and `code` stands at the end of its text in brackets. `status` is the HTTP status of a host's answer. Catch",
         "a class below, the first of each part for all of its kind, or `GatelegError` for all. Errors can be pickled. Errors of the store",
-        "carry the request, all values taken out, as `request`.\n",
+        "carry the request, all values taken out, as `request`. All are in the module `errors` of their room",
+        "(`gateleg.store.errors`); the room itself exports its base and those that programs often catch.\n",
     ]
     for title, module in (
         ("Model", model_errors),

@@ -2,9 +2,10 @@
 
     python docs/pictures.py LINK [PICTURE...]          the link that `gateleg up` prints
 
-Others are taken by hand: they show what people have typed, or jobs and tables of one application.
+Those of applications are taken by hand: they show what people have typed, and results of their own.
 """
 
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -25,12 +26,41 @@ def show_job(name: str) -> Callable[[Page], None]:
     return lambda page: page.get_by_role("link", name=name).first.click()
 
 
+def run_pattern(page: Page) -> None:
+    """Ask for the songs of an artist."""
+    page.get_by_label(re.compile("^artist")).fill("Nina Simone")
+    page.get_by_role("button", name="Run").click()
+
+
+def lose_race(page: Page) -> None:
+    """Change a song on two pages, and save the second last."""
+    page.get_by_role("link", name="Sinnerman").first.click()
+    change_song(page, seconds=622, year=1964, save=False)
+    other = page.context.new_page()
+    other.goto(page.url)
+    change_song(other, seconds=630, year=1966, save=True)
+    other.wait_for_timeout(SETTLED)
+    page.get_by_role("button", name="Save").click()
+    page.locator(".race").scroll_into_view_if_needed()
+
+
+def change_song(page: Page, *, seconds: int, year: int, save: bool) -> None:
+    """Fill in the form of a song."""
+    page.get_by_label(re.compile("^seconds ")).fill(str(seconds))
+    page.get_by_label(re.compile("^year ")).fill(str(year))
+    if save:
+        page.get_by_role("button", name="Save").click()
+
+
 #: What each picture shows: its address, its size, whether it is dark, and what is done on the page before it is taken.
 PICTURES: dict[str, tuple[str, tuple[int, int], bool, Callable[[Page], None] | None]] = {
     "console-overview": ("/", WIDE, False, None),
     "console-jobs": ("/jobs", WIDE, False, None),
     "console-tree": ("/jobs?type=demo.import", WIDE, False, show_job("demo.import")),
     "console-phone": ("/jobs", PHONE, False, None),
+    "console-table": ("/tables/DelphiJobQueue", WIDE, False, None),
+    "console-pattern": ("/tables/Songs?tab=patterns&pattern=Song.of_artist", WIDE, False, run_pattern),
+    "console-lost-race": ("/tables/Songs?tab=items", WIDE, False, lose_race),
 }
 
 

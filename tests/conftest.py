@@ -1,9 +1,12 @@
-"""One Chromium for all browser tests of a process: Playwright can be started once in it."""
+"""What all tests share: one Chromium for each process, since Playwright can be started once in it, and short garbage collections."""
 
+import gc
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -18,6 +21,23 @@ _ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+
+# Collecting the tests imports everything, which makes a million objects that stay: looking through them again and again
+# would take a third of the time of collection, and a second each time from then on.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was imported alone, and collect garbage among what tests make."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+
+
+# Laws are tried on fifty examples, others each time; `make slow` tries more. How long one takes on a busy machine says nothing.
+settings.register_profile("gateleg", max_examples=int(os.environ.get("GATELEG_TEST_LAWS", "50")), deadline=None)
+settings.load_profile("gateleg")
 
 
 def chromium() -> str | None:

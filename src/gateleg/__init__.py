@@ -1,3 +1,3 @@
-"""Gateleg: DynamoDB applications in Python, folded into one process or opened on Amazon DynamoDB."""
+"""Gateleg: build DynamoDB applications in Python that run embedded in one process or on Amazon DynamoDB, unchanged."""
 
 __version__ = "0.1.0"

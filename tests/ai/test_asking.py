@@ -5,21 +5,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from gateleg.ai import (
-    Assistant,
-    BadArguments,
-    BadAsk,
-    Message,
-    Models,
-    System,
-    Tool,
-    ToolCall,
-    ToolResult,
-    User,
-    dump_messages,
-    load_messages,
-)
+from gateleg.ai import Assistant, BadArguments, Message, Models, System, Tool, ToolCall, ToolResult, User, dump_messages, load_messages
 from gateleg.ai.asking import asked_of
+from gateleg.ai.errors import BadAsk
 
 TOOL = Tool("look", "Looks")
 

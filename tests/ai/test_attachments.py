@@ -6,19 +6,9 @@ from typing import Any
 
 import pytest
 
-from gateleg.ai import (
-    Attachment,
-    BadAsk,
-    Models,
-    ModelSettings,
-    NotOffered,
-    Script,
-    UploadedFile,
-    User,
-    dump_messages,
-    load_messages,
-)
+from gateleg.ai import Attachment, Models, ModelSettings, NotOffered, Script, UploadedFile, User, dump_messages, load_messages
 from gateleg.ai.asking import Asked
+from gateleg.ai.errors import BadAsk
 from gateleg.ai.forecasts import forecast_ask
 from gateleg.ai.providers.spoken_tools import spoken
 from tests.ai.driving import Asker

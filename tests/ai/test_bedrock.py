@@ -8,7 +8,6 @@ import pytest
 from pydantic import BaseModel
 
 from gateleg.ai import (
-    BadAsk,
     ModelAccessDenied,
     Models,
     ModelUnreachable,
@@ -21,6 +20,7 @@ from gateleg.ai import (
     ToolResult,
     User,
 )
+from gateleg.ai.errors import BadAsk
 from tests.ai.driving import Asker
 from tests.ai.speaking import asked, framed, head, said, streamed
 from tests.net.http.faulty import Act, service

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.ai import AsyncModels, BadAsk, Models, ModelSettings, Reply, System, Tool, ToolCall, Usage, User, cache_table
+from gateleg.ai import AsyncModels, Models, ModelSettings, Reply, System, Tool, ToolCall, Usage, User, cache_table
 from gateleg.ai.asking import Asked, asked_of
 from gateleg.ai.cache import LARGEST, ask_digest, reply_entry, reply_of, text_digest, vector_entry, vector_of
+from gateleg.ai.errors import BadAsk
 from gateleg.ai.tables import Remembered
 from gateleg.store import AsyncStore, Store, TableMissing
 from tests.ai.speaking import asked, events, said

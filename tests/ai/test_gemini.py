@@ -8,7 +8,8 @@ import orjson
 import pytest
 from pydantic import BaseModel
 
-from gateleg.ai import BadAnswer, KeyMissing, ModelAccessDenied, Models, ModelUnreachable, RateLimited, System, Tool, ToolResult, User
+from gateleg.ai import KeyMissing, ModelAccessDenied, Models, ModelUnreachable, RateLimited, System, Tool, ToolResult, User
+from gateleg.ai.errors import BadAnswer
 from tests.ai.driving import Asker
 from tests.ai.speaking import asked, head, said, streamed
 from tests.net.http.faulty import Act, service

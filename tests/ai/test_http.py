@@ -7,7 +7,8 @@ from contextlib import aclosing
 import orjson
 import pytest
 
-from gateleg.ai import AsyncModels, BadAnswer, BadAsk, Models, ModelUnreachable, User
+from gateleg.ai import AsyncModels, Models, ModelUnreachable, User
+from gateleg.ai.errors import BadAnswer, BadAsk
 from tests.ai.driving import Asker
 from tests.ai.speaking import lines, said
 from tests.net.http.faulty import Act, answer, service

@@ -12,7 +12,6 @@ from gateleg.ai import (
     Account,
     AsyncModels,
     Attachment,
-    BadAsk,
     ContentRefused,
     MediaFailed,
     MediaJob,
@@ -28,6 +27,7 @@ from gateleg.ai import (
     SubmissionUnknown,
     UsageDay,
 )
+from gateleg.ai.errors import BadAsk
 from gateleg.ai.tables import Spend
 from gateleg.store import AsyncStore, Store
 from tests.ai.driving import Ticking

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from pydantic import BaseModel
 
-from gateleg.ai import Assistant, BadAnswer, Message, ModelRefused, NotOffered, StreamBroken, Tool, ToolCall, ToolResult, User
+from gateleg.ai import Assistant, Message, NotOffered, StreamBroken, Tool, ToolCall, ToolResult, User
+from gateleg.ai.errors import BadAnswer, ModelRefused
 from tests.ai.driving import Asker
 from tests.ai.speaking import asked, head, lines, said
 from tests.net.http.faulty import service

@@ -9,9 +9,7 @@ from pydantic import BaseModel, SecretStr
 
 from gateleg.ai import (
     Assistant,
-    BadAnswer,
     CallDelta,
-    ContextExceeded,
     Delta,
     KeyMissing,
     Message,
@@ -25,6 +23,7 @@ from gateleg.ai import (
     ToolResult,
     User,
 )
+from gateleg.ai.errors import BadAnswer, ContextExceeded
 from tests.ai.driving import Asker
 from tests.ai.speaking import asked, events, head, said, streamed
 from tests.net.http.faulty import answer, service

@@ -9,7 +9,6 @@ from pydantic import BaseModel, SecretStr
 
 from gateleg.ai import (
     Attachment,
-    BadAnswer,
     KeyMissing,
     ModelFailed,
     Models,
@@ -24,6 +23,7 @@ from gateleg.ai import (
     User,
 )
 from gateleg.ai.asking import asked_of
+from gateleg.ai.errors import BadAnswer
 from gateleg.ai.providers.openai_responses import ResponsesDialect
 from tests.ai.driving import Asker
 from tests.ai.speaking import asked, events, head, said

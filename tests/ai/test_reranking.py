@@ -10,8 +10,6 @@ from gateleg.ai import (
     MODEL_TABLES,
     Account,
     AsyncModels,
-    BadAnswer,
-    BadAsk,
     BadModelAddress,
     ModelAccessDenied,
     Models,
@@ -22,6 +20,7 @@ from gateleg.ai import (
     SpendCaps,
     UsageDay,
 )
+from gateleg.ai.errors import BadAnswer, BadAsk
 from gateleg.ai.settings import ProviderSettings
 from gateleg.store import Store
 from tests.ai.speaking import asked, head, said

@@ -2,7 +2,8 @@
 
 import pytest
 
-from gateleg.ai import AsyncModels, ModelFailed, ModelRefused, Models, RateLimited, Reply, Script, ToolCall, User
+from gateleg.ai import AsyncModels, ModelFailed, Models, RateLimited, Reply, Script, ToolCall, User
+from gateleg.ai.errors import ModelRefused
 
 
 def test_lines_are_said_in_order() -> None:

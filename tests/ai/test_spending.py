@@ -14,7 +14,6 @@ from gateleg.ai import (
     MODEL_TABLES,
     Account,
     AsyncModels,
-    BadAsk,
     ModelFailed,
     Models,
     ModelSettings,
@@ -31,6 +30,7 @@ from gateleg.ai import (
     User,
 )
 from gateleg.ai.addresses import parse_model_address
+from gateleg.ai.errors import BadAsk
 from gateleg.ai.spending import Spending
 from gateleg.ai.tables import Spend
 from gateleg.store import AsyncStore, Store

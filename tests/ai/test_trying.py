@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from gateleg.ai import BadAsk, ModelFailed, ModelRefused, ModelSettings, ModelTimedOut, ModelUnreachable, RateLimited, User
+from gateleg.ai import ModelFailed, ModelSettings, ModelTimedOut, ModelUnreachable, RateLimited, User
+from gateleg.ai.errors import BadAsk, ModelRefused
 from gateleg.ai.steps import Flow, at_once
 from gateleg.ai.trying import Deadline, Trying
 from gateleg.net import Retries

@@ -10,6 +10,7 @@ from typer.testing import CliRunner, Result
 
 from gateleg.cli import installed
 from gateleg.cli.commands import app
+from gateleg.commands import settings_of_folder
 from gateleg.jobs import JobStatus, Queue, Submission, TestWorker
 from gateleg.jobs.retention.archiving import log_key
 from gateleg.jobs.rules import RETENTION
@@ -181,3 +182,29 @@ def test_a_sweep_copies_long_logs_to_the_objects_of_the_settings() -> None:
     assert items("jobs", "archive", "--subject", "s")[0]["logs"]["log_location"] == log_key(name)
     with open_objects("dir:./kept") as objects:
         assert objects.get(log_key(name)).count(b"word") == 500
+
+
+class TestSettingsOfFolder:
+    """What a folder has beside its tables belongs to it, whichever way it is named."""
+
+    @pytest.fixture(autouse=True)
+    def here(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+
+    @pytest.mark.parametrize(
+        ("store", "data"), [(None, Path("/srv/x")), ("embedded:/srv/x", None), ("embedded:/srv/x?durability=relaxed", None)]
+    )
+    def test_objects_and_indexes_lie_beside_the_tables(self, store: str | None, data: Path | None) -> None:
+        found = settings_of_folder(None, store=store, data=data)
+        assert found.store.startswith("embedded:/srv/x")
+        assert (found.data, found.objects) == (Path("/srv/x"), "dir:/srv/x/objects")
+
+    @pytest.mark.parametrize("store", [None, "embedded::memory:", "http://127.0.0.1:1", "embedded:/srv/x/own.db"])
+    def test_what_is_not_a_folder_changes_nothing_else(self, store: str | None) -> None:
+        found = settings_of_folder(None, store=store, data=None)
+        assert (found.data, found.objects) == (Path("./data"), "dir:./data/objects")
+
+    def test_what_the_settings_place_elsewhere_stays_there(self) -> None:
+        Path("gateleg.toml").write_text('objects = "s3://bucket/prefix"\n')
+        found = settings_of_folder(None, store="embedded:/srv/x", data=None)
+        assert (found.data, found.objects) == (Path("/srv/x"), "s3://bucket/prefix")

@@ -86,31 +86,57 @@ def test_up_prints_where_each_application_is(capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().out.splitlines()[-1] == "  Films: http://127.0.0.1:8000/api/films"
 
 
-def test_up_serves_everything_works_on_jobs_and_drains_on_ctrl_c(tmp_path: Path) -> None:
-    with running(tmp_path, "up", "--demo", "--no-browser", "--data", "d", "--drain", "1") as (process, client):
+@pytest.fixture
+def songs(tmp_path: Path) -> Path:
+    """A folder whose host has the songs of the demonstration, without the demonstrations of all other applications."""
+    (tmp_path / "gateleg.toml").write_text('applications = ["gateleg.cli.demo.application:application"]\n')
+    return tmp_path
+
+
+def submitted(client: httpx.Client, job_type: str) -> str:
+    job: dict[str, str] = client.post("/api/jobs", json={"job_type": job_type, "priority": 100}).json()["job"]
+    return job["job_id"]
+
+
+def test_up_serves_everything_works_on_jobs_and_drains_on_ctrl_c(songs: Path) -> None:
+    with running(songs, "up", "--no-browser", "--data", "d", "--drain", "1") as (process, client):
         assert client.get("/health").json()["status"] == "ok"
         assert client.get("/ready").status_code == 200
         assert client.get("/api/docs").status_code == 200
-        submitted = client.post("/api/jobs", json={"job_type": "demo.decades", "priority": 100}).json()["job"]
-        done = finished(client, submitted["job_id"])
-        assert done["status"] == "COMPLETED"
+        assert finished(client, submitted(client, "demo.import"))["status"] == "COMPLETED"
+        assert finished(client, submitted(client, "demo.decades"))["status"] == "COMPLETED"
         svg = client.get("/objects/demo/charts/decades.svg")
         assert svg.text.startswith("<svg")
         # A worker that dies is replaced, so the next job is done by another.
         workers = client.get("/api/jobs/workers").json()
         (pid,) = {worker["pid"] for worker in workers}
         os.kill(pid, signal.SIGKILL)
-        again = client.post("/api/jobs", json={"job_type": "demo.decades", "priority": 100}).json()["job"]
-        assert finished(client, again["job_id"])["worker_id"] not in {worker["worker_id"] for worker in workers}
-        slow = client.get("/api/jobs", params={"type": "demo.fingerprint"}).json()["items"][0]["job_id"]
+        again = submitted(client, "demo.decades")
+        assert finished(client, again)["worker_id"] not in {worker["worker_id"] for worker in workers}
+        slow = submitted(client, "demo.fingerprint")
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 0
-    assert (tmp_path / "d" / "secret").exists()
+    assert (songs / "d" / "secret").exists()
     # The job that was cut short waits for the next worker, or for the lease of the one that was killed to run out.
-    listed = subprocess.run(
-        [*COMMAND, "jobs", "show", slow, "--store", "embedded:d", "--json"], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
-    assert json.loads(listed.stdout)["status"] != "FAILED"
+    assert status_of(slow, songs) != "FAILED"
+
+
+def status_of(job_id: str, folder: Path) -> str:
+    """The status of a job of a host that has ended."""
+    command = [*COMMAND, "jobs", "show", job_id, "--store", "embedded:d", "--json"]
+    status: str = json.loads(subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout)["status"]
+    return status
+
+
+@pytest.mark.slow
+def test_up_loads_the_demonstration_of_every_application(tmp_path: Path) -> None:
+    with running(tmp_path, "up", "--demo", "--no-browser", "--data", "d", "--drain", "1") as (process, client):
+        chart = client.get("/api/jobs", params={"type": "demo.decades"}).json()["items"][0]["job_id"]
+        assert finished(client, chart)["status"] == "COMPLETED"
+        subjects = {job["job_type"].partition(".")[0] for job in client.get("/api/jobs", params={"limit": 200}).json()["items"]}
+        assert len(subjects) > 3
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
 
 
 def test_a_second_ctrl_c_ends_up_and_its_worker_at_once(tmp_path: Path) -> None:

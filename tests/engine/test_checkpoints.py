@@ -86,7 +86,7 @@ def test_a_log_begins_anew_while_others_write_without_a_pause(tmp_path: Path, mo
             monkeypatch.setattr(checkpoints, "LIMIT", _LIMIT)
             connection = first.database.connection
             for _ in range(50):
-                connection.log = checkpoints.Log(connection)
+                connection.log = checkpoints.Log(connection, connection.busy_handler)
                 put(first, next(numbers))
                 if salt(tmp_path) != before:
                     break

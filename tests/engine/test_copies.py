@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.engine import copies, drops
+from gateleg.engine import copies, drops, pacing
 from gateleg.engine.engine import Engine
 from gateleg.engine.integrity import check_integrity, compact
 from gateleg.engine.repairing import repair
@@ -21,6 +21,7 @@ from tests.engine.world import World, text
 def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name in ((copies, "CHUNK"), (copies, "INDEXED_CHUNK"), (drops, "CHUNK")):
         monkeypatch.setattr(module, name, 3)
+    monkeypatch.setattr(pacing, "STEP_SECONDS", 0)
 
 
 @pytest.fixture
@@ -51,7 +52,9 @@ def restored(world: World, arn: str, name: str = "Restored") -> list[Any]:
 def step(world: World) -> None:
     """One transaction of each copy that is under way."""
     for target in copies.targets(world.engine.database.connection):
-        world.engine._maintenance._copy_chunk(target)
+        copy = world.engine._maintenance._find_copy(target)
+        assert copy is not None
+        world.engine._maintenance._advance_copy(copy)
 
 
 def status(world: World, name: str = "Restored") -> str:

@@ -12,6 +12,7 @@ binaries = st.binary(min_size=1, max_size=12)
 decimals = st.decimals(allow_nan=False, allow_infinity=False, places=6, min_value=-(10**20), max_value=10**20)
 HASH = KeyAttribute("h", "S")
 RANGE = KeyAttribute("r", "S")
+RANGES = {"N": KeyAttribute("r", "N"), "B": KeyAttribute("r", "B")}
 
 
 @given(strings, strings)
@@ -64,3 +65,10 @@ def test_the_short_way_for_texts_gives_the_general_key(hash_: str, range_: str |
 def test_every_key_lies_in_exactly_one_segment(total: int, key: bytes) -> None:
     spans = [keys.segment(number, total) for number in range(total)]
     assert sum(start <= key and (end is None or key < end) for start, end in spans) == 1
+
+
+@given(strings, decimals.map(numbers.spell).map(lambda text: ("N", text)) | binaries.map(lambda raw: ("B", b64encode(raw).decode())))
+def test_the_short_way_for_a_text_and_something_else_gives_the_general_key(hash_: str, value: tuple[str, str]) -> None:
+    kind, content = value
+    general = keys.partition((HASH,), [hash_]) + keys.component(kind, content)
+    assert keys.builder((HASH,), (RANGES[kind],))({"h": {"S": hash_}, "r": {kind: content}}) == general

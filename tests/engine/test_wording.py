@@ -235,3 +235,36 @@ def test_a_depth_of_31_is_compared(table: World) -> None:
 def test_a_request_of_great_depth_is_left_to_the_older_check(table: World, levels: int, told: str) -> None:
     given = using(deep(levels), "n = :v")
     assert message(table, "DeleteItem", TableName="Music", Key=KEY, ReturnValues="UPDATED_NEW", **given) == told
+
+
+@pytest.mark.parametrize(
+    ("expression", "told"),
+    [
+        ("SET n = :v SET m = :v", 'The "SET" section can only be used once in an update expression;'),
+        (
+            "SET n = :v REMOVE n.m",
+            "Two document paths overlap with each other; must remove or rewrite one of these paths; path one: [n], path two: [n, m]",
+        ),
+    ],
+)
+def test_clashing_parts_of_an_update_expression_are_told_in_an_envelope(table: World, expression: str, told: str) -> None:
+    request = {"UpdateExpression": expression, "ExpressionAttributeValues": {":v": {"S": "v"}}}
+    enclosed = message(table, "UpdateItem", TableName="Music", Key=KEY, **request)
+    assert enclosed == f"1 validation error detected: Invalid UpdateExpression: {told}"
+    transaction = [{"Update": {"TableName": "Music", "Key": KEY, **request}}]
+    assert message(table, "TransactWriteItems", TransactItems=transaction) == f"Invalid UpdateExpression: {told}"
+
+
+@pytest.mark.parametrize(("kind", "named"), [("SS", "string"), ("NS", "number")])
+def test_a_value_that_is_a_set_without_members_is_told_without_its_placeholder(table: World, kind: str, named: str) -> None:
+    request = {"UpdateExpression": "ADD n :v", "ExpressionAttributeValues": {":v": {kind: []}}}
+    told = message(table, "UpdateItem", TableName="Music", Key=KEY, **request)
+    assert told == f"1 validation error detected: {INVALID}An {named} set  may not be empty"
+
+
+def test_a_name_that_no_expression_uses_is_told_in_an_envelope_by_a_put_only(table: World) -> None:
+    names = {"ExpressionAttributeNames": {"#n": "n", "#unused": "m"}}
+    told = "Value provided in ExpressionAttributeNames unused in expressions: keys: {#unused}"
+    put = message(table, "PutItem", TableName="Music", Item=KEY, ConditionExpression="attribute_not_exists(#n)", **names)
+    assert put == f"1 validation error detected: {told}"
+    assert message(table, "UpdateItem", TableName="Music", Key=KEY, UpdateExpression="REMOVE #n", **names) == told

@@ -2,7 +2,6 @@ import random
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import settings
 
 from gateleg.jobs.claim.selection import Picker
 from gateleg.jobs.handlers import Jobs
@@ -11,9 +10,6 @@ from gateleg.jobs.queue import Queue
 from gateleg.jobs.tables.table_names import LAYOUTS, TableNames
 from gateleg.store import Store
 from tests.jobs.sample import make_jobs
-
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from gateleg.jobs.retention.archiving import Archivist
 from gateleg.jobs.rules import Completed, Failed, Retry
 from gateleg.jobs.submit.submission import Submission
 from gateleg.jobs.tables.job import Failure, Job, Results
+from gateleg.model import spec_of
 from gateleg.store import AsyncStore
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport, EmbeddedTransport
 
@@ -40,6 +41,12 @@ DONE = Completed(Results(result_type="SUCCESS"))
 
 def failed(kind: str = "ValueError", final: bool = False) -> Failed:
     return Failed(Failure(kind=kind, message="no"), (kind, "Exception"), final)
+
+
+def everything(queue: Queue) -> list[Job]:
+    """All jobs of a queue, whatever their status."""
+    kind = spec_of(queue.tables.job)
+    return [kind.decode(item) for item in queue.store.scan(kind.table)]
 
 
 def submitted(queue: Queue, /, **options: Any) -> Job:

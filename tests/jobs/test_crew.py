@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from gateleg.jobs import AsyncQueue, BadHandler, Jobs, JobStatus, Submission, WorkerCrew
+from gateleg.jobs import AsyncQueue, Jobs, JobStatus, Submission, WorkerCrew
+from gateleg.jobs.errors import BadHandler
 from gateleg.store import AsyncStore
 from tests.jobs.test_limits import Hall, settled, small
 from tests.jobs.test_worker import done, reaches

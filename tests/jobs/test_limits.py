@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from gateleg.jobs import BadHandler, JobContext, Jobs, JobStatus, Submission
+from gateleg.jobs import JobContext, Jobs, JobStatus, Submission
+from gateleg.jobs.errors import BadHandler
 from tests.jobs.test_worker import done, reaches, until, working
 
 

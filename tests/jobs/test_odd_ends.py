@@ -222,7 +222,7 @@ async def test_a_thread_that_speaks_without_end_does_not_keep_its_job_from_endin
 def _impatient(worker: Worker) -> Callable[..., Any]:
     from gateleg.jobs.worker.attempt import Execution
 
-    return lambda job, handler: Execution(worker.queue, job, handler, worker.means, patience=0.1)
+    return lambda job, handler: Execution(worker.queue, job, handler, worker.means, grace=0.1)
 
 
 async def prints_a_long_line(job: JobContext, config: dict[str, Any]) -> str:

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from gateleg.jobs import AsyncQueue, BadHandler, Job, JobContext, Jobs, JobStatus, QueueSettings, Submission, UseAwait, Worker
+from gateleg.jobs import AsyncQueue, Job, JobContext, Jobs, JobStatus, QueueSettings, Submission, Worker
+from gateleg.jobs.errors import BadHandler, UseAwait
 from gateleg.jobs.worker import processes
 from gateleg.jobs.worker.quarantine import confined
 from gateleg.jobs.worker.scratch import ScratchFolders

@@ -1,9 +1,11 @@
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from gateleg.jobs.claim.selection import Picker
 from gateleg.jobs.claim.staleness import Staleness
+from gateleg.jobs.context import JobContext
 from gateleg.jobs.errors import BadSubmission, JobMissing, QueueDraining
 from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.manual_clock import ManualClock
@@ -12,7 +14,7 @@ from gateleg.jobs.submit.submission import Submission
 from gateleg.jobs.tables.job import Job, JobStatus
 from gateleg.jobs.tables.records import WorkerRecord
 from gateleg.store import Store
-from tests.jobs.sample import DONE, claimed, submitted
+from tests.jobs.sample import DONE, claimed, make_jobs, submitted
 
 
 def test_a_draining_queue_takes_no_new_jobs_and_runs_the_old_ones(queue: Queue, picker: Picker) -> None:
@@ -154,3 +156,23 @@ def test_the_jobs_of_the_queue_itself_are_listed_when_they_are_asked_for(queue: 
         assert [job.job_id for job in queue.jobs_page(**filters)] == [own.job_id]
         assert len(queue.jobs_page(internal=True, **filters)) == 2
     assert len(queue.jobs_page(job_type="gateleg.settle")) == 1
+
+
+def test_jobs_of_internal_handlers_are_listed_when_they_are_asked_for_or_have_failed(store: Store) -> None:
+    jobs = make_jobs()
+
+    @jobs.handler("chore", internal=True)
+    async def chore(job: JobContext, config: dict[str, Any]) -> None:
+        """Nobody looks for it."""
+
+    queue = Queue(store, jobs)
+    queue.ensure_tables()
+    done, broken = (queue.submit(Submission("chore", subject="s")).job for _ in range(2))
+    own = submitted(queue, subject="s")
+    store.patch(broken, queue.tables.job.status.force(JobStatus.FAILED))
+    for subject in (None, "s"):
+        assert {job.job_id for job in queue.jobs_page(subject=subject)} == {own.job_id, broken.job_id}
+        assert len(queue.jobs_page(internal=True, subject=subject)) == 3
+    assert [job.job_id for job in queue.jobs_page(subject="s", status=JobStatus.FAILED)] == [broken.job_id]
+    assert list(queue.jobs_page(worker="nobody")) == []
+    assert {job.job_id for job in queue.jobs_page(job_type="chore")} == {done.job_id, broken.job_id}

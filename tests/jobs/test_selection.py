@@ -56,7 +56,7 @@ _NUMBERS = st.sets(st.integers(0, 2**64), min_size=1)
 def test_everyone_gets_everything_in_the_end_and_priority_comes_first(numbers: set[int], peers: int, priorities: list[int]) -> None:
     jobs = [candidate(number, priority=priorities[place % len(priorities)]) for place, number in enumerate(sorted(numbers))]
     clock = ManualClock()
-    for picker in crew(clock, peers, long_patience=2.0):
+    for picker in crew(clock, peers, reserved_while_busy=2.0):
         picker.learn("q", jobs)
         clock.advance(2)
         picker.learn("q", jobs)
@@ -95,7 +95,7 @@ def test_jobs_are_shared_evenly() -> None:
 
 def test_a_job_that_its_worker_leaves_lying_goes_down_the_line() -> None:
     clock = ManualClock()
-    pickers = crew(clock, 4, patience=0.4)
+    pickers = crew(clock, 4, reserved_for=0.4)
     begun: list[str] = []
     for _ in range(4):
         for picker in pickers:
@@ -119,7 +119,7 @@ def test_meeting_others_divides_the_list_anew() -> None:
 
 def test_a_worker_knows_when_its_turn_comes() -> None:
     clock = ManualClock()
-    pickers = crew(clock, 4, patience=0.4)
+    pickers = crew(clock, 4, reserved_for=0.4)
     turns = []
     for picker in pickers:
         picker.learn("q", [candidate(1)])
@@ -129,7 +129,7 @@ def test_a_worker_knows_when_its_turn_comes() -> None:
 
 def test_a_worker_with_jobs_of_its_own_leaves_those_of_others_for_longer() -> None:
     clock = ManualClock()
-    one, _ = crew(clock, 2, patience=0.2, long_patience=2.0)
+    one, _ = crew(clock, 2, reserved_for=0.2, reserved_while_busy=2.0)
     one.learn("q", [candidate(number) for number in range(20)])
     mine = taken(one)
     theirs = next(number for number in range(20) if number not in mine)
@@ -146,7 +146,7 @@ def test_a_worker_with_jobs_of_its_own_leaves_those_of_others_for_longer() -> No
 
 def test_what_a_list_says_of_the_jobs_of_others_is_soon_out_of_date() -> None:
     clock = ManualClock()
-    one, _ = crew(clock, 2, patience=0.0, long_patience=0.0, fresh_for=10)
+    one, _ = crew(clock, 2, reserved_for=0.0, reserved_while_busy=0.0, fresh_for=10)
     one.learn("q", [candidate(number) for number in range(20)])
     assert len(one.choose("q", 1)) == 1
     clock.advance(1)

@@ -6,7 +6,8 @@ from typing import Any, get_type_hints
 import pytest
 from pydantic import BaseModel
 
-from gateleg.jobs import AsyncQueue, BadConfig, BadHandler, BadSubmission, JobContext, Jobs, JobStatus, Queue, Submission, TestWorker
+from gateleg.jobs import AsyncQueue, BadConfig, JobContext, Jobs, JobStatus, Queue, Submission, TestWorker
+from gateleg.jobs.errors import BadHandler, BadSubmission
 from gateleg.jobs.tasks import SubmitOptions, Task
 from gateleg.jobs.worker.quarantine import confined
 from gateleg.store import AsyncStore, Store

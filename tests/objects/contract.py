@@ -9,18 +9,8 @@ from pathlib import Path
 import pytest
 
 from gateleg.model.errors import S3KeyRefused
-from gateleg.objects import (
-    BadMetadata,
-    ByteRange,
-    DigestMismatch,
-    NotModified,
-    ObjectExists,
-    ObjectMissing,
-    Objects,
-    RangeOutside,
-    References,
-    collect_orphans,
-)
+from gateleg.objects import ByteRange, DigestMismatch, ObjectExists, ObjectMissing, Objects, RangeOutside, References, collect_orphans
+from gateleg.objects.errors import BadMetadata, NotModified
 
 TEXT = b"The quick brown fox"
 LARGE = bytes(range(256)) * 4 * 1024 * 20

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gateleg.objects import BadObjectsAddress, DirectoryObjects, ObjectsAddress, S3Objects, open_objects, parse_objects_address
+from gateleg.objects import DirectoryObjects, ObjectsAddress, S3Objects, open_objects, parse_objects_address
+from gateleg.objects.errors import BadObjectsAddress
 
 
 @pytest.mark.parametrize(

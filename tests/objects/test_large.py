@@ -12,7 +12,6 @@ from pydantic import ValidationError
 
 from gateleg.model import Attr, Entity, Key, Table, field, spec_of
 from gateleg.objects import (
-    Damaged,
     DirectoryObjects,
     Large,
     ObjectMissing,
@@ -24,6 +23,7 @@ from gateleg.objects import (
     load,
     load_async,
 )
+from gateleg.objects.errors import Damaged
 from gateleg.store import Store
 
 notes = Table("LargeNotes", hash="id")

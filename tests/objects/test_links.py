@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.objects import DirectoryObjects, Grant, LinkExpired, LinkRefused, content_disposition
+from gateleg.objects import DirectoryObjects, Grant, LinkRefused, content_disposition
+from gateleg.objects.errors import LinkExpired
 from gateleg.objects.links import LONGEST, LinkSigner, validity
 from tests.objects.keys import KEYS
 

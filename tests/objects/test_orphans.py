@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from gateleg.objects import DirectoryObjects, NothingReferenced, References, collect_orphans
+from gateleg.objects import DirectoryObjects, References, collect_orphans
+from gateleg.objects.errors import NothingReferenced
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

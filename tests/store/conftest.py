@@ -5,17 +5,12 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
 from gateleg.store import AsyncStore, Store
 from gateleg.store.transports.embedded import open_async_embedded, open_embedded
 from tests.store.doubles import Ticking
 from tests.store.transports.openers import ASYNC_NETWORK, NETWORK
 from tests.store.transports.servers import ASYNC_PEERS, PEERS
-
-# No test asserts a time, and neither does hypothesis for it.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
 
 Opener = Callable[[ExitStack, Path], Store]
 AsyncOpener = Callable[[ExitStack, Path], AsyncStore]

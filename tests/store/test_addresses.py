@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from gateleg.store import AsyncStore, BadAddress, CannotOpen, Store
+from gateleg.store import AsyncStore, Store
 from gateleg.store.addresses import StoreAddress, concurrency_of, parse_address
+from gateleg.store.errors import BadAddress, CannotOpen
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport, EmbeddedTransport
 from tests.store.notes import Note, shelf
 

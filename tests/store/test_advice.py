@@ -14,18 +14,8 @@ import gateleg
 from gateleg.model import Attr, Entity, Key, Pattern, Table, spec_of
 from gateleg.model.errors import ExpressionError
 from gateleg.model.tables import GSI
-from gateleg.store import (
-    AlreadyExists,
-    AsyncStore,
-    KeyTooLong,
-    NotBatchable,
-    NotDynamoDB,
-    Store,
-    StoreClosed,
-    TableMissing,
-    TransactionCanceled,
-    create,
-)
+from gateleg.store import AlreadyExists, AsyncStore, Store, TableMissing, TransactionCanceled, create
+from gateleg.store.errors import KeyTooLong, NotBatchable, NotDynamoDB, StoreClosed
 from tests.store.counting import Shelf, Volume, shelves
 from tests.store.notes import Draft, Note, Title, shelf, titles
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.store import Backoff, NotBatchable, Store, Throttled, batch_get, batch_write
+from gateleg.store import Backoff, Store, Throttled, batch_get, batch_write
+from gateleg.store.errors import NotBatchable
 from gateleg.store.flow import Request, Together
 from tests.store.doubles import Answer, play, quiet_setup, refusal
 from tests.store.notes import Draft, Note, Title, notes, shelf, titles

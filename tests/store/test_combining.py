@@ -5,7 +5,8 @@ from uuid import uuid4
 
 import pytest
 
-from gateleg.store import DuplicateTarget, Store, TransactionCanceled, UniqueTaken, create, delete, patch
+from gateleg.store import Store, TransactionCanceled, UniqueTaken, create, delete, patch
+from gateleg.store.errors import DuplicateTarget
 from gateleg.store.operations.transaction_entries import identity
 from tests.model.seeds.mv import Project, Scene, SceneStatus, projects
 from tests.store.counting import Shelf, Volume, shelves

@@ -11,9 +11,7 @@ from gateleg.model.errors import ReadOnlyAttribute
 from gateleg.store import (
     AsyncStore,
     ConditionFailed,
-    DuplicateTarget,
     LostRace,
-    NotBatchable,
     NotFound,
     Store,
     StoreError,
@@ -24,6 +22,7 @@ from gateleg.store import (
     patch,
     put,
 )
+from gateleg.store.errors import DuplicateTarget, NotBatchable
 from gateleg.store.flow import Request
 from gateleg.store.transports import ServiceError
 from gateleg.store.transports.embedded import open_embedded

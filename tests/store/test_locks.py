@@ -2,7 +2,8 @@
 
 import pytest
 
-from gateleg.store import AsyncStore, LockHeld, LockLost, Store, acquire, locks, release, renew
+from gateleg.store import AsyncStore, LockHeld, Store, acquire, locks, release, renew
+from gateleg.store.errors import LockLost
 from tests.store.doubles import Ticking
 
 

@@ -8,7 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gateleg.model import Query
-from gateleg.store import BadLimit, CursorRejected, Page, Store, page
+from gateleg.store import CursorRejected, Page, Store, page
+from gateleg.store.errors import BadLimit
 from tests.store.doubles import play, quiet_setup
 from tests.store.notes import Note, notes, shelf
 

@@ -3,7 +3,8 @@
 import pytest
 
 from gateleg.model import DecodeError, spec_of
-from gateleg.store import NotProjected, Store, count, query
+from gateleg.store import Store, count, query
+from gateleg.store.errors import NotProjected
 from gateleg.store.flow import Found
 from tests.store.doubles import Answer, Scripted, play, quiet_setup
 from tests.store.notes import Note, notes, shelf

@@ -8,13 +8,10 @@ from gateleg.store import (
     AlreadyExists,
     Backoff,
     ConditionFailed,
-    DuplicateTarget,
     LostRace,
     NotFound,
-    NotReturned,
     Store,
     TooLarge,
-    TooMany,
     TransactionCanceled,
     TransactionConflict,
     UniqueTaken,
@@ -25,6 +22,7 @@ from gateleg.store import (
     put,
     transact,
 )
+from gateleg.store.errors import DuplicateTarget, NotReturned, TooMany
 from gateleg.store.transports import ServiceError
 from tests.store.doubles import Scripted, play, quiet_setup, refusal
 from tests.store.notes import Draft, Note, Title, notes, shelf, titles

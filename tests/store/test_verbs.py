@@ -12,7 +12,8 @@ import pytest
 from gateleg.jobs.queue import AsyncQueue, Queue
 from gateleg.model import Attr, Collection, Entity, Key, Pattern, Table, Version, field
 from gateleg.model.errors import MissingComponent, ModelError, NotAKeyCondition, UnknownArgument
-from gateleg.store import AsyncStore, KeyGivenTwice, Store, StoreError
+from gateleg.store import AsyncStore, Store, StoreError
+from gateleg.store.errors import KeyGivenTwice
 from gateleg.store.group_commit import GroupCommitStore
 from gateleg.store.operations import bulk_deletes, collects, pages, queries, reads, saves, writes
 from gateleg.store.operations.operation import OPTIONS

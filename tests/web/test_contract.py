@@ -23,8 +23,8 @@ from gateleg.web.principal import Role
 from gateleg.web.settings import Settings
 from tests.web.sample import make_application
 
-#: Requests for each operation: such as the document allows, and such as it does not.
-EXAMPLES = int(os.environ.get("GATELEG_TEST_EXAMPLES", "5"))
+#: Requests for each operation: such as the document allows, and such as it does not. `make slow` makes more.
+EXAMPLES = int(os.environ.get("GATELEG_TEST_EXAMPLES", "3"))
 
 
 class Served:

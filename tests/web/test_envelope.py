@@ -7,9 +7,13 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from gateleg import ai, jobs, objects, store
+from gateleg import jobs
+from gateleg.ai import errors as ai_errors
 from gateleg.errors import GatelegError
+from gateleg.jobs import errors as job_errors
 from gateleg.model import errors as model_errors
+from gateleg.objects import errors as object_errors
+from gateleg.store import errors as store_errors
 from gateleg.store.errors import StoreError
 from gateleg.web import errors as web_errors
 from gateleg.web.envelope import advice_for, answer, body_of, status_of
@@ -26,10 +30,10 @@ def kinds(module: object, base: type[E]) -> list[type[E]]:
 
 
 KIT: list[type[GatelegError]] = [
-    *kinds(jobs, jobs.JobError),
-    *kinds(objects, objects.ObjectsError),
-    *kinds(store, StoreError),
-    *kinds(ai, ai.AiError),
+    *kinds(job_errors, job_errors.JobError),
+    *kinds(object_errors, object_errors.ObjectsError),
+    *kinds(store_errors, StoreError),
+    *kinds(ai_errors, ai_errors.AiError),
 ]
 
 
@@ -46,10 +50,10 @@ def test_what_the_caller_did_wrong_is_never_the_hosts_fault() -> None:
         jobs.UnknownJobType,
         jobs.BadConfig,
         jobs.JobMissing,
-        store.BadLimit,
-        store.CursorRejected,
-        store.NotFound,
-        objects.ObjectMissing,
+        store_errors.BadLimit,
+        store_errors.CursorRejected,
+        store_errors.NotFound,
+        object_errors.ObjectMissing,
     )
     assert all(status_of(kind("x")) < 500 for kind in callers_fault)
     assert status_of(model_errors.S3KeyRefused.__new__(model_errors.S3KeyRefused)) == 422
@@ -63,8 +67,8 @@ def test_every_refusal_of_the_host_has_a_code_of_its_own_and_a_status(kind: type
 
 
 def test_an_error_of_a_language_model_is_told_as_what_it_is() -> None:
-    told = body_of(ai.RateLimited("The service wants a pause."))["error"]
-    assert (told["code"], status_of(ai.RateLimited("x"))) == ("rate-limited", 503)
+    told = body_of(ai_errors.RateLimited("The service wants a pause."))["error"]
+    assert (told["code"], status_of(ai_errors.RateLimited("x"))) == ("rate-limited", 503)
 
 
 def test_an_error_of_any_room_is_answered_by_its_own_status() -> None:
@@ -82,14 +86,14 @@ def test_an_error_of_any_room_is_answered_by_its_own_status() -> None:
 
 
 def test_an_error_says_what_why_and_what_to_do() -> None:
-    told = body_of(store.LostRace("It changed."))["error"]
+    told = body_of(store_errors.LostRace("It changed."))["error"]
     assert (told["code"], told["message"]) == ("lost-race", "It changed.")
     assert set(told["details"]) == {"fix", "why"}
 
 
 def test_what_nobody_expected_is_not_told() -> None:
     assert "secret" not in str(body_of(RuntimeError("secret")))
-    assert "secret" not in str(body_of(store.AccessDenied("secret")))
+    assert "secret" not in str(body_of(store_errors.AccessDenied("secret")))
     assert body_of(KeyError("x"))["error"]["code"] == "internal"
 
 
@@ -158,17 +162,19 @@ async def test_advice_is_for_whoever_uses_the_api_and_not_for_whoever_writes_it(
     assert (await client.post("/api/music/songs/again")).status_code == 200
     answer = await client.post("/api/music/songs/again")
     assert (answer.status_code, answer.json()["error"]["details"]["fix"]) == (409, "Choose another key, or change what is there.")
-    for kind in kinds(store, StoreError):
+    for kind in (*kinds(store_errors, StoreError), *kinds(object_errors, object_errors.ObjectsError)):
         error = kind.__new__(kind)
-        assert not re.search("Use find|upsert|cursor_key|retrying|create_tables|hydrate|`", advice_for(error))
+        assert not re.search("Use find|upsert|cursor_key|retrying|create_tables|hydrate|if_absent|with exists|`", advice_for(error))
+    for error in (model_errors.NaiveTime("x"), model_errors.EmptySet("x"), job_errors.UnknownJobType("x")):
+        assert not re.search("datetime|wire|handler", advice_for(error))
 
 
 @pytest.mark.parametrize(
     "error",
     [
-        objects.StorageFailed("'a': Could not connect to the endpoint URL: http://minio.internal:9000/bucket."),
-        objects.StorageFull("There is no room for 'a' on minio.internal."),
-        store.ServiceFailed("arn:aws:dynamodb:eu-west-1:123456789012:table/minio.internal broke."),
+        object_errors.StorageFailed("'a': Could not connect to the endpoint URL: http://minio.internal:9000/bucket."),
+        object_errors.StorageFull("There is no room for 'a' on minio.internal."),
+        store_errors.ServiceFailed("arn:aws:dynamodb:eu-west-1:123456789012:table/minio.internal broke."),
     ],
 )
 def test_what_a_store_says_of_itself_is_for_the_log_only(error: GatelegError, caplog: pytest.LogCaptureFixture) -> None:

@@ -78,7 +78,7 @@ async def test_a_tenant_admin_sees_their_own_without_naming_it_and_nothing_of_th
     await host.secrets.of("music").put("theirs", "x", tenant="other")
     async with client_of(app, token=made.token) as client:
         assert (await client.put("/api/secrets/music/smtp", json={"value": "hunter2"})).json()["tenant"] == "acme"
-        assert [one["name"] for one in (await client.get("/api/secrets/music")).json()] == ["smtp"]
+        assert [one["name"] for one in (await client.get("/api/secrets/music")).json()["items"]] == ["smtp"]
         assert (await client.get("/api/secrets/host")).status_code == 404
         assert (await client.get("/api/jobs")).status_code == 403
 

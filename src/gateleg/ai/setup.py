@@ -24,7 +24,7 @@ R = TypeVar("R")
 
 @dataclass
 class Setup:
-    """Settings, patience, the meter, and the record of what is spent."""
+    """Settings, timeouts, the meter, and the record of what is spent."""
 
     settings: ModelSettings = field(default_factory=ModelSettings)
     trying: Trying = field(default_factory=Trying)

@@ -24,6 +24,7 @@ from gateleg.commands.options import (
     AppOption,
     ConfigOption,
     CursorOption,
+    DataOption,
     JsonOption,
     LimitOption,
     LogOption,
@@ -34,7 +35,7 @@ from gateleg.commands.options import (
 from gateleg.commands.packages import require_packages
 from gateleg.commands.printing import console, print_items, print_json, print_rows
 from gateleg.commands.progress import Steps
-from gateleg.commands.settings import bad_settings_told, settings_from
+from gateleg.commands.settings import bad_settings_told, settings_from, settings_of_folder
 
 __all__ = [
     "FAILED",
@@ -42,6 +43,7 @@ __all__ = [
     "AppOption",
     "ConfigOption",
     "CursorOption",
+    "DataOption",
     "JsonOption",
     "LimitOption",
     "LogOption",
@@ -61,4 +63,5 @@ __all__ = [
     "require_packages",
     "require_store",
     "settings_from",
+    "settings_of_folder",
 ]

@@ -9,6 +9,10 @@ ConfigOption = Annotated[Path | None, typer.Option("--config", "-c", help="Setti
 StoreOption = Annotated[
     str | None, typer.Option("--store", help="embedded:FOLDER, http://host:port or dynamodb:REGION; that of the settings, when left out.")
 ]
+DataOption = Annotated[
+    Path | None,
+    typer.Option("--data", help="The folder of `gateleg up --data`; that of the settings, when left out."),
+]
 PrefixOption = Annotated[str | None, typer.Option("--prefix", help="Stands before every table name.")]
 JobTablesOption = Annotated[
     str | None,

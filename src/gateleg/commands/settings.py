@@ -26,6 +26,27 @@ def settings_from(config: Path | None, **flags: Any) -> Settings:
         return load_settings(flags=flags, environ=os.environ, file=config, given=config is not None)
 
 
+def settings_of_folder(config: Path | None, *, store: str | None, data: Path | None) -> Settings:
+    """The settings in force, for commands that use objects and indexes beside the tables. `data` is the folder of `gateleg up --data`.
+
+    A folder that is named as the store has its objects and indexes too, unless the settings place them elsewhere: otherwise a command
+    would search an index of its own, which misses what a host has added.
+    """
+    from pathlib import Path
+
+    from gateleg.store.addresses import MEMORY, parse_address
+    from gateleg.web.settings import DEFAULT
+
+    if data is not None:
+        return settings_from(config, data=data, store=store or f"embedded:{data}", objects=f"dir:{data / 'objects'}")
+    settings = settings_from(config, store=store)
+    address = parse_address(settings.store)
+    if store is None or address.kind != "embedded" or address.place == MEMORY or address.place.endswith(".db"):
+        return settings
+    usual = {"data": address.place, "objects": f"dir:{Path(address.place) / 'objects'}"}
+    return settings_from(config, store=store, **{name: value for name, value in usual.items() if settings.origin(name) == DEFAULT})
+
+
 @contextmanager
 def bad_settings_told() -> Iterator[None]:
     """End the command with a line for everything that is wrong with the settings."""

@@ -18,8 +18,8 @@ from gateleg.engine.schema import Table
 
 #: Rows that are taken at once when an index is made: all of a small table.
 CHUNK = 1000
-#: Rows that are taken in one transaction later, so that writers need not wait long.
-STEP = 100
+#: Rows that are taken later between two looks at the clock.
+STEP = 20
 
 
 def pending(table: Table) -> bool:

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 
 import apsw
 
+from gateleg.engine.waiters import Waiters
+
 #: Seconds after which the wait is given up.
 LONGEST = 60.0
 #: Between two attempts, this part of the time that one has waited so far passes, within these bounds (seconds).
@@ -21,13 +23,17 @@ _LONGEST_PAUSE = 0.01
 
 
 class BusyHandler:
-    """Called by SQLite when a lock is taken, with the number of calls before; false gives up. Each connection has its own."""
+    """Called by SQLite when a lock is taken, with the number of calls before; false gives up. Each connection has its own.
 
-    __slots__ = ("_longest", "_since")
+    With `waiters`, those who do long work are shown that somebody waits.
+    """
 
-    def __init__(self, longest: float = LONGEST) -> None:
+    __slots__ = ("_longest", "_since", "_waiters")
+
+    def __init__(self, longest: float = LONGEST, waiters: Waiters | None = None) -> None:
         self._longest = longest
         self._since = 0.0
+        self._waiters = waiters
 
     def __call__(self, calls: int) -> bool:
         """Sleep for a moment; whether to try once more."""
@@ -37,6 +43,8 @@ class BusyHandler:
         waited = now - self._since
         if waited >= self._longest:
             return False
+        if self._waiters is not None:
+            self._waiters.announce()
         time.sleep(pause_after(waited))
         return True
 
@@ -47,10 +55,10 @@ def pause_after(waited: float) -> float:
 
 
 @contextmanager
-def waiting(connection: apsw.Connection, longest: float) -> Iterator[None]:
-    """Have a connection wait for others no longer than this, until the end of the block."""
+def waiting(connection: apsw.Connection, longest: float, usual: BusyHandler) -> Iterator[None]:
+    """Have a connection wait for others no longer than this, and as usual again after the block."""
     connection.set_busy_handler(BusyHandler(longest))
     try:
         yield
     finally:
-        connection.set_busy_handler(BusyHandler())
+        connection.set_busy_handler(usual)

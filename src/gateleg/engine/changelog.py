@@ -13,7 +13,8 @@ DAY = 86400.0
 #: Seconds for which a stream's records can be read.
 STREAM_SECONDS = DAY
 
-_BATCH = 250
+#: Changes that are forgotten between two looks at the clock.
+_BATCH = 100
 
 
 class Entry(NamedTuple):

@@ -19,12 +19,13 @@ from gateleg.engine import changelog
 from gateleg.engine.schema import Table
 from gateleg.engine.values import item_size
 
-#: The most rows, and about the most bytes, that are copied in one transaction, so that writers need not wait long. A table with less is
-#: copied in the request itself.
+#: The most rows, and about the most bytes, of a table that is copied in the request itself.
 CHUNK = 1000
 BYTES = 500_000
-#: The most rows of a step in the background whose keys go into an index, each to another page of it.
-INDEXED_CHUNK = 100
+#: The most rows that are copied in the background between two looks at the clock: into a backup, and into a table, where each key goes to
+#: another page of an index.
+BACKUP_CHUNK = 100
+INDEXED_CHUNK = 20
 
 #: What is being done: rows are copied, later changes undone by the log, or the rows of a backup counted.
 Phase = Literal["rows", "log", "count"]
@@ -54,8 +55,8 @@ class Copy:
 
     @property
     def step(self) -> int:
-        """The most rows of a step in the background."""
-        return CHUNK if self.is_backup else min(INDEXED_CHUNK, CHUNK)
+        """The most rows of a chunk in the background."""
+        return min(BACKUP_CHUNK if self.is_backup else INDEXED_CHUNK, CHUNK)
 
     @property
     def is_backup(self) -> bool:

@@ -21,6 +21,7 @@ from gateleg.engine.checkpoints import Log
 from gateleg.engine.errors import EngineError
 from gateleg.engine.failures import CLOSED, Busy, translate
 from gateleg.engine.fileformat import prepare
+from gateleg.engine.waiters import Waiters
 
 Durability = Literal["full", "relaxed"]
 Row = tuple[Any, ...]
@@ -38,6 +39,7 @@ class Connection(apsw.Connection):
     #: The state of the file, counted by SQLite, in which this connection has last seen the catalog.
     seen: int = -1
     log: Log
+    busy_handler: BusyHandler
 
 
 class Database:
@@ -57,6 +59,8 @@ class Database:
         #: Called when a write was undone: what was cached from it must be forgotten.
         self.on_undo: Callable[[], None] = lambda: None
         self._writers = threading.Lock()
+        #: Those who wait to write, threads and other processes.
+        self.waiters = Waiters(path)
         self._local = threading.local()
         #: The connections that threads hold; that of a thread that has ended goes with it.
         self._open: weakref.WeakSet[Connection] = weakref.WeakSet()
@@ -96,8 +100,9 @@ class Database:
             raise EngineError("InternalServerError", f"{self.path} {forks.WHY}")
         try:
             connection = self._open_file()
-            connection.set_busy_handler(BusyHandler())
-            connection.log = Log(connection)
+            connection.busy_handler = BusyHandler(waiters=self.waiters)
+            connection.set_busy_handler(connection.busy_handler)
+            connection.log = Log(connection, connection.busy_handler)
             self._open.add(connection)
             _use_wal(connection)
             connection.execute(f"PRAGMA synchronous={_SYNCHRONOUS[self.durability]}")
@@ -143,13 +148,18 @@ class Database:
         return connection
 
     def row(self, sql: str, bindings: Sequence[Any] = ()) -> Row | None:
-        """The first row of a query."""
+        """The row of a query that has one row at most.
+
+        To make a cursor costs an eighth of such a query, so each thread keeps one. It reads to the end: until then, it would keep the log
+        from beginning anew.
+        """
         if self._shared is None:
             try:
-                connection: Connection = self._local.connection
+                cursor: apsw.Cursor = self._local.cursor
             except AttributeError:
-                connection = self.connection
-            return connection.execute(sql, bindings).fetchone()
+                cursor = self._local.cursor = self.connection.cursor()
+            rows = cursor.execute(sql, bindings).fetchall()
+            return rows[0] if rows else None
         with self._sharing:
             return self._shared.execute(sql, bindings).fetchone()
 
@@ -184,6 +194,10 @@ class Database:
         """A transaction: `with database.write() as connection`. It is durable once the block has been left without an error."""
         return Writing(self, whole=True)
 
+    def write_step(self) -> "Writing":
+        """`write` for a step of long work, which looks after the log itself (`pacing.py`)."""
+        return Writing(self, whole=True, folds=False)
+
     def write_item(self) -> "Writing":
         """`write` for a single item, where all that can be refused is refused before the first change.
 
@@ -193,7 +207,7 @@ class Database:
 
     def begin_group(self) -> "Group":
         """Start a transaction that all writes of this thread join until its `commit`."""
-        self._writers.acquire()
+        self.waiters.acquire(self._writers)
         return Group(self)
 
     def try_begin_group(self) -> "Group | None":
@@ -204,7 +218,7 @@ class Database:
         if self._shared is not None:
             return Group(self)  # no other process has this memory
         try:
-            with waiting(connection, 0.0):
+            with waiting(connection, 0.0, connection.busy_handler):
                 return Group(self)
         except Busy:
             return None
@@ -242,6 +256,7 @@ class Database:
                 # One that a thread is reading on closes when that thread is done with it and lets it go.
                 with suppress(apsw.ThreadingViolationError):
                     connection.close()
+        self.waiters.close()
         forks.forget(self)
 
     def abandon(self) -> None:
@@ -250,23 +265,26 @@ class Database:
         self._refusal = f"{self.path} {forks.WHY}"
         self._open, self._local, self._grouping = weakref.WeakSet(), threading.local(), None
         self._writers = threading.Lock()
+        self.waiters.close()
+        self.waiters = Waiters(self.path)
 
 
 class Writing:
     """One write: a transaction of its own, or a step in the group that is open on this thread."""
 
-    __slots__ = ("_changes", "_connection", "_database", "_grouped", "_whole")
+    __slots__ = ("_changes", "_connection", "_database", "_folds", "_grouped", "_whole")
 
-    def __init__(self, database: Database, whole: bool) -> None:
+    def __init__(self, database: Database, whole: bool, folds: bool = True) -> None:
         self._database = database
         self._whole = whole
+        self._folds = folds
 
     def __enter__(self) -> Connection:
         database = self._database
         group = database._group
         self._grouped = group is not None and group.owner == threading.get_ident()
         if not self._grouped:
-            database._writers.acquire()
+            database.waiters.acquire(database._writers)
         try:
             if database._shared is not None:
                 database._sharing.acquire()
@@ -291,7 +309,6 @@ class Writing:
                     _commit(self._connection)
                 elif self._whole:
                     self._connection.execute("RELEASE step")
-                return
         except apsw.Error as failed:
             error = failed
         finally:
@@ -300,6 +317,11 @@ class Writing:
                     self._undo()
             finally:
                 self._leave()
+        if error is None:
+            if self._folds and not self._grouped:
+                # Other threads of this process can write meanwhile.
+                self._connection.log.look_after(self._connection)
+            return
         if isinstance(error, apsw.Error) and (kind is None or not checksums.is_damage(error)):
             # Damage that the block met is named by whoever knows what it was looking for.
             raise translate(error) from error
@@ -350,6 +372,10 @@ class Group:
             raise translate(error) from error
         finally:
             self._database._writers.release()
+        log = self._connection.log
+        if log.is_long:
+            # The next group may have begun on the other connection.
+            log.look_after(self._database.connection)
 
     def roll_back(self) -> None:
         """Give all of the group up."""
@@ -367,7 +393,10 @@ class Group:
 
 def _begin(database: Database, connection: Connection) -> Connection:
     """Shut other writers out, and see what they have done."""
-    connection.execute("BEGIN IMMEDIATE")
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+    finally:
+        database.waiters.withdraw()
     try:
         database.on_write(connection)
     except BaseException:
@@ -380,7 +409,6 @@ def _commit(connection: Connection) -> None:
     """End a transaction. What it has done to the file is nothing that the connection has to see."""
     connection.execute("COMMIT")
     connection.seen = connection.data_version()
-    connection.log.look_after(connection)
 
 
 def _roll_back(connection: apsw.Connection) -> None:

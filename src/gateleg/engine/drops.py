@@ -10,8 +10,8 @@ import apsw
 #: The most rows, and about the most bytes, of a table that is dropped at once.
 CHUNK = 1000
 BYTES = 500_000
-#: The most rows that are removed in one transaction.
-STEP = 100
+#: The most rows that are removed between two looks at the clock.
+STEP = 50
 
 _DROPPED = "dropped_"
 

@@ -19,8 +19,8 @@ from gateleg.engine.schema import Table
 OLDEST_SECONDS = 5 * 365.25 * 86400
 #: Rows that are taken in when TTL is switched on: all of a small table.
 CHUNK = 1000
-#: Rows that are taken in one transaction later, so that writers need not wait long.
-STEP = 100
+#: Rows that are taken later between two looks at the clock.
+STEP = 50
 
 
 def index(connection: apsw.Connection, table: Table) -> None:

@@ -6,9 +6,11 @@ import json
 import logging
 import zlib
 from codecs import getincrementaldecoder
+from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -18,17 +20,19 @@ import orjson
 
 from gateleg.engine.buckets import Bucket, OutsideError
 from gateleg.engine.context import Context
+from gateleg.engine.database import Connection
 from gateleg.engine.errors import EngineError
 from gateleg.engine.layout import Layout
 from gateleg.engine.operations import definition
 from gateleg.engine.operations.writing import Change, check_item_size
-from gateleg.engine.pacing import paced
+from gateleg.engine.pacing import Pace
 from gateleg.engine.schema import Table
 from gateleg.engine.transfers import NO_SUCH_BUCKET, FailedTransfer, InterruptedTransfer, Stopped, Transfer
 from gateleg.engine.values import Item, examine_item
 
-#: Items that are written in one transaction, so that other writers need not wait long.
-CHUNK = 100
+#: Items that are read ahead before writers are held off, and items that are written between two looks at the clock.
+AHEAD = 200
+CHUNK = 10
 #: More bytes than a line with the largest item, each of its characters escaped, can have.
 LINE_BYTES = 8 * 1024 * 1024
 
@@ -68,13 +72,14 @@ def load(context: Context, transfer: Transfer, stopped: Stopped) -> dict[str, An
     """Create the table and fill it; the members that the import's description gains. Done again, it comes to the same."""
     bucket = _bucket(context, transfer)
     layout = Layout(_create(context, transfer))
-    tally = _Tally()
+    tally, pace = _Tally(), Pace(context.database)
     for key in bucket.keys(transfer.request["S3BucketSource"].get("S3KeyPrefix") or ""):
         items = _read(bucket, key, transfer, layout.table, tally)
-        while chunk := list(islice(items, CHUNK)):
+        ahead: deque[Any] = deque()
+        while ahead or (ahead := deque(islice(items, AHEAD))):
             if stopped():
                 raise InterruptedTransfer
-            _write(context, layout, chunk, tally, key)
+            pace.step(partial(_write, context, layout, ahead, tally, key))
     _open(context, layout.table)
     if tally.errors:
         raise FailedTransfer("ItemValidationError", _INVALID, **tally.members())
@@ -110,23 +115,25 @@ def _open(context: Context, table: Table) -> None:
             context.catalog.replace(connection, replace(there, status="ACTIVE"))
 
 
-def _write(context: Context, layout: Layout, items: list[Any], tally: _Tally, key: str) -> None:
-    with paced(context.database) as connection:
-        for given in items:
-            tally.processed += 1
-            if isinstance(given, _Unreadable):
-                _refuse(tally, key, given.reason)
-                continue
-            try:
-                item, size = examine_item(given)
-                check_item_size(size)
-                change = Change(layout, layout.item_key(item)).read(connection)
-            except EngineError as error:
-                _refuse(tally, key, str(error.message))
-                continue
-            change.put(item, size)
-            change.store(context, connection)
-            tally.imported += 1
+def _write(context: Context, layout: Layout, ahead: deque[Any], tally: _Tally, key: str, connection: Connection) -> bool:
+    """Write a chunk of the items that were read ahead; whether there are more of them."""
+    for _ in range(min(CHUNK, len(ahead))):
+        given = ahead.popleft()
+        tally.processed += 1
+        if isinstance(given, _Unreadable):
+            _refuse(tally, key, given.reason)
+            continue
+        try:
+            item, size = examine_item(given)
+            check_item_size(size)
+            change = Change(layout, layout.item_key(item)).read(connection)
+        except EngineError as error:
+            _refuse(tally, key, str(error.message))
+            continue
+        change.put(item, size)
+        change.store(context, connection)
+        tally.imported += 1
+    return bool(ahead)
 
 
 def _refuse(tally: _Tally, key: str, reason: str) -> None:

@@ -186,11 +186,20 @@ def builder(hash_: tuple[KeyAttribute, ...], range_: tuple[KeyAttribute, ...]) -
     if len(hash_) == 1 and hash_[0].type == "S" and all(a.type == "S" for a in range_) and len(range_) < 2:
         return _text_builder(hash_[0].name, range_[0].name if range_ else None)
 
+    if len(hash_) == 1 and hash_[0].type == "S" and len(range_) == 1:
+        return _text_and_more_builder(hash_[0].name, range_[0])
+
     def build(item: Item) -> bytes:
         contents: list[Any] = [item[a.name][a.type] for a in hash_]
-        return partition(hash_, contents) + b"".join(component(a.type, item[a.name][a.type]) for a in range_)
+        return partition(hash_, contents) + b"".join([component(a.type, item[a.name][a.type]) for a in range_])
 
     return build
+
+
+def _text_and_more_builder(hash_name: str, range_: KeyAttribute) -> Callable[[Item], bytes]:
+    """`builder` for a text and something else, such as an owner and a number."""
+    build_hash, range_name, range_type = _text_builder(hash_name, None), range_.name, range_.type
+    return lambda item: build_hash(item) + component(range_type, item[range_name][range_type])
 
 
 def _text_builder(hash_name: str, range_name: str | None) -> Callable[[Item], bytes]:

@@ -8,7 +8,6 @@ process that has nothing to do has no thread for it.
 
 import logging
 import threading
-from collections.abc import Callable
 from functools import partial
 from secrets import token_hex
 
@@ -19,14 +18,14 @@ from gateleg.engine.context import Context
 from gateleg.engine.damage import is_damage
 from gateleg.engine.failures import TABLE_GONE, translate
 from gateleg.engine.layout import Layout
-from gateleg.engine.pacing import paced
+from gateleg.engine.pacing import Chunk, Pace
 from gateleg.engine.schema import Table
 
 #: Seconds between two rounds while items may expire or indexes wait to be filled, and otherwise.
 BUSY_SECONDS = 1.0
 IDLE_SECONDS = 60.0
-#: Expired items that are deleted in one transaction, so that other writers need not wait long.
-SWEEP_CHUNK = 100
+#: Expired items that are deleted between two looks at the clock.
+SWEEP_CHUNK = 10
 #: Seconds for which a process that takes steps keeps others from it, counted from its last one.
 LEASE_SECONDS = 5.0
 
@@ -38,6 +37,7 @@ class Maintenance:
 
     def __init__(self, context: Context, background: bool) -> None:
         self._context = context
+        self._pace = Pace(context.database)
         self._background = background
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
@@ -85,12 +85,9 @@ class Maintenance:
         self._drop()
         self._transfer()
 
-    def _step(self, work: Callable[[apsw.Connection], bool]) -> bool:
+    def _step(self, chunk: Chunk) -> bool:
         """Take one step; whether there may be more."""
-        if self._stopped:
-            return False
-        with paced(self._context.database) as connection:
-            return self._may_step(connection) and work(connection)
+        return not self._stopped and self._pace.step(lambda connection: self._may_step(connection) and chunk(connection))
 
     def _may_step(self, connection: apsw.Connection) -> bool:
         """Whether no other process takes the steps; those of the time to come are then this one's."""
@@ -111,22 +108,32 @@ class Maintenance:
         with self._context.database.reading() as connection:
             targets = copies.targets(connection)
         for target in targets:
-            while self._copy_chunk(target):
-                pass
+            copy = self._find_copy(target)
+            while copy is not None:
+                while self._advance_copy(copy):
+                    pass
+                phase, copy = copy.phase, self._find_copy(target)
+                if copy is not None and copy.phase == phase:
+                    break  # it was left to another process, or to the next one
 
-    def _copy_chunk(self, target: str) -> bool:
+    def _find_copy(self, target: str) -> copies.Copy | None:
         with self._context.database.reading() as connection:
-            copy = copies.find(connection, target)
-            counted = copies.count(connection, copy) if copy is not None and copy.phase == "count" else None
+            return copies.find(connection, target)
+
+    def _advance_copy(self, copy: copies.Copy) -> bool:
+        """Take one step of a copy; whether there may be more of this phase."""
+        counted = None
+        if copy.phase == "count":
+            with self._context.database.reading() as connection:
+                counted = copies.count(connection, copy)
 
         def advance(connection: apsw.Connection) -> bool:
-            fresh = copies.find(connection, target)
-            if fresh is None:
+            fresh = copies.find(connection, copy.target)
+            if fresh is None or fresh.phase != copy.phase:
                 return False
-            copying.advance(self._context.catalog, connection, fresh, fresh.step, counted if fresh.phase == "count" else None)
-            return True
+            return not copying.advance(self._context.catalog, connection, fresh, fresh.step, counted)
 
-        return copy is not None and self._step(advance)
+        return self._step(advance)
 
     def _drop(self) -> None:
         """Remove the rows of what was dropped."""

@@ -20,6 +20,8 @@ MAX_ITEM_SIZE = 400 * 1024
 EMPTY = "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
 SEVERAL = "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes"
 NESTED = "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"
+#: How the message ends that refuses a set without members.
+EMPTY_SET = "may not be empty"
 
 #: The spelling is DynamoDB's.
 _BASE64 = "Invalid last non-pad Base64 character dectected"
@@ -267,10 +269,10 @@ _CHECKS: dict[str, _Check] = {
     "M": _map,
     "SS": _set(
         _string,
-        "An string set  may not be empty",
+        f"An string set  {EMPTY_SET}",
         _repeated_texts,
     ),
-    "NS": _set(_number, "An number set  may not be empty", _repeated_numbers, numbers.as_decimal),
+    "NS": _set(_number, f"An number set  {EMPTY_SET}", _repeated_numbers, numbers.as_decimal),
     "BS": _set(
         _binary,
         "Binary sets should not be empty",

@@ -15,8 +15,10 @@ _NEWER: Final = _ENVELOPED | {"GetItem", "BatchGetItem", "Query"}
 #: Maps and lists around one another with which a request is left to the older check.
 _OLDER_DEPTH: Final = 62
 
-#: Faults that PutItem and UpdateItem tell without an envelope.
-_BARE: Final = ("Can not use both", "ExpressionAttributeValues can only", "Value provided in", "Invalid UpdateExpression")
+#: Faults that PutItem and UpdateItem tell without an envelope, and those of an update expression that are told in it after all.
+_BARE: Final = ("Can not use both", "ExpressionAttributeValues can only")
+_BARE_UPDATE: Final = ("Value provided in", "Invalid UpdateExpression")
+_ENCLOSED: Final = ('Invalid UpdateExpression: The "', "Invalid UpdateExpression: Two document paths")
 
 
 def value_refusal(fault: ValueFault, operation: str, request: dict[str, Any]) -> EngineError:
@@ -33,9 +35,15 @@ def request_refusal(error: EngineError, operation: str, request: dict[str, Any])
         return error
     if operation == "DeleteItem":
         message = message.removesuffix(": ConditionExpression is null")
-    elif message.startswith(_BARE):
+    elif _is_bare(operation, message):
         return error
     return validation(ENVELOPE + message)
+
+
+def _is_bare(operation: str, message: str) -> bool:
+    if operation == "UpdateItem" and message.startswith(_BARE_UPDATE):
+        return not message.startswith(_ENCLOSED)
+    return message.startswith(_BARE)
 
 
 def _is_deep(request: dict[str, Any]) -> bool:

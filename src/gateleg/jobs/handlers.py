@@ -60,6 +60,8 @@ class Handler:
     limit_per_worker: int | None = None
     #: how many jobs of its queue a worker process runs beside its `concurrency`, because they mostly wait for others
     own_concurrency: int | None = None
+    #: whether its jobs are left out of lists unless these are asked for: chores that nobody looks for
+    internal: bool = False
     #: the application that it belongs to, where it is one of a host
     application: str | None = None
 
@@ -157,6 +159,7 @@ class Jobs:
         runs: Runs | None = None,
         limit_per_worker: int | None = None,
         own_concurrency: int | None = None,
+        internal: bool = False,
     ) -> Callable[[Callable[[JobContext, M], R]], Task[M, R]]: ...
 
     @overload
@@ -173,6 +176,7 @@ class Jobs:
         runs: Runs | None = None,
         limit_per_worker: int | None = None,
         own_concurrency: int | None = None,
+        internal: bool = False,
     ) -> Callable[[Callable[[JobContext, C], R]], Task[C, R]]: ...
 
     def handler(
@@ -188,6 +192,7 @@ class Jobs:
         runs: Runs | None = None,
         limit_per_worker: int | None = None,
         own_concurrency: int | None = None,
+        internal: bool = False,
     ) -> Callable[[Callable[[JobContext, Any], R]], Task[Any, R]]:
         """Register a function for a job type: `@jobs.handler("PCA", runs="process")`. The function becomes a `Task`, which is submitted.
 
@@ -203,6 +208,8 @@ class Jobs:
 
         With `own_concurrency` a worker process runs that many jobs of the queue beside its `concurrency`: for handlers that mostly wait
         for others, such as a model that streams its answer, and take little of the processor. It is one of the queue as well.
+
+        Jobs of an `internal` handler are left out of lists unless they are asked for: chores that run often and that nobody looks for.
         """
 
         if callable(job_type):
@@ -226,6 +233,7 @@ class Jobs:
                     chosen,
                     limit_per_worker=limit_per_worker,
                     own_concurrency=own_concurrency,
+                    internal=internal,
                 )
             )
             return Task(job_type, function)
@@ -312,6 +320,11 @@ class Jobs:
     def own_concurrencies(self) -> dict[str, int]:
         """The queues that have places of their own in a worker process, and how many."""
         return {handler.queue: handler.own_concurrency for handler in self if handler.own_concurrency is not None}
+
+    @property
+    def internal_types(self) -> tuple[str, ...]:
+        """The job types that are left out of lists."""
+        return tuple(sorted(handler.job_type for handler in self if handler.internal))
 
     @property
     def schedules(self) -> tuple[DeclaredSchedule, ...]:

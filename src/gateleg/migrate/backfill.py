@@ -10,14 +10,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from gateleg.model import DecodeError, ModelError, spec_of
-from gateleg.model.expressions import Placeholders
 from gateleg.store import ScanProgress
-from gateleg.store.backoff import settled
 from gateleg.store.flow import Request
 from gateleg.store.operations.entity_reads import brought_up_item
-from gateleg.store.operations.legacy_keys import migrate_to_current_key, unchanged, with_present_key
+from gateleg.store.operations.legacy_keys import migrate_to_current_key, with_present_key
+from gateleg.store.operations.schema_upgrades import replace_unchanged
 from gateleg.store.rates import Rate
-from gateleg.store.transports import ServiceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -140,7 +138,7 @@ def brought_up(
         if verdict == "moved":
             moved = yield from migrate_to_current_key(spec.ref(read_current(current, spec)), setup)
             return "moved" if moved else "gone"
-        if verdict == "current" or (yield from _rewritten(name, item, current, spec, setup, rate)):
+        if verdict == "current" or (yield from _rewritten(item, current, spec, setup, rate)):
             return verdict
         reply = yield Request("GetItem", {"TableName": name, "Key": key, "ConsistentRead": True}, f"{spec.name}.backfill")
         if "Item" not in reply:
@@ -149,19 +147,11 @@ def brought_up(
     raise ModelError(f"An item of {spec.name} was changed by others {_TRIES} times in a row.", fix="Run the backfill again.")
 
 
-def _rewritten(name: str, item: Item, current: Item, spec: Spec[Any], setup: Setup, rate: Rate | None) -> Flow[bool]:
+def _rewritten(item: Item, current: Item, spec: Spec[Any], setup: Setup, rate: Rate | None) -> Flow[bool]:
     """Put the item as it is written today, if it is still what was read."""
-    out = Placeholders()
-    condition = unchanged(spec, item).render(out)
-    payload: dict[str, Any] = {"TableName": name, "Item": spec.encode(spec.decode(current)), "ConditionExpression": condition}
-    payload |= out.parameters()
-    if rate is not None:
-        payload["ReturnConsumedCapacity"] = "TOTAL"
-    try:
-        reply = yield from settled(Request("PutItem", payload, f"{spec.name}.backfill"), setup)
-    except ServiceError as error:
-        if error.code != "ConditionalCheckFailedException":
-            raise
+    options = {} if rate is None else {"ReturnConsumedCapacity": "TOTAL"}
+    reply = yield from replace_unchanged(spec, item, current, setup, f"{spec.name}.backfill", options)
+    if reply is None:
         return False
     if rate is not None:
         yield from rate.charge(reply)

@@ -264,6 +264,8 @@ class DecodeError(ModelError):
     """An item does not match its entity. `problems` has one line per attribute, `ref` is the item's reference."""
 
     code = "decode"
+    #: nobody who asks for an item can help that it is broken
+    status = 500
     fix = (
         "Repair the item by its reference (`ref` of this error) with patch or delete, or in the console; "
         "or widen the attribute's type, or convert old items with an upcaster."

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gateleg.web.host import Host
 
 #: Seconds that one check may take.
-PATIENCE = 20.0
+TIMEOUT = 20.0
 #: Bytes of free disk below which there is a warning, and a failure.
 _LOW, _FULL = 2_000_000_000, 200_000_000
 #: Seconds by which clocks may differ.
@@ -53,10 +53,10 @@ async def examine(host: Host) -> list[Diagnosis]:
 async def run(check: Check) -> CheckResult:
     """The result of a check; an error, or no answer in time, is a failure."""
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             return await check.run()
     except TimeoutError:
-        return CheckResult("failed", f"no answer within {PATIENCE:g} s")
+        return CheckResult("failed", f"no answer within {TIMEOUT:g} s")
     except Exception as error:
         return _failure(error)
 

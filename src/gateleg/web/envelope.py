@@ -9,9 +9,12 @@ import orjson
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from gateleg import store
 from gateleg.errors import GatelegError
+from gateleg.jobs import errors as job_errors
+from gateleg.model import errors as model_errors
 from gateleg.objects import ObjectsError
+from gateleg.objects import errors as object_errors
+from gateleg.store import errors as store_errors
 from gateleg.web.errors import Refusal
 
 if TYPE_CHECKING:
@@ -22,30 +25,45 @@ __all__ = ["body_of"]
 _log = logging.getLogger("gateleg.web")
 _LATER = "Try again in a moment. Whoever runs this host finds the reason in its log."
 _AGAIN = "Read it again, and decide on what it is now."
-#: What a client of the API can do about an error of the store. The store's own advice is for whoever writes the application.
+_SMALLER = "Send less: upload what is large, and send its key."
+#: What a client of the API can do about an error of the kit, where the error's own advice is for whoever writes the application.
 ADVICE: Mapping[type[Exception], str] = {
-    store.StoreError: "",
-    store.NotFound: "Look at the id; what was there may have been deleted.",
-    store.ConditionFailed: _AGAIN,
-    store.AlreadyExists: "Choose another key, or change what is there.",
-    store.UniqueTaken: "Choose another value.",
-    store.TransactionCanceled: "Nothing was written. Read the items again, and decide on what they are now.",
-    store.TransactionConflict: _LATER,
-    store.IdempotencyMismatch: "Use a token for one request only.",
-    store.Throttled: _LATER,
-    store.TooLarge: "Send less.",
-    store.KeyTooLong: "Send a shorter name or id.",
-    store.TooMany: "Send fewer at once.",
-    store.BadLimit: "Ask for at least one result.",
-    store.CursorRejected: "Start again without a cursor.",
-    store.LockHeld: _LATER,
-    store.LockLost: _LATER,
-    store.TableMissing: _LATER,
-    store.TableBusy: _LATER,
-    store.QuotaExceeded: _LATER,
-    store.ServiceFailed: _LATER,
-    store.NoAnswer: _LATER,
-    store.TimedOut: "Ask for less at once, or try again in a moment.",
+    store_errors.StoreError: "",
+    store_errors.NotFound: "Look at the id; what was there may have been deleted.",
+    store_errors.ConditionFailed: _AGAIN,
+    store_errors.AlreadyExists: "Choose another key, or change what is there.",
+    store_errors.UniqueTaken: "Choose another value.",
+    store_errors.TransactionCanceled: "Nothing was written. Read the items again, and decide on what they are now.",
+    store_errors.TransactionConflict: _LATER,
+    store_errors.IdempotencyMismatch: "Use a token for one request only.",
+    store_errors.Throttled: _LATER,
+    store_errors.TooLarge: "Send less.",
+    store_errors.KeyTooLong: "Send a shorter name or id.",
+    store_errors.TooMany: "Send fewer at once.",
+    store_errors.BadLimit: "Ask for at least one result.",
+    store_errors.CursorRejected: "Start again without a cursor.",
+    store_errors.LockHeld: _LATER,
+    store_errors.LockLost: _LATER,
+    store_errors.TableMissing: _LATER,
+    store_errors.TableBusy: _LATER,
+    store_errors.QuotaExceeded: _LATER,
+    store_errors.ServiceFailed: _LATER,
+    store_errors.NoAnswer: _LATER,
+    store_errors.TimedOut: "Ask for less at once, or try again in a moment.",
+    model_errors.EncodeError: "Send another value.",
+    model_errors.DelimiterInValue: "Send a value without that character.",
+    model_errors.EmptyKey: "Send a value that is not empty.",
+    model_errors.EmptySet: "Leave the list out instead of sending an empty one.",
+    model_errors.KeyRangeError: "Send a value within the range.",
+    model_errors.NaiveTime: "Send the time with its zone, such as 2026-01-31T12:00:00Z.",
+    model_errors.S3KeyRefused: "Send the key of an object, such as films/1/final.mp4, instead of a URL.",
+    job_errors.UnknownJobType: "Correct the name of the job type.",
+    job_errors.ConfigTooLarge: _SMALLER,
+    job_errors.BadEvent: _SMALLER,
+    object_errors.ObjectExists: "Choose another key.",
+    object_errors.ObjectMissing: "Look at the key; what was there may have been deleted.",
+    object_errors.OutsideRoot: "Look at the key; what was there may have been deleted.",
+    object_errors.RangeOutside: "Ask for a range that begins before the end.",
 }
 #: What HTTP itself refuses, by status.
 _CODES = {400: "bad-request", 401: "not-signed-in", 403: "not-allowed", 404: "not-found", 405: "method-not-allowed", 413: "body-too-large"}
@@ -65,7 +83,7 @@ def body_of(error: Exception) -> dict[str, Any]:
         return _body(_CODES.get(status, "refused"), str(error.detail), {})
     if not isinstance(error, GatelegError) or (status == 500 and not isinstance(error, Refusal)):
         return _body("internal", "Something went wrong here; the log has it under the request id.", {})
-    if status >= 500 and isinstance(error, store.StoreError | ObjectsError):
+    if status >= 500 and isinstance(error, store_errors.StoreError | ObjectsError):
         # What a disk or a service says names folders, addresses and accounts, which are for the log.
         return _body(error.code, (type(error).__doc__ or "").partition("\n")[0], {"fix": _LATER})
     found = {"fix": advice_for(error), "why": error.why}
@@ -87,7 +105,7 @@ def answer(error: Exception) -> Response:
     status = status_of(error)
     if status == 304:
         return Response(status_code=304, headers=headers)
-    if status >= 500 and isinstance(error, store.StoreError | ObjectsError):
+    if status >= 500 and isinstance(error, store_errors.StoreError | ObjectsError):
         _log.error("The store failed.", exc_info=error)
     content = orjson.dumps(body_of(error), default=str)
     return Response(content, status, headers | {"Cache-Control": "no-store"}, "application/json")

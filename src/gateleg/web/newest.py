@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from gateleg.jobs import Job, JobStatus
-from gateleg.jobs.monitor.listing import INTERNAL, each_once
+from gateleg.jobs.monitor.listing import each_once, shown_by_default
 from gateleg.net import BadToken
 from gateleg.store import CursorRejected, Page
 from gateleg.store.operations.cursors import Position, question_of
 from gateleg.store.operations.queries import Reading
 
 if TYPE_CHECKING:
+    from gateleg.jobs import Jobs
     from gateleg.model import Item, Query
     from gateleg.web.host import Host
 
@@ -49,7 +50,7 @@ async def _merged(host: Host, wanted: _Wanted, limit: int, cursor: str | None) -
     places = _opened(host, cursor, question) if cursor else {str(status): None for status in JobStatus}
     found: dict[str, tuple[Query[Job], Page[Job]]] = {}
     for status, place in places.items():
-        asked = _asked(host.queue.tables.job, JobStatus(status), wanted)
+        asked = _asked(host.queue.tables.job, JobStatus(status), wanted, host.queue.context.jobs)
         found[status] = (asked, await host.store.page(asked, limit=limit, cursor=_resumed(host, asked, place), examine=_EXAMINED))
     lists = [[(job, status) for job in page] for status, (_, page) in found.items()]
     merged = list(heapq.merge(*lists, key=lambda pair: pair[0].created_at, reverse=True))
@@ -58,14 +59,14 @@ async def _merged(host: Host, wanted: _Wanted, limit: int, cursor: str | None) -
     return Page(each_once(job for job, _ in taken), _sealed(host, _left(places, found, taken), question))
 
 
-def _asked(kind: type[Job], status: JobStatus, wanted: _Wanted) -> Query[Job]:
+def _asked(kind: type[Job], status: JobStatus, wanted: _Wanted, jobs: Jobs) -> Query[Job]:
     asked = kind.in_status(status=status).reversed()
     if wanted.queue is not None:
         asked = asked.filter(Job.queue == wanted.queue)
     if wanted.job_type is not None:
         asked = asked.filter(Job.job_type == wanted.job_type)
     elif not wanted.internal:
-        asked = asked.filter(~Job.job_type.begins_with(INTERNAL))
+        asked = asked.filter(shown_by_default(jobs, status))
     return asked if wanted.tag is None else asked.filter(Job.tags.contains(wanted.tag))
 
 

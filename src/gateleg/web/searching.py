@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("gateleg.web")
 #: Seconds in which an application answers a search; the others are not kept waiting for longer.
-PATIENCE = 5.0
+TIMEOUT = 5.0
 #: Texts that are longer are not searched for.
 LONGEST = 500
 
@@ -47,7 +47,7 @@ async def _asked(application: Application, resources: Resources[Any], principal:
     if application.search is None:
         return []
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             found: Sequence[Found] = await application.search(resources, principal, text)
     except Exception:
         _log.exception("The search of %s failed.", application.name)

@@ -125,11 +125,13 @@ class Secrets:
         question = StoredSecret.of_tenant(application=self.application, tenant=folded(tenant))
         return [_info(found, tenant) async for found in self.store.query(question)]
 
-    async def page(self, *, tenant: str | None = None, limit: int = 50, cursor: str | None = None) -> Page[SecretInfo]:
-        """The secrets of the application and all its tenants, or of one tenant, without their values."""
-        question = StoredSecret.of_application(application=self.application)
-        if tenant is not None:
-            question = StoredSecret.of_tenant(application=self.application, tenant=folded(tenant))
+    async def page(
+        self, *, tenant: str | None = None, every_tenant: bool = False, limit: int = 50, cursor: str | None = None
+    ) -> Page[SecretInfo]:
+        """Some of the secrets by name, without their values; `every_tenant` also has those of all tenants."""
+        question = StoredSecret.of_tenant(application=self.application, tenant=folded(tenant))
+        if every_tenant:
+            question = StoredSecret.of_application(application=self.application)
         found = await self.store.page(question, limit=limit, cursor=cursor)
         return Page([_info(one, unfolded(one.tenant)) for one in found], found.next)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from gateleg.net import Secret
 
-__all__ = ["BadSettings", "Settings", "load_settings"]
+__all__ = ["DEFAULT", "BadSettings", "Settings", "load_settings"]
 
 FILE = "gateleg.toml"
 PREFIX = "GATELEG_"

@@ -13,6 +13,7 @@ from gateleg.apps.delphi.opinions.config import VotesConfig
 from gateleg.apps.delphi.runs.origin import Origin
 from gateleg.apps.delphi.service import start_run
 from tests.apps.delphi.served import GROUP, Served, analysed, serving
+from tests.apps.delphi.workbooks import write_xlsx
 
 VOTES = "timestamp,comment-id,voter-id,vote\n" + "".join(
     f"17675712{c:02d},{c},{p},{1 if (p + c) % 2 else -1}\n" for p in range(12) for c in range(8)
@@ -294,6 +295,17 @@ async def test_the_maps_come_in_one_answer_for_a_stage_and_for_its_pipeline_and_
     assert refused(await served["member"].get(f"{HOME}/runs/{uuid4()}/atlas"))[0] == 404
 
 
+async def test_the_timeline_of_a_run_is_told_to_those_who_see_the_conversation(served: Served) -> None:
+    told = await served["member"].get(f"{HOME}/runs/{served.root}/timeline")
+    assert told.status_code == 200
+    moments = told.json()["moments"]
+    assert [one["votes"] for one in moments] == sorted(one["votes"] for one in moments)
+    assert (await served["member"].get(f"{HOME}/runs/{served.report}/timeline")).content == told.content
+    # The votes stage alone has no report.
+    assert refused(await served["member"].get(f"{HOME}/runs/{served.votes}/timeline"))[:2] == (404, "run-missing")
+    assert refused(await served["stranger"].get(f"{HOME}/runs/{served.root}/timeline"))[0] == 404
+
+
 async def test_two_pipelines_are_compared_with_their_settings_and_topics(served: Served) -> None:
     later = uuid4()
     await analysed(served.host, GROUP, later, VotesConfig(mode="exact"))
@@ -329,3 +341,13 @@ async def test_operators_run_all_conversations_again(served: Served) -> None:
     assert refused(await served["operator"].post(f"{HOME}/reprocess", json={"conversations": ["town", "nowhere"]}))[0] == 404
     jobs = (await served["operator"].post(f"{HOME}/reprocess", json={})).json()
     assert [(job["subject"], job["job_type"], job["created_by"]) for job in jobs] == [("town", "FULL_PIPELINE", "operator")]
+
+
+async def test_a_spreadsheet_is_uploaded_alone_with_its_scale(served: Served, tmp_path: Path) -> None:
+    book = write_xlsx(tmp_path / "survey.xlsx", [["More trees", "Fewer cars"], [4, 1], [2, 4]]).read_bytes()
+    where, files = f"{HOME}/conversations/survey/files", [("file", ("survey.xlsx", book))]
+    unclear = await served["operator"].post(where, files=files)
+    assert refused(unclear) == (422, "unreadable-file")
+    assert "scale=5" in unclear.text
+    told = await served["operator"].post(f"{where}?scale=4&topic=Survey", files=files)
+    assert (told.status_code, told.json()["n_votes"], told.json()["n_participants"]) == (200, 4, 2)

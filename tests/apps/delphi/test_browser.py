@@ -1,5 +1,6 @@
 """The report and the map in a real Chromium, opened as files: no server, no network."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +9,9 @@ from playwright.sync_api import Browser, Page, expect
 
 from gateleg.apps.delphi.reports.explorer import write_explorer
 from gateleg.apps.delphi.reports.narrative import write_sections
+from gateleg.apps.delphi.reports.replay import write_replay
 from gateleg.apps.delphi.reports.report import write_report
+from tests.apps.delphi.reports.test_moments import followed
 from tests.apps.delphi.reports.test_report import HOSTILE, hostile_findings
 from tests.apps.delphi.told import empty, findings, opinions
 from tests.conftest import chromium
@@ -197,4 +200,43 @@ def test_nobody_is_shut_out(browser: Browser, tmp_path: Path, scheme: str) -> No
     page = context.new_page()
     for text in (write_report(findings(), write_sections(findings()), {"a.csv": "x"}), write_explorer(findings(), opinions().matrix)):
         assert serious_faults(_show(page, tmp_path, text)) == []
+    context.close()
+
+
+def _moment(page: Page) -> int:
+    return int(page.locator("#replay").get_attribute("data-moment") or -1)
+
+
+def test_the_replay_is_played_paused_and_scrubbed_with_the_keyboard(page: Page, tmp_path: Path, said: list[str]) -> None:
+    _show(page, tmp_path, write_replay(followed()))
+    box, slider = page.locator("#replay"), page.get_by_role("slider", name="Moment")
+    expect(box).to_have_attribute("data-moment", "23")
+    slider.focus()
+    page.keyboard.press("Home")
+    expect(box).to_have_attribute("data-moment", "0")
+    expect(slider).to_have_attribute("aria-valuetext", re.compile("votes"))
+    expect(page.locator("#replay canvas")).to_have_attribute("data-drawn", str(followed().moments[0].participants))
+    page.keyboard.press("ArrowRight")
+    expect(box).to_have_attribute("data-moment", "1")
+    page.keyboard.press(" ")
+    expect(box).to_have_attribute("data-moment", "3", timeout=20_000)
+    page.get_by_role("button", name="Pause").click()
+    stopped = _moment(page)
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    assert stopped >= 3
+    page.keyboard.press("Tab")
+    page.keyboard.press("End")
+    expect(page.locator("#replay canvas")).to_have_attribute("data-drawn", str(len(followed().people)))
+    assert followed().moments[0].participants < len(followed().people)
+    assert said == []
+    assert serious_faults(page) == []
+
+
+def test_the_replay_fits_a_phone_in_the_dark_and_plays_in_steps_where_less_motion_is_wanted(browser: Browser, tmp_path: Path) -> None:
+    context = browser.new_context(offline=True, viewport={"width": 390, "height": 844}, color_scheme="dark", reduced_motion="reduce")
+    page = _show(context.new_page(), tmp_path, write_replay(followed()))
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.get_by_role("button", name="Play").click()
+    expect(page.locator("#replay")).to_have_attribute("data-moment", "1", timeout=20_000)
+    assert serious_faults(page) == []
     context.close()

@@ -14,6 +14,8 @@ from gateleg.apps.delphi.commands import app
 from gateleg.apps.delphi.conversations.synthetic import SyntheticPlan, synthesise
 from gateleg.apps.delphi.service import ensure_tables, upload_conversation
 from gateleg.store import AsyncStore
+from tests.apps.delphi.reports.test_translation import foreign, translating
+from tests.apps.delphi.workbooks import write_xlsx
 
 
 @pytest.fixture
@@ -220,3 +222,43 @@ async def _kept(store: str) -> None:
     async with AsyncStore.connect(store) as opened:
         await ensure_tables(opened)
         await upload_conversation(opened, synthesise(SyntheticPlan(participants=20, comments=8)).conversation)
+
+
+def test_a_report_is_written_from_a_spreadsheet_alone(tmp_path: Path) -> None:
+    rows: list[list[str | int | None]] = [[f"Statement {number}" for number in range(8)]]
+    rows += [[1 + 4 * ((person + number) % 2) for number in range(8)] for person in range(20)]
+    book = write_xlsx(tmp_path / "survey.xlsx", rows)
+    told = CliRunner().invoke(app, ["run", str(book), "--out", str(tmp_path / "report"), "--no-topics"])
+    assert told.exit_code == 0, told.output
+    assert "160 votes of 20 participants on 8 comments" in told.output
+    # Answers of a survey have no times: nothing is said of when they came.
+    assert "quarter" not in (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
+    assert not (tmp_path / "report" / "replay.html").exists()
+    wrong = CliRunner().invoke(app, ["run", str(book), "--out", str(tmp_path / "report"), "--inverted"])
+    assert (wrong.exit_code, "name its comments.csv" in wrong.stderr) == (1, True)
+
+
+def test_a_report_comes_in_another_language_where_a_model_translates(export: Path) -> None:
+    asked: list[str] = []
+    with translating(foreign, asked) as address:
+        told = _run(export, "--no-topics", "--language", "de", "--translator", address)
+    assert told.exit_code == 0, told.output
+    text = (export / "report" / "report.de.html").read_text(encoding="utf-8")
+    assert "xOpinion xgroups" in text
+    assert "Opinion groups" in (export / "report" / "report.html").read_text(encoding="utf-8")
+    # The next run into the folder does not leave it behind.
+    _run(export, "--no-topics")
+    assert not (export / "report" / "report.de.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--language", "de"], "language 'de' needs a model that translates"),
+        (["--language", "!", "--author", "ollama:a"], "not a language tag"),
+    ],
+)
+def test_another_language_without_a_model_is_refused_before_any_work(tmp_path: Path, options: list[str], why: str) -> None:
+    told = _run(tmp_path, *options)
+    assert told.exit_code == 1
+    assert why in " ".join(told.stderr.split())

@@ -14,16 +14,21 @@ from uuid import UUID
 
 import httpx
 import numpy as np
+import pypdfium2
+import pytest
 
+from gateleg.ai import Models
 from gateleg.apps.delphi import service
 from gateleg.apps.delphi.api import RESULTS
 from gateleg.apps.delphi.application import application
 from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
 from gateleg.apps.delphi.conversations.synthetic import SyntheticPlan, synthesise
 from gateleg.apps.delphi.opinions.stage import analyse
-from gateleg.apps.delphi.reports.artifacts import data_files, make_artifacts
+from gateleg.apps.delphi.reports.artifacts import data_files, make_artifacts, translated_files
 from gateleg.apps.delphi.reports.findings import find
+from gateleg.apps.delphi.reports.moments import with_moments
 from gateleg.apps.delphi.reports.narrative import write_sections
+from gateleg.apps.delphi.reports.printing import printed
 from gateleg.apps.delphi.service import upload_conversation
 from gateleg.apps.delphi.topics.config import TopicsConfig
 from gateleg.apps.delphi.topics.stage import Topics, analyse_comments
@@ -32,6 +37,8 @@ from gateleg.web.app import create_app
 from gateleg.web.host import Host
 from gateleg.web.principal import Role
 from gateleg.web.settings import Settings
+from tests.apps.delphi.reports.test_printing import needs_chromium
+from tests.apps.delphi.reports.test_translation import foreign, translating
 from tests.apps.delphi.test_work import followed, worked
 from tests.apps.delphi.texts import local_embeddings
 from tests.apps.delphi.topics.test_naming import Answers
@@ -64,14 +71,33 @@ def texts_of(content: bytes) -> Iterator[str]:
 
 def artifacts_of(conversation: Conversation, topics: Topics) -> dict[str, bytes]:
     opinions = analyse(conversation.votes, conversation.comments)
-    findings = find(conversation, opinions, topics)
+    plain = find(conversation, opinions, topics)
+    findings = with_moments(plain, conversation.votes, opinions.moderation, opinions.matrix.participants)
     data = data_files(findings, opinions.matrix, conversation.comments)
-    return make_artifacts(findings, write_sections(findings), data, "templates", opinions.matrix)
+    files = make_artifacts(findings, write_sections(findings), data, "templates", opinions.matrix)
+    asked: list[str] = []
+    with translating(foreign, asked) as address, Models() as models:
+        files |= translated_files(models.chat(address), files, "de")
+    assert {"replay.html", "summary.html", "report.de.html", "summary.de.html", "data/timeline.json"} <= set(files)
+    assert not SECRET.search("".join(asked))
+    return files
 
 
 def test_no_file_of_a_report_has_a_word_of_a_rejected_comment() -> None:
     files = artifacts_of(planted(), analyse_comments(planted().comments, local_embeddings()))
     assert [name for name, content in files.items() if any(SECRET.search(text) for text in texts_of(content))] == []
+
+
+@pytest.mark.browser
+@needs_chromium
+def test_no_printed_page_has_a_word_of_a_rejected_comment() -> None:
+    files = printed(artifacts_of(planted(), analyse_comments(planted().comments, local_embeddings())), ["pdf"])
+    assert set(files) == {"report.pdf", "summary.pdf", "report.de.pdf", "summary.de.pdf"}
+    for name, content in files.items():
+        with pypdfium2.PdfDocument(content) as document:
+            text = "".join(page.get_textpage().get_text_bounded() for page in document)
+        assert "votes" in text
+        assert not SECRET.search(text), name
 
 
 def test_rejected_comments_have_no_vector_and_no_topic() -> None:
@@ -204,7 +230,7 @@ async def _assert_silent(client: httpx.AsyncClient, root: str) -> None:
     assert {one["stage"] for one in stages} == {"PCA", "UMAP", "REPORT"}
     jobs = [root, *(one["job_id"] for one in stages)]
     routes = [f"{home}/conversations", f"{home}/conversations/town", f"{home}/conversations/town/comments?limit=100"]
-    routes += [f"{home}/conversations/town/runs", f"{home}/runs/{root}", f"{home}/runs/{root}/atlas"]
+    routes += [f"{home}/conversations/town/runs", f"{home}/runs/{root}", f"{home}/runs/{root}/atlas", f"{home}/runs/{root}/timeline"]
     routes += [f"{home}/comparison?before={root}&after={root}", f"{home}/conversations/town/runs/latest?stage=UMAP"]
     routes += [f"{home}/conversations/town/results/{table}?limit=200" for table in RESULTS]
     routes += [f"{home}/runs/{job}/results/{table}?limit=200" for job in jobs for table in RESULTS]

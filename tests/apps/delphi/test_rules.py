@@ -50,6 +50,7 @@ RULES: dict[tuple[str, str], tuple[tuple[int, ...], tuple[int, ...]]] = {
     ("POST", "/reprocess"): OPERATE,
     ("GET", "/runs/{job_id}/artifacts"): LOOK,
     ("GET", "/runs/{job_id}/atlas"): LOOK,
+    ("GET", "/runs/{job_id}/timeline"): LOOK,
     ("GET", "/comparison"): LOOK,
     ("PUT", "/runs/{job_id}/topics/{topic}/name"): RENAME,
     ("DELETE", "/runs/{job_id}"): DELETE,
@@ -83,6 +84,8 @@ def address(served: Served, path: str, job: str) -> str:
         "{job_id}": job if path.startswith("/jobs") else str(of_run),
         "{topic}": "layer0_0",
     }
+    # Only a report has a timeline.
+    places |= {"{job_id}": str(served.report)} if path.endswith("/timeline") else {}
     for place, value in places.items():
         path = path.replace(place, value)
     queries = {"/comparison": f"?before={served.votes}&after={served.votes}", "/conversations/town/files": "?group=others"}

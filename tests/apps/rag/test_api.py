@@ -261,6 +261,28 @@ async def test_jobs_of_a_repository(served: Served) -> None:
     assert (await served["lawyer"].get(f"/api/rag/jobs/{ids['legal']}")).status_code == 404
 
 
+async def test_administrators_list_the_jobs_of_everybody_page_by_page(served: Served) -> None:
+    wanted = set()
+    for who, name in (("creator", "Mine"), ("lawyer", "Hers"), ("admin", "Ours")):
+        collection = await served.collection(who, "legal", name)
+        for _ in range(2):
+            wanted.add((await served[who].post(f"{ROOT}/legal/collections/{collection}/reingest")).json()["jobId"])
+    for who in ("admin", "rag admin"):
+        found: list[dict[str, Any]] = []
+        params = {"pageSize": "4"}
+        while True:
+            page = (await served[who].get(f"{ROOT}/legal/jobs", params=params)).json()
+            found += page["jobs"]
+            if not page["hasNextPage"]:
+                break
+            params["lastEvaluatedKey"] = page["lastEvaluatedKey"]
+        assert [job["job_id"] for job in found] == list(dict.fromkeys(job["job_id"] for job in found))
+        assert {job["job_id"] for job in found} == wanted
+        assert [job["created_at"] for job in found] == sorted((job["created_at"] for job in found), reverse=True)
+    assert len((await served["lawyer"].get(f"{ROOT}/legal/jobs")).json()["jobs"]) == 2
+    assert (await served["admin"].get(f"{ROOT}/commons/jobs")).json()["jobs"] == []
+
+
 async def test_what_this_host_cannot_do_is_refused_when_it_is_asked_for(served: Served) -> None:
     new = {"repositoryId": "papers", "embeddingModelId": "local:nope"}
     unknown = await served["admin"].post(ROOT, json=new)

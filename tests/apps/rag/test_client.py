@@ -1,15 +1,18 @@
 """The Python client against a host on a socket."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gateleg.apps.rag.client import RagClient
 from gateleg.apps.rag.errors import JobFailed, RefusedByHost
 from gateleg.jobs import Worker
+from gateleg.net.http import ConnectionLost, HttpRequest, Timeouts
 from gateleg.web import Role
 from gateleg.web.serving import address_of, listen, serve
 from tests.apps.rag.served import Served
@@ -37,7 +40,7 @@ def use(url: str, key: str, folder: Path) -> None:
     """Everything that a script does, in a thread of its own."""
     file = folder / "Größe 1.txt"
     file.write_text("The pump weighs twelve kilograms.")
-    with RagClient(url, key) as client:
+    with RagClient(url, key, sleep=lambda seconds: time.sleep(min(seconds, 0.1))) as client:
         client.create_repository("papers")
         made = client.create_collection("papers", "Contracts", description="All of them")
         for number in range(3):
@@ -60,6 +63,25 @@ def use(url: str, key: str, folder: Path) -> None:
         assert "papers" not in {one["repositoryId"] for one in client.repositories()}
 
 
+@contextmanager
+def breaking_once(client: RagClient) -> Iterator[None]:
+    """The connection is lost with the second part."""
+    pool, sent = client._http, 0
+    open_one = pool.open
+
+    def broken(request: HttpRequest, timeouts: Timeouts) -> Any:
+        nonlocal sent
+        sent += request.method == "PATCH"
+        if request.method == "PATCH" and sent == 2:
+            raise ConnectionLost("The connection was lost.")
+        return open_one(request, timeouts)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pool, "open", broken)
+        yield
+    assert sent == 5
+
+
 def _use_documents(client: RagClient, file: Path) -> None:
     sent = client.upload("papers", file, collection="Contracts")
     (job,) = client.wait_for(sent)
@@ -68,6 +90,11 @@ def _use_documents(client: RagClient, file: Path) -> None:
     assert (document["document_name"], document["status"]) == ("Größe 1.txt", "INGESTION_COMPLETED")
     hit = client.search("papers", "How heavy is the pump?", collections=["Contracts"])["hits"][0]
     assert hit["documentId"] == document["document_id"]
+    with breaking_once(client):
+        parts = client.upload_in_parts("papers", file, collection="Contracts", part=10)
+    # The same name of the same person is the same document, and nothing of it has changed.
+    assert [one["documentId"] for one in parts["jobs"]] == [document["document_id"]]
+    client.wait_for(parts)
     gone = client.delete_documents("papers", [document["document_id"], "nothing"])
     client.wait_for(gone)
     assert [row["status"] for row in gone["jobs"]] == ["DELETE_PENDING", "REFUSED"]

@@ -3,6 +3,7 @@
 The routes are taken from the application itself, so that a new one without an entry here fails.
 """
 
+from base64 import b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -27,7 +28,8 @@ SHARED: dict[str, tuple[dict[str, Any], set[str]]] = {
     "with nobody": ({"private": True}, HOST | {"rag admin", "creator"}),
 }
 #: Surfaces that speak another protocol have a test of their own: `searching/test_rights.py`.
-ELSEWHERE = {("GET", "/mcp/rag")}
+#: What of their protocol uploads speak is the same for everybody.
+ELSEWHERE = {("GET", "/mcp/rag"), ("OPTIONS", "/uploads/{kind}")}
 CHANGERS = {"admin", "operator", "rag admin", "creator"}
 Kind = Literal["repository", "collection", "document", "job", "list", "own", "host"]
 
@@ -42,6 +44,7 @@ class Entry:
     may: Iterable[str] | None = None
     params: dict[str, str] = field(default_factory=dict)
     body: Any = None
+    headers: dict[str, str] = field(default_factory=dict)
     #: whether it changes something, so that it is not done by those who may: other tests do
     changes: bool = False
     #: statuses for those who may
@@ -61,7 +64,16 @@ class Target:
 
     def path(self, template: str, repository_id: str = "legal") -> str:
         ids = {name: getattr(self, name) for name in ("collection_id", "document_id", "job_id", "set_id", "pipeline_id")}
-        return template.format(repository_id=repository_id, conversation_id="c1", number=1, page=1, run_id="none", **ids)
+        return template.format(
+            repository_id=repository_id, conversation_id="c1", number=1, page=1, run_id="none", kind="document", upload_id="u" * 32, **ids
+        )
+
+
+def beginning(target: Target) -> dict[str, str]:
+    """The headers with which an upload into the collection begins."""
+    details = {"filename": "x.txt", "repositoryId": "legal", "collectionId": target.collection_id}
+    pairs = (f"{name} {b64encode(value.encode()).decode()}" for name, value in details.items())
+    return {"upload-length": "1", "upload-metadata": ",".join(pairs)}
 
 
 def entries(target: Target) -> dict[tuple[str, str], Entry]:
@@ -123,6 +135,26 @@ def entries(target: Target) -> dict[tuple[str, str], Entry]:
         ("POST", "/repository/{repository_id}/presigned-url"): Entry(
             "collection", adders, body={"name": "x.txt", "collectionId": target.collection_id}, good=(201,)
         ),
+        ("POST", "/repository/presigned-url"): Entry(
+            "collection",
+            adders,
+            params={"repositoryId": "legal"},
+            body={"name": "x.txt", "collectionId": target.collection_id},
+            good=(201,),
+        ),
+        # Uploads in parts: who begins one may add to the collection, and it is theirs alone.
+        ("POST", "/uploads/{kind}"): Entry("collection", adders, headers=beginning(target), good=(201,)),
+        ("POST", "/uploads/{kind}/links"): Entry(
+            "collection",
+            adders,
+            body={"name": "x.txt", "details": {"repositoryId": "legal", "collectionId": target.collection_id}},
+            good=(201,),
+        ),
+        ("HEAD", "/uploads/{kind}/{upload_id}"): Entry("own"),
+        ("GET", "/uploads/{kind}/{upload_id}"): Entry("own"),
+        ("PATCH", "/uploads/{kind}/{upload_id}"): Entry("own", headers={"upload-offset": "0"}),
+        ("DELETE", "/uploads/{kind}/{upload_id}"): Entry("own"),
+        ("POST", "/uploads/{kind}/{upload_id}/finish"): Entry("own"),
         ("POST", "/chunking/preview"): Entry("list", body={"text": "x"}),
         ("GET", "/repository/{repository_id}/document"): Entry("collection", params={"collectionId": target.collection_id}),
         ("DELETE", "/repository/{repository_id}/document"): Entry(
@@ -165,6 +197,7 @@ def routes_of(served: Served) -> set[tuple[str, str]]:
     for route in flat_routes(served.app.routes):
         path = getattr(route, "path", "")
         if path.startswith(("/api/rag/", "/events/rag/", "/mcp/rag")):
+            path = path.replace(":path}", "}")
             found |= {(method, path.removeprefix("/api/rag")) for method in getattr(route, "methods", None) or ["GET"]}
     return found
 
@@ -206,6 +239,8 @@ async def send(served: Served, who: str, method: str, path: str, entry: Entry, t
     where = target.path(path, repository_id)
     whole = where if where.startswith("/events") else f"/api/rag{where}"
     options: dict[str, Any] = {"params": entry.params} if entry.params else {}
+    if entry.headers:
+        options["headers"] = entry.headers
     if entry.body is not None:
         options["json"] = entry.body
     elif method == "POST" and path.endswith("/document"):

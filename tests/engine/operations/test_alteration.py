@@ -274,3 +274,43 @@ def test_encryption_that_was_changed_is_being_updated(engine: Engine, enabled: b
     assert answer["SSEDescription"]["Status"] == "UPDATING"
     assert ("KMSMasterKeyArn" in answer["SSEDescription"]) == (enabled or before)
     assert ("SSEDescription" in described(engine)) == enabled
+
+
+def warm(read: int, write: int) -> dict[str, int]:
+    return {"ReadUnitsPerSecond": read, "WriteUnitsPerSecond": write}
+
+
+def test_more_warm_throughput_is_being_prepared_while_the_table_is_active(music: Engine) -> None:
+    answer = update(music, WarmThroughput=warm(13000, 5000))
+    assert answer["TableStatus"] == "ACTIVE"
+    assert answer["WarmThroughput"] == {**warm(12000, 4000), "Status": "UPDATING"}
+    assert described(music)["WarmThroughput"] == {**warm(13000, 5000), "Status": "ACTIVE"}
+    answer = update(music, WarmThroughput={"WriteUnitsPerSecond": 6000}, DeletionProtectionEnabled=False)
+    assert (answer["TableStatus"], answer["WarmThroughput"]["WriteUnitsPerSecond"]) == ("UPDATING", 5000)
+    assert described(music)["WarmThroughput"] == {**warm(13000, 6000), "Status": "ACTIVE"}
+
+
+@pytest.mark.parametrize(("member", "units"), [("ReadUnitsPerSecond", 12999), ("WriteUnitsPerSecond", 4999)])
+def test_warm_throughput_cannot_be_decreased(music: Engine, member: str, units: int) -> None:
+    update(music, WarmThroughput=warm(13000, 5000))
+    error = refused(music, WarmThroughput={**warm(13000, 5000), member: units})
+    told = (
+        f"Requested {member} for WarmThroughput for table is lower than current WarmThroughput, decreasing WarmThroughput is not supported"
+    )
+    assert (error.code, error.message) == ("ValidationException", INVALID + told)
+    update(music, WarmThroughput=warm(13000, 5000))
+    assert described(music)["WarmThroughput"] == {**warm(13000, 5000), "Status": "ACTIVE"}
+
+
+def test_the_warm_throughput_of_an_index_can_be_raised_but_not_decreased(engine: Engine) -> None:
+    engine.call("CreateTable", table("a", defined=["a", "b"], GlobalSecondaryIndexes=[index("by-b", "b")]))
+
+    def change(units: dict[str, int]) -> dict[str, Any]:
+        return {"GlobalSecondaryIndexUpdates": [{"Update": {"IndexName": "by-b", "WarmThroughput": units}}]}
+
+    answer = update(engine, **change({"ReadUnitsPerSecond": 13000}))
+    assert answer["GlobalSecondaryIndexes"][0]["WarmThroughput"] == {**warm(12000, 4000), "Status": "UPDATING"}
+    assert described(engine)["GlobalSecondaryIndexes"][0]["WarmThroughput"] == {**warm(13000, 4000), "Status": "ACTIVE"}
+    error = refused(engine, **change({"ReadUnitsPerSecond": 12000}))
+    assert error.message is not None
+    assert "Requested ReadUnitsPerSecond for WarmThroughput for index by-b is lower than current WarmThroughput" in error.message

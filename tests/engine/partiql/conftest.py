@@ -5,7 +5,7 @@ import pytest
 
 from gateleg.engine.engine import Engine
 
-from .desk import Desk
+from .client import PartiQL
 
 
 def _keys(*names: str) -> list[dict[str, str]]:
@@ -52,8 +52,8 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def desk(clock: Clock) -> Iterator[Desk]:
+def partiql(clock: Clock) -> Iterator[PartiQL]:
     with Engine(":memory:", clock=clock) as engine:
         engine.call("CreateTable", SONGS)
         engine.call("CreateTable", PLAIN)
-        yield Desk(engine)
+        yield PartiQL(engine)

@@ -4,22 +4,22 @@ import pytest
 
 from gateleg.engine.errors import EngineError
 
-from .desk import MALFORMED, Desk
+from .client import MALFORMED, PartiQL
 
 NEEDS_KEY = "Select statements within BatchExecuteStatement must specify the primary key in the where clause."
 KEY = "artist = 'a' AND title = "
 
 
 @pytest.fixture
-def songs(desk: Desk) -> Desk:
+def songs(partiql: PartiQL) -> PartiQL:
     for title in "123":
-        desk.song("a", title, n={"N": title})
-    return desk
+        partiql.song("a", title, n={"N": title})
+    return partiql
 
 
-def refused(desk: Desk, *texts: str) -> str | None:
+def refused(partiql: PartiQL, *texts: str) -> str | None:
     with pytest.raises(EngineError) as caught:
-        desk.batch(*texts)
+        partiql.batch(*texts)
     assert caught.value.code == "ValidationException"
     return caught.value.message
 
@@ -28,7 +28,7 @@ def error(code: str, message: str, table: str | None = None) -> dict[str, Any]:
     return {"Error": {"Code": code, "Message": message}} | ({"TableName": table} if table else {})
 
 
-def test_each_read_answers_with_its_item_and_table(songs: Desk) -> None:
+def test_each_read_answers_with_its_item_and_table(songs: PartiQL) -> None:
     assert songs.batch(
         f"SELECT * FROM Songs WHERE {KEY}'1'", f"SELECT n FROM Songs WHERE {KEY}'2'", f"SELECT n FROM Songs WHERE {KEY}'9'"
     ) == [
@@ -38,7 +38,7 @@ def test_each_read_answers_with_its_item_and_table(songs: Desk) -> None:
     ]
 
 
-def test_writes_are_done_and_return_what_they_are_asked_for(songs: Desk) -> None:
+def test_writes_are_done_and_return_what_they_are_asked_for(songs: PartiQL) -> None:
     responses = songs.batch(
         "INSERT INTO Songs VALUE {'artist': 'a', 'title': '4'}",
         f"UPDATE Songs SET n = 9 WHERE {KEY}'1' RETURNING MODIFIED NEW *",
@@ -55,7 +55,7 @@ def test_writes_are_done_and_return_what_they_are_asked_for(songs: Desk) -> None
     assert songs.stored("a", "4") is not None
 
 
-def test_a_statement_fails_on_its_own(songs: Desk) -> None:
+def test_a_statement_fails_on_its_own(songs: PartiQL) -> None:
     assert songs.batch(
         "SLECT * FROM Songs",
         f"UPDATE Songs SET n = 9 WHERE {KEY}'1' AND n = 5",
@@ -90,15 +90,15 @@ def test_a_statement_fails_on_its_own(songs: Desk) -> None:
         f"\"Songs\".\"by-genre\" WHERE {KEY}'1' AND genre = 'g'",
     ],
 )
-def test_a_read_must_name_one_item_and_nothing_else(songs: Desk, select: str) -> None:
+def test_a_read_must_name_one_item_and_nothing_else(songs: PartiQL, select: str) -> None:
     assert songs.batch(f"SELECT * FROM {select}") == [error("ValidationError", NEEDS_KEY)]
 
 
-def test_one_value_in_brackets_names_an_item(songs: Desk) -> None:
+def test_one_value_in_brackets_names_an_item(songs: PartiQL) -> None:
     assert songs.batch("SELECT n FROM Songs WHERE artist IN ['a'] AND title = '1'")[0]["Item"] == {"n": {"N": "1"}}
 
 
-def test_a_parameter_fails_only_its_own_statement(songs: Desk) -> None:
+def test_a_parameter_fails_only_its_own_statement(songs: PartiQL) -> None:
     text = f"UPDATE Songs SET n = ? WHERE {KEY}"
     statements = [{"Statement": f"{text}'1'", "Parameters": [{"SS": []}]}, {"Statement": f"{text}'2'", "Parameters": [{"N": "7"}]}]
     responses = songs.engine.call("BatchExecuteStatement", {"Statements": statements})["Responses"]
@@ -106,25 +106,25 @@ def test_a_parameter_fails_only_its_own_statement(songs: Desk) -> None:
     assert responses == [error("ValidationError", message), {"TableName": "Songs"}]
 
 
-def test_reads_and_writes_do_not_mix(songs: Desk) -> None:
+def test_reads_and_writes_do_not_mix(songs: PartiQL) -> None:
     message = refused(songs, f"SELECT * FROM Songs WHERE {KEY}'1'", "SLECT", f"DELETE FROM Songs WHERE {KEY}'2'")
     assert message == "Read and write requests together in the same batch is not supported."
     assert songs.stored("a", "2") is not None
 
 
 @pytest.mark.parametrize("verb", ["SELECT * FROM", "DELETE FROM"])
-def test_an_item_is_named_once(songs: Desk, verb: str) -> None:
+def test_an_item_is_named_once(songs: PartiQL, verb: str) -> None:
     text = f"{verb} Songs WHERE {KEY}'1'"
     assert refused(songs, text, text) == "Provided list of item keys contains duplicates"
     assert songs.stored("a", "1") is not None
 
 
-def test_exists_stands_only_in_transactions(songs: Desk) -> None:
+def test_exists_stands_only_in_transactions(songs: PartiQL) -> None:
     message = "EXISTS can only be used in ExecuteTransaction write requests."
     assert songs.batch(f"EXISTS(SELECT * FROM Songs WHERE {KEY}'1' AND n = 1)") == [error("ValidationError", message)]
 
 
-def test_each_read_is_paid_for_by_its_own_consistency(songs: Desk) -> None:
+def test_each_read_is_paid_for_by_its_own_consistency(songs: PartiQL) -> None:
     statements = [
         {"Statement": f"SELECT * FROM Songs WHERE {KEY}'1'", "ConsistentRead": True},
         {"Statement": f"SELECT * FROM Songs WHERE {KEY}'2'"},
@@ -133,7 +133,7 @@ def test_each_read_is_paid_for_by_its_own_consistency(songs: Desk) -> None:
     assert answer["ConsumedCapacity"] == [{"TableName": "Songs", "CapacityUnits": 1.5}]
 
 
-def test_failed_writes_count_in_the_total_only(songs: Desk) -> None:
+def test_failed_writes_count_in_the_total_only(songs: PartiQL) -> None:
     songs.song("a", "big", x={"S": "x" * 2500})
     answer = songs.batched(
         "INSERT INTO Songs VALUE {'artist': 'a', 'title': 'new', 'genre': 'g'}",
@@ -151,12 +151,12 @@ def test_failed_writes_count_in_the_total_only(songs: Desk) -> None:
     ]
 
 
-def test_a_batch_of_failures_consumes_nothing(songs: Desk) -> None:
+def test_a_batch_of_failures_consumes_nothing(songs: PartiQL) -> None:
     answer = songs.batched("INSERT INTO Songs VALUE {'artist': 'a', 'title': '1'}", ReturnConsumedCapacity="TOTAL")
     assert "ConsumedCapacity" not in answer
 
 
-def test_a_failed_condition_never_carries_the_item(songs: Desk) -> None:
+def test_a_failed_condition_never_carries_the_item(songs: PartiQL) -> None:
     statement = {"Statement": f"DELETE FROM Songs WHERE {KEY}'1' AND n = 9", "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
     (response,) = songs.engine.call("BatchExecuteStatement", {"Statements": [statement]})["Responses"]
     assert response == error("ConditionalCheckFailed", "The conditional request failed", "Songs")

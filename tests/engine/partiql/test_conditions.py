@@ -1,13 +1,13 @@
 import pytest
 
-from .desk import Desk
+from .client import PartiQL
 
 OPERAND = "Incorrect operand type for operator or function; operator or function: "
 
 
 @pytest.fixture
-def song(desk: Desk) -> Desk:
-    desk.song(
+def song(partiql: PartiQL) -> PartiQL:
+    partiql.song(
         "a",
         "t",
         n={"N": "5"},
@@ -18,15 +18,15 @@ def song(desk: Desk) -> Desk:
         m={"M": {"k": {"L": [{"S": "c"}]}}},
         b={"B": "AQI="},
     )
-    return desk
+    return partiql
 
 
-def holds(desk: Desk, condition: str) -> bool:
-    return len(desk.items(f"SELECT * FROM Songs WHERE artist = 'a' AND title = 't' AND {condition}")) == 1
+def holds(partiql: PartiQL, condition: str) -> bool:
+    return len(partiql.items(f"SELECT * FROM Songs WHERE artist = 'a' AND title = 't' AND {condition}")) == 1
 
 
-def message(desk: Desk, condition: str) -> str | None:
-    return desk.message(f"SELECT * FROM Songs WHERE artist = 'a' AND {condition}")
+def message(partiql: PartiQL, condition: str) -> str | None:
+    return partiql.message(f"SELECT * FROM Songs WHERE artist = 'a' AND {condition}")
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def message(desk: Desk, condition: str) -> str | None:
         "attribute_exists(n) = attribute_exists(s) AND attribute_exists(nope) IN [true, false]",
     ],
 )
-def test_a_condition_holds(song: Desk, condition: str) -> None:
+def test_a_condition_holds(song: PartiQL, condition: str) -> None:
     assert holds(song, condition)
 
 
@@ -75,7 +75,7 @@ def test_a_condition_holds(song: Desk, condition: str) -> None:
         "(attribute_exists(n) = true) = false",
     ],
 )
-def test_a_condition_does_not_hold(song: Desk, condition: str) -> None:
+def test_a_condition_does_not_hold(song: PartiQL, condition: str) -> None:
     assert not holds(song, condition)
 
 
@@ -101,22 +101,22 @@ def test_a_condition_does_not_hold(song: Desk, condition: str) -> None:
         ("title.k = 1", "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: Key: title"),
     ],
 )
-def test_a_condition_that_means_nothing_is_refused(song: Desk, condition: str, expected: str) -> None:
+def test_a_condition_that_means_nothing_is_refused(song: PartiQL, condition: str, expected: str) -> None:
     assert message(song, condition) == expected
 
 
-def test_types_of_parameters_are_checked_before_the_table_is_looked_for(desk: Desk) -> None:
-    assert desk.message("SELECT * FROM Nowhere WHERE a < ?", {"BOOL": True}) == f"{OPERAND}<, operand type: BOOL"
+def test_types_of_parameters_are_checked_before_the_table_is_looked_for(partiql: PartiQL) -> None:
+    assert partiql.message("SELECT * FROM Nowhere WHERE a < ?", {"BOOL": True}) == f"{OPERAND}<, operand type: BOOL"
 
 
-def test_conditions_compared_with_conditions_cannot_grow_without_bound(desk: Desk) -> None:
+def test_conditions_compared_with_conditions_cannot_grow_without_bound(partiql: PartiQL) -> None:
     condition = "attribute_exists(a)"
     for _ in range(30):
         condition = f"({condition} = attribute_exists(a))"
-    assert "too many operators" in (message(desk, condition) or "")
+    assert "too many operators" in (message(partiql, condition) or "")
 
 
-def test_deep_alternations_are_answered(song: Desk) -> None:
+def test_deep_alternations_are_answered(song: PartiQL) -> None:
     condition = "n = 5"
     for level in range(50):
         condition = f"(n = {level} {'AND' if level % 2 else 'OR'} ({condition}))"

@@ -1,6 +1,6 @@
 import pytest
 
-from .desk import Desk
+from .client import PartiQL
 
 OVERFLOW = "Number overflow. Attempting to store a number with magnitude larger than supported range"
 UNDERFLOW = "Number underflow. Attempting to store a number with magnitude smaller than supported range"
@@ -8,15 +8,15 @@ DUPLICATES = "One or more parameter values were invalid: Input collection "
 NESTING = "Nesting Levels have exceeded supported limits under "
 
 
-def inserted(desk: Desk, literal: str) -> object:
-    desk.run(f"INSERT INTO Songs VALUE {{'artist': 'a', 'title': 't', 'x': {literal}}}")
-    stored = desk.stored("a", "t")
+def inserted(partiql: PartiQL, literal: str) -> object:
+    partiql.run(f"INSERT INTO Songs VALUE {{'artist': 'a', 'title': 't', 'x': {literal}}}")
+    stored = partiql.stored("a", "t")
     assert stored is not None
     return stored["x"]
 
 
-def insert_message(desk: Desk, literal: str) -> str | None:
-    return desk.message(f"INSERT INTO Songs VALUE {{'artist': 'a', 'title': 't', 'x': {literal}}}")
+def insert_message(partiql: PartiQL, literal: str) -> str | None:
+    return partiql.message(f"INSERT INTO Songs VALUE {{'artist': 'a', 'title': 't', 'x': {literal}}}")
 
 
 @pytest.mark.parametrize(
@@ -35,8 +35,8 @@ def insert_message(desk: Desk, literal: str) -> str | None:
         ("<<'a', 'b'>>", {"SS": ["a", "b"]}),
     ],
 )
-def test_a_literal_is_stored_as_its_value(desk: Desk, literal: str, value: object) -> None:
-    assert inserted(desk, literal) == value
+def test_a_literal_is_stored_as_its_value(partiql: PartiQL, literal: str, value: object) -> None:
+    assert inserted(partiql, literal) == value
 
 
 @pytest.mark.parametrize(
@@ -59,17 +59,17 @@ def test_a_literal_is_stored_as_its_value(desk: Desk, literal: str, value: objec
         ("b", "Unsupported data type: Id under key root at 1:60:1"),
     ],
 )
-def test_a_literal_that_cannot_be_stored_is_refused(desk: Desk, literal: str, message: str) -> None:
-    assert insert_message(desk, literal) == message
+def test_a_literal_that_cannot_be_stored_is_refused(partiql: PartiQL, literal: str, message: str) -> None:
+    assert insert_message(partiql, literal) == message
 
 
-def test_thirty_one_levels_can_be_stored(desk: Desk) -> None:
-    assert inserted(desk, "{'a':" * 31 + "1" + "}" * 31) is not None
+def test_thirty_one_levels_can_be_stored(partiql: PartiQL) -> None:
+    assert inserted(partiql, "{'a':" * 31 + "1" + "}" * 31) is not None
 
 
-def test_a_parameter_may_be_a_member_of_the_item_but_not_part_of_a_literal(desk: Desk) -> None:
-    desk.run("INSERT INTO Songs VALUE {'artist': ?, 'title': 't'}", {"S": "a"})
-    assert desk.stored("a", "t") is not None
+def test_a_parameter_may_be_a_member_of_the_item_but_not_part_of_a_literal(partiql: PartiQL) -> None:
+    partiql.run("INSERT INTO Songs VALUE {'artist': ?, 'title': 't'}", {"S": "a"})
+    assert partiql.stored("a", "t") is not None
     text = "INSERT INTO Songs VALUE {'artist': 'a', 'title': 'u', 'x': {'y': [1, ?]}}"
     place = f"1:{text.index('?') + 1}:1"
-    assert desk.message(text, {"S": "b"}) == f"Unsupported data type: Parameter under key root.y[1] at {place}"
+    assert partiql.message(text, {"S": "b"}) == f"Unsupported data type: Parameter under key root.y[1] at {place}"

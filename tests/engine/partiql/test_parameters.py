@@ -3,7 +3,7 @@ import pytest
 from gateleg.engine.errors import EngineError
 from gateleg.engine.partiql.parameters import read_parameters
 
-from .desk import Desk
+from .client import PartiQL
 
 REFUSED = "The parameter cannot be converted to a numeric value"
 UNDERFLOW = "Number underflow. Attempting to store a number with magnitude smaller than supported range"
@@ -29,17 +29,17 @@ def test_numbers_are_read_as_java_reads_them(text: str, message: str) -> None:
     assert caught.value.message == message
 
 
-def test_parameters_are_checked_before_the_statement(desk: Desk) -> None:
+def test_parameters_are_checked_before_the_statement(partiql: PartiQL) -> None:
     message = "One or more parameter values were invalid: Input collection [a, a] contains duplicates."
-    assert desk.message("UPDATE Songs SET WHERE", {"SS": ["a", "a"]}) == message
+    assert partiql.message("UPDATE Songs SET WHERE", {"SS": ["a", "a"]}) == message
 
 
-def test_there_must_be_as_many_parameters_as_the_statement_takes(desk: Desk) -> None:
+def test_there_must_be_as_many_parameters_as_the_statement_takes(partiql: PartiQL) -> None:
     message = "Number of parameters in request and statement don't match."
-    assert desk.message("SELECT * FROM Songs WHERE artist = ?") == message
-    assert desk.message("SELECT * FROM Nowhere", {"S": "a"}) == message
+    assert partiql.message("SELECT * FROM Songs WHERE artist = ?") == message
+    assert partiql.message("SELECT * FROM Nowhere", {"S": "a"}) == message
 
 
-def test_parameters_are_canonical(desk: Desk) -> None:
-    desk.run("INSERT INTO Plain VALUE {'id': ?}", {"N": "1.50"})
-    assert desk.items("SELECT * FROM Plain WHERE id = ?", {"N": "15e-1"}) == [{"id": {"N": "1.5"}}]
+def test_parameters_are_canonical(partiql: PartiQL) -> None:
+    partiql.run("INSERT INTO Plain VALUE {'id': ?}", {"N": "1.50"})
+    assert partiql.items("SELECT * FROM Plain WHERE id = ?", {"N": "15e-1"}) == [{"id": {"N": "1.5"}}]

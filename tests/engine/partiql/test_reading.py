@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from .desk import Desk
+from .client import PartiQL
 
 OVERLAP = "Overlapping conditions with range keys are not supported in where clause"
 WRONG_TYPE = "Key attribute's data type should match its data type in table's schema: Key "
@@ -10,19 +10,19 @@ UNPROJECTED = "One or more parameter values were invalid: Secondary index by-gen
 
 
 @pytest.fixture
-def songs(desk: Desk) -> Desk:
+def songs(partiql: PartiQL) -> PartiQL:
     for artist in "ab":
         for title in "123":
-            desk.song(artist, title, n={"N": title}, genre={"S": f"g{artist}"}, label={"S": f"l{title}"}, length={"N": "3"})
-    return desk
+            partiql.song(artist, title, n={"N": title}, genre={"S": f"g{artist}"}, label={"S": f"l{title}"}, length={"N": "3"})
+    return partiql
 
 
-def titles(desk: Desk, condition: str, **more: Any) -> list[str]:
-    return desk.column("title", f"SELECT title FROM Songs WHERE {condition}", **more)
+def titles(partiql: PartiQL, condition: str, **more: Any) -> list[str]:
+    return partiql.column("title", f"SELECT title FROM Songs WHERE {condition}", **more)
 
 
-def pairs(desk: Desk, condition: str) -> list[str]:
-    items = desk.items(f"SELECT * FROM Songs WHERE {condition}")
+def pairs(partiql: PartiQL, condition: str) -> list[str]:
+    items = partiql.items(f"SELECT * FROM Songs WHERE {condition}")
     return [item["artist"]["S"] + item["title"]["S"] for item in items]
 
 
@@ -49,7 +49,7 @@ def pairs(desk: Desk, condition: str) -> list[str]:
         ("artist > 1", []),
     ],
 )
-def test_a_condition_selects_rows(songs: Desk, condition: str, expected: list[str]) -> None:
+def test_a_condition_selects_rows(songs: PartiQL, condition: str, expected: list[str]) -> None:
     assert titles(songs, condition) == expected
 
 
@@ -57,7 +57,7 @@ def test_a_condition_selects_rows(songs: Desk, condition: str, expected: list[st
     "condition",
     ["NOT title = '1'", "title <> '1'", "NOT begins_with(title, '1')", "NOT title IN ['1']", "NOT title < '2'", "NOT (title = '1')"],
 )
-def test_branches_with_a_negated_range_condition_are_united(songs: Desk, condition: str) -> None:
+def test_branches_with_a_negated_range_condition_are_united(songs: PartiQL, condition: str) -> None:
     assert sorted(titles(songs, f"artist = 'a' AND {condition} OR artist = 'a' AND title = '2'")) == ["2", "3"]
 
 
@@ -72,7 +72,7 @@ def test_branches_with_a_negated_range_condition_are_united(songs: Desk, conditi
         "artist = 'a' AND n <> 1 OR artist = 'a' AND title = '2'",
     ],
 )
-def test_reads_that_cross_are_refused(songs: Desk, condition: str) -> None:
+def test_reads_that_cross_are_refused(songs: PartiQL, condition: str) -> None:
     assert songs.message(f"SELECT * FROM Songs WHERE {condition}") == OVERLAP
 
 
@@ -90,7 +90,7 @@ def test_reads_that_cross_are_refused(songs: Desk, condition: str) -> None:
         ),
     ],
 )
-def test_a_key_of_the_wrong_type_is_refused(songs: Desk, condition: str, message: str) -> None:
+def test_a_key_of_the_wrong_type_is_refused(songs: PartiQL, condition: str, message: str) -> None:
     assert songs.message(f"SELECT * FROM Songs WHERE {condition}") == message
 
 
@@ -102,11 +102,11 @@ def values(count: int) -> str:
     "condition",
     [f"artist IN [{values(51)}]", f"artist = 'a' AND title IN [{values(51)}]", f"artist IN [{values(26)}] AND title IN ['1', '2']"],
 )
-def test_more_than_fifty_reads_are_refused(songs: Desk, condition: str) -> None:
+def test_more_than_fifty_reads_are_refused(songs: PartiQL, condition: str) -> None:
     assert songs.message(f"SELECT * FROM Songs WHERE {condition}") == "Too many decomposed read operations for a given query."
 
 
-def test_fifty_reads_are_read_and_more_are_scanned_if_the_partition_is_open(songs: Desk) -> None:
+def test_fifty_reads_are_read_and_more_are_scanned_if_the_partition_is_open(songs: PartiQL) -> None:
     assert titles(songs, f"artist IN [{values(49)}, 'a'] AND n = 1") == ["1"]
     assert titles(songs, f"artist IN [{values(51)}] OR n = 1") == ["1", "1"]
 
@@ -122,7 +122,7 @@ def test_fifty_reads_are_read_and_more_are_scanned_if_the_partition_is_open(song
         ("artist IN ['b', 'a']", ["a1", "a2", "a3", "b1", "b2", "b3"]),
     ],
 )
-def test_rows_come_in_the_order_of_their_keys(songs: Desk, clause: str, expected: list[str]) -> None:
+def test_rows_come_in_the_order_of_their_keys(songs: PartiQL, clause: str, expected: list[str]) -> None:
     assert pairs(songs, clause) == expected
 
 
@@ -141,19 +141,19 @@ def test_rows_come_in_the_order_of_their_keys(songs: Desk, clause: str, expected
         ),
     ],
 )
-def test_an_order_that_no_key_gives_is_refused(songs: Desk, clause: str, message: str) -> None:
+def test_an_order_that_no_key_gives_is_refused(songs: PartiQL, clause: str, message: str) -> None:
     assert songs.message(f"SELECT * FROM Songs {clause}") == message
 
 
-def test_columns_are_called_by_their_last_name_and_positions(desk: Desk) -> None:
-    desk.song("a", "t", m={"M": {"k": {"L": [{"S": "c"}, {"M": {"x": {"N": "1"}}}]}}})
+def test_columns_are_called_by_their_last_name_and_positions(partiql: PartiQL) -> None:
+    partiql.song("a", "t", m={"M": {"k": {"L": [{"S": "c"}, {"M": {"x": {"N": "1"}}}]}}})
     text = "SELECT title, m.k[0], m.k[-0].x, m.k[1].x, m.nope, \"m.k\" FROM Songs WHERE artist = 'a'"
-    assert desk.message(text) == "Duplicate identifiers in select clause: x"
-    items = desk.items("SELECT title, m.k[-0], m.k[1].x, m.nope, \"m.k\" FROM Songs WHERE artist = 'a'")
+    assert partiql.message(text) == "Duplicate identifiers in select clause: x"
+    items = partiql.items("SELECT title, m.k[-0], m.k[1].x, m.nope, \"m.k\" FROM Songs WHERE artist = 'a'")
     assert items == [{"title": {"S": "t"}, "k[0]": {"S": "c"}, "x": {"N": "1"}}]
 
 
-def test_items_without_the_columns_are_answered_empty(songs: Desk) -> None:
+def test_items_without_the_columns_are_answered_empty(songs: PartiQL) -> None:
     assert songs.items("SELECT nope FROM Songs WHERE artist = 'a' AND title = '1'") == [{}]
 
 
@@ -179,27 +179,27 @@ def test_items_without_the_columns_are_answered_empty(songs: Desk) -> None:
         ("a IS INT4", "Unsupported operation: IsType"),
     ],
 )
-def test_a_select_that_means_nothing_is_refused(desk: Desk, text: str, message: str) -> None:
-    assert desk.message(text) == message
+def test_a_select_that_means_nothing_is_refused(partiql: PartiQL, text: str, message: str) -> None:
+    assert partiql.message(text) == message
 
 
 @pytest.mark.parametrize("text", ["SELECT * FROM Nowhere", 'SELECT * FROM "Nowhere"."by-genre"', "DELETE FROM Nowhere WHERE a = 1"])
-def test_a_table_that_does_not_exist_is_not_found(desk: Desk, text: str) -> None:
-    error = desk.refused(text)
+def test_a_table_that_does_not_exist_is_not_found(partiql: PartiQL, text: str) -> None:
+    error = partiql.refused(text)
     assert (error.code, error.message) == ("ResourceNotFoundException", "Requested resource not found")
 
 
-def test_a_table_may_be_named_by_its_arn(songs: Desk) -> None:
+def test_a_table_may_be_named_by_its_arn(songs: PartiQL) -> None:
     arn = songs.engine.call("DescribeTable", {"TableName": "Songs"})["Table"]["TableArn"]
     assert songs.column("title", f"SELECT title FROM \"{arn}\" WHERE artist = 'a' AND title = '1'") == ["1"]
 
 
-def walk(desk: Desk, text: str, limit: int) -> list[list[str]]:
+def walk(partiql: PartiQL, text: str, limit: int) -> list[list[str]]:
     """The artists and titles of each page of a SELECT."""
     pages = []
     token: dict[str, Any] = {}
     while True:
-        answer = desk.run(text, Limit=limit, **token)
+        answer = partiql.run(text, Limit=limit, **token)
         pages.append([item["artist"]["S"] + item["title"]["S"] for item in answer["Items"]])
         if "NextToken" not in answer:
             return pages
@@ -219,7 +219,7 @@ def walk(desk: Desk, text: str, limit: int) -> list[list[str]]:
     ],
 )
 @pytest.mark.parametrize("limit", [1, 2, 3, 4, 7])
-def test_pages_give_every_row_once(songs: Desk, text: str, limit: int) -> None:
+def test_pages_give_every_row_once(songs: PartiQL, text: str, limit: int) -> None:
     pages = walk(songs, text, limit)
     assert all(len(page) <= limit for page in pages)
     rows = [row for page in pages for row in page]
@@ -227,23 +227,23 @@ def test_pages_give_every_row_once(songs: Desk, text: str, limit: int) -> None:
     assert len(rows) == 6
 
 
-def test_the_limit_counts_rows_that_the_filter_drops(songs: Desk) -> None:
+def test_the_limit_counts_rows_that_the_filter_drops(songs: PartiQL) -> None:
     assert walk(songs, "SELECT * FROM Songs WHERE artist = 'a' AND n = 3", 2) == [[], ["a3"]]
 
 
-def test_one_item_by_its_key_has_no_next_page(songs: Desk) -> None:
+def test_one_item_by_its_key_has_no_next_page(songs: PartiQL) -> None:
     assert walk(songs, "SELECT * FROM Songs WHERE artist = 'a' AND title = '1'", 1) == [["a1"]]
 
 
-def test_a_page_ends_at_a_megabyte(desk: Desk) -> None:
+def test_a_page_ends_at_a_megabyte(partiql: PartiQL) -> None:
     for title in "1234":
-        desk.song("a", title, x={"S": "x" * 350_000})
-    answer = desk.run("SELECT title FROM Songs WHERE artist = 'a'")
+        partiql.song("a", title, x={"S": "x" * 350_000})
+    answer = partiql.run("SELECT title FROM Songs WHERE artist = 'a'")
     assert len(answer["Items"]) == 3
-    assert len(desk.items("SELECT title FROM Songs WHERE artist = 'a'", NextToken=answer["NextToken"])) == 1
+    assert len(partiql.items("SELECT title FROM Songs WHERE artist = 'a'", NextToken=answer["NextToken"])) == 1
 
 
-def test_a_token_belongs_to_its_statement_and_parameters(songs: Desk) -> None:
+def test_a_token_belongs_to_its_statement_and_parameters(songs: PartiQL) -> None:
     text = "SELECT * FROM Songs WHERE artist = ?"
     token = songs.run(text, {"S": "a"}, Limit=1)["NextToken"]
     assert songs.column("title", text, {"S": "a"}, NextToken=token) == ["2", "3"]
@@ -253,7 +253,7 @@ def test_a_token_belongs_to_its_statement_and_parameters(songs: Desk) -> None:
     assert songs.message("SELECT * FROM Plain", NextToken=token) == mismatch
 
 
-def test_a_token_that_was_tampered_with_is_refused(songs: Desk) -> None:
+def test_a_token_that_was_tampered_with_is_refused(songs: PartiQL) -> None:
     text = "SELECT * FROM Songs"
     token = songs.run(text, Limit=1)["NextToken"]
     for wrong in ("garbage", "", token[:-8], token[:30] + ("B" if token[30] == "A" else "A") + token[31:]):
@@ -261,7 +261,7 @@ def test_a_token_that_was_tampered_with_is_refused(songs: Desk) -> None:
             assert songs.message(text, NextToken=wrong) == "Invalid NextToken"
 
 
-def test_a_global_index_answers_only_what_it_holds(songs: Desk) -> None:
+def test_a_global_index_answers_only_what_it_holds(songs: PartiQL) -> None:
     assert sorted(songs.column("title", 'SELECT title FROM "Songs"."by-genre" WHERE genre = \'ga\' AND length = 3')) == ["1", "2", "3"]
     assert set(songs.items('SELECT * FROM "Songs"."by-genre" WHERE genre = \'ga\'')[0]) == {"artist", "title", "genre", "length"}
     message = songs.message('SELECT n, label, title FROM "Songs"."by-genre" WHERE genre = \'ga\'')
@@ -279,7 +279,7 @@ def test_a_global_index_answers_only_what_it_holds(songs: Desk) -> None:
         ("(genre = 'gb' AND u = 1) OR (genre = 'ga' AND v = 1)", "[u]"),
     ],
 )
-def test_an_index_read_by_its_key_filters_only_by_what_it_holds(songs: Desk, condition: str, missing: str) -> None:
+def test_an_index_read_by_its_key_filters_only_by_what_it_holds(songs: PartiQL, condition: str, missing: str) -> None:
     assert songs.message(f'SELECT title FROM "Songs"."by-genre" WHERE {condition}') == UNPROJECTED + missing
 
 
@@ -293,11 +293,11 @@ def test_an_index_read_by_its_key_filters_only_by_what_it_holds(songs: Desk, con
         ("genre = 'ga' AND n = 1 OR n = 2", 0),
     ],
 )
-def test_an_index_that_is_walked_filters_by_what_it_holds(songs: Desk, condition: str, count: int) -> None:
+def test_an_index_that_is_walked_filters_by_what_it_holds(songs: PartiQL, condition: str, count: int) -> None:
     assert len(songs.items(f'SELECT title FROM "Songs"."by-genre" WHERE {condition}')) == count
 
 
-def test_a_local_index_is_completed_from_the_table_for_columns_only(songs: Desk) -> None:
+def test_a_local_index_is_completed_from_the_table_for_columns_only(songs: PartiQL) -> None:
     assert songs.column("n", "SELECT n FROM \"Songs\".\"by-label\" WHERE artist = 'a' AND label >= 'l2'") == ["2", "3"]
     assert songs.items('SELECT n FROM "Songs"."by-label" WHERE n = 1') == []
     assert set(songs.items('SELECT * FROM "Songs"."by-label" WHERE artist = \'a\'')[0]) == {"artist", "title", "label"}
@@ -305,17 +305,17 @@ def test_a_local_index_is_completed_from_the_table_for_columns_only(songs: Desk)
     assert message == UNPROJECTED.replace("by-genre", "by-label") + "[n]"
 
 
-def test_consistent_reads_are_refused_on_global_indexes_only(songs: Desk) -> None:
+def test_consistent_reads_are_refused_on_global_indexes_only(songs: PartiQL) -> None:
     message = "Strongly consistent read is not supported on Global Secondary Indexes"
     assert songs.message('SELECT * FROM "Songs"."by-genre"', ConsistentRead=True) == message
     assert len(songs.items('SELECT * FROM "Songs"."by-label" WHERE artist = \'a\'', ConsistentRead=True)) == 3
 
 
-def capacity(desk: Desk, text: str, mode: str = "INDEXES", **more: Any) -> Any:
-    return desk.run(text, ReturnConsumedCapacity=mode, **more).get("ConsumedCapacity")
+def capacity(partiql: PartiQL, text: str, mode: str = "INDEXES", **more: Any) -> Any:
+    return partiql.run(text, ReturnConsumedCapacity=mode, **more).get("ConsumedCapacity")
 
 
-def test_reads_consume_what_they_walk(songs: Desk) -> None:
+def test_reads_consume_what_they_walk(songs: PartiQL) -> None:
     text = "SELECT title FROM Songs WHERE artist = 'a' AND n = 9"
     assert capacity(songs, text, "TOTAL") == {"TableName": "Songs", "CapacityUnits": 0.5}
     assert capacity(songs, text, ConsistentRead=True) == {"TableName": "Songs", "CapacityUnits": 1.0, "Table": {"CapacityUnits": 1.0}}
@@ -325,7 +325,7 @@ def test_reads_consume_what_they_walk(songs: Desk) -> None:
     assert by_genre["Table"] == {"CapacityUnits": 0.0}
 
 
-def test_completing_a_local_index_is_paid_for_row_by_row(songs: Desk) -> None:
+def test_completing_a_local_index_is_paid_for_row_by_row(songs: PartiQL) -> None:
     consumed = capacity(songs, "SELECT n FROM \"Songs\".\"by-label\" WHERE artist = 'a' AND NOT title = '1'")
     assert consumed == {
         "TableName": "Songs",
@@ -335,8 +335,8 @@ def test_completing_a_local_index_is_paid_for_row_by_row(songs: Desk) -> None:
     }
 
 
-def test_an_index_of_several_key_attributes_is_refused(desk: Desk) -> None:
-    desk.engine.call(
+def test_an_index_of_several_key_attributes_is_refused(partiql: PartiQL) -> None:
+    partiql.engine.call(
         "CreateTable",
         {
             "TableName": "Wide",
@@ -354,10 +354,10 @@ def test_an_index_of_several_key_attributes_is_refused(desk: Desk) -> None:
     )
     refused = "PartiQL statements cannot be executed on tables with multi-attribute HASH keys or multi-attribute RANGE keys."
     for text in ("SELECT * FROM Wide.both WHERE x = 1", "SELECT COUNT(*) FROM Wide.both", "SELECT * FROM Wide.both"):
-        assert desk.message(text) == refused
-    assert desk.items("SELECT * FROM Wide WHERE id = 'a'") == []
+        assert partiql.message(text) == refused
+    assert partiql.items("SELECT * FROM Wide WHERE id = 'a'") == []
 
 
-def test_stored_items_are_spliced_into_the_answer(songs: Desk) -> None:
+def test_stored_items_are_spliced_into_the_answer(songs: PartiQL) -> None:
     body = songs.engine.call_json("ExecuteStatement", b"{\"Statement\": \"SELECT * FROM Songs WHERE artist = 'a' AND title = '1'\"}")
     assert b'"title":{"S":"1"}' in body

@@ -4,7 +4,7 @@ from gateleg.engine.partiql import trees
 from gateleg.engine.partiql.faults import Refusal
 from gateleg.engine.partiql.statements import parse
 
-from .desk import MALFORMED
+from .client import MALFORMED
 
 
 def refusal(text: str) -> str:

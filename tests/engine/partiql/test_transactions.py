@@ -4,8 +4,8 @@ import pytest
 
 from gateleg.engine.errors import EngineError
 
+from .client import MALFORMED, PartiQL
 from .conftest import Clock
-from .desk import MALFORMED, Desk
 
 KEY = "artist = 'a' AND title = "
 NONE = {"Code": "None"}
@@ -17,18 +17,18 @@ NEEDS_CONDITION = "EXISTS() must contain a single item read with additional cond
 
 
 @pytest.fixture
-def songs(desk: Desk) -> Desk:
+def songs(partiql: PartiQL) -> PartiQL:
     for title in "123":
-        desk.song("a", title, n={"N": title})
-    return desk
+        partiql.song("a", title, n={"N": title})
+    return partiql
 
 
-def number(desk: Desk, title: str) -> str | None:
-    stored = desk.stored("a", title)
+def number(partiql: PartiQL, title: str) -> str | None:
+    stored = partiql.stored("a", title)
     return stored["n"]["N"] if stored else None
 
 
-def test_writes_happen_together(songs: Desk) -> None:
+def test_writes_happen_together(songs: PartiQL) -> None:
     answer = songs.transact(
         "INSERT INTO Songs VALUE {'artist': 'a', 'title': '4', 'n': 4}",
         f"UPDATE Songs SET n = n + 10 WHERE {KEY}'1'",
@@ -39,7 +39,7 @@ def test_writes_happen_together(songs: Desk) -> None:
     assert [number(songs, title) for title in "1234"] == ["11", None, "30", "4"]
 
 
-def test_nothing_happens_if_one_statement_cannot(songs: Desk) -> None:
+def test_nothing_happens_if_one_statement_cannot(songs: PartiQL) -> None:
     reasons = songs.cancelled(
         f"DELETE FROM Songs WHERE {KEY}'1'",
         "INSERT INTO Songs VALUE {'artist': 'a', 'title': '2'}",
@@ -50,21 +50,21 @@ def test_nothing_happens_if_one_statement_cannot(songs: Desk) -> None:
     assert [number(songs, title) for title in "123"] == ["1", "2", "3"]
 
 
-def test_a_failed_condition_carries_the_item_if_that_is_asked_for(songs: Desk) -> None:
+def test_a_failed_condition_carries_the_item_if_that_is_asked_for(songs: PartiQL) -> None:
     statement = {"Statement": f"DELETE FROM Songs WHERE {KEY}'1' AND n = 9", "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
     with pytest.raises(EngineError) as caught:
         songs.engine.call("ExecuteTransaction", {"TransactStatements": [statement]})
     assert caught.value.extra["CancellationReasons"] == [{**FAILED, "Item": songs.stored("a", "1")}]
 
 
-def test_reads_answer_one_entry_each(songs: Desk) -> None:
+def test_reads_answer_one_entry_each(songs: PartiQL) -> None:
     answer = songs.transact(
         f"SELECT * FROM Songs WHERE {KEY}'1'", f"SELECT n FROM Songs WHERE {KEY}'2'", f"SELECT n FROM Songs WHERE {KEY}'9'"
     )
     assert answer == {"Responses": [{"Item": songs.stored("a", "1")}, {"Item": {"n": {"N": "2"}}}, {}]}
 
 
-def test_exists_checks_a_condition_on_an_item(songs: Desk) -> None:
+def test_exists_checks_a_condition_on_an_item(songs: PartiQL) -> None:
     update = f"UPDATE Songs SET n = 20 WHERE {KEY}'2'"
     songs.transact(f"EXISTS(SELECT * FROM Songs WHERE {KEY}'1' AND award IS MISSING)", update)
     assert number(songs, "2") == "20"
@@ -73,7 +73,7 @@ def test_exists_checks_a_condition_on_an_item(songs: Desk) -> None:
 
 
 @pytest.mark.parametrize("condition", [f"{KEY}'1'", "artist = 'a' AND n = 1", "artist IN ['a'] AND title = '1' AND n = 1"])
-def test_exists_takes_one_item_and_a_condition(songs: Desk, condition: str) -> None:
+def test_exists_takes_one_item_and_a_condition(songs: PartiQL, condition: str) -> None:
     message = songs.transact_message(f"EXISTS(SELECT * FROM Songs WHERE {condition})", f"DELETE FROM Songs WHERE {KEY}'2'")
     assert message == f"Validation failed in TransactStatements[0]: {NEEDS_CONDITION}"
 
@@ -91,7 +91,7 @@ def test_exists_takes_one_item_and_a_condition(songs: Desk, condition: str) -> N
         (f"UPDATE Songs SET n = ? WHERE {KEY}'2'", "Number of parameters in request and statement don't match."),
     ],
 )
-def test_faults_of_a_statement_name_its_position(songs: Desk, statement: str, message: str) -> None:
+def test_faults_of_a_statement_name_its_position(songs: PartiQL, statement: str, message: str) -> None:
     assert (
         songs.transact_message(f"DELETE FROM Songs WHERE {KEY}'1'", statement) == f"Validation failed in TransactStatements[1]: {message}"
     )
@@ -108,16 +108,16 @@ def test_faults_of_a_statement_name_its_position(songs: Desk, statement: str, me
         ("Songs WHERE artist IN ['a', 'a'] AND title = '1'", "Overlapping conditions with range keys are not supported in where clause"),
     ],
 )
-def test_a_read_must_name_one_item_and_nothing_else(songs: Desk, select: str, message: str) -> None:
+def test_a_read_must_name_one_item_and_nothing_else(songs: PartiQL, select: str, message: str) -> None:
     assert songs.transact_message(f"SELECT * FROM {select}") == f"Validation failed in TransactStatements[0]: {message}"
 
 
-def test_the_key_of_a_read_may_be_grouped_repeated_and_in_brackets(songs: Desk) -> None:
+def test_the_key_of_a_read_may_be_grouped_repeated_and_in_brackets(songs: PartiQL) -> None:
     answer = songs.transact("SELECT n FROM Songs WHERE (title = '1') AND artist = 'a' AND artist IN ['a']")
     assert answer["Responses"] == [{"Item": {"n": {"N": "1"}}}]
 
 
-def test_statements_that_name_no_item_cancel_the_transaction(songs: Desk) -> None:
+def test_statements_that_name_no_item_cancel_the_transaction(songs: PartiQL) -> None:
     reasons = songs.cancelled(
         "UPDATE Songs SET n = 1 WHERE artist = 'a'",
         "DELETE FROM Songs WHERE artist = 'a' AND title = 1",
@@ -132,32 +132,32 @@ def test_statements_that_name_no_item_cancel_the_transaction(songs: Desk) -> Non
     ]
 
 
-def test_tables_that_do_not_exist_cancel_the_transaction(songs: Desk) -> None:
+def test_tables_that_do_not_exist_cancel_the_transaction(songs: PartiQL) -> None:
     delete = f"DELETE FROM Songs WHERE {KEY}'1'"
     assert songs.cancelled(delete, "DELETE FROM Nowhere WHERE id = 1 RETURNING ALL OLD *") == [NONE, MISSING]
     message = songs.transact_message("DELETE FROM Nowhere WHERE id = 1", delete + " RETURNING ALL OLD *")
     assert message == "Validation failed in TransactStatements[1]: RETURNING clause is not supported in ExecuteTransaction."
 
 
-def test_reads_and_writes_do_not_mix(songs: Desk) -> None:
+def test_reads_and_writes_do_not_mix(songs: PartiQL) -> None:
     message = songs.transact_message(f"SELECT * FROM Songs WHERE {KEY}'1'", f"DELETE FROM Songs WHERE {KEY}'2'")
     assert message == "ExecuteTransaction API does not support both read and write operations in the same request."
 
 
 @pytest.mark.parametrize("verb", ["SELECT * FROM", "DELETE FROM"])
-def test_an_item_is_named_once(songs: Desk, verb: str) -> None:
+def test_an_item_is_named_once(songs: PartiQL, verb: str) -> None:
     text = f"{verb} Songs WHERE {KEY}'1'"
     assert songs.transact_message(text, text) == "Transaction request cannot include multiple operations on one item"
 
 
-def test_parameters_of_all_statements_are_checked_first(songs: Desk) -> None:
+def test_parameters_of_all_statements_are_checked_first(songs: PartiQL) -> None:
     statements: list[dict[str, Any]] = [{"Statement": "SLECT"}, {"Statement": "SLECT", "Parameters": [{"SS": ["a", "a"]}]}]
     with pytest.raises(EngineError) as caught:
         songs.engine.call("ExecuteTransaction", {"TransactStatements": statements})
     assert caught.value.message == "One or more parameter values were invalid: Input collection [a, a] contains duplicates."
 
 
-def test_a_token_makes_a_transaction_happen_once(songs: Desk, clock: Clock) -> None:
+def test_a_token_makes_a_transaction_happen_once(songs: PartiQL, clock: Clock) -> None:
     text = f"UPDATE Songs SET n = n + 1 WHERE {KEY}'1'"
     again = {"ClientRequestToken": "t", "ReturnConsumedCapacity": "INDEXES"}
     first = songs.transact(text, **again)
@@ -174,15 +174,15 @@ def test_a_token_makes_a_transaction_happen_once(songs: Desk, clock: Clock) -> N
     assert number(songs, "1") == "3"
 
 
-def test_tokens_are_apart_from_those_of_transact_write_items(songs: Desk) -> None:
+def test_tokens_are_apart_from_those_of_transact_write_items(songs: PartiQL) -> None:
     put = {"Put": {"TableName": "Plain", "Item": {"id": {"N": "1"}}}}
     songs.engine.call("TransactWriteItems", {"TransactItems": [put], "ClientRequestToken": "t"})
     songs.transact(f"UPDATE Songs SET n = 9 WHERE {KEY}'1'", ClientRequestToken="t")
     assert number(songs, "1") == "9"
 
 
-def test_writing_costs_the_table_twice_and_its_indexes_once(desk: Desk) -> None:
-    answer = desk.transact("INSERT INTO Songs VALUE {'artist': 'a', 'title': 't', 'genre': 'g'}", ReturnConsumedCapacity="INDEXES")
+def test_writing_costs_the_table_twice_and_its_indexes_once(partiql: PartiQL) -> None:
+    answer = partiql.transact("INSERT INTO Songs VALUE {'artist': 'a', 'title': 't', 'genre': 'g'}", ReturnConsumedCapacity="INDEXES")
     assert answer["ConsumedCapacity"] == [
         {
             "TableName": "Songs",
@@ -194,6 +194,6 @@ def test_writing_costs_the_table_twice_and_its_indexes_once(desk: Desk) -> None:
     ]
 
 
-def test_reading_costs_two_units_an_item_found_or_not(songs: Desk) -> None:
+def test_reading_costs_two_units_an_item_found_or_not(songs: PartiQL) -> None:
     answer = songs.transact(f"SELECT * FROM Songs WHERE {KEY}'1'", f"SELECT * FROM Songs WHERE {KEY}'9'", ReturnConsumedCapacity="TOTAL")
     assert answer["ConsumedCapacity"] == [{"TableName": "Songs", "CapacityUnits": 4.0, "ReadCapacityUnits": 4.0}]

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from .desk import Desk
+from .client import PartiQL
 
 NO_KEY = "Where clause does not contain a mandatory equality on all key attributes"
 WRONG_OPERAND = "An operand in the update expression has an incorrect data type"
@@ -10,8 +10,8 @@ KEY = "WHERE artist = 'a' AND title = 't'"
 
 
 @pytest.fixture
-def song(desk: Desk) -> Desk:
-    desk.song(
+def song(partiql: PartiQL) -> PartiQL:
+    partiql.song(
         "a",
         "t",
         n={"N": "5"},
@@ -20,27 +20,27 @@ def song(desk: Desk) -> Desk:
         l={"L": [{"N": "0"}, {"N": "1"}, {"N": "2"}]},
         m={"M": {"k": {"N": "1"}}},
     )
-    return desk
+    return partiql
 
 
-def after(desk: Desk, actions: str, *parameters: dict[str, Any]) -> dict[str, Any]:
-    assert desk.run(f"UPDATE Songs {actions} {KEY}", *parameters) == {"Items": []}
-    stored = desk.stored("a", "t")
+def after(partiql: PartiQL, actions: str, *parameters: dict[str, Any]) -> dict[str, Any]:
+    assert partiql.run(f"UPDATE Songs {actions} {KEY}", *parameters) == {"Items": []}
+    stored = partiql.stored("a", "t")
     assert stored is not None
     return stored
 
 
-def test_an_insert_creates_an_item_once(desk: Desk) -> None:
+def test_an_insert_creates_an_item_once(partiql: PartiQL) -> None:
     text = "INSERT INTO Songs VALUE {'artist': 'a', 'title': 't', 'n': 1}"
-    assert desk.run(text) == {"Items": []}
-    assert desk.stored("a", "t") == {"artist": {"S": "a"}, "title": {"S": "t"}, "n": {"N": "1"}}
-    error = desk.refused(text)
+    assert partiql.run(text) == {"Items": []}
+    assert partiql.stored("a", "t") == {"artist": {"S": "a"}, "title": {"S": "t"}, "n": {"N": "1"}}
+    error = partiql.refused(text)
     assert (error.code, error.message) == ("DuplicateItemException", "Duplicate primary key exists in table")
 
 
-def test_an_insert_may_take_the_whole_item_as_a_parameter(desk: Desk) -> None:
-    desk.run("INSERT INTO Plain VALUE ?", {"M": {"id": {"N": "1"}}})
-    assert desk.items("SELECT * FROM Plain") == [{"id": {"N": "1"}}]
+def test_an_insert_may_take_the_whole_item_as_a_parameter(partiql: PartiQL) -> None:
+    partiql.run("INSERT INTO Plain VALUE ?", {"M": {"id": {"N": "1"}}})
+    assert partiql.items("SELECT * FROM Plain") == [{"id": {"N": "1"}}]
 
 
 @pytest.mark.parametrize(
@@ -58,11 +58,11 @@ def test_an_insert_may_take_the_whole_item_as_a_parameter(desk: Desk) -> None:
         ("INSERT INTO Songs VALUE {'artist': 'a', 'title': 't'} RETURNING ALL OLD *", "RETURNING is not supported in INSERT"),
     ],
 )
-def test_an_insert_that_makes_no_item_is_refused(desk: Desk, text: str, message: str) -> None:
-    assert desk.message(text) == message
+def test_an_insert_that_makes_no_item_is_refused(partiql: PartiQL, text: str, message: str) -> None:
+    assert partiql.message(text) == message
 
 
-def test_set_and_remove_change_an_item(song: Desk) -> None:
+def test_set_and_remove_change_an_item(song: PartiQL) -> None:
     stored = after(song, "SET n = n + 1, x = ? SET m.k = n - -2 SET m.fresh = {'a': [1]} REMOVE s REMOVE l[1]", {"BOOL": True})
     assert stored == {
         "artist": {"S": "a"},
@@ -75,7 +75,7 @@ def test_set_and_remove_change_an_item(song: Desk) -> None:
     }
 
 
-def test_functions_make_values(song: Desk) -> None:
+def test_functions_make_values(song: PartiQL) -> None:
     stored = after(song, "SET l = list_append(l, [3]), p = LIST_APPEND(['a'], l), q = if_not_exists(q, 1), n = if_not_exists(n, 1)")
     assert [member["N"] for member in stored["l"]["L"]] == ["0", "1", "2", "3"]
     assert stored["p"]["L"][:2] == [{"S": "a"}, {"N": "0"}]
@@ -90,16 +90,16 @@ def test_functions_make_values(song: Desk) -> None:
         ("SET tags = set_delete(tags, <<'x', 'y'>>)", None),
     ],
 )
-def test_members_are_added_to_sets_and_taken_out(song: Desk, action: str, tags: object) -> None:
+def test_members_are_added_to_sets_and_taken_out(song: PartiQL, action: str, tags: object) -> None:
     assert after(song, action).get("tags") == tags
 
 
-def test_members_may_be_a_parameter_and_the_set_may_be_new(song: Desk) -> None:
+def test_members_may_be_a_parameter_and_the_set_may_be_new(song: PartiQL) -> None:
     assert after(song, "SET fresh = set_add(fresh, ?)", {"NS": ["1"]})["fresh"] == {"NS": ["1"]}
     assert "none" not in after(song, "SET none = set_delete(none, <<1>>)")
 
 
-def test_from_may_come_first(song: Desk) -> None:
+def test_from_may_come_first(song: PartiQL) -> None:
     song.run(f"FROM Songs {KEY} AND n = 5 SET n = 6 REMOVE s")
     stored = song.stored("a", "t")
     assert stored is not None
@@ -139,24 +139,24 @@ def test_from_may_come_first(song: Desk) -> None:
         ),
     ],
 )
-def test_an_update_that_cannot_be_done_changes_nothing(song: Desk, action: str, message: str) -> None:
+def test_an_update_that_cannot_be_done_changes_nothing(song: PartiQL, action: str, message: str) -> None:
     before = song.stored("a", "t")
     assert song.message(f"UPDATE Songs {action} {KEY}") == message
     assert song.stored("a", "t") == before
 
 
-def test_an_item_may_not_become_too_deep(song: Desk) -> None:
+def test_an_item_may_not_become_too_deep(song: PartiQL) -> None:
     deep: dict[str, Any] = {"S": "x"}
     for _ in range(31):
         deep = {"M": {"a": deep}}
     assert song.message(f"UPDATE Songs SET m.deep = ? {KEY}", deep) == "Nesting Levels have exceeded supported limits"
 
 
-def test_items_have_a_size_limit(desk: Desk) -> None:
+def test_items_have_a_size_limit(partiql: PartiQL) -> None:
     large = {"S": "x" * 409_600}
-    assert desk.message("INSERT INTO Plain VALUE {'id': 1, 'x': ?}", large) == "Item size has exceeded the maximum allowed size"
-    desk.run("INSERT INTO Plain VALUE {'id': 1}")
-    assert desk.message("UPDATE Plain SET x = ? WHERE id = 1", large) == "Item size to update has exceeded the maximum allowed size"
+    assert partiql.message("INSERT INTO Plain VALUE {'id': 1, 'x': ?}", large) == "Item size has exceeded the maximum allowed size"
+    partiql.run("INSERT INTO Plain VALUE {'id': 1}")
+    assert partiql.message("UPDATE Plain SET x = ? WHERE id = 1", large) == "Item size to update has exceeded the maximum allowed size"
 
 
 @pytest.mark.parametrize(
@@ -176,12 +176,12 @@ def test_items_have_a_size_limit(desk: Desk) -> None:
     ],
 )
 @pytest.mark.parametrize("verb", ["UPDATE Songs SET n = 1", "DELETE FROM Songs"])
-def test_a_write_must_name_one_item(song: Desk, verb: str, where: str, message: str) -> None:
+def test_a_write_must_name_one_item(song: PartiQL, verb: str, where: str, message: str) -> None:
     assert song.message(f"{verb} {where}") == message
     assert song.stored("a", "t") is not None
 
 
-def test_the_key_may_be_grouped_and_repeated(song: Desk) -> None:
+def test_the_key_may_be_grouped_and_repeated(song: PartiQL) -> None:
     song.run("UPDATE Songs SET n = 6 WHERE (artist = 'a' AND (title = 't')) AND 'a' = artist AND n = 5")
     stored = song.stored("a", "t")
     assert stored is not None
@@ -189,22 +189,22 @@ def test_the_key_may_be_grouped_and_repeated(song: Desk) -> None:
 
 
 @pytest.mark.parametrize("verb", ["UPDATE Songs SET n = 1", "DELETE FROM Songs"])
-def test_further_conditions_must_hold(song: Desk, verb: str) -> None:
+def test_further_conditions_must_hold(song: PartiQL, verb: str) -> None:
     error = song.refused(f"{verb} {KEY} AND n = 6")
     assert (error.code, error.message, error.extra) == ("ConditionalCheckFailedException", "The conditional request failed", {})
     error = song.refused(f"{verb} {KEY} AND n = 6", ReturnValuesOnConditionCheckFailure="ALL_OLD")
     assert error.extra == {"Item": song.stored("a", "t")}
 
 
-def test_an_update_of_nothing_fails_and_creates_nothing(desk: Desk) -> None:
+def test_an_update_of_nothing_fails_and_creates_nothing(partiql: PartiQL) -> None:
     for condition in ("", "AND attribute_not_exists(artist)"):
-        assert desk.refused(f"UPDATE Songs SET n = 1 {KEY} {condition}").code == "ConditionalCheckFailedException"
-    assert desk.stored("a", "t") is None
+        assert partiql.refused(f"UPDATE Songs SET n = 1 {KEY} {condition}").code == "ConditionalCheckFailedException"
+    assert partiql.stored("a", "t") is None
 
 
-def test_a_delete_of_nothing_is_done(desk: Desk) -> None:
-    assert desk.run(f"DELETE FROM Songs {KEY} AND n = 1") == {"Items": []}
-    assert desk.run(f"DELETE FROM Songs {KEY} RETURNING ALL OLD *") == {"Items": []}
+def test_a_delete_of_nothing_is_done(partiql: PartiQL) -> None:
+    assert partiql.run(f"DELETE FROM Songs {KEY} AND n = 1") == {"Items": []}
+    assert partiql.run(f"DELETE FROM Songs {KEY} RETURNING ALL OLD *") == {"Items": []}
 
 
 @pytest.mark.parametrize(
@@ -219,11 +219,11 @@ def test_a_delete_of_nothing_is_done(desk: Desk) -> None:
         ("SET fresh = 1", "MODIFIED OLD", []),
     ],
 )
-def test_an_update_returns_what_it_modified(song: Desk, actions: str, returning: str, items: object) -> None:
+def test_an_update_returns_what_it_modified(song: PartiQL, actions: str, returning: str, items: object) -> None:
     assert song.items(f"UPDATE Songs {actions} {KEY} RETURNING {returning} *") == items
 
 
-def test_writes_return_whole_items(song: Desk) -> None:
+def test_writes_return_whole_items(song: PartiQL) -> None:
     old = song.stored("a", "t")
     assert song.items(f"UPDATE Songs SET n = 6 {KEY} RETURNING ALL OLD *") == [old]
     assert song.items(f"UPDATE Songs SET n = 7 {KEY} RETURNING ALL NEW *") == [song.stored("a", "t")]
@@ -232,41 +232,41 @@ def test_writes_return_whole_items(song: Desk) -> None:
     assert song.stored("a", "t") is None
 
 
-def test_a_delete_returns_only_the_old_item(song: Desk) -> None:
+def test_a_delete_returns_only_the_old_item(song: PartiQL) -> None:
     message = song.message(f"DELETE FROM Songs {KEY} RETURNING MODIFIED OLD *")
     assert message == "Invalid returning clause: RETURNING MODIFIED OLD *. Only RETURNING ALL OLD * is allowed in DELETE statements."
 
 
 @pytest.mark.parametrize("text", ["UPDATE Nowhere.x SET n = 1", "DELETE FROM Nowhere.x"])
-def test_indexes_cannot_be_written(desk: Desk, text: str) -> None:
-    assert desk.message(text) == "This operation is not supported on an index"
+def test_indexes_cannot_be_written(partiql: PartiQL, text: str) -> None:
+    assert partiql.message(text) == "This operation is not supported on an index"
 
 
 @pytest.mark.parametrize("text", [f"UPDATE Songs s SET n = 1 {KEY}", f"DELETE FROM Songs AS s {KEY}"])
-def test_tables_have_no_other_names(song: Desk, text: str) -> None:
+def test_tables_have_no_other_names(song: PartiQL, text: str) -> None:
     assert song.message(text) == "Aliasing is not supported"
 
 
-def test_writes_consume_capacity_of_the_table_and_its_indexes(desk: Desk) -> None:
+def test_writes_consume_capacity_of_the_table_and_its_indexes(partiql: PartiQL) -> None:
     text = "INSERT INTO Songs VALUE {'artist': 'a', 'title': 't', 'genre': 'g', 'label': 'l'}"
-    assert desk.run(text, ReturnConsumedCapacity="INDEXES")["ConsumedCapacity"] == {
+    assert partiql.run(text, ReturnConsumedCapacity="INDEXES")["ConsumedCapacity"] == {
         "TableName": "Songs",
         "CapacityUnits": 3.0,
         "Table": {"CapacityUnits": 1.0},
         "LocalSecondaryIndexes": {"by-label": {"CapacityUnits": 1.0}},
         "GlobalSecondaryIndexes": {"by-genre": {"CapacityUnits": 1.0}},
     }
-    moved = desk.run(f"UPDATE Songs SET genre = 'h' {KEY}", ReturnConsumedCapacity="INDEXES")["ConsumedCapacity"]
+    moved = partiql.run(f"UPDATE Songs SET genre = 'h' {KEY}", ReturnConsumedCapacity="INDEXES")["ConsumedCapacity"]
     assert moved["GlobalSecondaryIndexes"] == {"by-genre": {"CapacityUnits": 2.0}}
 
 
-def test_writes_reach_the_indexes(desk: Desk) -> None:
-    desk.song("a", "t", genre={"S": "g"})
-    desk.run(f"UPDATE Songs SET genre = 'h' {KEY}")
-    assert desk.items('SELECT * FROM "Songs"."by-genre" WHERE genre = \'g\'') == []
-    assert len(desk.items('SELECT * FROM "Songs"."by-genre" WHERE genre = \'h\'')) == 1
+def test_writes_reach_the_indexes(partiql: PartiQL) -> None:
+    partiql.song("a", "t", genre={"S": "g"})
+    partiql.run(f"UPDATE Songs SET genre = 'h' {KEY}")
+    assert partiql.items('SELECT * FROM "Songs"."by-genre" WHERE genre = \'g\'') == []
+    assert len(partiql.items('SELECT * FROM "Songs"."by-genre" WHERE genre = \'h\'')) == 1
 
 
-def test_exists_stands_only_in_transactions(desk: Desk) -> None:
-    message = desk.message(f"EXISTS(SELECT * FROM Songs {KEY} AND n = 1)")
+def test_exists_stands_only_in_transactions(partiql: PartiQL) -> None:
+    message = partiql.message(f"EXISTS(SELECT * FROM Songs {KEY} AND n = 1)")
     assert message == "EXISTS can only be used in ExecuteTransaction write requests."

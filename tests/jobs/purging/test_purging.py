@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from gateleg.jobs import BadPurge, JobStatus, ManualClock, Purge, Purger, Queue, Submission, TestWorker, purge_jobs
+from gateleg.jobs import JobStatus, ManualClock, Purge, Purger, Queue, Submission, TestWorker, purge_jobs
+from gateleg.jobs.errors import BadPurge
 from gateleg.model import GSI, TTL, Attr, Entity, Key, Pattern, S3Key, Table, Unique, Version, field
 from gateleg.objects import AsyncObjects, ThreadedObjects, open_objects
 from gateleg.store import AsyncStore, LostRace, Store, UniqueTaken, release_unique

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from gateleg.objects import ByteRange, Damaged, DirectoryObjects, StorageFailed, StorageFull
+from gateleg.objects import ByteRange, DirectoryObjects
 from gateleg.objects.directory.folders import Folder
+from gateleg.objects.errors import Damaged, StorageFailed, StorageFull
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gateleg.model.errors import S3KeyRefused
-from gateleg.objects import DirectoryObjects, ObjectMissing, ObjectsError, OutsideRoot
+from gateleg.objects import DirectoryObjects, ObjectMissing, ObjectsError
+from gateleg.objects.errors import OutsideRoot
 from tests.objects.keys import KEYS, NO_KEYS
 
 _SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

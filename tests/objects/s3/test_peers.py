@@ -9,7 +9,8 @@ import httpx
 import pytest
 
 from gateleg.net import Credentials
-from gateleg.objects import AccessRefused, BucketMissing, S3Objects
+from gateleg.objects import S3Objects
+from gateleg.objects.errors import AccessRefused, BucketMissing
 from tests.objects.contract import LARGE, TEXT, ObjectsContract
 from tests.objects.s3.servers import CREDENTIALS, free_port, program, served
 

@@ -4,6 +4,7 @@ import hmac
 import json
 from base64 import b64decode
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -14,7 +15,8 @@ from botocore.config import Config
 
 from gateleg.net import Credentials
 from gateleg.net.sigv4 import signing_key
-from gateleg.objects import AccessRefused, S3Objects
+from gateleg.objects import S3Objects
+from gateleg.objects.errors import AccessRefused
 from gateleg.objects.links import Grant, Validity
 from gateleg.objects.s3.account import Bucket
 from gateleg.objects.s3.presigning import presigned, presigned_form
@@ -83,8 +85,14 @@ def conditions(policy: str) -> list[str]:
     return sorted(json.dumps(one) for one in json.loads(b64decode(policy))["conditions"])
 
 
+@cache
+def session() -> botocore.session.Session:
+    """One for all: it has read botocore's description of S3, which takes longer than all that is signed here."""
+    return botocore.session.Session()
+
+
 def client_of(bucket: Bucket, credentials: Credentials) -> Any:
-    return botocore.session.Session().create_client(
+    return session().create_client(
         "s3",
         region_name=bucket.region,
         endpoint_url=bucket.endpoint,

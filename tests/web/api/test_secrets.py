@@ -16,7 +16,7 @@ async def test_a_secret_is_put_listed_and_deleted_and_never_shown(staff: Staff, 
         await staff.admin.get(f"/api/secrets/{app}"),
     ]
     assert [answer.status_code for answer in answers] == [200, 200, 200]
-    assert answers[2].json()[0]["version"] == 2
+    assert answers[2].json()["items"][0]["version"] == 2
     assert await host.secrets.of(app).get("k") == VALUE + "2"
     audit = await staff.admin.get("/api/audit")
     tables = await staff.admin.post(
@@ -33,8 +33,19 @@ async def test_a_secret_is_put_listed_and_deleted_and_never_shown(staff: Staff, 
 
 async def test_a_tenants_secret_is_apart(staff: Staff, host: Host) -> None:
     await staff.admin.put("/api/secrets/host/k?tenant=acme", json={"value": "a"})
-    assert (await staff.admin.get("/api/secrets/host")).json() == []
-    assert [one["name"] for one in (await staff.admin.get("/api/secrets/host?tenant=acme")).json()] == ["k"]
+    assert (await staff.admin.get("/api/secrets/host")).json()["items"] == []
+    assert [one["name"] for one in (await staff.admin.get("/api/secrets/host?tenant=acme")).json()["items"]] == ["k"]
+
+
+async def test_secrets_are_listed_page_by_page(staff: Staff) -> None:
+    for name in ("a", "b", "c"):
+        await staff.admin.put(f"/api/secrets/host/{name}", json={"value": "x"})
+    first = (await staff.admin.get("/api/secrets/host?limit=2")).json()
+    assert [one["name"] for one in first["items"]] == ["a", "b"]
+    second = (await staff.admin.get("/api/secrets/host", params={"limit": 2, "cursor": first["next"]})).json()
+    assert ([one["name"] for one in second["items"]], second["next"]) == (["c"], None)
+    foreign = await staff.admin.get("/api/secrets/host", params={"tenant": "acme", "cursor": first["next"]})
+    assert foreign.status_code == 400
 
 
 async def test_others_than_admins_and_unknown_applications_are_refused(staff: Staff) -> None:

@@ -91,7 +91,7 @@ def agents_jobs(resources: Resources[AgentsSettings]) -> Jobs:
     _add_erasing(jobs, resources)
 
     @jobs.every(_SWEEP, name=SWEEP)
-    @jobs.handler(SWEEP, queue=QUEUE, own_concurrency=places, retry=Retry(times=0), timeout=300)
+    @jobs.handler(SWEEP, queue=QUEUE, own_concurrency=places, retry=Retry(times=0), timeout=300, internal=True)
     async def sweep(job: JobContext, config: dict[str, str]) -> dict[str, int]:
         from gateleg.apps.agents.running.sweeping import expire_overdue
 

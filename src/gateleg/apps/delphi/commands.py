@@ -41,18 +41,22 @@ _STEPS = {
     "names": "Names of the topics",
     "writing": "Text of the report",
     "report": "Maps and report",
+    "translating": "Translation",
     "printing": "PDF and PNG",
 }
 
 
 @app.command()
 def run(
-    votes: Annotated[Path, typer.Argument(help="votes.csv of a Polis export.")],
-    comments: Annotated[Path, typer.Argument(help="comments.csv of the same export.")],
+    votes: Annotated[Path, typer.Argument(help="votes.csv of a Polis export; or alone, a spreadsheet of statements and answers.")],
+    comments: Annotated[Path | None, typer.Argument(help="comments.csv of the same export.")] = None,
     out: Annotated[Path, typer.Option(help="The folder to write the report into.")] = Path("report"),
     summary: Annotated[Path | None, typer.Option(help="summary.csv; the one beside votes.csv is used when there is one.")] = None,
     flags: Annotated[Path | None, typer.Option(help="A file with comment-id, is-meta and moderated, which exports leave out.")] = None,
     participants: Annotated[Path | None, typer.Option(help="A file with voter-id and moderated: -1 takes a participant out.")] = None,
+    scale: Annotated[
+        int | None, typer.Option(min=2, max=100, help="Of a spreadsheet, how many points answers have, from 1 on; 5 for Likert's.")
+    ] = None,
     inverted: Annotated[bool, typer.Option("--inverted", help="Read a vote of -1 as agreement and 1 as disagreement.")] = False,
     mode: Annotated[Mode, typer.Option(help=CHOICE)] = "improved",
     order: Annotated[Order, typer.Option(help=ORDER_CHOICE)] = "reading",
@@ -61,7 +65,7 @@ def run(
         typer.Option(
             min=0,
             max=10_000,
-            help="Of exact mode, let groups come about over time in so many updates, 200 or more: assumes that Polis ran all the while.",
+            help="Of exact mode, let clusters come about over time in so many updates, such as 200: assumes that Polis ran all the while.",
         ),
     ] = 0,
     replay_from: Annotated[
@@ -76,7 +80,11 @@ def run(
     author: Annotated[
         str | None, typer.Option(help="A model that writes the text; what does not hold in it is left to templates, which do without.")
     ] = None,
-    pdf: Annotated[bool, typer.Option("--pdf", help="Print the report to PDF as well; needs Chromium.")] = False,
+    language: Annotated[
+        str, typer.Option(help="Write the report and its summary in another language as well, such as de; needs --translator or --author.")
+    ] = "en",
+    translator: Annotated[str | None, typer.Option(help="A model that translates, such as ollama:llama3.2.")] = None,
+    pdf: Annotated[bool, typer.Option("--pdf", help="Print the report and its summary to PDF as well; needs Chromium.")] = False,
     png: Annotated[bool, typer.Option("--png", help="Draw the maps as PNG as well; needs Chromium.")] = False,
 ) -> None:
     """Analyse a conversation, and write its report, maps and data into a folder. Nothing is sent anywhere unless a model is named."""
@@ -89,12 +97,15 @@ def run(
         # Said now, and not after minutes of work.
         fail(f"{out} cannot be written: it exists and is not a folder.")
 
+    translated_by = _translator(language, translator or author)
     if mode != "exact" and (replay or order != "reading"):
         fail("--order and --replay are for --mode exact: improved mode does not depend on who came first.")
     if replay and order != "reading":
         fail("--replay takes people by time: leave --order out.")
     if replay_from and not replay:
         fail("--replay-from is for --replay: it says when the replay begins.")
+    if comments is None and (summary or flags or participants or inverted):
+        fail("--summary, --flags, --participants and --inverted are for an export: name its comments.csv as well.")
     settings: dict[str, object] = {"mode": mode, "order": order, "replay": replay > 0}
     settings |= {"replay_updates": replay, "replay_from": replay_from} if replay else {}
 
@@ -104,9 +115,14 @@ def run(
         with Steps(_STEPS) as report:
             report("reading", 0.0)
             from gateleg.apps.delphi.conversations.exports import read_export
+            from gateleg.apps.delphi.conversations.spreadsheet import read_spreadsheet
 
-            conversation = read_export(votes, comments, summary=found, flags=flags, participants=participants, inverted=inverted)
+            if comments is None:
+                conversation = read_spreadsheet(votes, scale=scale)
+            else:
+                conversation = read_export(votes, comments, summary=found, flags=flags, participants=participants, inverted=inverted)
             findings, files = _analysed(conversation, settings, topics, embeddings, chat, author, report)
+            files |= _translated(files, language, translated_by, report)
             files |= _printed(files, pdf, png, report)
         _write(out, files)
     except (DelphiError, AiError) as error:
@@ -118,7 +134,7 @@ def run(
 
 @app.command()
 def convert(
-    answers: Annotated[Path, typer.Argument(help="A spreadsheet saved as CSV: a row for each person, a column for each statement.")],
+    answers: Annotated[Path, typer.Argument(help="A spreadsheet (XLSX, ODS, CSV): a row for each person, a column for each statement.")],
     out: Annotated[Path, typer.Option(help="The folder for votes.csv and comments.csv.")],
     scale: Annotated[int | None, typer.Option(min=2, max=100, help="How many points answers have, from 1 on; 5 for Likert's.")] = None,
     comments: Annotated[Path | None, typer.Option(help="The comments.csv with the texts, where columns are numbers of comments.")] = None,
@@ -194,6 +210,7 @@ def _analysed(
     from gateleg.apps.delphi.opinions.stage import analyse
     from gateleg.apps.delphi.reports.artifacts import data_files, make_artifacts
     from gateleg.apps.delphi.reports.findings import find
+    from gateleg.apps.delphi.reports.moments import with_moments
     from gateleg.apps.delphi.topics.config import TopicsConfig
     from gateleg.apps.delphi.topics.stage import analyse_comments
 
@@ -207,7 +224,8 @@ def _analysed(
         config = TopicsConfig.model_validate({"naming_model": chat} | ({"embedding_model": embedding_model} if embedding_model else {}))
         embeddings = models.embeddings(config.embedding_address)
         topics = analyse_comments(conversation.comments, embeddings, config, chat=namer, report=report)
-    findings = find(conversation, opinions, topics)
+    cast = conversation.counted_votes(opinions.config.max_votes)
+    findings = with_moments(find(conversation, opinions, topics), cast, opinions.moderation, opinions.matrix.participants)
     sections, written_by = _sections(findings, author, report)
     report("report", 0.0)
     data = data_files(findings, opinions.matrix, conversation.comments)
@@ -238,20 +256,38 @@ def _sections(findings: "Findings", author: str | None, report: "Report") -> "tu
     return [one.section for one in found], " and ".join(sorted({one.by for one in found}))
 
 
+def _translator(language: str, model: str | None) -> str | None:
+    """The address of the model that translates; None where nothing is translated. What cannot be translated is said before any work."""
+    from pydantic import ValidationError
+
+    from gateleg.apps.delphi.reports.config import NO_TRANSLATOR, ReportConfig
+
+    if language != "en" and model is None:
+        fail(f"{NO_TRANSLATOR.format(language)} (--translator).")
+    try:
+        return ReportConfig(language=language, translator=model).translator_address
+    except ValidationError:
+        fail(f"--language {language!r} is not a language tag such as de or pt-BR, or {model!r} is not the address of a model.")
+
+
+def _translated(files: "Mapping[str, bytes]", language: str, model: str | None, report: "Report") -> dict[str, bytes]:
+    """The pages to read in another language."""
+    if model is None:
+        return {}
+    from gateleg.apps.delphi.reports.artifacts import translated_files
+
+    return translated_files(_models().chat(model), files, language, lambda done: report("translating", done))
+
+
 def _printed(files: "Mapping[str, bytes]", pdf: bool, png: bool, report: "Report") -> dict[str, bytes]:
     """What Chromium makes of the files."""
-    from gateleg.apps.delphi.reports.config import REPORT
-    from gateleg.apps.delphi.reports.printing import draw_png, find_browser, print_pdf
+    from gateleg.apps.delphi.reports.printing import find_browser, printed
 
-    maps = [name for name in files if name.endswith(".svg")] if png else []
-    if pdf or png:
-        report("printing", 0.0)
-        find_browser()
-    found = {f"{REPORT.removesuffix('html')}pdf": print_pdf(files[REPORT])} if pdf else {}
-    for number, name in enumerate(maps):
-        report("printing", number / len(maps))
-        found[f"{name.removesuffix('svg')}png"] = draw_png(files[name])
-    return found
+    if not (pdf or png):
+        return {}
+    report("printing", 0.0)
+    find_browser()
+    return printed(files, [name for name, wanted in (("pdf", pdf), ("png", png)) if wanted])
 
 
 def _write(folder: Path, files: "Mapping[str, bytes]") -> None:
@@ -272,7 +308,7 @@ def _content(path: Path) -> bytes | None:
 
 
 def _say(findings: "Findings", out: Path) -> None:
-    from gateleg.apps.delphi.reports.config import MAP, REPORT
+    from gateleg.apps.delphi.reports.config import MAP, REPLAY, REPORT
 
     totals = findings.totals
     typer.echo(f"{totals.votes:,} votes of {totals.participants:,} participants on {totals.comments_voted_on:,} comments")
@@ -287,3 +323,5 @@ def _say(findings: "Findings", out: Path) -> None:
         typer.echo(f"        by words alone: the embedding model knows {findings.known_words:.0%} of the words; --embeddings names another")
     typer.echo(f"report: {out / REPORT}")
     typer.echo(f"map:    {out / MAP}")
+    if findings.moments:
+        typer.echo(f"replay: {out / REPLAY}")

@@ -17,6 +17,7 @@ from gateleg.apps.delphi.web.heading import conversation_page
 from gateleg.apps.delphi.web.listing import COLUMNS, Listing, listing
 from gateleg.apps.delphi.web.maps import map_part
 from gateleg.apps.delphi.web.places import HOME
+from gateleg.apps.delphi.web.replay import replay_part
 from gateleg.apps.delphi.web.report import report_part
 from gateleg.apps.delphi.web.topics import topics_part
 from gateleg.apps.delphi.web.upload import may_upload, new_form, upload_page
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from gateleg.web import Resources
 
 _LIMIT = 50
-_STYLES = ("web/delphi.css", "reports/static/explorer.css", "reports/static/statements.css")
+_STYLES = ("web/delphi.css", "reports/static/explorer.css", "reports/static/replay.css", "reports/static/statements.css")
 
 
 def register(resources: Resources) -> None:
@@ -47,6 +48,7 @@ def register(resources: Resources) -> None:
         f"{one}/groups": groups_page,
         f"{one}/topics": topics_page,
         f"{one}/upload": upload_page,
+        f"{one}/time": replay_page,
         f"{one}/report": report_page,
         f"{one}/compare": compare_page,
         f"{one}/comments/{{number}}": comment_page,
@@ -97,6 +99,11 @@ async def groups_page(conversation: str, run: str = "") -> None:
 async def topics_page(conversation: str, run: str = "") -> None:
     """The topics from coarse to fine."""
     await conversation_page(conversation, run, "topics", topics_part)
+
+
+async def replay_page(conversation: str, run: str = "") -> None:
+    """How the groups came about."""
+    await conversation_page(conversation, run, "time", replay_part)
 
 
 async def report_page(conversation: str, run: str = "") -> None:

@@ -52,18 +52,22 @@ def make_routes(resources: Resources[RagSettings]) -> APIRouter:
         pipeline_api,
         reingest_api,
         search_api,
+        upload_api,
     )
+    from gateleg.web.uploads.routes import upload_routes
 
     router = APIRouter()
-    # Fixed words before placeholders: /repository/collections is not a repository, and the older paths take any word.
+    router.include_router(upload_routes(resources, [upload_api.document_kind(resources)]))
+    # Fixed words before placeholders: /repository/collections is not a repository, and the older paths take any word. What belongs to a
+    # collection comes before the collection, whose id may have slashes.
     parts = (
-        collection_api,
         evaluation_api,
+        reingest_api,
+        collection_api,
         job_api,
         search_api,
         ask_api,
         ingest_api,
-        reingest_api,
         pipeline_api,
         page_api,
         document_api,

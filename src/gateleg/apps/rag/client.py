@@ -13,6 +13,8 @@ What the host refuses is raised as a `RefusedByHost` with the host's code, messa
 from __future__ import annotations
 
 import time
+from base64 import b64encode
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote, urlencode
@@ -20,7 +22,7 @@ from urllib.parse import quote, urlencode
 import orjson
 
 from gateleg.apps.rag.errors import JobFailed, RefusedByHost
-from gateleg.net.http import Client, HttpRequest, Timeouts
+from gateleg.net.http import Client, HttpError, HttpRequest, Timeouts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 _ENDED = ("COMPLETED", "FAILED", "CANCELLED")
 _PIECE_SECONDS = 60.0
+#: Where uploads in parts begin, how many bytes a part has, and the seconds to wait for a host that does not answer.
+_UPLOADS, _PART, _PAUSES = "/api/rag/uploads/document", 8 << 20, (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 #: Seconds between two looks at a job: the first, and the longest.
 _LOOKS = (0.1, 2.0)
 
@@ -120,6 +124,35 @@ class RagClient:
         params = {} if collection is None else {"collectionId": collection}
         found, _ = self._ask("POST", _path(repository, "document"), params, content, headers)
         return dict(found)
+
+    def upload_in_parts(self, repository: str, file: Path, *, collection: str | None = None, part: int = _PART) -> Json:
+        """Send a large file in parts of so many bytes and have it ingested; wait with `wait_for`.
+
+        A part that breaks off is sent on from where it ended, also after a restart of the host.
+        """
+        details = {"filename": file.name, "repositoryId": repository, **({} if collection is None else {"collectionId": collection})}
+        metadata = ",".join(f"{name} {b64encode(value.encode()).decode()}" for name, value in details.items())
+        size = file.stat().st_size
+        _, begun = self._ask("POST", _UPLOADS, headers={"upload-length": str(size), "upload-metadata": metadata})
+        place, offset = begun["location"], 0
+        with file.open("rb") as content:
+            while offset < size:
+                content.seek(offset)
+                offset = self._send_part(place, offset, content.read(part))
+        done = self._json("GET", place)
+        return self._json("POST", _path(repository, "bulk"), body={"keys": [done["key"]], "collectionId": collection})
+
+    def _send_part(self, place: str, offset: int, content: bytes) -> int:
+        """How much has arrived once a part was sent; where the connection breaks, that is asked for, and may be less."""
+        headers = {"upload-offset": str(offset), "content-type": "application/offset+octet-stream"}
+        for pause in _PAUSES:
+            try:
+                return int(self._ask("PATCH", place, body=content, headers=headers)[1]["upload-offset"])
+            except HttpError:
+                self._sleep(pause)
+                with suppress(HttpError):
+                    return int(self._ask("HEAD", place)[1]["upload-offset"])
+        raise JobFailed("The upload was broken off again and again.", fix="See whether the host can be reached, and send the file again.")
 
     def ingest(self, repository: str, documents: Sequence[Mapping[str, Any]], *, collection: str | None = None) -> Json:
         """Ingest texts (`text`, `documentName`), addresses (`url`), chunks or uploaded keys; wait with `wait_for`."""

@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from gateleg.commands import ConfigOption, JsonOption, Steps, StoreOption, fail, open_resources, print_json, require_packages, settings_from
+from gateleg.commands import (
+    ConfigOption,
+    DataOption,
+    JsonOption,
+    Steps,
+    StoreOption,
+    fail,
+    open_resources,
+    print_json,
+    require_packages,
+    settings_of_folder,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -34,6 +45,7 @@ def add(
     collection: Annotated[str | None, typer.Option("--collection", help="Its name; that of the folder when left out.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Also files that are in the collection as they are.")] = False,
     store: StoreOption = None,
+    data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Add files to a collection, which is made with its repository where it does not exist. Files that are there already cost nothing."""
@@ -44,7 +56,7 @@ def add(
     if not found:
         fail(f"there are no files in {', '.join(map(str, paths))}.")
     name = collection or (paths[0] if paths[0].is_dir() else paths[0].parent).resolve().name or "Documents"
-    added, problems = _run(_add(found, repository, name, force, settings_from(config, store=store)))
+    added, problems = _run(_add(found, repository, name, force, settings_of_folder(config, store=store, data=data)))
     for file, why in problems.items():
         typer.echo(f"gateleg: {file}: {why}", err=True)
     done = len(added.jobs) - len(problems.keys() & added.jobs.keys())
@@ -105,11 +117,12 @@ def search(
     mode: Annotated[str, typer.Option(help="hybrid, vector or keyword.")] = "hybrid",
     json: JsonOption = False,
     store: StoreOption = None,
+    data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Find passages by meaning and by words."""
     _require()
-    found = _run(_search(query, repository, collection, hits, mode, settings_from(config, store=store)))
+    found = _run(_search(query, repository, collection, hits, mode, settings_of_folder(config, store=store, data=data)))
     if json:
         print_json([hit.model_dump(mode="json", by_alias=True) for hit in found])
         return
@@ -140,11 +153,12 @@ def ask(
     collection: AnyCollection = None,
     json: JsonOption = False,
     store: StoreOption = None,
+    data: DataOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Answer a question from documents, with a citation behind each sentence."""
     _require()
-    found = _run(_ask(question, repository, collection, settings_from(config, store=store)))
+    found = _run(_ask(question, repository, collection, settings_of_folder(config, store=store, data=data)))
     if json:
         print_json(found.model_dump(mode="json", by_alias=True))
         return

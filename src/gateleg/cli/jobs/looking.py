@@ -42,7 +42,7 @@ def listed(
     queue: QueueOption = None,
     worker: Annotated[str | None, typer.Option(help="Only jobs of this worker.")] = None,
     tag: Annotated[str | None, typer.Option(help="Only jobs with this tag.")] = None,
-    internal: Annotated[bool, typer.Option("--internal", help="Also the queue's own jobs, such as gateleg.settle.")] = False,
+    internal: Annotated[bool, typer.Option("--internal", help="Also internal jobs: chores of the queue and of applications.")] = False,
     limit: LimitOption = 25,
     cursor: CursorOption = None,
     json: JsonOption = False,

@@ -15,7 +15,7 @@ from gateleg.engine.expressions.keys import KeyCondition, KeyTemplate
 from gateleg.engine.expressions.nodes import Names, Values
 from gateleg.engine.expressions.projections import Projection
 from gateleg.engine.expressions.updates import Update
-from gateleg.engine.values import NESTED, examine_item, text_size, validate
+from gateleg.engine.values import EMPTY_SET, NESTED, examine_item, text_size, validate
 
 #: Bytes that a placeholder may have, its `#` or `:` included.
 MAX_PLACEHOLDER: Final = 255
@@ -233,7 +233,8 @@ def _check_value(key: str, value: Any) -> None:
         wrapped = f"ExpressionAttributeValues contains invalid value: {error.message} for key {key}"
         if isinstance(error, ValueFault):
             raise ValueFault(wrapped, error.newer) from None
-        raise (ValueFault(wrapped, NESTED) if error.message == NESTED else validation(wrapped)) from None
+        told = error.message or ""
+        raise (ValueFault(wrapped, told) if told == NESTED or told.endswith(EMPTY_SET) else validation(wrapped)) from None
 
 
 _PLACEHOLDER = re.compile(r"[#:][A-Za-z0-9_]+")

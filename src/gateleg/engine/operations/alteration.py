@@ -15,11 +15,13 @@ from gateleg.engine.operations.definition import (
     check_bounds,
     check_count,
     check_projected,
+    check_warmer,
     encryption,
     global_index,
     read_definitions,
     stream_label,
     view_type,
+    warm_units,
 )
 from gateleg.engine.schema import Index, Table
 
@@ -115,6 +117,10 @@ def alter(table: Table, request: Wire, times: Times) -> Alteration:
             "SSESpecification": settings.get("SSESpecification") or table.settings.get("SSESpecification"),
             "SSEStatus": "UPDATING",
         }
+    if request.get("WarmThroughput") is not None:
+        settings |= _warming(table.settings)
+        if all(request.get(member) in (None, []) for member in _CHANGES if member != "WarmThroughput"):
+            shown = replace(shown, status=table.status)
     shown = replace(shown, settings=settings)
     return _with_index(changed, shown, request, updates)
 
@@ -230,10 +236,18 @@ def _changed_index(table: Table, index: Index, update: Wire, times: Times) -> tu
             raise _unchanged(f"index {index.name}", current, throughput)
         else:
             began["ProvisionedThroughput"], done["ProvisionedThroughput"] = _rescaled(current, throughput, times)
-    for member in ("OnDemandThroughput", "WarmThroughput"):
-        if update.get(member) is not None:
-            began[member] = done[member] = dict(update[member])
+    if update.get("OnDemandThroughput") is not None:
+        began["OnDemandThroughput"] = done["OnDemandThroughput"] = dict(update["OnDemandThroughput"])
+    if update.get("WarmThroughput") is not None:
+        check_warmer(warm_units(index.settings, table.settings.get("BillingMode")), update["WarmThroughput"], f"index {index.name}")
+        done["WarmThroughput"] = {**index.settings.get("WarmThroughput", {}), **update["WarmThroughput"]}
+        began |= _warming(index.settings)
     return replace(index, settings=began, status="UPDATING"), replace(index, settings=done)
+
+
+def _warming(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What the answer shows of warm throughput that is being raised: that, with the units of before."""
+    return {"WarmThroughput": settings.get("WarmThroughput", {}), "WarmStatus": "UPDATING"}
 
 
 def _change_stream(table: Table, request: Wire, times: Times) -> Table:
@@ -251,6 +265,8 @@ def _change_stream(table: Table, request: Wire, times: Times) -> Table:
 
 def _change_settings(table: Table, request: Wire, times: Times) -> Table:
     settings = dict(table.settings)
+    if request.get("WarmThroughput") is not None:
+        check_warmer(warm_units(settings, settings.get("BillingMode")), request["WarmThroughput"], "table")
     if request.get("DeletionProtectionEnabled") is not None:
         settings["DeletionProtectionEnabled"] = request["DeletionProtectionEnabled"]
     if request.get("TableClass") is not None:

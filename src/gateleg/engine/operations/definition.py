@@ -104,6 +104,30 @@ def check_warm(settings: Wire, where: str) -> None:
             raise invalid_parameter(f"{told} {units} of ProvisionedThroughput")
 
 
+def warm_units(settings: Mapping[str, Any], billing: str | None) -> dict[str, int]:
+    """What is kept warm for a table or an index: what was asked for, or what it has anyway."""
+    throughput = settings.get("ProvisionedThroughput") or {}
+    least = (
+        INITIAL_WARM
+        if billing == ON_DEMAND
+        else {
+            "ReadUnitsPerSecond": throughput.get("ReadCapacityUnits", 0),
+            "WriteUnitsPerSecond": throughput.get("WriteCapacityUnits", 0),
+        }
+    )
+    return {**least, **settings.get("WarmThroughput", {})}
+
+
+def check_warmer(now: Mapping[str, int], wanted: Wire, where: str) -> None:
+    """Refuse to keep less warm than is kept now."""
+    for member, units in now.items():
+        if wanted.get(member) is not None and wanted[member] < units:
+            raise invalid_parameter(
+                f"Requested {member} for WarmThroughput for {where} is lower than current WarmThroughput, "
+                "decreasing WarmThroughput is not supported"
+            )
+
+
 def read_definitions(given: Sequence[Wire]) -> Definitions:
     """AttributeDefinitions as a dictionary."""
     for name, times in Counter(d["AttributeName"] for d in given).items():

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
-from gateleg.engine.operations.definition import INITIAL_WARM, ON_DEMAND
+from gateleg.engine.operations.definition import ON_DEMAND, warm_units
 from gateleg.engine.schema import Index, Namespace, Table
 
 #: Counts the items and the bytes of an index, or of the table itself.
@@ -147,10 +147,4 @@ def _warmed(settings: dict[str, Any], billing: str | None, status: str) -> dict[
 
 
 def _warm(settings: dict[str, Any], billing: str | None) -> dict[str, Any]:
-    units = _throughput(settings)
-    least = (
-        INITIAL_WARM
-        if billing == ON_DEMAND
-        else {"ReadUnitsPerSecond": units["ReadCapacityUnits"], "WriteUnitsPerSecond": units["WriteCapacityUnits"]}
-    )
-    return {**least, **settings.get("WarmThroughput", {}), "Status": "ACTIVE"}
+    return {**warm_units(settings, billing), "Status": settings.get("WarmStatus", "ACTIVE")}

@@ -74,8 +74,8 @@ class Picker:
     lost_for: float = 5.0
     full_for: float = 1.0
     #: seconds until a job that is left lying is everyone's: of workers that have nothing else to do, and of those that have
-    patience: float = 0.4
-    long_patience: float = 2.0
+    reserved_for: float = 0.4
+    reserved_while_busy: float = 2.0
     #: whether nobody can claim between a look at the index and the claims that follow from it, so that no claim is lost
     undisturbed: bool = False
     #: how often a claim was lost to another worker
@@ -140,8 +140,8 @@ class Picker:
         best = max((one.priority for one in free if places[one.job_id] == 0), default=-1)
         chosen = []
         for one in free:
-            patience = self.patience if one.priority > best else self.long_patience
-            turn = self._seen[one.job_id] + patience * places[one.job_id] / self.peers
+            reserved_for = self.reserved_for if one.priority > best else self.reserved_while_busy
+            turn = self._seen[one.job_id] + reserved_for * places[one.job_id] / self.peers
             if turn <= now:
                 chosen.append(one)
             else:

@@ -12,17 +12,20 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from uuid import UUID
 
+    from gateleg.jobs.handlers import Jobs
     from gateleg.jobs.queue_context import QueueContext
     from gateleg.jobs.tables.archive import ArchivedJob
-    from gateleg.model import Query
+    from gateleg.model import Condition, Query
     from gateleg.store.flow import Flow
 
-__all__ = ["INTERNAL", "each_once"]
+__all__ = ["each_once", "shown_by_default"]
 
 #: How the types of the queue's own jobs begin, such as those that bring dependents in line.
 INTERNAL = "gateleg."
 #: How many items one page of a filtered list looks at.
 _EXAMINED = 2000
+#: How many values DynamoDB compares with at once.
+_MOST_VALUES = 100
 
 
 def jobs_page(
@@ -41,7 +44,8 @@ def jobs_page(
     """Jobs that fit all of what is given, newest first; those of a worker by status.
 
     The narrowest index that serves the question is asked. Without a status, subject or worker the newest jobs of every state are merged
-    into one page, which has no cursor. The queue's own jobs are left out unless `internal` asks for them, or their type is named.
+    into one page, which has no cursor. The queue's own jobs and those of internal
+    handlers are left out unless `internal` asks for them, or their type is named.
     """
     kind = context.tables.job
     if subject is not None:
@@ -60,8 +64,21 @@ def jobs_page(
     if tag is not None:
         question = question.filter(Job.tags.contains(tag))
     if job_type is None and not internal:
-        question = question.filter(~Job.job_type.begins_with(INTERNAL))
+        question = question.filter(shown_by_default(context.jobs, status, status_in_key=subject is None))
     return (yield from page(question, limit=limit, cursor=cursor, examine=_EXAMINED).flow(context.setup))
+
+
+def shown_by_default(jobs: Jobs, status: JobStatus | None = None, *, status_in_key: bool = False) -> Condition:
+    """Whether a job is in lists that do not ask for internal ones: it is of another kind, or a chore that has failed.
+
+    `status` is that of all jobs of the list. DynamoDB does not filter by what is in the key of the index that it reads.
+    """
+    wanted: Condition = ~Job.job_type.begins_with(INTERNAL)
+    types = () if status == JobStatus.FAILED else jobs.internal_types
+    for start in range(0, len(types), _MOST_VALUES):
+        others: Condition = ~Job.job_type.is_in(types[start : start + _MOST_VALUES])
+        wanted &= others if status is not None or status_in_key else others | (Job.status == JobStatus.FAILED)
+    return wanted
 
 
 def own_jobs_page(

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 FLUSH_FAR = 0.5
 FLUSH_NEAR = SHORTEST_FLUSH
 #: Seconds that a handler has to end once it is asked to; a process is killed before.
-PATIENCE = KILL_AFTER + 1.0
+GRACE = KILL_AFTER + 1.0
 #: Seconds after its time is up in which a handler that returns by itself has still made it.
 _LENIENCY = 0.5
 
@@ -49,7 +49,7 @@ class Execution:
         means: AttemptMeans,
         *,
         flush_every: Callable[[], float] = lambda: FLUSH_FAR,
-        patience: float = PATIENCE,
+        grace: float = GRACE,
     ) -> None:
         self.queue = queue
         self.job = job
@@ -64,7 +64,7 @@ class Execution:
         self.took = 0.0
         self._interval = queue.context.settings.lease_seconds / 3
         self._flush_every = flush_every
-        self._patience = patience
+        self._grace = grace
         self.notes = Notes(queue.context.now, self._wake)
         self.run = run_of(handler, job, self.notes, queue, means)
 
@@ -85,10 +85,10 @@ class Execution:
             self._pulse = Pulse(self.queue, self.job, self.notes, self.stop, interval=self._interval, flush_every=self._flush_every)
         return self._pulse
 
-    def stop(self, reason: StopReason, *, patience: float | None = None) -> None:
-        """Ask the handler to end; once is enough. It has `patience` seconds to do so."""
-        if patience is not None:
-            self._patience = patience
+    def stop(self, reason: StopReason, *, grace: float | None = None) -> None:
+        """Ask the handler to end; once is enough. It has `grace` seconds to do so."""
+        if grace is not None:
+            self._grace = grace
         if self.run.stopping is None:
             self.run.stop(reason)
         self._end_wait()
@@ -156,7 +156,7 @@ class Execution:
         if not work.done():
             if self.run.stopping is None:
                 self.run.stop("timed-out")
-            await asyncio.wait({work}, timeout=self._patience)
+            await asyncio.wait({work}, timeout=self._grace)
             if not work.done():
                 self.run.kill()
                 work.cancel()

@@ -393,7 +393,7 @@ class Worker:
         if self.running:
             _lives.warning("giving back %s, which did not end in time", _told(self.running.values()))
         for execution in list(self.running.values()):
-            execution.stop("draining", patience=_LAST_WORDS)
+            execution.stop("draining", grace=_LAST_WORDS)
         if self._tasks:
             _, left = await asyncio.wait(set(self._tasks), timeout=_LAST_WORDS + 1.0 + _LAST_WRITES)
             for task in left:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gateleg.model.keys.plans import Ref
     from gateleg.model.layout import EntityLayout
 
-__all__ = ["asks_store", "bring_up_steps"]
+__all__ = ["asks_store", "bring_up_steps", "schema_of"]
 
 F = TypeVar("F", bound=Upcaster)
 P = TypeVar("P", bound="BaseModel")

@@ -17,7 +17,7 @@ from gateleg.model.planning.bounds import guards_of
 from gateleg.model.planning.counter_changes import Joined
 from gateleg.model.planning.plan_cache import Inputs, keep_plan, read_update
 from gateleg.model.planning.update_plan import UpdatePlan
-from gateleg.model.planning.writes import Write, with_condition
+from gateleg.model.planning.writes import Write, present_schema, with_condition
 from gateleg.model.spec import spec_of
 from gateleg.plain import is_plain
 
@@ -64,7 +64,8 @@ def plan_update(
     besides = joined or Joined()
     draft: UpdatePlan[Any] = UpdatePlan(spec, ref.key, values, instance, guarded, now, besides)
     owned = _worked_out(draft, actions, mode, ref)
-    guard = all_of(exists(spec.table.hash) if mode == "patch" else None, draft.unchanged())
+    schema = present_schema(spec, may_be_missing=mode == "upsert")
+    guard = all_of(exists(spec.table.hash) if mode == "patch" else None, schema, draft.unchanged())
     bounds = all_of(*(guard.condition for guard in guards_of(actions)))
     out = Placeholders()
     parameters = {"Key": dict(ref.key), "UpdateExpression": render_actions([*draft.actions, *besides.actions], out)}

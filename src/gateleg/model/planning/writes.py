@@ -15,10 +15,23 @@ from gateleg.model.codec.wire import epoch_text
 from gateleg.model.counters import RECOUNT
 from gateleg.model.errors import DerivedKeyUnknown
 from gateleg.model.expressions.actions import Action, RemoveAction, SetAction, render_actions
-from gateleg.model.expressions.nodes import Arithmetic, Call, Condition, Constant, Placeholders, Reference, all_of, equals, exists, missing
+from gateleg.model.expressions.nodes import (
+    Arithmetic,
+    Call,
+    Comparison,
+    Condition,
+    Constant,
+    Placeholders,
+    Reference,
+    all_of,
+    equals,
+    exists,
+    missing,
+)
 from gateleg.model.markers import markers
 from gateleg.model.planning.counter_changes import CounterChange, Joined, counter_changes
 from gateleg.model.planning.expiry import expired
+from gateleg.model.planning.plan_cache import fixed
 from gateleg.model.spec import spec_of
 
 if TYPE_CHECKING:
@@ -79,6 +92,17 @@ def with_condition(parameters: dict[str, Any], condition: Condition | None, out:
     if condition is not None:
         parameters["ConditionExpression"] = condition.render(out)
     return parameters | out.parameters()
+
+
+def present_schema(spec: Spec[Any], *, may_be_missing: bool) -> Condition | None:
+    """That an item is stored in the entity's present schema, or a later one; None where there is only one.
+
+    An update of an older item would be hidden by its upcasters, and a condition would not see the item as it is read.
+    """
+    if spec.schema == 1:
+        return None
+    present: Condition = Comparison(Reference((spec.table.schema,)), ">=", fixed({"N": str(spec.schema)}))
+    return present | missing(spec.table.hash) if may_be_missing else present
 
 
 def version_condition(spec: Spec[Any], version: int) -> Condition | None:
@@ -187,6 +211,8 @@ def plan_put(
         guard = _none_there(spec, now) if absent else version_condition(spec, version) if version is not None else None
         if before is not None and (spec.uniques or spec.counters) and (spec.version is None or exact or not check_version):
             guard = all_of(guard, as_marked(spec, before))
+        if condition is not None and not absent:
+            guard = all_of(guard, present_schema(spec, may_be_missing=True))
         guard, out = all_of(guard, condition), Placeholders()
         if kind == "Put":
             guard = guard if joined is None else all_of(guard, joined.condition)
@@ -323,9 +349,11 @@ def plan_delete(
         if spec.uniques or spec.counters:
             raise DerivedKeyUnknown(f"{spec.name} has unique constraints or counters.", fix="Read the item and delete the instance.")
         key = target.key
+    asked = all_of(condition, None if joined is None else joined.condition)
+    if asked is not None:
+        guard = all_of(guard, present_schema(spec, may_be_missing=not must_exist))
     out = Placeholders()
-    guard = all_of(guard, condition, None if joined is None else joined.condition)
-    parameters = with_condition({"Key": dict(key)}, guard, out)
+    parameters = with_condition({"Key": dict(key)}, all_of(guard, asked), out)
     return Write(entity, spec.table, "Delete", parameters, released, counts, purpose=f"delete {spec.name}")
 
 
@@ -337,9 +365,11 @@ def plan_check(target: E | Ref[E], condition: Condition | None, joined: Joined |
     parameters: dict[str, Any] = {"Key": dict(key)}
     kind: Kind = "ConditionCheck"
     out = Placeholders()
-    if joined is not None:
-        condition = all_of(condition, joined.condition)
-        if joined.deltas:
-            kind, parameters = "Update", parameters | {"UpdateExpression": render_actions(joined.actions, out)}
-            condition = all_of(exists(spec.table.hash), condition, joined.guard)
+    counting = joined is not None and bool(joined.deltas)
+    condition = all_of(condition, None if joined is None else joined.condition)
+    if condition is not None or counting:
+        condition = all_of(present_schema(spec, may_be_missing=not counting), condition)
+    if joined is not None and counting:
+        kind, parameters = "Update", parameters | {"UpdateExpression": render_actions(joined.actions, out)}
+        condition = all_of(exists(spec.table.hash), condition, joined.guard)
     return Write(entity, spec.table, kind, with_condition(parameters, condition, out), purpose=f"check {spec.name}")

@@ -47,7 +47,7 @@ class Connection(asyncio.Protocol):
         self._failure: HttpError | None = None
         self._waiting: asyncio.Future[None] | None = None
         self._heard = 0.0
-        self._patience = 0.0
+        self._read_timeout = 0.0
         self._timer: asyncio.TimerHandle
         self.used = False
         self.released = 0.0
@@ -65,10 +65,10 @@ class Connection(asyncio.Protocol):
         wire = self._transport.get_extra_info("socket")
         return wire is not None and _is_readable(wire.fileno())
 
-    def send(self, data: bytes, patience: float, *, whole: bool) -> Coroutine[Any, Any, None]:
+    def send(self, data: bytes, read_timeout: float, *, whole: bool) -> Coroutine[Any, Any, None]:
         """Send a request and wait until the response is whole, or until its head has come.
 
-        A silence of more than `patience` seconds is a failure, after which the connection is closed.
+        A silence of more than `read_timeout` seconds is a failure, after which the connection is closed.
         """
         if self._transport is None or self._transport.is_closing():
             raise ConnectionLost("The connection was closed.", sent=False, stale=self.used)
@@ -76,15 +76,15 @@ class Connection(asyncio.Protocol):
         self._untaken = 0
         self._goal = _WHOLE if whole else _HEAD
         self._transport.write(data)
-        return self._wait(patience)
+        return self._wait(read_timeout)
 
-    async def receive(self, patience: float) -> bytes:
+    async def receive(self, read_timeout: float) -> bytes:
         """More of the body; nothing at its end."""
         self._goal = _BODY
         if not self.reader.pending and not self.reader.done:
             if self._failure is not None:
                 raise self._failure
-            await self._wait(patience)
+            await self._wait(read_timeout)
         self._untaken = 0
         if self._paused and self._transport is not None:
             self._paused = False
@@ -102,12 +102,12 @@ class Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    async def _wait(self, patience: float) -> None:
+    async def _wait(self, read_timeout: float) -> None:
         waiting: asyncio.Future[None] = self._loop.create_future()
         self._waiting = waiting
         self._heard = self._loop.time()
-        self._patience = patience
-        self._timer = self._loop.call_at(self._heard + patience, self._look)
+        self._read_timeout = read_timeout
+        self._timer = self._loop.call_at(self._heard + read_timeout, self._look)
         try:
             await waiting
         except BaseException:
@@ -174,7 +174,7 @@ class Connection(asyncio.Protocol):
         """Give up if nothing came for too long, or look again later."""
         if self._waiting is None or self._waiting.done():
             return
-        limit = self._heard + self._patience
+        limit = self._heard + self._read_timeout
         if self._loop.time() < limit:
             self._timer = self._loop.call_at(limit, self._look)
         else:

@@ -104,9 +104,9 @@ class AsyncPool:
 
     async def _send(self, data: bytes, timeouts: Timeouts, deadline: Deadline | None, *, whole: bool) -> Connection:
         connection = await self._take(timeouts.idle) or await self._open(time_left(timeouts.connect, deadline, sent=False))
-        patience = timeouts.read if deadline is None else time_left(timeouts.read, deadline, sent=False)
+        read_timeout = timeouts.read if deadline is None else time_left(timeouts.read, deadline, sent=False)
         try:
-            await connection.send(data, patience, whole=whole)
+            await connection.send(data, read_timeout, whole=whole)
         except HttpError as error:
             connection.abort()
             if error.stale:

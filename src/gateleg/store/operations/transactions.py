@@ -17,6 +17,7 @@ from gateleg.store.flow import Request
 from gateleg.store.operations.entity_reads import brought_up_item, needs_lookup, read_item, read_older
 from gateleg.store.operations.legacy_keys import migrate_to_current_key
 from gateleg.store.operations.operation import Operation
+from gateleg.store.operations.schema_upgrades import upgrade_item
 from gateleg.store.operations.transaction_entries import Entry, combined, identity, marked_values
 from gateleg.store.operations.unreadable import ListReader, shown_item
 from gateleg.store.sizes import TRANSACTION_LIMIT, check_size
@@ -73,12 +74,23 @@ def transaction_flow(
             if error.code != "TransactionCanceledException":
                 raise
             refusal = error
+        if (yield from _upgraded(entries, refusal, setup)):
+            continue
         unmoved = _unmoved(entries, refusal, seen)
         if not unmoved:
             break
         seen |= unmoved
     yield from _bring_up_reasons(entries, refusal, setup)
     raise _canceled(operations, entries, refusal, request) from refusal
+
+
+def _upgraded(entries: Sequence[Entry], refusal: ServiceError, setup: Setup) -> Flow[bool]:
+    """Store the items that were in the way in their present schema; whether one of them had an older one."""
+    found = False
+    for entry, reason in zip(entries, refusal.extra.get("CancellationReasons", ()), strict=False):
+        if reason.get("Code") == "ConditionalCheckFailed":
+            found |= yield from upgrade_item(spec_of(entry.ref.entity), entry.write.parameters, reason.get("Item"), setup)
+    return found
 
 
 def _bring_up_reasons(entries: Sequence[Entry], refusal: ServiceError, setup: Setup) -> Flow[None]:

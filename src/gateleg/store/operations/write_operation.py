@@ -14,6 +14,7 @@ from gateleg.store.flow import Request
 from gateleg.store.operations.entity_reads import brought_up_item, needs_lookup
 from gateleg.store.operations.legacy_keys import migrate_to_current_key
 from gateleg.store.operations.operation import SingleRequest
+from gateleg.store.operations.schema_upgrades import upgrade_item
 from gateleg.store.setup import Setup
 from gateleg.store.sizes import check_size
 from gateleg.store.transports import ServiceError, Unreachable
@@ -34,6 +35,8 @@ __all__ = ["WriteOperation"]
 R_co = TypeVar("R_co", covariant=True)
 #: The time of a write that does not depend on it.
 TIMELESS = datetime.fromtimestamp(0, UTC)
+#: how often a write is sent to an item of an older schema that others keep changing
+_ATTEMPTS = 5
 _OPERATIONS = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem"}
 
 
@@ -92,16 +95,21 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
         return self._request(write, setup)
 
     def refused(self, request: Request, error: ServiceError | Unreachable, setup: Setup) -> Flow[R_co]:
-        """The result after all, when only other transactions were in the way; else why the write was refused."""
+        """The result after all, when only other transactions or an older schema were in the way; else why the write was refused."""
         if isinstance(error, Unreachable):
             raise error
-        try:
-            reply = yield from settled(request, setup, error)
-        except ServiceError as last:
-            if last.code == "ConditionalCheckFailedException":
-                raise explained(self.expectation(), (yield from self._stored(last, setup)), request) from last
-            raise
-        return (yield from self._finished(request, reply, setup))
+        met: ServiceError | None = error
+        for _ in range(_ATTEMPTS):
+            try:
+                reply = yield from settled(request, setup, met)
+                return (yield from self._finished(request, reply, setup))
+            except ServiceError as last:
+                if last.code != "ConditionalCheckFailedException":
+                    raise
+                error, met = last, None
+            if not (yield from upgrade_item(spec_of(self.entity), request.payload, error.extra.get("Item"), setup)):
+                break
+        raise explained(self.expectation(), (yield from self._stored(error, setup)), request) from error
 
     def _stored(self, refusal: ServiceError, setup: Setup) -> Flow[Item | None]:
         """The item that a refused write met; in its present schema, unless its upcasters fail."""

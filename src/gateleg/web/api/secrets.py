@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Path, Query
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from gateleg.web.api.calls import Call, Using
+from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.errors import Unknown
 from gateleg.web.principal import Role
 from gateleg.web.secret_store import HOST, SecretInfo, Secrets
@@ -73,9 +74,10 @@ Scope = Annotated[SecretScope, Depends(_managed)]
 
 
 @router.get("/{application}")
-async def list_secrets(scope: Scope) -> list[SecretView]:
-    """The secrets of an application, or of one of its tenants, without their values."""
-    return [SecretView.of(info) for info in await scope.secrets.list(tenant=scope.tenant)]
+async def list_secrets(scope: Scope, limit: Limit = 50, cursor: Cursor = None) -> Listing[SecretView]:
+    """The secrets of an application, or of one of its tenants, by name and without their values."""
+    page = await scope.secrets.page(tenant=scope.tenant, limit=limit, cursor=cursor)
+    return Listing(items=[SecretView.of(info) for info in page], next=page.next)
 
 
 @router.put("/{application}/{name}")

@@ -51,8 +51,8 @@ class UploadKind:
     key: Callable[[PendingUpload], str]
     #: the job to be submitted when the file is there, once for each upload; in the name and tenant of who uploaded it, unless it has others
     job: Callable[[PendingUpload], Submission] | None = None
-    #: refuses callers, by what they have sent along with the file
-    check: Callable[[Principal, Mapping[str, str]], Awaitable[None]] = _anybody
+    #: refuses callers, by the details that they have sent along with the file; what it returns is kept in place of these
+    check: Callable[[Principal, Mapping[str, str]], Awaitable[Mapping[str, str] | None]] = _anybody
 
 
 class Uploads:
@@ -139,7 +139,7 @@ class Uploads:
         in_parts: bool,
     ) -> PendingUpload:
         chosen, now = self._kind(kind), self._store.setup.now()
-        await chosen.check(principal, details)
+        checked = await chosen.check(principal, details)
         chosen.rules.check_size(length)
         await self._sweep_now_and_then()
         upload = PendingUpload(
@@ -153,7 +153,7 @@ class Uploads:
             object_key="",
             name=plain_name(name),
             length=length,
-            details=dict(details),
+            details=dict(details if checked is None else checked),
             sha256=sha256,
             created_at=now,
             touched_at=now,

@@ -18,6 +18,8 @@ from gateleg.web.tables import PendingUpload
 from gateleg.web.uploads.resumable import UploadKind, Uploads
 from gateleg.web.uploads.rules import BadForm
 
+__all__ = ["upload_routes"]
+
 #: The version of the protocol, and the parts of it that are spoken.
 _TUS = {"Tus-Resumable": "1.0.0"}
 _SPOKEN = {**_TUS, "Tus-Version": "1.0.0", "Tus-Extension": "creation,termination"}

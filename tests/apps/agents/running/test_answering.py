@@ -6,7 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from gateleg.ai import AiError, KeyMissing, ModelRefused, Reply, ToolResult, User
+from gateleg.ai import AiError, KeyMissing, Reply, ToolResult, User
+from gateleg.ai.errors import ModelRefused
 from gateleg.apps.agents.errors import CallsUndecided, NotFoundInPartition, NotWaiting, RunEnded
 from gateleg.apps.agents.running import replying
 from gateleg.apps.agents.running.deciding import Decision, decide_calls

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from gateleg.ai import ModelRefused, User
+from gateleg.ai import User
+from gateleg.ai.errors import ModelRefused
 from gateleg.apps.agents.running.job_types import Asker, RunRequest, SummariseConfig
 from gateleg.apps.agents.running.summarising import summarise_thread
 from gateleg.apps.agents.tables import Agent, Thread

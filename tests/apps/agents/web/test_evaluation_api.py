@@ -5,7 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from gateleg.ai import ModelRefused, Script
+from gateleg.ai import Script
+from gateleg.ai.errors import ModelRefused
 from gateleg.apps.agents.tables import Agent, new_id
 from gateleg.jobs import follow_async
 from gateleg.limited_process import LimitReached, ProcessLimits, run_limited

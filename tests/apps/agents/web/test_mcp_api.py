@@ -9,7 +9,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from gateleg.ai import ModelRefused
+from gateleg.ai.errors import ModelRefused
 from tests.apps.agents.running.hosted import EVE
 from tests.apps.agents.web.conftest import Served
 

@@ -9,7 +9,8 @@ import openai
 import orjson
 import pytest
 
-from gateleg.ai import Assistant, ModelRefused, Reply, System, User
+from gateleg.ai import Assistant, Reply, System, User
+from gateleg.ai.errors import ModelRefused
 from gateleg.apps.agents.running.frames import Frame
 from gateleg.apps.agents.web.openai_api import _Chunks
 from tests.apps.agents.running.hosted import EVE, calling

@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from gateleg.ai import ModelRefused, User
+from gateleg.ai import User
+from gateleg.ai.errors import ModelRefused
 from tests.apps.agents.running.hosted import calling
 from tests.apps.agents.web.conftest import Served
 

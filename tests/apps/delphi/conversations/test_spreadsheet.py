@@ -1,3 +1,4 @@
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -6,6 +7,7 @@ from gateleg.apps.delphi.conversations.exports import read_export
 from gateleg.apps.delphi.conversations.spreadsheet import as_export, read_spreadsheet
 from gateleg.apps.delphi.errors import UnreadableFile, UnreadableRows
 from tests.apps.delphi.real import FOLDER, needs_real_conversations, real_conversation
+from tests.apps.delphi.workbooks import write_xlsx
 
 
 def sheet(folder: Path, text: str) -> Path:
@@ -107,3 +109,51 @@ def test_a_matrix_that_polis_exports_has_the_votes_of_the_other_export() -> None
     same = [latest.get((person, comment)) == choice for person, comment, choice in votes]
     assert len(same) == len(latest)
     assert sum(same) > 0.99 * len(same)
+
+
+def test_a_workbook_is_read_like_its_csv(tmp_path: Path) -> None:
+    rows: list[list[str | int | None]] = [["Name", "More trees", "Fewer cars"], ["Ann", 5, 1], ["Bo", 3, None], ["Cy", 1, 5]]
+    found = read_spreadsheet(write_xlsx(tmp_path / "survey.xlsx", rows))
+    text = "\n".join(",".join("" if cell is None else str(cell) for cell in row) for row in rows)
+    same = read_spreadsheet(sheet(tmp_path, text))
+    assert found.conversation_id == "survey"
+    assert [one.body for one in found.comments] == ["More trees", "Fewer cars"]
+    assert found.votes.choices.tolist() == same.votes.choices.tolist() == [1, -1, 0, -1, 1]
+
+
+@pytest.mark.parametrize("sign", [";", "\t"])
+def test_columns_may_be_divided_by_semicolons_or_tabs(tmp_path: Path, sign: str) -> None:
+    text = f'"Trees, please"{sign}Cars\nagree{sign}disagree\n'
+    found = read_spreadsheet(sheet(tmp_path, text))
+    assert [one.body for one in found.comments] == ["Trees, please", "Cars"]
+    assert found.votes.choices.tolist() == [1, -1]
+
+
+def test_answers_have_no_time_that_nobody_gave(tmp_path: Path) -> None:
+    found = read_spreadsheet(sheet(tmp_path, "A,B\nagree,agree\npass,disagree\n"))
+    assert set(found.votes.times.tolist()) == {0}
+
+
+def test_a_broken_workbook_and_a_file_of_an_export_are_refused_with_what_to_do(tmp_path: Path) -> None:
+    path = write_xlsx(tmp_path / "broken.xlsx", [["A"], ["agree"]])
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("xl/workbook.xml", "<nothing")
+    with pytest.raises(UnreadableFile, match=r"broken\.xlsx is a broken workbook") as broken:
+        read_spreadsheet(path)
+    assert "XLSX" in str(broken.value.fix)
+    with pytest.raises(UnreadableFile, match="has no rows"):
+        read_spreadsheet(write_xlsx(tmp_path / "empty.xlsx", []))
+    with pytest.raises(UnreadableFile, match="is a file of an export"):
+        read_spreadsheet(sheet(tmp_path, "timestamp,comment-id,voter-id,vote\n1,1,1,1\n"))
+    with pytest.raises(UnreadableFile, match="cannot be opened"):
+        read_spreadsheet(tmp_path / "nowhere.xlsx")
+
+
+def test_numbers_that_are_on_no_scale_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableFile, match="numbers up to 1,200, which are not answers"):
+        read_spreadsheet(sheet(tmp_path, "Item,Cost\nBench,1200\nTree,300\n"))
+
+
+def test_a_file_without_answers_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableFile, match="has no answers"):
+        read_spreadsheet(sheet(tmp_path, "More trees,Fewer cars\n"))

@@ -10,7 +10,7 @@ from gateleg.apps.delphi.conversations.conversation import Comment
 from gateleg.apps.delphi.conversations.synthetic import Synthetic, SyntheticPlan, synthesise
 from gateleg.apps.delphi.conversations.votes import Votes
 from gateleg.apps.delphi.opinions.config import VotesConfig
-from gateleg.apps.delphi.opinions.groups import Patience
+from gateleg.apps.delphi.opinions.groups import Patience, grouping
 from gateleg.apps.delphi.opinions.stage import Opinions, analyse
 
 CONFIGS = [VotesConfig(mode="exact"), VotesConfig(), VotesConfig(mode="exact", replay=True, replay_updates=8)]
@@ -197,6 +197,15 @@ def test_whoever_came_early_stays_in_when_replayed() -> None:
     anew = analyse(Votes.of(early + later), [], VotesConfig(replay=True, replay_updates=3, replay_from=0.9))
     assert not anew.inside[-1]
     assert anew.history[0].votes == int(0.9 * len(early + later))
+
+
+def test_a_replay_remembers_base_clusters_and_finds_groups_anew_from_them() -> None:
+    synthetic = synthesise(SyntheticPlan(participants=130, comments=25, groups=4, seed=3))
+    found = opinions_of(synthetic, VotesConfig(mode="exact", replay=True, replay_updates=12)).groups
+    assert found.base.ids.tolist() != list(range(len(found.base)))
+    anew = grouping(found.base.centers, found.base.sizes.astype(np.float64))
+    assert found.groups.scores == anew.scores
+    assert found.groups.clusters.labels.tolist() == anew.clusters.labels.tolist()
 
 
 def test_improved_opinions_say_how_sure_they_are() -> None:

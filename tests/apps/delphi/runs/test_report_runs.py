@@ -99,7 +99,13 @@ async def test_a_report_is_stored_with_its_sections_and_files(store: AsyncStore,
     key = f"visualizations/{CONVERSATION.conversation_id}/{run.job_id}/report.html"
     assert (await objects.get(key)).startswith(b"<!doctype html>")
     assert (await objects.head(key)).content_type == "text/html; charset=utf-8"
-    assert list(dict.fromkeys(steps)) == ["reading results", "writing sections", "drawing maps", "storing files"]
+    assert list(dict.fromkeys(steps)) == [
+        "reading results",
+        "following the groups back",
+        "writing sections",
+        "drawing maps",
+        "storing files",
+    ]
     assert (await latest_run(store, CONVERSATION.conversation_id, REPORT_STAGE)).job_id == run.job_id
 
 

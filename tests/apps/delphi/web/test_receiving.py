@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from gateleg.apps.delphi.errors import UnreadableFile, UploadTooLarge
+from gateleg.apps.delphi.errors import InvertedVotes, UnreadableFile, UploadTooLarge
 from gateleg.apps.delphi.web.receiving import Bounds, kind_of, read_received, told_apart
 from tests.apps.delphi.test_api import COMMENTS, VOTES
+from tests.apps.delphi.workbooks import write_xlsx
 
 BOUNDS = Bounds()
 
@@ -39,7 +40,13 @@ def packed(folder: Path, files: dict[str, str], name: str = "export.zip") -> Pat
         ("comment-id,moderated\n1,-1\n", "flags"),
         ("voter-id,moderated\n1,-1\n", "participants"),
         ("\ufefftopic,Trees\nvoters,3\n", "summary"),
-        ("participant,group-id,n-votes\n", None),
+        ("participant,group-id,n-comments,n-votes,n-agree,n-disagree,0,1\n", "matrix"),
+        ("participant,group-id,n-comments,n-votes,n-important,0,1\n", "other"),
+        ("comment-id,comment,total-votes,total-agrees\n", "other"),
+        ("comment-id,comment-body,layer0_cluster_id\n", "other"),
+        ('{\n  "format": "polis-export/1"\n}\n', "other"),
+        ("timestamp;comment-id;voter-id;vote\n", "votes"),
+        ("More trees,Fewer cars\n", None),
         ("\n\r\n" + VOTES, "votes"),
         ("", None),
         ('"never closed', None),
@@ -65,6 +72,8 @@ def test_a_file_in_another_encoding_is_refused_for_that(tmp_path: Path, encoding
 
 def test_files_are_told_apart_whatever_they_are_called(tmp_path: Path) -> None:
     found = told_apart(written(tmp_path, {"one.csv": COMMENTS, "two.csv": VOTES}), tmp_path, BOUNDS)
+    assert found.votes is not None
+    assert found.comments is not None
     assert (found.votes.name, found.comments.name, found.flags) == ("two.csv", "one.csv", None)
 
 
@@ -81,13 +90,14 @@ def test_an_archive_of_an_export_is_read_and_what_is_not_needed_is_left(tmp_path
 
 def test_a_path_in_an_archive_leads_nowhere_else(tmp_path: Path) -> None:
     found = told_apart([packed(tmp_path, {"../../votes.csv": VOTES, "/etc/comments.csv": COMMENTS})], tmp_path, BOUNDS)
-    assert all(tmp_path in path.parents for path in (found.votes, found.comments))
+    assert all(path is not None and tmp_path in path.parents for path in (found.votes, found.comments))
 
 
 @pytest.mark.parametrize(
     ("files", "why"),
     [
         ({"votes.csv": VOTES}, "no file of comments"),
+        ({"a.csv": "Trees,Cars\nagree,pass\n", "b.csv": "Trees,Cars\nagree,pass\n"}, "are none of the files of an export"),
         ({"comments.csv": COMMENTS}, "no file of votes"),
         ({"a.csv": VOTES, "b.csv": VOTES, "c.csv": COMMENTS}, "Both a.csv and b.csv are files of votes"),
         ({"a.csv": VOTES, "b.csv": COMMENTS, "c.csv": "x,y\n"}, "c.csv is none of the files"),
@@ -133,3 +143,48 @@ def test_a_file_with_too_many_lines_is_refused_packed_or_not(tmp_path: Path, end
         told_apart(files, tmp_path, replace(BOUNDS, rows=lines - 2))
     with pytest.raises(UploadTooLarge, match=f"votes.csv has more than {lines - 2} lines"):
         told_apart([packed(tmp_path / "z", {"votes.csv": votes})], tmp_path / "z", replace(BOUNDS, rows=lines - 2))
+
+
+MATRIX = "participant,group-id,n-comments,n-votes,n-agree,n-disagree,0,1\n4,0,0,2,1,1,1,-1\n9,1,0,1,0,0,,0\n"
+
+
+def test_all_files_of_a_newer_export_are_taken_and_those_that_say_nothing_new_left(tmp_path: Path) -> None:
+    files = {
+        "votes.csv": VOTES.replace("vote\n", "vote,important\n").replace("1\n", "1,0\n"),
+        "comments.csv": COMMENTS,
+        "summary.csv": "topic,Trees\nvote-convention,agree=+1;disagree=-1;pass=0;format=polis-export/1\n",
+        "participant-votes.csv": MATRIX,
+        "participant-importance.csv": "participant,group-id,n-comments,n-votes,n-important,0\n",
+        "comment-groups.csv": "comment-id,comment,total-votes\n",
+        "comment-clusters.csv": "comment-id,comment-body,layer0_cluster_id\n",
+        "format.json": '{\n  "format": "polis-export/1"\n}\n',
+    }
+    read = read_received(told_apart(written(tmp_path, files), tmp_path, BOUNDS), "trees")
+    assert (read.topic, len(read.votes), len(read.comments)) == ("Trees", 96, 8)
+
+
+def test_a_declared_sign_is_held_to(tmp_path: Path) -> None:
+    files = {"v.csv": VOTES, "c.csv": COMMENTS, "s.csv": "topic,Trees\nvote-convention,agree=-1;disagree=+1;pass=0\n"}
+    received = told_apart(written(tmp_path, files), tmp_path, BOUNDS)
+    with pytest.raises(InvertedVotes, match=r"declares that -1 is agreement in v\.csv") as refused:
+        read_received(received, "trees")
+    assert "inverted=true" in str(refused.value.fix)
+    straight = read_received(replace(received, summary=None), "trees").votes
+    assert (read_received(received, "trees", inverted=True).votes.choices == -straight.choices).all()
+
+
+def test_a_spreadsheet_alone_is_a_conversation(tmp_path: Path) -> None:
+    book = write_xlsx(tmp_path / "survey.xlsx", [["More trees", "Fewer cars"], [4, 1], [2, 4]])
+    received = told_apart([book], tmp_path, BOUNDS)
+    assert (received.votes, received.answers) == (None, book)
+    with pytest.raises(UnreadableFile, match="does not say how many points"):
+        read_received(received, "trees", "Trees")
+    read = read_received(received, "trees", "Trees", scale=4)
+    assert (read.conversation_id, read.topic, read.votes.choices.tolist()) == ("trees", "Trees", [1, -1, -1, 1])
+
+
+def test_a_matrix_of_votes_takes_its_texts_from_the_comments(tmp_path: Path) -> None:
+    received = told_apart(written(tmp_path, {"participant-votes.csv": MATRIX, "comments.csv": COMMENTS}), tmp_path, BOUNDS)
+    read = read_received(received, "trees")
+    assert sorted(set(read.votes.participants.tolist())) == [4, 9]
+    assert [one.comment_id for one in read.comments] == [0, 1]

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from gateleg.apps.delphi.errors import MissingColumns, UnreadableRows, UploadTooLarge
+from gateleg.apps.delphi.errors import MissingColumns, UnreadableFile, UnreadableRows, UploadTooLarge
 from gateleg.apps.delphi.web.receiving import Bounds, read_received, told_apart
 from gateleg.apps.delphi.web.upload_reading import read_upload
 from tests.apps.delphi.test_api import COMMENTS, VOTES
 from tests.apps.delphi.web.test_receiving import written
+from tests.apps.delphi.workbooks import write_xlsx
 
 BOUNDS = Bounds()
 
@@ -80,3 +81,11 @@ async def test_a_reader_that_is_not_waited_for_any_more_is_killed(tmp_path: Path
     with pytest.raises(asyncio.CancelledError):
         await reading
     assert not (tmp_path / "read.json").exists()
+
+
+async def test_a_workbook_is_read_in_the_process_with_its_scale(tmp_path: Path) -> None:
+    book = write_xlsx(tmp_path / "survey.xlsx", [["More trees", "Fewer cars"], [4, 1], [2, 4]])
+    read = await read_upload([book], tmp_path, BOUNDS, "trees", scale=4)
+    assert read.votes.choices.tolist() == [1, -1, -1, 1]
+    with pytest.raises(UnreadableFile, match="does not say how many points"):
+        await read_upload([book], tmp_path, BOUNDS, "trees")

@@ -2,7 +2,8 @@
 
 import pytest
 
-from gateleg.ai import AsyncModels, ModelRefused, Script
+from gateleg.ai import AsyncModels, Script
+from gateleg.ai.errors import ModelRefused
 from gateleg.apps.rag.answering.answering import AnswerTools, AskRequest, answer
 from gateleg.apps.rag.answering.answers import NOT_FOUND, Answer, AnswerEvent
 from gateleg.apps.rag.answering.followups import Earlier, complete

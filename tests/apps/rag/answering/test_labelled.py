@@ -16,7 +16,7 @@ from gateleg.apps.rag.drafts import NewCollection
 from gateleg.apps.rag.parsing.parser import parse_here
 from gateleg.apps.rag.searching.search import SearchTools
 from gateleg.apps.rag.tables import Collection, Repository
-from tests.apps.rag.answering import labelled, unseen
+from tests.apps.rag.answering import labelled, third, unseen
 from tests.apps.rag.answering.labelled import Labelled
 from tests.apps.rag.filled import MODEL, add_document
 
@@ -36,6 +36,7 @@ UNSEEN = {
     "release.html": unseen.RELEASE,
     "notice.txt": "\n".join(unseen.NOTICE),
 }
+THIRD = {"handbook.md": third.HANDBOOK, "contract.txt": third.CONTRACT, "prices.csv": third.PRICES, "move.eml": third.MAIL}
 
 
 async def collection_of(store_tools: SearchTools, models: AsyncModels, caller: Caller, files: dict[str, str], folder: Path) -> Collection:
@@ -105,3 +106,12 @@ async def test_the_questions_that_were_written_after_the_rules(
     collection = await collection_of(tools, models, caller("admin"), UNSEEN, tmp_path)
     assert len(await wrong(tools, collection, unseen.ANSWERABLE)) <= 4
     assert len(await wrong(tools, collection, unseen.UNANSWERABLE)) <= 2
+
+
+@pytest.mark.slow
+async def test_the_third_set(
+    tools: SearchTools, models: AsyncModels, commons: Repository, caller: Callable[[str], Caller], tmp_path: Path
+) -> None:
+    collection = await collection_of(tools, models, caller("admin"), THIRD, tmp_path)
+    assert len(await wrong(tools, collection, third.ANSWERABLE)) <= 2
+    assert len(await wrong(tools, collection, third.UNANSWERABLE)) <= 4

@@ -3,7 +3,7 @@
 import pytest
 
 from gateleg.apps.rag.answering.questions import parse_question
-from gateleg.apps.rag.answering.vocabulary import relatives
+from gateleg.apps.rag.answering.vocabulary import are_opposites, relatives
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,9 @@ def test_forms_of_a_verb_and_words_for_a_quantity_are_related() -> None:
     assert "sank" in relatives("sink")
     assert "kg" in relatives("heavi")
     assert "sank" not in relatives("heavi")
+
+
+def test_opposites_do_not_stand_for_each_other() -> None:
+    assert are_opposites("new", "old")
+    assert are_opposites("old", "new")
+    assert not are_opposites("new", "young")

@@ -180,6 +180,20 @@ def test_the_graph_is_taken_from_a_snapshot(tmp_path: Path, monkeypatch: pytest.
     third.close()
 
 
+def test_a_snapshot_of_a_graph_of_another_kind_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gateleg.apps.rag.index.embedded._SNAPSHOT_LEAST", 1)
+    vectors = directions(600)
+    index = EmbeddedIndex(tmp_path / "i", exact=100)
+    index.add_entries("a", 1, entries(vectors))
+    index.settle()
+    index.close()
+    monkeypatch.setattr("gateleg.apps.rag.index.embedded.KIND", "f16-32-256")
+    monkeypatch.setattr("gateleg.apps.rag.index.graph.VectorGraph.load", lambda *_: pytest.fail("the old graph was read"))
+    again = EmbeddedIndex(tmp_path / "i", exact=100)
+    assert nearest(again, vectors[7])[0].ordinal == 7
+    again.close()
+
+
 def test_a_damaged_file_says_so(tmp_path: Path) -> None:
     (tmp_path / "i").write_bytes(b"not a database" * 1_000)
     with pytest.raises(IndexDamaged, match="damaged"):

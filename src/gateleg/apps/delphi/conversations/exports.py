@@ -55,9 +55,11 @@ def read_export(
     `flags` may say of comments what exports leave out: `comment-id` with `is-meta` and `moderated`. `participants` has `voter-id` and
     `moderated`. Votes are read `batch_size` rows at a time. When any row cannot be read, `UnreadableRows` names it and nothing is loaded.
 
-    A vote of 1 agrees and one of -1 disagrees, unless they are `inverted`. Where the columns `agrees` and `disagrees` of the comments say
-    otherwise, nothing is loaded either: everything would be turned round.
+    A vote of 1 agrees and one of -1 disagrees, unless they are `inverted`. Where the columns `agrees` and `disagrees` of the comments, or
+    the row `vote-convention` of a newer summary, say otherwise, nothing is loaded either: everything would be turned round.
     """
+    said = {} if summary is None else read_summary(summary)
+    _check_declared(said.get("vote-convention", ""), votes.name, inverted)
     problems = Problems()
     counts: dict[int, tuple[int, int]] = {}
     found = _read_comments(comments, problems, counts)
@@ -69,7 +71,6 @@ def read_export(
     _check_known(cast, found, votes.name, comments.name)
     cast = replace(cast, choices=-cast.choices) if inverted else cast
     _check_signs(cast, counts, votes.name, comments.name, inverted)
-    said = {} if summary is None else read_summary(summary)
     return Conversation(
         conversation_id or said.get("url", "").rstrip("/").rpartition("/")[2] or votes.resolve().parent.name,
         cast,
@@ -251,6 +252,19 @@ def _check_known(votes: Votes, comments: dict[int, Comment], votes_name: str, co
         )
 
 
+def _check_declared(convention: str, votes_name: str, inverted: bool) -> None:
+    """Refuse votes that are read in another sign than the export itself declares, as `agree=+1;disagree=-1;pass=0`."""
+    parts = dict(part.strip().split("=", 1) for part in convention.split(";") if "=" in part)
+    declared = {"1": False, "+1": False, "-1": True}.get(parts.get("agree", "").strip())
+    if declared is not None and declared != inverted:
+        raise InvertedVotes(
+            f"The summary declares that {parts['agree']} is agreement in {votes_name}.",
+            fix="Read them as inverted (inverted=true; --inverted on the command line)."
+            if declared
+            else "Read them as they are, without inverting.",
+        )
+
+
 def _check_signs(votes: Votes, counts: dict[int, tuple[int, int]], votes_name: str, comments_name: str, inverted: bool) -> None:
     """Refuse votes whose signs are the other way round than what the comments' own counts say."""
     agreed, disagreed = (Counter(votes.comments[votes.choices == choice].tolist()) for choice in (Choice.AGREE, Choice.DISAGREE))
@@ -263,5 +277,5 @@ def _check_signs(votes: Votes, counts: dict[int, tuple[int, int]], votes_name: s
             f"{'-1 is disagreement there as usual' if inverted else '-1 is agreement there'}.",
             fix="Read them as they are, without inverting."
             if inverted
-            else "Turn their signs round, or read them as inverted (--inverted).",
+            else "Read them as inverted (inverted=true; --inverted on the command line), or turn their signs round.",
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
@@ -58,9 +59,11 @@ def records(file: TextIO, name: str) -> Iterator[tuple[int, list[str]]]:
     # The limit is one for the whole process: it is raised and stays so, because another thread may be reading.
     if csv.field_size_limit() < _LONGEST_FIELD:
         csv.field_size_limit(_LONGEST_FIELD)
+    first = file.readline(_LONGEST_FIELD)
+    file.seek(0)
     line = 1
     try:
-        reader = csv.reader(file, strict=True)
+        reader = csv.reader(file, delimiter=delimiter_of(first), strict=True)
         for row in reader:
             if row:
                 yield line, row
@@ -69,6 +72,12 @@ def records(file: TextIO, name: str) -> Iterator[tuple[int, list[str]]]:
         raise UnreadableFile(
             f"{name}, the row that begins on line {line}: {error}.", fix="Look for a quote that is never closed."
         ) from None
+
+
+def delimiter_of(line: str) -> str:
+    """What divides the columns of a file, by its first line. Spreadsheets of many countries write semicolons, or tabs, for commas."""
+    bare = re.sub(r'"[^"]*"', "", line)
+    return max(",;\t", key=bare.count) if "," not in bare or bare.count(";") > bare.count(",") else ","
 
 
 def header(rows: Iterator[tuple[int, list[str]]], name: str, needed: Mapping[str, str]) -> dict[str, int]:

@@ -15,8 +15,9 @@ import re
 from typing import TYPE_CHECKING
 
 from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
-from gateleg.apps.delphi.conversations.reading import Problems, column, opened, records
+from gateleg.apps.delphi.conversations.reading import Problems, column
 from gateleg.apps.delphi.conversations.votes import Choice, Votes
+from gateleg.apps.delphi.conversations.worksheets import sheet_rows
 from gateleg.apps.delphi.errors import UnreadableFile
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ _WORDS = {
 }
 _DEGREE = re.compile(r"^(?:strongly|totally|completely|fully|mostly|somewhat|slightly|rather|tend to|partly)\s+")
 _NUMBER = re.compile(r"-?\d+(?:\.0+)?")
+#: The longest scale: percentages.
+_MOST_POINTS = 100
 #: Scales that their highest point gives away.
 _SCALES = (5, 7, 10)
 
@@ -44,21 +47,19 @@ _SCALES = (5, 7, 10)
 def read_spreadsheet(
     answers: Path, *, scale: int | None = None, comments: Mapping[int, str] | None = None, conversation_id: str | None = None
 ) -> Conversation:
-    """The conversation in a spreadsheet, saved as CSV.
+    """The conversation in a spreadsheet: XLSX, XLS, ODS or CSV.
 
     `scale` is how many points answers have, from 1 on. Without it, numbers must be -1, 0 and 1 (or -2 to 2), or reach the fifth point:
     1 to 4 may be all of a scale of four or part of one of five. `comments` has texts by number, for columns that are numbers.
     """
     problems = Problems()
-    with opened(answers) as file:
-        rows = records(file, answers.name)
-        _, titles = next(rows, (1, []))
-        listed = [(line, row) for line, row in rows if any(cell.strip() for cell in row)]
+    (_, titles), *listed = sheet_rows(answers) or [(1, [])]
+    _check_not_votes(titles, answers.name)
     statements = _statements(titles, comments, answers.name)
     points = scale or _scale([row[place] for _, row in listed for place in statements if place < len(row)], answers.name)
     cast: list[tuple[int, int, int, int]] = []
     for person, (line, row) in zip(_people(titles, [row for _, row in listed]), listed, strict=True):
-        if len(row) > len(titles):
+        if any(cell.strip() for cell in row[len(titles) :]):
             problems.add(answers.name, line, f"it has {len(row)} columns, the header {len(titles)}: a text with commas needs quotes")
             continue
         for place, comment in statements.items():
@@ -68,10 +69,23 @@ def read_spreadsheet(
                 problems.add(answers.name, line, f"{titles[place].strip()[:60]!r}: {error}")
                 continue
             if choice is not None:
-                # Everybody answers once; what a spreadsheet says of times is written in too many ways.
-                cast.append((person, comment.comment_id, int(choice), 1_000 * line))
+                # Everybody answers once, and what a spreadsheet says of times is written in too many ways: all have the same.
+                cast.append((person, comment.comment_id, int(choice), 0))
     problems.check()
+    if not cast:
+        raise UnreadableFile(
+            f"{answers.name} has no answers.", fix="Give each person a row, and each statement a column; or send the files of an export."
+        )
     return Conversation(conversation_id or answers.stem, Votes.of(cast), list(statements.values()))
+
+
+def _check_not_votes(titles: Sequence[str], name: str) -> None:
+    """Refuse the files of an export, whose columns are no statements."""
+    known = set(map(column, titles))
+    if {"voter-id", "vote"} <= known or "comment-body" in known:
+        raise UnreadableFile(
+            f"{name} is a file of an export, and not a spreadsheet of answers.", fix="Give votes.csv and comments.csv together."
+        )
 
 
 def as_export(conversation: Conversation) -> dict[str, str]:
@@ -108,7 +122,8 @@ def _statements(titles: Sequence[str], texts: Mapping[int, str] | None, name: st
     if all(titles[place].strip().isdecimal() for place in places):
         if texts is None:
             raise UnreadableFile(
-                f"The columns of {name} are numbers, and not statements.", fix="Say which file has their texts (--comments comments.csv)."
+                f"The columns of {name} are numbers, and not statements.",
+                fix="Give the file with their texts as well (comments.csv; --comments of `gateleg delphi convert`).",
             )
         numbers = {place: int(titles[place]) for place in places}
         missing = [number for number in numbers.values() if number not in texts]
@@ -126,10 +141,15 @@ def _scale(cells: Sequence[str], name: str) -> int:
     if min(numbers) < 0:
         return -5
     found = max(numbers)
+    if found > _MOST_POINTS:
+        raise UnreadableFile(
+            f"{name} has numbers up to {found:,}, which are not answers to statements.",
+            fix="Leave out columns that are not statements: a row for each person, a column for each statement; nothing was loaded.",
+        )
     if found not in _SCALES or min(numbers) < 1:
         raise UnreadableFile(
             f"The answers in {name} go from {min(numbers)} to {max(numbers)}, which does not say how many points the scale has.",
-            fix="Say it (--scale 5); nothing was loaded.",
+            fix="Say how many it has (scale=5; --scale 5 on the command line); nothing was loaded.",
         )
     return found
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import linalg  # type: ignore[import-untyped]
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from gateleg.apps.delphi.opinions.threads import one_thread
 
 if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.votes import Flags, Floats, Ints
@@ -54,7 +55,7 @@ def chance_of(matrix: VoteMatrix, out: Flags, members: Ints, draws: int = DRAWS)
     by_comment = np.lexsort((part.rows, part.columns))
     who, what = part.rows[by_comment], part.columns[by_comment]
     apart = (part.choices - part.column_means()[part.columns])[by_comment]
-    with threadpool_limits(limits=1):
+    with one_thread():
         real = _strength(who, what, apart, part.shape)
         found = 0
         for _ in range(draws):

@@ -1,7 +1,9 @@
 """Groups as they come about while votes arrive.
 
-A conversation that is analysed while it runs remembers: whoever was let in stays in, clusters begin where the last ones ended, and the
-number of groups changes only after another has won several times. Replaying the votes by time reproduces this memory from an export.
+A conversation that is analysed while it runs remembers: whoever was let in stays in, and base clusters begin where the last ones ended and
+keep their ids. Groups begin with the base clusters of the lowest ids at every update, as they do after each new start of Polis: that is how
+results of its own that came with their base clusters can be computed from these. Replaying the votes by time reproduces this memory from an
+export.
 """
 
 from __future__ import annotations
@@ -14,12 +16,11 @@ import numpy as np
 from gateleg.apps.delphi.opinions.groups import (
     BASE_CLUSTERS,
     BASE_ITERATIONS,
-    GROUP_ITERATIONS,
     Grouping,
     Groups,
     Patience,
     best_of,
-    choices_of_k,
+    grouping,
     with_subgroups,
 )
 from gateleg.apps.delphi.opinions.kmeans import Clusters, k_means
@@ -27,7 +28,6 @@ from gateleg.apps.delphi.opinions.matrix import VoteMatrix
 from gateleg.apps.delphi.opinions.membership import Membership
 from gateleg.apps.delphi.opinions.pca import principal_components
 from gateleg.apps.delphi.opinions.projection import participant_positions
-from gateleg.apps.delphi.opinions.silhouette import silhouettes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,17 +47,16 @@ class Update:
     participants: int
     members: int
     comments: int
-    #: the number of groups that was best at this moment, and the one that was kept
+    #: the number of groups that was best at this moment, and the one that was shown: it changes once another has won several times
     best_k: int
     kept_k: int
 
 
 @dataclass(slots=True)
 class _Memory:
-    """What one update leaves for the next: labels by participant id and by base cluster id."""
+    """What one update leaves for the next: the base cluster of each participant by id, and which number of groups has won of late."""
 
     base: dict[int, int] = field(default_factory=dict)
-    groups: dict[int, dict[int, int]] = field(default_factory=dict)
     patience: Patience = field(default_factory=Patience)
 
 
@@ -82,7 +81,7 @@ def replay(
     membership = Membership(len(people))
     memory = _Memory()
     history: list[Update] = []
-    groups: Groups | None = None
+    inside, base, chosen = _nobody(components)
     done = 0
     for end in _ends(len(ordered), updates, start):
         let_in = membership.begin if start and not done else membership.add
@@ -93,14 +92,17 @@ def replay(
         done = end
         out = moderation.out_of(matrix.comments)
         positions = participant_positions(matrix, out, principal_components(matrix, out, components, method))
-        groups, best = _updated(matrix, positions, inside, memory)
-        kept = len(groups.groups.clusters)
+        base, chosen = _updated(matrix, positions, inside, memory)
         at = int(ordered.times[end - 1])
-        history.append(Update(end, at, len(matrix.participants), len(inside), len(matrix.comments), best, kept))
-    if groups is None:
-        empty = k_means(np.zeros((0, components)), BASE_CLUSTERS)
-        groups = Groups(np.zeros(0, dtype=np.int64), empty, Grouping(empty, {}), {}, {})
-    return Replayed(groups, tuple(history))
+        seen = memory.patience
+        history.append(Update(end, at, len(matrix.participants), len(inside), len(matrix.comments), seen.last, seen.kept))
+    return Replayed(with_subgroups(inside, base, chosen), tuple(history))
+
+
+def _nobody(components: int) -> tuple[Ints, Clusters, Grouping]:
+    """The members, base clusters and groups of a conversation before its first vote."""
+    empty = k_means(np.zeros((0, components)), BASE_CLUSTERS)
+    return np.zeros(0, dtype=np.int64), empty, Grouping(empty, {})
 
 
 def _ends(votes: int, updates: int, start: float = 0.0) -> list[int]:
@@ -114,21 +116,13 @@ def _ends(votes: int, updates: int, start: float = 0.0) -> list[int]:
     return [int(end) for end in np.unique(ends) if end]
 
 
-def _updated(matrix: VoteMatrix, positions: Floats, inside: Ints, memory: _Memory) -> tuple[Groups, int]:
+def _updated(matrix: VoteMatrix, positions: Floats, inside: Ints, memory: _Memory) -> tuple[Clusters, Grouping]:
     ids = matrix.participants[inside].tolist()
     base = k_means(positions[inside], BASE_CLUSTERS, iterations=BASE_ITERATIONS, earlier=_earlier(ids, memory.base))
     memory.base = dict(zip(ids, base.labels.tolist(), strict=True))
-    weights = base.sizes.astype(np.float64)
-    tried: dict[int, Clusters] = {}
-    for k in choices_of_k(len(base)):
-        begun = _earlier(base.ids.tolist(), memory.groups.get(k, {}))
-        tried[k] = k_means(base.centers, k, weights, GROUP_ITERATIONS, earlier=begun)
-        memory.groups[k] = dict(zip(base.ids.tolist(), tried[k].labels.tolist(), strict=True))
-    scores = {k: float(silhouettes(base.centers, division.places).mean()) for k, division in tried.items()}
-    best = best_of(scores)
-    memory.patience = memory.patience.after(best)
-    kept = memory.patience.kept if memory.patience.kept in tried else best
-    return with_subgroups(inside, base, Grouping(tried[kept], scores, tried)), best
+    chosen = grouping(base.centers, base.sizes.astype(np.float64))
+    memory.patience = memory.patience.after(best_of(chosen.scores))
+    return base, chosen
 
 
 def _earlier(ids: list[int], labels: Mapping[int, int]) -> Ints:

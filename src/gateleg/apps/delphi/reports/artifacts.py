@@ -6,16 +6,20 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from gateleg.apps.delphi.reports.config import MAP, REPORT, SUMMARY
+from gateleg.apps.delphi.reports.config import MAP, REPLAY, REPORT, SUMMARY, TIMELINE, translated_name
 from gateleg.apps.delphi.reports.explorer import write_explorer
 from gateleg.apps.delphi.reports.exporting import bridging_comments, comment_clusters, comment_groups, opinion_groups, participant_votes
 from gateleg.apps.delphi.reports.maps import consensus_map, groups_map, topics_map
+from gateleg.apps.delphi.reports.moments import moments_csv, replay_data
+from gateleg.apps.delphi.reports.replay import write_replay
 from gateleg.apps.delphi.reports.report import write_report
 from gateleg.apps.delphi.reports.summary import write_summary
+from gateleg.apps.delphi.reports.translation import translate_pages
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+    from gateleg.ai import Chat
     from gateleg.apps.delphi.conversations.conversation import Comment
     from gateleg.apps.delphi.opinions.matrix import VoteMatrix
     from gateleg.apps.delphi.reports.config import Visualization
@@ -39,6 +43,7 @@ def make_artifacts(
     }
     if "enhanced" in visualizations:
         found[MAP] = write_explorer(findings, matrix)
+        found |= {REPLAY: write_replay(findings)} if findings.moments else {}
     if "basic" in visualizations:
         found |= {"maps/groups.svg": groups_map(findings), "maps/consensus.svg": consensus_map(findings)}
     if "multilayer" in visualizations:
@@ -46,7 +51,17 @@ def make_artifacts(
     found |= {f"data/{name}": text for name, text in data.items()}
     narrative = orjson.dumps([section.model_dump() for section in sections], option=orjson.OPT_INDENT_2)
     # What a comment holds that UTF-8 cannot say was replaced on the pages; in data it becomes a question mark.
-    return {name: text.encode(errors="replace") for name, text in found.items()} | {"data/narrative.json": narrative}
+    files = {name: text.encode(errors="replace") for name, text in found.items()} | {"data/narrative.json": narrative}
+    return files | ({TIMELINE: orjson.dumps(replay_data(findings))} if findings.moments else {})
+
+
+def translated_files(
+    chat: Chat, files: Mapping[str, bytes], language: str, report: Callable[[float], object] = lambda done: None
+) -> dict[str, bytes]:
+    """The pages to read of a report in another language, by the names that they have then."""
+    pages = {name: files[name].decode() for name in (REPORT, SUMMARY) if name in files}
+    turned = translate_pages(chat, pages, language, report)
+    return {translated_name(name, language): text.encode() for name, text in turned.items()}
 
 
 def data_files(findings: Findings, matrix: VoteMatrix, comments: Iterable[Comment]) -> dict[str, str]:
@@ -59,7 +74,8 @@ def data_files(findings: Findings, matrix: VoteMatrix, comments: Iterable[Commen
         "groups.csv": opinion_groups(findings),
         "bridging.csv": bridging_comments(findings),
     }
-    return files | ({"comment-clusters.csv": comment_clusters(findings)} if findings.topics else {})
+    files |= {"comment-clusters.csv": comment_clusters(findings)} if findings.topics else {}
+    return files | ({"timeline.csv": moments_csv(findings)} if findings.moments else {})
 
 
 def content_type(name: str) -> str:

@@ -108,11 +108,11 @@ def _people(findings: Findings, matrix: VoteMatrix) -> dict[str, Any] | None:
     return {
         "count": count,
         "drawn": len(drawn),
-        "x": _packed(places[:, 0].astype("<i2")),
-        "y": _packed(places[:, 1].astype("<i2")),
-        "ids": _packed(matrix.participants[drawn].astype("<f8")),
-        "groups": _packed(findings.people_groups[drawn].astype(np.int8)),
-        "votes": _packed(ballots(matrix, drawn, list(findings.statements))),
+        "x": packed(places[:, 0].astype("<i2")),
+        "y": packed(places[:, 1].astype("<i2")),
+        "ids": packed(matrix.participants[drawn].astype("<f8")),
+        "groups": packed(findings.people_groups[drawn].astype(np.int8)),
+        "votes": packed(ballots(matrix, drawn, list(findings.statements))),
     }
 
 
@@ -146,5 +146,6 @@ def ballots(matrix: VoteMatrix, people: Ints, comments: list[int]) -> np.ndarray
     return packed.reshape(-1)
 
 
-def _packed(numbers: np.ndarray[Any, Any]) -> str:
+def packed(numbers: np.ndarray[Any, Any]) -> str:
+    """Numbers as they lie in memory, in base 64."""
     return b64encode(np.ascontiguousarray(numbers).tobytes()).decode()

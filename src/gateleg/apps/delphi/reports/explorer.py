@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.opinions.matrix import VoteMatrix
     from gateleg.apps.delphi.reports.findings import Findings
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+#: What a page that runs its own scripts may load: nothing.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 #: Each before those that import it.
 _SCRIPTS = ("ballots.js", "plot.js", "explorer.js")
 _START = 'explore(document.getElementById("maps"), JSON.parse(document.getElementById("data").textContent));'
@@ -34,14 +35,14 @@ def write_explorer(findings: Findings, matrix: VoteMatrix | None = None) -> str:
         tag("header", None, tag("h1", {"dir": "auto"}, findings.title), tag("p", {"class": "note"}, verdict) if verdict else None),
         tag("main", {"id": "maps"}, tag("noscript", None, _table(findings))),
         json_script("data", atlas(findings, matrix)),
-        tag("script", {"type": "module"}, raw(f"{bundle()}\n{_START}")),
+        tag("script", {"type": "module"}, raw(f"{bundle(*_SCRIPTS)}\n{_START}")),
     )
-    return page(f"{findings.title}: map", body, ("page.css", "explorer.css"), _POLICY)
+    return page(f"{findings.title}: map", body, ("page.css", "explorer.css"), POLICY)
 
 
-def bundle() -> str:
-    """The scripts of the maps as one module."""
-    text = "\n".join(static(name) for name in _SCRIPTS)
+def bundle(*names: str) -> str:
+    """Scripts as one module, each named before those that import it."""
+    text = "\n".join(static(name) for name in names)
     return re.sub(r"^export ", "", re.sub(r"^import .*$\n", "", text, flags=re.MULTILINE), flags=re.MULTILINE)
 
 

@@ -37,7 +37,7 @@ def participant_votes(matrix: VoteMatrix, group_of: Mapping[int, int], comments:
     for row, column, choice in zip(matrix.rows.tolist(), matrix.columns.tolist(), matrix.choices.tolist(), strict=True):
         cells[row][column] = choice
     titles = ["participant", "group-id", "n-comments", "n-votes", "n-agree", "n-disagree", *map(str, matrix.comments.tolist())]
-    return _csv(
+    return write_csv(
         titles,
         (
             [
@@ -65,7 +65,7 @@ def comment_groups(findings: Findings) -> str:
         for count in (statement.everybody, *statement.groups):
             row += [count.votes, count.agrees, count.disagrees, count.passes]
         rows.append(row)
-    return _csv(titles, rows)
+    return write_csv(titles, rows)
 
 
 def bridging_comments(findings: Findings) -> str:
@@ -82,7 +82,7 @@ def bridging_comments(findings: Findings) -> str:
             low, high = count.interval("agree")
             row += [count.votes, round(count.share("agree"), 4), round(low, 4), round(high, 4)]
         rows.append(row)
-    return _csv(titles, rows)
+    return write_csv(titles, rows)
 
 
 def opinion_groups(findings: Findings) -> str:
@@ -102,7 +102,7 @@ def opinion_groups(findings: Findings) -> str:
         ]
         for group in findings.groups
     ]
-    return _csv(titles, rows)
+    return write_csv(titles, rows)
 
 
 def comment_clusters(findings: Findings) -> str:
@@ -117,14 +117,15 @@ def comment_clusters(findings: Findings) -> str:
         topics = [findings.topic(key) for key in statement.topics] or [None for _ in depth]
         numbers = [None if topic is None else topic.number for topic in topics]
         rows.append([number, _text(statement.body), *numbers, *(None if topic is None else _text(topic.name) for topic in topics)])
-    return _csv(titles, rows)
+    return write_csv(titles, rows)
 
 
 def _text(text: str) -> str:
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
-def _csv(titles: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
+def write_csv(titles: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
+    """Rows under their titles as CSV."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(titles)

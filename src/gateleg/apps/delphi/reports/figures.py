@@ -30,7 +30,7 @@ def contrast_card(group: Group, statement: Statement, others: Count, where: str 
 
 def vote_card(statement: Statement, rows: Sequence[tuple[Markup, Count]], where: str | None = None) -> Markup:
     """A comment with the votes of some."""
-    text = tag("blockquote", {"dir": "auto"}, statement.body.strip(), cite_link(statement.comment_id, where))
+    text = tag("blockquote", {"dir": "auto", "translate": "no"}, statement.body.strip(), cite_link(statement.comment_id, where))
     table = tag("table", {"aria-label": f"Votes on comment {statement.comment_id}"}, [_row(who, count) for who, count in rows])
     return tag("div", {"class": "statement"}, text, table)
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.opinions.representative import Representative
     from gateleg.apps.delphi.opinions.stage import Opinions
     from gateleg.apps.delphi.opinions.tallies import Tally
+    from gateleg.apps.delphi.opinions.timeline import Moment
     from gateleg.apps.delphi.topics.stage import Topic, Topics
 
 #: Votes that must be cast before a share is worth saying.
@@ -183,6 +184,8 @@ class Findings:
     from_words: bool = False
     certainty: Certainty = Certainty()
     participation: Participation = field(default_factory=Participation)
+    #: how the groups came about; none where nobody looked, or where all votes were cast at one moment
+    moments: tuple[Moment, ...] = ()
 
     def topic(self, key: str) -> Topic | None:
         """The topic with a key."""

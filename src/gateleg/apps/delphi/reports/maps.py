@@ -149,7 +149,7 @@ def _shape(form: str, x: float, y: float, size: float, fill: str, hint: str, opa
         "stroke": stroke or "#ffffff",
         "stroke-width": 1.2 if stroke else 0.7,
     }
-    title = tag("title", None, hint)
+    title = tag("title", {"translate": "no"}, hint)
     if form == "circle":
         return tag("circle", {"cx": x, "cy": y, "r": size, **look}, title)
     s = size * 1.1
@@ -211,6 +211,7 @@ def _label(lines: list[str], x: float, y: float, size: int) -> Markup:
         "fill": "currentColor",
         "class": "map-label",
         "aria-hidden": "true",
+        "translate": "no",
     }
     spans = [tag("tspan", {"x": round(x, 1), "y": round(y + row * (size + 2), 1)}, line) for row, line in enumerate(lines)]
     return tag("text", look, spans)

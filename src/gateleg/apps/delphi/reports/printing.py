@@ -54,10 +54,15 @@ def printed(files: Mapping[str, bytes], formats: Collection[str]) -> dict[str, b
     """What Chromium makes of a report's files: its pages to read as PDF, its maps as PNG, as far as they are wanted."""
     found: dict[str, bytes] = {}
     if "pdf" in formats:
-        found |= {f"{name.removesuffix('html')}pdf": print_pdf(files[name]) for name in (REPORT, SUMMARY) if name in files}
+        found |= {f"{name.removesuffix('html')}pdf": print_pdf(files[name]) for name in files if _is_to_read(name)}
     if "png" in formats:
         found |= {f"{name.removesuffix('svg')}png": draw_png(files[name]) for name in files if name.endswith(".svg")}
     return found
+
+
+def _is_to_read(name: str) -> bool:
+    """Whether a file is the report or its summary, in whichever language."""
+    return name.endswith(".html") and f"{name.partition('.')[0]}.html" in {REPORT, SUMMARY}
 
 
 def _made(page: bytes, source: str, target: str, wanted: tuple[str, ...], timeout: float) -> bytes:

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 
 from gateleg.apps.delphi.opinions.modes import how_found
 from gateleg.apps.delphi.reports.certainty import verdict_of
+from gateleg.apps.delphi.reports.config import REPLAY
 from gateleg.apps.delphi.reports.figures import cite_link, statement_card, vote_key
 from gateleg.apps.delphi.reports.maps import consensus_map, groups_map, topics_map
 from gateleg.apps.delphi.reports.markup import Markup, joined, raw, tag
+from gateleg.apps.delphi.reports.moments import HOW, growth_chart, moments_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -79,8 +81,8 @@ def _top(findings: Findings) -> Markup:
         "header",
         {"class": "top"},
         tag("a", {"class": "skip", "href": "#main"}, "Skip to the report"),
-        tag("h1", {"dir": "auto"}, findings.title),
-        tag("p", {"class": "lead", "dir": "auto"}, findings.description) if findings.description else None,
+        tag("h1", {"dir": "auto", "translate": "no"}, findings.title),
+        tag("p", {"class": "lead", "dir": "auto", "translate": "no"}, findings.description) if findings.description else None,
         tag("nav", {"aria-label": "Contents"}, tag("ul", None, links)),
     )
 
@@ -140,6 +142,7 @@ def _groups(findings: Findings, sections: Mapping[str, Section]) -> Markup:
         blocks += [part for part in _prose(sections.get("groups"), [f"group_{group.letter.lower()}"]) if not part.startswith("<h4")]
         blocks.append(_folded("Votes on these comments", [statement_card(findings, statement) for statement in cards]))
     blocks += _prose(sections.get("groups"), ["certainty"])
+    blocks += _over_time(findings)
     picture = _picture(
         groups_map(findings), "Each point is a participant; those who vote alike lie close together. The line holds nine tenths of a group."
     )
@@ -147,6 +150,19 @@ def _groups(findings: Findings, sections: Mapping[str, Section]) -> Markup:
     return _chapter(
         "groups", tag("p", {"class": "verdict"}, f"{verdict[0].upper()}{verdict[1:]}.") if verdict else None, picture, vote_key(), blocks
     )
+
+
+def _over_time(findings: Findings) -> list[Markup]:
+    """How the groups came about; nothing where all votes were cast at one moment."""
+    if not findings.moments:
+        return []
+    caption = f"People by group over the votes cast; grey: people without a group. {REPLAY}, beside this report, plays it."
+    figure = _picture(growth_chart(findings), caption)
+    return [
+        tag("h3", None, "How the groups came about"),
+        figure,
+        _folded("As a table", [tag("p", {"class": "note"}, HOW), moments_table(findings)]),
+    ]
 
 
 def _common(findings: Findings, sections: Mapping[str, Section]) -> Markup:
@@ -175,7 +191,7 @@ def _bridges(findings: Findings) -> Markup | None:
             "tr",
             None,
             tag("td", {"class": "number"}, str(rank)),
-            tag("td", {"class": "text", "dir": "auto"}, statement.body, cite_link(statement.comment_id)),
+            tag("td", {"class": "text", "dir": "auto", "translate": "no"}, statement.body, cite_link(statement.comment_id)),
             (tag("td", {"class": "number"}, _with_interval(count)) for count in statement.groups),
         )
         for rank, statement in enumerate(ranked, 1)
@@ -249,13 +265,21 @@ def _topic(findings: Findings, sections: Mapping[str, Section], topic: Topic) ->
     members = findings.of_topic(topic)
     children = [child for key in topic.children if (child := findings.topic(key)) is not None and findings.of_topic(child)]
     words = ", ".join(keyword.term for keyword in topic.keywords[:8])
-    inner: list[Markup] = [tag("p", {"class": "words", "dir": "auto"}, f"Keywords: {words}")] if words else []
+    inner: list[Markup] = (
+        [tag("p", {"class": "words", "dir": "auto"}, "Keywords: ", tag("span", {"translate": "no"}, words))] if words else []
+    )
     inner += _prose(sections.get(topic.key))
     if len(children) > 1:
         inner += [_topic(findings, sections, child) for child in children]
     else:
         inner.append(_folded(f"All {len(members)} comments", [statement_card(findings, statement) for statement in members]))
-    title = tag("summary", {"dir": "auto"}, topic.name, " ", tag("span", {"class": "note"}, f"{len(members)} comments"))
+    title = tag(
+        "summary",
+        {"dir": "auto"},
+        tag("span", {"translate": "no"}, topic.name),
+        " ",
+        tag("span", {"class": "note"}, f"{len(members)} comments"),
+    )
     return tag("details", {"class": "topic", "open": topic.parent is None, "id": topic.key}, title, inner)
 
 
@@ -290,8 +314,8 @@ def _table_row(findings: Findings, statement: Statement) -> Markup:
         "tr",
         {"id": f"c{statement.comment_id}"},
         tag("td", {"class": "number"}, str(statement.comment_id)),
-        tag("td", {"class": "text", "dir": "auto"}, statement.body),
-        tag("td", {"dir": "auto"}, topic.name if topic else "–"),
+        tag("td", {"class": "text", "dir": "auto", "translate": "no"}, statement.body),
+        tag("td", {"dir": "auto", "translate": "no"}, topic.name if topic else "–"),
         (tag("td", {"class": "number"}, number) for number in numbers),
     )
 

@@ -33,7 +33,7 @@ def write_summary(findings: Findings, sections: Sequence[Section]) -> str:
     body = tag(
         "main",
         {"class": "sheet"},
-        tag("h1", {"dir": "auto"}, findings.title),
+        tag("h1", {"dir": "auto", "translate": "no"}, findings.title),
         _figures(findings),
         tag("div", {"class": "pair"}, tag("figure", None, groups_map(findings)), _groups(findings, by_id)),
         [part for part in parts if part],

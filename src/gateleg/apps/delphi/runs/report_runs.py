@@ -6,14 +6,16 @@ Artifacts lie at `visualizations/{conversation}/{job_id}/...`; `artifact_key` sa
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gateleg.ai import Models
 from gateleg.apps.delphi.errors import BrowserMissing, PrintingFailed, RunMissing
 from gateleg.apps.delphi.opinions.matrix import VoteMatrix
-from gateleg.apps.delphi.reports.artifacts import content_type, data_files, make_artifacts
+from gateleg.apps.delphi.opinions.moderation import Moderation
+from gateleg.apps.delphi.reports.artifacts import content_type, data_files, make_artifacts, translated_files
 from gateleg.apps.delphi.reports.config import ReportConfig
+from gateleg.apps.delphi.reports.moments import with_moments
 from gateleg.apps.delphi.reports.narrative import write_sections
 from gateleg.apps.delphi.reports.printing import printed
 from gateleg.apps.delphi.reports.writing import Written, write_section
@@ -22,7 +24,7 @@ from gateleg.apps.delphi.runs.rejections import load_rejections
 from gateleg.apps.delphi.runs.run_tables import NarrativeSection, Run
 from gateleg.apps.delphi.runs.stored_findings import VoteRows, findings_from
 from gateleg.apps.delphi.runs.topic_runs import load_topics
-from gateleg.apps.delphi.runs.uploads import find_upload, load_conversation
+from gateleg.apps.delphi.runs.uploads import find_upload, load_comments, load_conversation
 from gateleg.apps.delphi.runs.vote_tables import (
     CommentStatistics,
     ConsensusComment,
@@ -109,10 +111,18 @@ async def _write(
     report(0.0, "reading results")
     rejections = await load_rejections(store, origin.conversation_id)
     conversation, findings = await load_findings(store, votes, None if topics is None else await load_topics(store, topics), rejections)
+    matrix = VoteMatrix.of(conversation.votes.without(conversation.removed_participants))
+    report(0.1, "following the groups back")
+    moderation = await _moderation(store, votes)
+    findings = await asyncio.to_thread(with_moments, findings, conversation.counted_votes(), moderation, matrix.participants)
     written = await _written(findings, config, sources.models, report)
     await store.batch_write(_rows(written, origin))
     report(0.8, "drawing maps")
-    files = await asyncio.to_thread(_files, conversation, findings, written, config)
+    files = await asyncio.to_thread(_files, conversation, matrix, findings, written, config)
+    if config.translator_address is not None:
+        report(0.81, "translating")
+        translator = sources.models.chat(config.translator_address)
+        files |= await asyncio.to_thread(translated_files, translator, files, config.language)
     prints, why = await asyncio.to_thread(_printed, files, config.formats)
     files |= prints
     for number, (name, content) in enumerate(files.items()):
@@ -138,7 +148,7 @@ async def _written(findings: Findings, config: ReportConfig, models: Models, rep
         if chat is None:
             found.append(Written(template, "templates"))
         else:
-            found.append(await asyncio.to_thread(write_section, chat, findings, template, config.language, config.max_tokens))
+            found.append(await asyncio.to_thread(write_section, chat, findings, template, config.max_tokens))
     return found
 
 
@@ -149,7 +159,10 @@ async def load_findings(
     rejected since."""
     upload = await find_upload(store, votes.conversation_id, votes.upload_id)
     rejections = rejections or await load_rejections(store, votes.conversation_id)
-    conversation = rejections.applied_to(await load_conversation(store, upload, max_votes=votes.config.get("max_votes")))
+    read = await load_conversation(store, upload)
+    # As the run has counted them: of the votes of those who are in, the earliest.
+    counted = replace(read, votes=read.counted_votes(votes.config.get("max_votes")))
+    conversation = rejections.applied_to(counted)
     rows = VoteRows(
         [row async for row in results(store, CommentStatistics, votes.job_id)],
         [row async for row in results(store, CommentExtremity, votes.job_id)],
@@ -183,8 +196,15 @@ def _rows(written: Sequence[Written], origin: Origin) -> list[NarrativeSection]:
     ]
 
 
-def _files(conversation: Conversation, findings: Findings, written: Sequence[Written], config: ReportConfig) -> dict[str, bytes]:
-    matrix = VoteMatrix.of(conversation.votes.without(conversation.removed_participants))
+async def _moderation(store: AsyncStore, votes: Run) -> Moderation:
+    """The moderation that a run of the votes stage has known: what was rejected since has shaped its groups."""
+    upload = await find_upload(store, votes.conversation_id, votes.upload_id)
+    return Moderation.of(await load_comments(store, upload), votes.config.get("excluded_comments", ()))
+
+
+def _files(
+    conversation: Conversation, matrix: VoteMatrix, findings: Findings, written: Sequence[Written], config: ReportConfig
+) -> dict[str, bytes]:
     data = data_files(findings, matrix, conversation.comments)
     authors = sorted({one.by for one in written})
     by = " and ".join(authors) or "templates"

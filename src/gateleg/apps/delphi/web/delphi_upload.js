@@ -12,7 +12,11 @@ export default {
         <label class="field"><span class="name">Name</span><input class="box" v-model.trim="named" required maxlength="200" :placeholder="slug" /><span class="hint">Stands in its address</span></label>
         <label v-if="groups.length > 1" class="field"><span class="name">Belongs to</span><select class="box" v-model="group"><option v-for="[value, words] in groups" :key="value" :value="value">{{ words }}</option></select></label>
       </div>
-      <file-drop v-model="files" :busy="busy" accept=".csv,.zip,text/csv,application/zip" words="or drop them here: CSV files, or a ZIP of them" @update:model-value="wrong = null" />
+      <file-drop v-model="files" :busy="busy" accept=".csv,.zip,.xlsx,.xls,.ods,text/csv,application/zip" words="or drop them here: CSV files, a ZIP of them, or a spreadsheet" @update:model-value="wrong = null" />
+      <details><summary class="meta">How to read them</summary><div class="fields">
+        <label class="field"><span class="name">Points of a spreadsheet's scale</span><input class="box" type="number" v-model="scale" min="2" max="100" placeholder="by the answers" /><span class="hint">5 for answers from 1 to 5</span></label>
+        <label class="tick"><input type="checkbox" v-model="inverted" />A vote of -1 agrees</label>
+      </div></details>
       <label class="tick"><input type="checkbox" v-model="maps" />Map it when it is uploaded</label>
       <div class="line gap-2">
         <button class="deed first" :disabled="busy || !files.length">{{ busy ? "Uploading" : "Upload" }}</button>
@@ -28,7 +32,7 @@ export default {
     </form>`,
   props: { conversation: String, known: String, groups: Array, most: Number, pipeline: Object },
   data() {
-    return { topic: this.known, named: "", group: this.groups[0]?.[0] ?? "", files: [], maps: true, busy: false, part: 0, wrong: null };
+    return { topic: this.known, named: "", group: this.groups[0]?.[0] ?? "", files: [], maps: true, scale: "", inverted: false, busy: false, part: 0, wrong: null };
   },
   mounted() {
     // The form shows how far it is by itself; the framework's own bar has no name for those who cannot see it.
@@ -67,6 +71,8 @@ export default {
     },
     post(name, token) {
       const query = new URLSearchParams(this.conversation ? { topic: this.known } : { topic: this.topic, new: "true", ...(this.group ? { group: this.group } : {}) });
+      if (this.scale) query.set("scale", this.scale);
+      if (this.inverted) query.set("inverted", "true");
       const options = { token, progress: (part) => (this.part = part), started: (request) => (this.request = request) };
       return sendForm(this.address(name, `files?${query}`), this.files, options);
     },

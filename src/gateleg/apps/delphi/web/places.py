@@ -8,7 +8,7 @@ from gateleg.web.console.paging import address
 
 HOME = "/delphi"
 #: The parts of a conversation's page, by what stands in the address, with their titles.
-PARTS = {"": "Map", "groups": "Groups", "topics": "Topics", "report": "Report", "compare": "Compare"}
+PARTS = {"": "Map", "groups": "Groups", "topics": "Topics", "time": "Over time", "report": "Report", "compare": "Compare"}
 
 
 def address_of(conversation: str, part: str = "", **query: str | int | None) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from gateleg.apps.delphi.reports.config import MAP, REPORT, SUMMARY
+from gateleg.apps.delphi.reports.config import MAP, REPLAY, REPORT, SUMMARY, TIMELINE
 from gateleg.apps.delphi.web.portraits import files_of
 from gateleg.web.console.components import card, empty, show_when_there, tag
 
@@ -23,11 +23,12 @@ _KINDS = (
     (".png", "Pictures (PNG)", "image"),
     (".svg", "Drawings (SVG)", "polyline"),
     (".csv", "Tables (CSV)", "table_chart"),
-    (".json", "Text (JSON)", "data_object"),
+    (".json", "Data (JSON)", "data_object"),
 )
 _NAMES = {
     REPORT: "Report",
     MAP: "Maps",
+    REPLAY: "Groups over time",
     SUMMARY: "On one page",
     "report.pdf": "Report",
     "summary.pdf": "On one page",
@@ -36,6 +37,8 @@ _NAMES = {
     "data/comment-clusters.csv": "Topics of comments",
     "data/groups.csv": "Groups",
     "data/bridging.csv": "What bridges groups",
+    "data/timeline.csv": "Groups over time",
+    TIMELINE: "Groups over time",
     "data/narrative.json": "Text of the report",
 }
 
@@ -68,6 +71,9 @@ def title_of(name: str) -> str:
     if name in _NAMES:
         return _NAMES[name]
     stem = name.rpartition("/")[2].rpartition(".")[0]
+    page, _, language = stem.partition(".")
+    if language and f"{page}.html" in _NAMES:
+        return f"{_NAMES[f'{page}.html']} ({language})"
     if stem.startswith("layer_"):
         return f"Topics, layer {int(stem.removeprefix('layer_')) + 1}"
     return {"groups": "Groups", "consensus": "Common ground"}.get(stem, stem)

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from gateleg.apps.delphi import rules
 from gateleg.apps.delphi.api import Text, kind_of, run_view
 from gateleg.apps.delphi.errors import RunMissing
+from gateleg.apps.delphi.reports.config import TIMELINE
 from gateleg.apps.delphi.runs.comparing import Comparison
 from gateleg.apps.delphi.runs.origin import REPORT_STAGE, VOTES_STAGE, Origin, artifact_key
 from gateleg.apps.delphi.runs.rejections import load_rejections
@@ -117,6 +118,17 @@ async def get_atlas(call: Using, request: Request, job_id: UUID) -> Response:
     if fits(request.headers.get("if-none-match"), etag):
         return Response(status_code=304, headers=headers)
     return Response(body, headers=headers, media_type="application/json")
+
+
+@router.get("/runs/{job_id}/timeline", response_class=Response)
+async def get_timeline(call: Using, job_id: UUID) -> Response:
+    """How the groups came about, as one JSON: for each moment its figures, and where people lay in which group, packed. It comes with the
+    report; there is none where all votes were cast at one moment."""
+    for run in await stages_of(call, job_id):
+        if run.stage == REPORT_STAGE and TIMELINE in run.summary.get("artifacts", []):
+            key = artifact_key(Origin(run.job_id, run.conversation_id, run.created_at), TIMELINE)
+            return Response(await call.host.objects.get(key), media_type="application/json", headers={"Cache-Control": "private, no-cache"})
+    raise RunMissing(f"Job {job_id} has no report with a timeline.", fix="Submit a REPORT job, and look at its own runs.")
 
 
 @router.get("/runs/{job_id}/artifacts")

@@ -45,10 +45,13 @@ async def upload_files(
         Text | None,
         Query(min_length=1, max_length=200, description="Whose a new conversation is; without, it is open to all who are let in."),
     ] = None,
+    scale: Annotated[int | None, Query(ge=2, le=100, description="How many points the answers of a spreadsheet have, from 1 on.")] = None,
+    inverted: Annotated[bool, Query(description="Whether a vote of -1 agrees and one of 1 disagrees.")] = False,
     new: Annotated[bool, Query(description="Whether the name must be free.")] = False,
 ) -> UploadView:
     """Upload the CSV files of an export, or a ZIP of them, as a form with one or more files. They are told apart by their columns: votes,
-    comments, and if there are any flags, moderated participants and the summary. Rows that cannot be read are told by line, and nothing
+    comments, and if there are any flags, moderated participants and the summary. One spreadsheet alone (XLSX, XLS, ODS or CSV) has a row
+    for each person and a column for each statement. Rows that cannot be read are told by line, and nothing
     is kept then."""
     store = call.host.store
     # Who may not upload is refused before anything is read.
@@ -58,7 +61,8 @@ async def upload_files(
         async with upload_folder() as folder:
             sent = await receive_files(request, folder, UploadRules(call.host.settings.upload_limit, files=_MOST))
             files = [one.path for one in sent]
-            read = await read_upload(files, folder, Bounds.of(call.host.settings), conversation, topic=topic, description=description)
+            said = {"topic": topic, "description": description}
+            read = await read_upload(files, folder, Bounds.of(call.host.settings), conversation, **said, scale=scale, inverted=inverted)
         made = await service.upload_conversation(
             store,
             read,

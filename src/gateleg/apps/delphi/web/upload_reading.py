@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
-from gateleg.apps.delphi.errors import MissingColumns, Problem, UnreadableFile, UnreadableRows, UploadTooLarge
+from gateleg.apps.delphi.errors import InvertedVotes, MissingColumns, Problem, UnreadableFile, UnreadableRows, UploadTooLarge
 from gateleg.apps.delphi.web.receiving import Bounds, Received, check_lines, read_received, told_apart
 from gateleg.limited_process import LimitReached, ProcessLimits, run_limited
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _PARTS = ("participants", "comments", "choices", "times")
-_REFUSALS = (MissingColumns, UnreadableFile, UploadTooLarge)
+_REFUSALS = (InvertedVotes, MissingColumns, UnreadableFile, UploadTooLarge)
 #: Bytes of what is read: votes take less room than in their files, which are bounded.
 _MOST = 2_000_000_000
 _FIX = "Send less at once. Whoever runs the host can raise upload_rows, upload_memory and upload_seconds."
@@ -36,6 +36,8 @@ class Reading:
     conversation: str
     topic: str
     description: str
+    scale: int | None
+    inverted: bool
     bounds: Bounds
 
 
@@ -47,6 +49,8 @@ async def read_upload(
     *,
     topic: str = "",
     description: str = "",
+    scale: int | None = None,
+    inverted: bool = False,
     kinds: Sequence[str] | None = None,
 ) -> Conversation:
     """The conversation in some files, of which `kinds` may say what each is.
@@ -54,7 +58,7 @@ async def read_upload(
     Raises what reading them raises, and `UploadTooLarge` when it takes too much memory or time.
     """
     known = None if kinds is None else tuple(kinds)
-    reading = Reading(tuple(map(str, files)), known, str(folder), conversation, topic, description, bounds)
+    reading = Reading(tuple(map(str, files)), known, str(folder), conversation, topic, description, scale, inverted, bounds)
     limits = ProcessLimits(bounds.seconds, bounds.memory, _MOST)
     imports = ["gateleg.apps.delphi.conversations.exports", "numpy"]
     try:
@@ -110,7 +114,7 @@ def _read(reading: Reading) -> dict[str, Any]:
         received = Received(**dict(zip(reading.kinds, files, strict=True)))
         for path in files:
             check_lines(path, reading.bounds.rows)
-    read = read_received(received, reading.conversation, reading.topic, reading.description)
+    read = read_received(received, reading.conversation, reading.topic, reading.description, reading.scale, reading.inverted)
     np.savez(folder / "votes.npz", **{name: getattr(read.votes, name) for name in _PARTS})
     comments = [asdict(one) | {"created_at": None if one.created_at is None else one.created_at.isoformat()} for one in read.comments]
     return {

@@ -25,12 +25,14 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from gateleg.ai import AsyncChat
-    from gateleg.apps.rag.searching.results import SearchHit
+    from gateleg.apps.rag.searching.results import SearchHit, SearchResult
     from gateleg.apps.rag.tables import Collection
 
 _log = logging.getLogger(__name__)
 #: Tokens of a written answer, and of a rewritten question.
 _ANSWER_TOKENS, _QUESTION_TOKENS = 600, 80
+#: Words that glossaries have around what they define.
+_DEFINING = "word meaning definition"
 
 
 class AskRequest(BaseModel):
@@ -39,7 +41,7 @@ class AskRequest(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, extra="forbid")
 
     question: str = Field(min_length=1, max_length=LONGEST_QUERY)
-    top_k: int = Field(default=6, ge=1, le=20, description="passages that the answer may use")
+    top_k: int = Field(default=10, ge=1, le=20, description="passages that the answer may use")
     search_mode: Mode = "hybrid"
     filter: dict[str, Any] | None = Field(default=None, description="a metadata filter")
     document_ids: list[str] | None = Field(default=None, max_length=1_000, description="use these documents only")
@@ -75,6 +77,8 @@ async def answer(
         document_ids=request.document_ids,
     )
     result = await search(tools.search, collections, wanted)
+    if parse_question(searched).wanted == "definition":
+        result = await _with_definitions(tools.search, collections, wanted, result)
     yield AnswerEvent(kind="passages", hits=result.hits)
     base = Answer(question=request.question, searched=searched, found=False, hits=result.hits, note=result.note)
     # A model is not asked about what no passage names.
@@ -91,6 +95,16 @@ async def answer(
     for one in chosen:
         yield AnswerEvent(kind="sentence", sentence=one)
     yield AnswerEvent(kind="answer", answer=base.model_copy(update={"sentences": chosen, "found": bool(chosen)}))
+
+
+async def _with_definitions(
+    tools: SearchTools, collections: Sequence[Collection], wanted: SearchRequest, found: SearchResult
+) -> SearchResult:
+    """The hits of a search, and behind them those with the words that definitions come with: what a thing is called is said everywhere."""
+    further = await search(tools, collections, wanted.model_copy(update={"query": f"{wanted.query} {_DEFINING}"}))
+    known = {(hit.document_id, hit.ordinal) for hit in found.hits}
+    new = [hit for hit in further.hits if (hit.document_id, hit.ordinal) not in known]
+    return found.model_copy(update={"hits": [*found.hits, *new]})
 
 
 async def _written(chat: AsyncChat, base: Answer) -> AsyncIterator[AnswerEvent]:

@@ -16,6 +16,7 @@ Way = Literal["extracted", "generated"]
 class AnswerSentence(Answered):
     """A sentence of an answer."""
 
+    #: what it says, without markup
     text: str
     #: passages that support it, by their number in `Answer.hits`, from 1
     citations: list[int]
@@ -24,6 +25,8 @@ class AnswerSentence(Answered):
     #: where it is in its document, for a sentence that was taken from one: [start, end) of the extracted text
     start: int | None = None
     end: int | None = None
+    #: these characters as they are written there
+    quote: str | None = None
     #: the page that it begins on, where its document has pages
     page: int | None = None
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
+from gateleg.apps.rag.answering.blocks import MARKDOWN_HEADING, Block, blocks_of, is_row, lines_of
 from gateleg.apps.rag.answering.injection import speaks_to_a_model
+from gateleg.apps.rag.answering.plain_text import to_plain_text
 from gateleg.apps.rag.chunking.sentences import sentences
 
 if TYPE_CHECKING:
@@ -18,23 +21,26 @@ if TYPE_CHECKING:
 _SHORTEST, _LONGEST, _FEWEST_WORDS = 20, 600, 4
 #: The part of a sentence that is letters, digits and spaces, and the length from which it needs no full stop.
 _LETTERS, _SPEAKS_FOR_ITSELF = 0.8, 80
-_NOT_PROSE = ("#", "|", "```", "from ", "import ", "def ", "class ", "{", "<")
-#: The mark of an item of a list.
-_MARKER = re.compile(r"\s*(?:[-*•+]|\d{1,3}[.)](?=\s))?\s*")
+_NOT_PROSE = ("#", "|", "```", "from ", "import ", "def ", "class ", "{", "<", "$ ", "@", ">>> ")
+#: What source code has and sentences have once at most, where they quote some.
+_CODE_LIKE = re.compile(r"->|=>|==|\)\s*:|\{\*\*|[\w)\]]\s=\s|\w\(\w*=|\breturn [\w{\[(]+(?= |$)")
+#: The mark of an item of a list, or of a quotation.
+_MARKER = re.compile(r"\s*(?:>\s*)*(?:[-*+](?=\s)|•|\d{1,3}[.)](?=\s))?\s*")
 _ENDS = (".", "!", "?", "…", "。", "！", "？")
-#: `Column: value; Column: value`, as tables are written, and `name: value`.
-_CELL = r"[^:;|\n]{1,60}: [^\n;]+"
-_ROW = re.compile(rf"{_CELL}(?:; {_CELL})+")
+#: What may close a sentence behind its end.
+_CLOSING = "*_`\"'”’»)]"
+#: `name: value`.
 _PAIR = re.compile(r"[\w .\[\]()/%-]{1,60}: \S[^\n]*")
-_MARKDOWN_HEADING = re.compile(r" {0,3}(#{1,6})\s+(.+?)\s*#*$")
-_LONGEST_HEADING = 80
+#: The bold words that a paragraph or an item begins with, as its heading: `**Opening hours.** The house is ...`.
+_RUN_IN = re.compile(r"\s*(?:(?:[-*+•]|\d{1,3}[.)])\s+)?(\*\*|__)(?P<title>[^*\n]{2,80}?)(?:[.!]\1|\1\.)\s+(?=[^\W\d_a-z]|[`*\d])")
+_LONGEST_HEADING, _LONGEST_TOP_LINE, _LONGEST_CODE = 80, 40, 400
 
-Kind = Literal["sentence", "row", "line"]
+Kind = Literal["sentence", "row", "line", "code"]
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A sentence, row or line of a hit."""
+    """A sentence, row or line of a hit, or a sentence with the code that it announces."""
 
     #: the number of the hit, from 1
     number: int
@@ -49,6 +55,13 @@ class Candidate:
     #: the sentences before it in its paragraph, two at most
     before: str = ""
     document_id: str = ""
+    #: the characters [start, end) as they are written
+    quote: str = ""
+
+    @property
+    def heading(self) -> str:
+        """The heading right above it, if there is one."""
+        return self.context.rpartition(" > ")[2] if " > " in self.context else ""
 
 
 def candidates_of(hits: Sequence[SearchHit]) -> list[Candidate]:
@@ -73,113 +86,150 @@ class _Passage:
         self.hit = hit
         self.name = _plain_name(hit)
         self.path = hit.heading.split(" > ") if hit.heading else []
+        #: what stands above the sentences of the current block alone
+        self.above: tuple[str, ...] = ()
+        #: the code right below the current block
+        self.code: Block | None = None
 
     def candidates(self) -> Iterator[Candidate]:
-        for start, end in _blocks(self.hit.text):
-            block = self.hit.text[start:end]
-            if self._enter_heading(block):
+        for block, following in pairwise([*blocks_of(self.hit.text), None]):
+            if block is None or block.kind == "code" or self._enter_heading(self.hit.text[block.start : block.end]):
                 continue
-            if _is_record(block):
-                yield self._candidate(start, end, "; ".join(line.strip() for line in block.strip().splitlines()), "row")
-                continue
-            yield from self._of_block(start, end)
+            self.code = following if following is not None and following.kind == "code" else None
+            yield from self._of_block(self._below_top_line(block))
 
     def _enter_heading(self, block: str) -> bool:
         """Whether a block is a heading; the headings above what follows are then others."""
         line = block.strip()
         if "\n" in line:
             return False
-        marked = _MARKDOWN_HEADING.match(line)
+        marked = MARKDOWN_HEADING.match(line)
         if marked is not None:
-            self.path = [*self.path[: len(marked[1]) - 1], marked[2]]
+            self.path = [*self.path[: len(marked[1]) - 1], to_plain_text(marked[2])]
             return True
         if self.hit.heading and line in self.hit.heading.split(" > "):
             return True
-        plain = len(line) <= _LONGEST_HEADING and line[:1].isupper() and not line.endswith((*_ENDS, ":", ";", ",")) and ":" not in line
-        if plain and not any(letter.isdigit() for letter in line) and len(line.split()) <= _FEWEST_WORDS:
-            self.path = [*self.path[:1], line]
+        plain = to_plain_text(line[_marker(line) :])
+        if _is_heading(plain) and not any(letter.isdigit() for letter in plain) and len(plain.split()) <= _FEWEST_WORDS:
+            self.path = [*self.path[:1], plain]
             return True
         return False
 
-    def _of_block(self, start: int, end: int) -> Iterator[Candidate]:
+    def _below_top_line(self, block: Block) -> Block:
+        """A block without its first line, where that is a heading that no empty line parts from its paragraph."""
+        text = self.hit.text[block.start : block.end]
+        top, _, rest = text.partition("\n")
+        plain = to_plain_text(top[_marker(top) :])
+        if not rest or len(plain) > _LONGEST_TOP_LINE or not _is_heading(plain) or is_row(top.strip()):
+            return block
+        first = rest[slice(*next(sentences(rest)))].strip()
+        if not rest[:1].isupper() or not is_prose(to_plain_text(first)) or not first.rstrip(_CLOSING).endswith(_ENDS):
+            return block
+        self.path = [*self.path[:1], plain]
+        return Block(block.start + len(top) + 1, block.end, block.kind)
+
+    def _of_block(self, block: Block) -> Iterator[Candidate]:
         """The rows of a block, and the sentences of what lies between them."""
         text = self.hit.text
-        first = place = start
-        for line in text[start:end].splitlines(keepends=True):
-            if _ROW.fullmatch(line.strip()):
-                yield from self._of_prose(first, place)
-                yield self._candidate(place, place + len(line), " ".join(line.split()), "row")
-                first = place + len(line)
-            place += len(line)
-        yield from self._of_prose(first, end)
+        if _is_record(text[block.start : block.end]):
+            lines = text[block.start : block.end].strip().splitlines()
+            yield self._candidate(block.start, block.end, "; ".join(to_plain_text(line) for line in lines), "row")
+            return
+        first = block.start
+        for line in lines_of(text, block):
+            if line.kind == "text":
+                continue
+            yield from self._of_prose(first, line.start)
+            if line.kind == "row":
+                yield self._candidate(line.start, line.end, to_plain_text(text[line.start : line.end]), "row")
+            first = line.end
+        yield from self._of_prose(first, block.end)
 
     def _of_prose(self, start: int, end: int) -> Iterator[Candidate]:
         before: list[str] = []
+        self.above = ()
         for first, last in sentences(self.hit.text, start, end):
             text = self.hit.text[first:last]
-            bare = " ".join(text[_marker(text) :].split())
-            if is_prose(bare) and not _is_list_of_lines(text):
+            title = _RUN_IN.match(self.hit.text, first, end)
+            if title is not None and title.end() >= last:
+                self.above = (to_plain_text(title["title"]),)
+                continue
+            bare = to_plain_text(text[_marker(text) :])
+            if self._is_cut(first, last, bare):
+                pass
+            elif bare.rstrip(_CLOSING).endswith("?"):
+                # A question does not answer; what stands behind it may.
+                self.above = (*self.above[:1], bare)
+            elif bare.endswith(":") and last == end:
+                yield from self._with_code(first, bare, " ".join(before[-2:]))
+            elif is_prose(bare) and not _is_list_of_lines(text):
                 yield self._candidate(first, last, bare, "sentence", " ".join(before[-2:]))
             else:
                 yield from self._of_lines(first, last)
             before.append(bare)
+
+    def _with_code(self, start: int, bare: str, before: str) -> Iterator[Candidate]:
+        """A sentence that announces code, together with it; without, it says nothing."""
+        if self.code is None or self.code.end - self.code.start > _LONGEST_CODE or len(bare.split()) < _FEWEST_WORDS:
+            return
+        lines = self.hit.text[self.code.start : self.code.end].strip().splitlines()[1:]
+        shown = [line.removeprefix("$ ").rstrip() for line in lines if not line.startswith(("```", "~~~")) and line.strip()]
+        if shown:
+            yield self._candidate(start, self.code.end, "\n".join([bare, *shown]), "code", before)
+
+    def _is_cut(self, start: int, end: int, bare: str) -> bool:
+        """Whether a chunk begins or ends within a sentence: it is whole in the chunk beside it."""
+        text = self.hit.text
+        if start == 0 and self.hit.start > 0 and bare[:1].islower():
+            return True
+        return end == len(text) and text[-1:].isalnum() and len(bare) >= _SPEAKS_FOR_ITSELF and not _is_list_of_lines(text[start:end])
 
     def _of_lines(self, start: int, end: int) -> Iterator[Candidate]:
         """Lines without full stops, as on signs, forms and scanned pages."""
         place = start
         lines = self.hit.text[start:end].splitlines(keepends=True)
         for line in lines:
-            bare = " ".join(line[_marker(line) :].split())
+            bare = to_plain_text(line[_marker(line) :])
             if _is_line(bare):
-                others = " ".join(" ".join(other.split()) for other in lines[:2] if other is not line)
+                others = " ".join(to_plain_text(other) for other in lines[:2] if other is not line)
                 yield self._candidate(place, place + len(line), bare, "line", others[:200])
             place += len(line)
 
     def _candidate(self, start: int, end: int, text: str, kind: Kind, before: str = "") -> Candidate:
         raw = self.hit.text[start:end]
-        begin = start + (_marker(raw) if kind != "row" else len(raw) - len(raw.lstrip()))
-        place = self.hit.start + begin
+        begin = _marker(raw) if kind != "row" else len(raw) - len(raw.lstrip())
+        quote = raw[begin:].rstrip()
+        place = self.hit.start + start + begin
         return Candidate(
             self.number,
             text,
             place,
-            self.hit.start + start + len(raw.rstrip()),
+            place + len(quote),
             self.hit.page_at(place),
             kind,
-            " > ".join([self.name, *self.path]),
+            " > ".join([self.name, *self.path, *self.above]),
             before,
             self.hit.document_id,
+            quote,
         )
 
 
-def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Ranges between empty lines; a Markdown heading is a block of its own."""
-    place = first = 0
-    for line in text.splitlines(keepends=True):
-        following = place + len(line)
-        alone = _MARKDOWN_HEADING.match(line.rstrip()) is not None
-        if alone or not line.strip():
-            if first < place:
-                yield first, place
-            if alone:
-                yield place, following
-            first = following
-        place = following
-    if first < len(text):
-        yield first, len(text)
+def _is_heading(line: str) -> bool:
+    """Whether a line may be a heading: short, with a capital letter, and without a mark at its end."""
+    return len(line) <= _LONGEST_HEADING and line[:1].isupper() and ":" not in line and not line.endswith((*_ENDS, ";", ","))
 
 
 def _is_record(block: str) -> bool:
     """Whether a block is an entry of some data: several lines, each of which names its value."""
     lines = block.strip().splitlines()
-    named = all(_PAIR.fullmatch(line.strip()) and not _ROW.fullmatch(line.strip()) for line in lines)
+    named = all(_PAIR.fullmatch(line.strip()) and not is_row(line.strip()) for line in lines)
     return named and 2 <= len(lines) <= 40 and len(block) <= _LONGEST
 
 
 def _is_list_of_lines(text: str) -> bool:
     """Whether a text is several lines that say something each, and not a sentence that was broken at the margin."""
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
-    if len(lines) < 2 or lines[-1].rstrip("\"'”’»)]").endswith(_ENDS):
+    if len(lines) < 2 or lines[-1].rstrip(_CLOSING).endswith(_ENDS):
         return False
     return all(line[0].isupper() or line[0].isdigit() for line in lines[1:])
 
@@ -194,8 +244,10 @@ def is_prose(text: str) -> bool:
     if not _SHORTEST <= len(text) <= _LONGEST or len(text.split()) < _FEWEST_WORDS or text.startswith(_NOT_PROSE):
         return False
     letters = sum(letter.isalnum() or letter.isspace() for letter in text)
-    ended = text.rstrip("*_`\"'”’»)]").endswith(_ENDS)
-    return letters >= _LETTERS * len(text) and text.count("|") < 2 and (ended or len(text) >= _SPEAKS_FOR_ITSELF)
+    ended = text.rstrip(_CLOSING).endswith(_ENDS)
+    if letters < _LETTERS * len(text) or text.count("|") >= 2 or len(_CODE_LIKE.findall(text)) >= 2:
+        return False
+    return ended or len(text) >= _SPEAKS_FOR_ITSELF
 
 
 def _is_line(text: str) -> bool:

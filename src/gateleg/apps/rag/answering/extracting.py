@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 
 #: Sentences of an answer, candidates that are compared by meaning, and those whose words are compared one by one.
 _MOST, _COMPARED, _LOOKED_AT = 3, 60, 6
+#: Characters from which a sentence is long, and what the longest ones lose by that: who reads an answer wants its point.
+_LONG, _LONGEST, _LOSS = 200, 600, 0.1
 #: Weights of meaning and words, as in searches.
 _MEANING, _WORDS = 0.6, 0.4
 #: A further sentence must be this good beside the best one, and no copy of one that is there.
-_BESIDE, _SAME = 0.8, 0.92
+_BESIDE, _SAME = 0.93, 0.92
 #: For questions in other languages: below the first similarity the documents are about something else (measured: docs/why/rag.md);
 #: between both, words must agree.
 _UNRELATED, _RELATED, _AGREEING = 0.30, 0.45, 0.5
@@ -45,7 +47,8 @@ class Judged:
     def worth(self) -> float:
         """What candidates are ordered by."""
         worded = 0.7 * self.relevance.coverage + 0.3 * self.relevance.own
-        return worded if self.near is None else _MEANING * max(self.near, 0.0) + _WORDS * worded
+        long = _LOSS * min(1.0, max(0, len(self.candidate.text) - _LONG) / (_LONGEST - _LONG))
+        return (worded if self.near is None else _MEANING * max(self.near, 0.0) + _WORDS * worded) - long
 
 
 def shortlist(question: Question, candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -131,7 +134,7 @@ def _has_news(question: Question, one: Judged, new: Sequence[tuple[str, ...]]) -
 
 
 def _sentence(one: Candidate) -> AnswerSentence:
-    return AnswerSentence(text=one.text, citations=[one.number], support=1.0, start=one.start, end=one.end, page=one.page)
+    return AnswerSentence(text=one.text, citations=[one.number], support=1.0, start=one.start, end=one.end, quote=one.quote, page=one.page)
 
 
 def _same(one: Judged, other: Judged) -> bool:

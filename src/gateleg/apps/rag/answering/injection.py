@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from gateleg.apps.rag.answering.plain_text import to_plain_text
 from gateleg.apps.rag.chunking.sentences import sentences
 
 if TYPE_CHECKING:
@@ -39,8 +40,8 @@ _SPEAKS_TO_A_MODEL = re.compile("|".join(f"(?:{pattern})" for pattern in _PATTER
 
 
 def speaks_to_a_model(sentence: str) -> bool:
-    """Whether a sentence looks like an instruction to a model."""
-    return _SPEAKS_TO_A_MODEL.search(sentence) is not None
+    """Whether a sentence looks like an instruction to a model, with its markup or without it."""
+    return _SPEAKS_TO_A_MODEL.search(sentence) is not None or _SPEAKS_TO_A_MODEL.search(to_plain_text(sentence)) is not None
 
 
 def withhold(text: str) -> str:

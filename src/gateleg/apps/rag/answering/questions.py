@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 #: What an answer must have: a number, a time, a colour, ...
-Wanted = Literal["name", "number", "count", "time", "duration", "frequency", "colour", "place", "reason", "steps"]
+Wanted = Literal[
+    "name", "number", "phone", "mail", "count", "time", "day", "duration", "frequency", "colour", "place", "reason", "steps", "definition"
+]
 
 _TOKEN = re.compile(r"[^\W_][\w'’.:/-]*[^\W_]|[^\W_]|[?!,;()]")
 _POSSESSIVE = re.compile(r"['’]s$")
@@ -30,9 +32,13 @@ _WANTED: tuple[tuple[Wanted, str], ...] = (
     ("count", r"\bhow many\b"),
     ("frequency", r"\bhow (?:often|frequently|regularly)\b"),
     ("duration", r"\bhow long\b|\b(?:duration|period) of\b"),
-    ("number", rf"\bhow (?:{_ADJECTIVES})\b|\b(?:phone|telephone|fax) number\b"),
+    ("phone", r"\b(?:phone|telephone|fax|mobile) numbers?\b"),
+    ("mail", r"\be-?mail address(?:es)?\b"),
+    ("number", rf"\bhow (?:{_ADJECTIVES})\b"),
     ("number", rf"\bwhat (?:is|are|was|were) the (?:\w+ ){{0,2}}(?:{_QUANTITIES})s?\b"),
-    ("time", r"\bwhen\b|\b(?:what|which) (?:time|day|date|year|month|week)\b|\bhow soon\b|\bsince when\b"),
+    ("number", r"\b(?:what|which) (?:port|percentage|amount|rate|temperature)\b"),
+    ("day", r"\b(?:what|which) (?:day|weekday|date)s?\b"),
+    ("time", r"\bwhen\b|\b(?:what|which) (?:time|year|month|week)\b|\bhow soon\b|\bsince when\b"),
     ("name", r"\b(?:what|which) (?:is|was|are|were) (?:the )?(?:full |first |last )?names?\b|\bwhose name\b"),
     ("colour", r"\b(?:what|which) colou?rs?\b"),
     ("place", r"\bwhere\b"),
@@ -42,9 +48,17 @@ _WANTED: tuple[tuple[Wanted, str], ...] = (
 #: Words that a value of its kind answers: a weekday need not be called a day.
 _SAID_BY_KIND: dict[Wanted | None, tuple[str, ...]] = {
     "time": ("day", "date", "time", "year", "month", "week"),
-    "duration": ("period", "duration"),
+    "day": ("day", "weekday", "date"),
+    "duration": ("period", "duration", "time", "valid"),
+    "phone": ("number",),
+    "mail": ("address",),
     "colour": ("colour", "color"),
 }
+#: "What is a lease?", "What are scopes?": nothing else is said of it. What has "the" may be a value: "What is the new address?".
+_DEFINITION = re.compile(
+    r"\W*what(?:'s| is| are)(?: an?)?((?!\s+(?:the|this|that|these|those|its?|their|my|your|our)\b)\s+[\w./-]+){1,3}\s*\??\s*",
+    re.IGNORECASE,
+)
 _ASKS_WHEN = re.compile(r"\W*(?:and\s+|but\s+)?(?:since\s+)?(?:when|where)\b", re.IGNORECASE)
 _WHEN_CLAUSE = re.compile(r"(?<=\w )(?:when|while|if|where)\b", re.IGNORECASE)
 
@@ -84,7 +98,8 @@ def parse_question(text: str) -> Question:
 def _wanted(text: str) -> Wanted | None:
     # "What colour is the lamp when ..." asks for a colour.
     main = text if _ASKS_WHEN.match(text) else _WHEN_CLAUSE.split(text, maxsplit=1)[0]
-    return next((kind for kind, pattern in _WANTED if re.search(pattern, main, re.IGNORECASE)), None)
+    found = next((kind for kind, pattern in _WANTED if re.search(pattern, main, re.IGNORECASE)), None)
+    return "definition" if found is None and _DEFINITION.fullmatch(text) else found
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gateleg.apps.rag.answering.support import facts_of
-from gateleg.apps.rag.answering.vocabulary import COLOURS, NUMBER_WORDS, PLACES, REASONS, TIMES, relatives
-from gateleg.apps.rag.index.analysis import analyse, split_words
+from gateleg.apps.rag.answering.values import fits
+from gateleg.apps.rag.answering.vocabulary import are_opposites, relatives
+from gateleg.apps.rag.index.analysis import analyse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -26,13 +26,6 @@ if TYPE_CHECKING:
 #: The similarity of two words from which one may stand for the other (measured: docs/why/rag.md).
 SAME_WORD = 0.7
 _PRONOUN = re.compile(r"(?:it|its|they|their|this|these|that|those|he|she|his|her|then|otherwise)\b", re.IGNORECASE)
-_DIGIT = re.compile(r"\d")
-_EVERY = re.compile(
-    r"\b(?:every|each|daily|weekly|monthly|yearly|annually|hourly|nightly|once|twice|times|per|always|never|regularly)\b", re.IGNORECASE
-)
-_UNIT = re.compile(
-    r"\b(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|decades?|nights?|until|till|forever|ms|s|h)\b", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +58,9 @@ def _no_nearness(one: str, other: str) -> float:
 def relevance(question: Question, candidate: Candidate, nearness: Nearness = _no_nearness) -> Relevance:
     """What a candidate has of a question."""
     own, above = set(analyse(candidate.text)), set(analyse(candidate.context))
+    if not candidate.before:
+        # The first sentence below a heading speaks for it.
+        own |= set(analyse(candidate.heading))
     before = set(analyse(candidate.before)) if _goes_on_from_before(question, candidate, own) else set()
     held = [word for word in question.words if _has(own, word, nearness)]
     elsewhere = [word for word in question.words if word not in held and (_has(above, word) or _has(before, word))]
@@ -93,47 +89,8 @@ def _goes_on_from_before(question: Question, candidate: Candidate, own: set[str]
 def _has(stems: set[str], word: tuple[str, ...], nearness: Nearness = _no_nearness) -> bool:
     if stems.issuperset(word):
         return True
-    return len(word) == 1 and (not stems.isdisjoint(relatives(word[0])) or any(nearness(word[0], stem) >= SAME_WORD for stem in stems))
+    return len(word) == 1 and (not stems.isdisjoint(relatives(word[0])) or _is_near(word[0], stems, nearness))
 
 
-def fits(question: Question, candidate: Candidate) -> bool:
-    """Whether a candidate has what a question wants: a number, a time, a colour."""
-    text = candidate.text
-    match question.wanted:
-        case "number":
-            return _has_number(text)
-        case "name":
-            return bool(facts_of(f"is {text}"))
-        case "count":
-            return _counts(question.counted, candidate)
-        case "time":
-            return bool(TIMES.search(text))
-        case "duration":
-            return _has_number(text) and bool(_UNIT.search(text))
-        case "frequency":
-            return _has_number(text) or bool(_EVERY.search(text))
-        case "colour":
-            return not COLOURS.isdisjoint(split_words(text))
-        case "place":
-            return bool(PLACES.search(text)) if candidate.kind != "row" else not relatives("where").isdisjoint(analyse(text))
-        case "reason":
-            return bool(REASONS.search(text))
-        case _:
-            return True
-
-
-def _has_number(text: str) -> bool:
-    return bool(_DIGIT.search(text)) or not (NUMBER_WORDS - {"one", "once"}).isdisjoint(split_words(text))
-
-
-def _counts(counted: tuple[str, ...], candidate: Candidate) -> bool:
-    """Whether a number stands before what is counted; a row may have it in any cell."""
-    if candidate.kind == "row" or not counted:
-        return _has_number(candidate.text)
-    words = list(split_words(candidate.text))
-    for place, word in enumerate(words):
-        if set(counted) & set(analyse(word)):
-            nearby = words[max(0, place - 3) : place]
-            if any(one.isdigit() or one in NUMBER_WORDS or one == "no" for one in nearby):
-                return True
-    return False
+def _is_near(word: str, stems: set[str], nearness: Nearness) -> bool:
+    return any(nearness(word, stem) >= SAME_WORD and not are_opposites(word, stem) for stem in stems)

@@ -78,8 +78,16 @@ _GROUPS = (
     "valid validity lasts last expires",
     "allow allows allowed permit permits permitted permission forbid forbids forbidden prohibited compulsory",
 )
+#: Opposites are near in meaning, and never stand for each other.
+_OPPOSITES = """new old, open closed, first last, high low, large small, big small, long short, more less, most least, before after,
+    begin end, start end, start stop, enter leave, arrive depart, buy sell, lend borrow, win lose, hot cold, warm cold,
+    early late, fast slow, cheap expensive, light dark, light heavy, black white, inside outside, upper lower, left right,
+    north south, east west, morning evening, day night, summer winter, man woman, husband wife, mother father, son
+    daughter, landlord tenant, employer employee, buyer seller, client contractor, teacher student, import export, upload
+    download, allow forbid, add remove, create delete, read write, send receive, minimum maximum, public private, internal
+    external, indoor outdoor, wet dry, full empty, strong weak, hard soft"""
 _COLOURS_WORDS = """red green blue yellow orange purple violet black white grey gray brown pink silver gold golden beige turquoise cyan
-    magenta amber transparent dark light"""
+    magenta amber transparent"""
 COLOURS = frozenset(_COLOURS_WORDS.split())
 _NUMBERS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
     eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion dozen half quarter first
@@ -118,3 +126,14 @@ def _relatives() -> dict[str, frozenset[str]]:
         for stem in stems:
             found.setdefault(stem, set()).update(stems)
     return {stem: frozenset(group) for stem, group in found.items()}
+
+
+@cache
+def are_opposites(one: str, other: str) -> bool:
+    """Whether two stems say the opposite of each other."""
+    return frozenset((one, other)) in _opposites()
+
+
+@cache
+def _opposites() -> frozenset[frozenset[str]]:
+    return frozenset(frozenset(stem for word in pair.split() for stem in analyse(word)) for pair in _OPPOSITES.split(","))

@@ -10,9 +10,11 @@ if TYPE_CHECKING:
 
     from gateleg.apps.rag.chunking.splitting import Range
 
-#: A mark that may end a sentence, with closing quotes and brackets, and the white space behind it; Chinese and Japanese marks need none.
-#: An empty line and the beginning of an item of a list end a sentence, too.
-_END = re.compile(r"(?P<mark>[.!?…]+)[\"'”’»)\]]*(?P<space>\s+)|[。！？]+[」』”）]*\s*|\n\s*\n\s*|\n(?=[ \t]*(?:[-*•+]|\d{1,3}[.)])[ \t])")
+#: A mark that may end a sentence, with closing quotes, brackets and marks of emphasis, and the white space behind it; Chinese and
+#: Japanese marks need none. An empty line and the beginning of an item of a list end a sentence, too.
+_END = re.compile(
+    r"(?P<mark>[.!?…]+)[\"'”’»)\]*_]*(?P<space>\s+)|[。！？]+[」』”）]*\s*|\n\s*\n\s*|\n(?=[ \t]*(?:[-*•+]|\d{1,3}[.)])[ \t])"
+)
 _ABBREVIATIONS = frozenset(
     re.split(
         r"\s+",
@@ -47,4 +49,6 @@ def _ends(text: str, match: re.Match[str]) -> bool:
     before = _WORD.search(text, max(match.start() - 20, 0), match.start())
     word = "" if before is None else before[0]
     initial = len(word) == 1 and word.isupper() and word != "I"
+    if following.isupper() and word.lower() in ("a.m", "p.m"):
+        return True
     return not initial and word.lower() not in _ABBREVIATIONS

@@ -31,6 +31,8 @@ FORMAT = 1
 #: Rows of one transaction: other writers wait no longer than it takes.
 _SLICE = 500
 _LONGEST_WAIT_MS = 60_000
+#: Bytes of the file that are read as memory: a search reads vectors here and there, and copies no pages for them.
+_MAPPED = 16_000_000_000
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS profiles (id INTEGER PRIMARY KEY, metadata BLOB UNIQUE);
@@ -109,6 +111,7 @@ class IndexDatabase:
         connection.execute("PRAGMA journal_mode=WAL").fetchall()
         connection.execute(f"PRAGMA synchronous={'FULL' if self._synchronous else 'NORMAL'}").fetchall()
         connection.execute("PRAGMA cache_size=-8000").fetchall()
+        connection.execute(f"PRAGMA mmap_size={_MAPPED}").fetchall()
         connection.register_fts5_function("occurrences", _occurrences)
         return connection
 

@@ -19,7 +19,7 @@ from gateleg.apps.rag.errors import BadVector, IndexDamaged
 from gateleg.apps.rag.index.analysis import DEFAULT_LANGUAGE
 from gateleg.apps.rag.index.database import IndexDatabase, Position, read_position, remove_files
 from gateleg.apps.rag.index.entries import IndexHit, entry_of, unpack_vector
-from gateleg.apps.rag.index.graph import EXACT, VectorGraph
+from gateleg.apps.rag.index.graph import EXACT, EXPANSION_SEARCH, KIND, ROUNDING, VectorGraph
 from gateleg.apps.rag.index.postings import KeywordScores, Postings, with_phrases
 from gateleg.apps.rag.index.rows import Rows
 
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.tables import Chunk
 
 _log = logging.getLogger(__name__)
-#: How many more candidates are rescored exactly than are asked for: float16 may exchange those that are nearly alike.
+#: How many more candidates are rescored exactly than are asked for, at most: rounding may exchange those that are nearly alike.
 _SPARE = 30
-#: With a filter: so few chunks that pass are searched exactly, and so are all that pass if the graph would need more candidates than this.
-_FEW_PASSING, _MOST_CANDIDATES = 3_000, 2_000
 #: How many more candidates the graph gives where a filter is there: it is the less exact, the farther away they are.
 _MARGIN = 2
+#: Exact comparisons that take as long as one more candidate of the graph.
+_COMPARED = 8
 #: Rows that are read at a time when a process catches up.
 _READ = 5_000
 #: Languages of an index that a query is analysed in: the most frequent ones.
@@ -191,7 +191,8 @@ class EmbeddedIndex:
             if vector is not None:
                 near |= self._exact_similarities(connection, vector, [row for row in best if row not in near])
             worded = best | words.of([row for row in near if row not in best])
-        return [IndexHit(rows.key(row), near.get(row), worded.get(row)) for row in {**near, **worded}]
+        found = list(near | worded)
+        return [IndexHit(key, near.get(row), worded.get(row)) for row, key in zip(found, rows.keys(found), strict=True)]
 
     def vectors(self, keys: Iterable[ChunkKey]) -> dict[ChunkKey, NDArray[np.float32]]:
         """The vectors of chunks, without those that have none."""
@@ -240,22 +241,22 @@ class EmbeddedIndex:
             return {}
         if len(vector) != graph.dimensions:
             raise BadVector(f"The query's vector has {len(vector)} dimensions; those of the collection have {graph.dimensions}.")
-        wanted = k + _SPARE
-        everything = left == self._rows.count
-        # As many more candidates are needed as there are chunks for each one that passes.
-        candidates = int((1 if everything else _MARGIN) * wanted * len(graph) / left)
-        rows: NDArray[np.int64] | None = None
-        if candidates <= _MOST_CANDIDATES and (everything or left > _FEW_PASSING):
-            ids, _ = graph.nearest(vector, min(candidates, len(graph)))
+        candidates = _candidates(k, left, len(graph), everything=left == self._rows.count)
+        places = similar = None
+        if left > _COMPARED * candidates:
+            ids, similar = graph.nearest(vector, candidates)
+            if left == len(graph):
+                # All of them pass.
+                ids, similar = ids[: k + _SPARE], similar[: k + _SPARE]
             places = self._rows.places(ids)
-            places = places[(places >= 0) & (places < len(passing))]
-            rows = places[passing[places]]
-        if rows is None or len(rows) < min(k, left):
-            rows = np.flatnonzero(passing)
-            similar = graph.similarities(vector, self._rows.ids.view[rows])
-            best = np.argpartition(-similar, wanted)[:wanted] if len(similar) > wanted else np.arange(len(similar))
-            rows = rows[best]
-        exact = self._exact_similarities(connection, vector, rows[:wanted].tolist())
+            there = np.flatnonzero((places >= 0) & (places < len(passing)))
+            there = there[passing[places[there]]]
+            places, similar = places[there], similar[there]
+        if places is None or similar is None or len(places) < min(k, left):
+            every = np.flatnonzero(passing)
+            found, similar = graph.nearest_of(vector, self._rows.ids.view[every], k + _SPARE)
+            places = every[found]
+        exact = self._exact_similarities(connection, vector, _contenders(places, similar, k).tolist())
         best_rows = sorted(exact, key=lambda row: (-exact[row], row))[:k]
         return {row: exact[row] for row in best_rows}
 
@@ -336,7 +337,9 @@ class EmbeddedIndex:
         )
         if dimensions is None or saved is None:
             return
-        name, last, checksum = str(saved).split(" ")
+        name, last, checksum, *kind = str(saved).split(" ")
+        if kind != [KIND]:
+            return
         graph = VectorGraph(int(dimensions), exact=self._exact, on_grown=self._save_if_free)
         if graph.load(self.path.with_name(f"{self.path.name}.graph-{name}"), int(last), int(checksum)):
             self._vectors, self._saved = graph, int(last)
@@ -366,13 +369,27 @@ class EmbeddedIndex:
         path = self.path.with_name(f"{self.path.name}.graph-{name}")
         last, checksum = graph.save(path)
         with database.writing() as connection:
-            connection.execute("INSERT OR REPLACE INTO facts VALUES ('snapshot', ?)", (f"{name} {last} {checksum}",))
+            connection.execute("INSERT OR REPLACE INTO facts VALUES ('snapshot', ?)", (f"{name} {last} {checksum} {KIND}",))
             connection.execute("DELETE FROM removals WHERE number <= ?", (self._position.removal - _REMOVALS_KEPT,))
         self._saved = last
         for other in self.path.parent.glob(f"{self.path.name}.graph-*"):
             if other != path:
                 with suppress(FileNotFoundError):
                     other.unlink()
+
+
+def _candidates(k: int, left: int, vectors: int, *, everything: bool) -> int:
+    """How many candidates the graph should give, so that enough of them pass: as many more as there are vectors for each that passes."""
+    needed = k + _SPARE if everything else int(_MARGIN * (k + _SPARE) * vectors / left)
+    return min(max(needed, EXPANSION_SEARCH), vectors)
+
+
+def _contenders(places: NDArray[np.int64], similar: NDArray[np.float32], k: int) -> NDArray[np.int64]:
+    """The first of some candidates, which are sorted: without those that rounding cannot have kept from the best `k`."""
+    if len(places) <= k:
+        return places
+    near: NDArray[np.bool_] = similar[: k + _SPARE] >= similar[k - 1] - 2 * ROUNDING
+    return places[: k + _SPARE][near]
 
 
 def _all(connection: apsw.Connection, sql: str, *bindings: Any) -> list[Any]:

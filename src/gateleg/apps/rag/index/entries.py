@@ -38,8 +38,7 @@ class IndexEntry:
     language: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class IndexHit:
+class IndexHit(NamedTuple):
     """A chunk that was found, with what each way of searching says of it; None where that way did not find it."""
 
     key: ChunkKey

@@ -1,8 +1,7 @@
 """The vectors of an index in memory: a graph (HNSW) of most of them, and the newest ones in a matrix beside it.
 
 New vectors are searched exactly until a thread has added them to the graph, so that what is added is found at once and no search
-waits for the graph. Few vectors need no graph at all. The graph holds float16; whoever needs exact distances computes them from the
-stored vectors.
+waits for the graph. Few vectors need no graph at all. The graph holds bfloat16; exact distances are computed from the stored vectors.
 """
 
 from __future__ import annotations
@@ -11,10 +10,10 @@ import os
 import threading
 import zlib
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from usearch.index import Index
+from usearch.index import Index, search
 
 from gateleg.apps.rag.index.rows import Column
 
@@ -26,12 +25,19 @@ if TYPE_CHECKING:
 
 #: How many vectors are searched exactly before there is a graph, or before they are added to it.
 EXACT = 4_000
-#: HNSW: neighbours of a node, candidates while adding, and while searching.
-CONNECTIVITY, EXPANSION_ADD, EXPANSION_SEARCH = 32, 256, 128
-#: Vectors that are added to the graph between two searches.
+#: HNSW: neighbours of a node, candidates while adding, and while searching. docs/why/rag.md has the figures that chose them.
+CONNECTIVITY, EXPANSION_ADD, EXPANSION_SEARCH = 16, 128, 256
+#: How far a similarity in the graph is from the true one at most: bfloat16 rounds each number of two unit vectors by 1/512 of it.
+ROUNDING = 2 / 512
+#: What a saved graph must be to be read again.
+KIND = f"bf16-{CONNECTIVITY}-{EXPANSION_ADD}"
+#: Threads that add to the graph, and vectors that each adds between two searches: searches wait meanwhile, so all cores help.
+_THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 _STEP = 32
 #: Seconds after which adding to the graph no longer lets new searches go first.
 _PATIENCE = 0.05
+#: Rows that are multiplied at a time: with more of them, BLAS wakes threads, which spin for a while when they are done.
+_BLOCK = 1_000
 #: Vectors that are copied out of the graph at a time.
 _COPIED = 10_000
 
@@ -61,7 +67,7 @@ class VectorGraph:
         return Index(
             ndim=self.dimensions,
             metric="ip",
-            dtype="f16",
+            dtype="bf16",
             connectivity=CONNECTIVITY,
             expansion_add=EXPANSION_ADD,
             expansion_search=EXPANSION_SEARCH,
@@ -98,37 +104,34 @@ class VectorGraph:
         with self._turns.shared():
             with self._swap:
                 ids, recent, graph = self._recent_ids.view, self._recent.view, self._graph
-            found: list[NDArray[np.int64]] = []
-            scores: list[NDArray[np.float32]] = []
             if len(graph):
                 matches = graph.search(vector, min(k, len(graph)), threads=1)
-                found.append(np.asarray(matches.keys, dtype=np.int64))
-                scores.append(1.0 - np.asarray(matches.distances, dtype=np.float32))
-        if len(ids):
-            similar = recent @ vector
-            best = np.argpartition(-similar, k)[:k] if len(similar) > k else np.arange(len(similar))
-            found.append(ids[best])
-            scores.append(similar[best])
-        if not found:
-            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
-        together, first = np.unique(np.concatenate(found), return_index=True)
-        similar = np.concatenate(scores)[first]
+                found, similar = np.asarray(matches.keys, dtype=np.int64), 1.0 - np.asarray(matches.distances, dtype=np.float32)
+            else:
+                found, similar = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
+        if not len(ids):
+            return found, similar
+        places, near = nearest_rows(recent, vector, k)
+        # While vectors are added to the graph, they are in both.
+        together, first = np.unique(np.concatenate([found, ids[places]]), return_index=True)
+        similar = np.concatenate([similar, near])[first]
         best = np.argsort(-similar, kind="stable")[:k]
         return together[best], similar[best]
 
-    def similarities(self, vector: NDArray[np.float32], ids: NDArray[np.int64]) -> NDArray[np.float32]:
-        """The similarities of given chunks, in the precision of the graph; -2 for those without a vector."""
+    def nearest_of(self, vector: NDArray[np.float32], ids: NDArray[np.int64], k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The `k` nearest of given chunks, all of them compared: their places in `ids`, with similarities in the precision of the graph.
+        Chunks without a vector are left out."""
         with self._swap:
             if self._half_ids is None:
                 self._halve()
             assert self._half_ids is not None
             known, halves = self._half_ids.view, self._halves.view
-        found = np.full(len(ids), -2.0, dtype=np.float32)
-        if len(known):
-            places = np.minimum(np.searchsorted(known, ids), len(known) - 1)
-            there = known[places] == ids
-            found[there] = halves[places[there]].astype(np.float32) @ vector
-        return found
+        if not len(known) or not len(ids):
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
+        rows = np.minimum(np.searchsorted(known, ids), len(known) - 1)
+        there = np.flatnonzero(known[rows] == ids)
+        places, similar = nearest_rows(halves[rows[there]], vector, k)
+        return there[places], similar
 
     def _halve(self) -> None:
         """Copy all vectors into a matrix, in the order of their ids; made when it is first needed, and kept up to date from then on."""
@@ -140,7 +143,7 @@ class VectorGraph:
             keys = keys[keys < recent[0]] if len(recent) else keys
             for start in range(0, len(keys), _COPIED):
                 part = keys[start : start + _COPIED]
-                self._halves.extend(np.asarray(self._graph.get(part), dtype=np.float16).reshape(len(part), -1))
+                self._halves.extend(np.asarray(self._graph.get(part, dtype="f16"), dtype=np.float16).reshape(len(part), -1))
         self._half_ids.extend(keys)
         self._halves.extend(self._recent.view)
         self._half_ids.extend(recent)
@@ -197,17 +200,41 @@ class VectorGraph:
 
     def _add_recent(self) -> None:
         """Add the recent vectors to the graph, a few at a time, so that no search waits for long."""
-        done = 0
+        done, step = 0, _STEP * _THREADS
         while not self._closed:
             with self._swap:
+                done = self._without_graphed(done)
                 ids, vectors = self._recent_ids.view, self._recent.view
-                if done == len(ids):
-                    self._recent_ids, self._recent = Column(np.int64), Column(np.float32, self.dimensions)
+                if not len(ids):
                     return
             with self._turns.alone():
-                self._graph.add(ids[done : done + _STEP], vectors[done : done + _STEP], threads=1)
-                done = min(done + _STEP, len(ids))
+                self._graph.add(ids[done : done + step], vectors[done : done + step], threads=_THREADS)
+                done = min(done + step, len(ids))
                 self._last = int(ids[done - 1])
+
+    def _without_graphed(self, done: int) -> int:
+        """Give up the first recent vectors, which are in the graph, once they are most of them; how many of those left are in the graph."""
+        if done < len(self._recent_ids) and (done <= self._exact or 2 * done < len(self._recent_ids)):
+            return done
+        ids, vectors = Column(np.int64), Column(np.float32, self.dimensions)
+        ids.extend(self._recent_ids.view[done:])
+        vectors.extend(self._recent.view[done:])
+        self._recent_ids, self._recent = ids, vectors
+        return 0
+
+
+def nearest_rows(matrix: NDArray[Any], vector: NDArray[np.float32], k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """The `k` rows of a matrix that are nearest to a vector, all of them compared, with their similarities, best first."""
+    if not len(matrix):
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
+    if matrix.dtype == np.float32:
+        similar = np.concatenate([matrix[start : start + _BLOCK] @ vector for start in range(0, len(matrix), _BLOCK)])
+        best = np.argpartition(-similar, k)[:k] if len(similar) > k else np.arange(len(similar))
+        best = best[np.argsort(-similar[best], kind="stable")]
+        return best, similar[best]
+    # NumPy has no fast arithmetic for float16.
+    matches = search(matrix, vector.astype(matrix.dtype), min(k, len(matrix)), "ip", exact=True, threads=1)
+    return np.asarray(matches.keys, dtype=np.int64), 1.0 - np.asarray(matches.distances, dtype=np.float32)
 
 
 class _Turns:

@@ -112,10 +112,11 @@ class Rows:
         found = np.minimum(np.searchsorted(known, ids), len(known) - 1)
         return np.where(known[found] == ids, found, -1)
 
-    def key(self, row: int) -> ChunkKey:
-        """The chunk in a row."""
-        document = self._documents[self._document.view[row]]
-        return ChunkKey(document, int(self._generation.view[row]), int(self._ordinal.view[row]))
+    def keys(self, rows: Sequence[int]) -> list[ChunkKey]:
+        """The chunks in rows."""
+        wanted = np.asarray(rows, dtype=np.int64)
+        columns = (self._document.view[wanted].tolist(), self._generation.view[wanted].tolist(), self._ordinal.view[wanted].tolist())
+        return [ChunkKey(self._documents[document], generation, ordinal) for document, generation, ordinal in zip(*columns, strict=True)]
 
     def generations(self) -> dict[str, set[int]]:
         """The documents with rows that are not removed, and the generations of these."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gateleg.apps.rag.index.analysis import language_of
+from gateleg.apps.rag.index.entries import ChunkKey
 from gateleg.apps.rag.searching.highlighting import best_snippet, matched_spans, matched_words
 from gateleg.apps.rag.searching.results import Passage, SearchHit, Why
 from gateleg.apps.rag.searching.verifying import read_chunks
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.tables import Chunk, Collection
     from gateleg.store import AsyncStore
 
-    Chunks = Mapping[tuple[str, int, int], Chunk]
-
 
 async def cite(
     store: AsyncStore,
@@ -28,29 +27,24 @@ async def cite(
     mode: Mode,
     request: SearchRequest,
 ) -> list[SearchHit]:
-    """Hits with all that is told about them. `found` has the reranker's score with each, where there is one."""
-    wanted = [key for one, _ in found for key in _around(one, request.neighbours)]
-    chunks = await read_chunks(store, wanted)
-    hits = []
-    for one, rerank in found:
-        chunk = chunks.get(one.ranked.candidate.key)
-        # A chunk may be removed between the index and the table, with its document.
-        if chunk is not None:
-            hits.append(_hit(one, chunk, chunks, collections[one.ranked.candidate.source], rerank, mode, request))
-    return hits
+    """Hits as they are returned. `found` has the reranker's score with each, where there is one."""
+    beside = {key for one, _ in found for key in _around(one, request.neighbours)}
+    chunks = {one.ranked.candidate.key: one.chunk for one, _ in found}
+    chunks |= await read_chunks(store, sorted(beside - chunks.keys()))
+    return [_hit(one, chunks, collections[one.ranked.candidate.source], rerank, mode, request) for one, rerank in found]
 
 
-def _around(one: Verified, neighbours: int) -> list[tuple[str, int, int]]:
+def _around(one: Verified, neighbours: int) -> list[ChunkKey]:
     document, generation, ordinal = one.ranked.candidate.key
     last = one.document.chunks - 1
     places = range(max(0, ordinal - neighbours), min(max(last, ordinal), ordinal + neighbours) + 1)
-    return [(document, generation, place) for place in places]
+    return [ChunkKey(document, generation, place) for place in places]
 
 
 def _hit(
-    one: Verified, chunk: Chunk, chunks: Chunks, collection: Collection, rerank: float | None, mode: Mode, request: SearchRequest
+    one: Verified, chunks: Mapping[ChunkKey, Chunk], collection: Collection, rerank: float | None, mode: Mode, request: SearchRequest
 ) -> SearchHit:
-    candidate, document = one.ranked.candidate, one.document
+    candidate, document, chunk = one.ranked.candidate, one.document, one.chunk
     languages = tuple(dict.fromkeys((language_of(document.language), language_of(None))))
     marked = request.highlight or request.explain
     spans = matched_spans(request.query, chunk.text, languages) if marked else []

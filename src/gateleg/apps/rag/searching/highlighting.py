@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gateleg.apps.rag.index.analysis import DEFAULT_LANGUAGE, analyse, query_words
@@ -17,13 +18,22 @@ SNIPPET = 240
 
 def matched_spans(query: str, text: str, languages: Sequence[str] = (DEFAULT_LANGUAGE,)) -> list[tuple[int, int]]:
     """The spans [start, end) of words in a text that are words of the query in one of their forms."""
-    wanted = {form for forms in query_words(query, languages) for form in forms}
-    found = []
-    for match in _WORD.finditer(text):
-        forms = {form for language in languages for form in analyse(match.group(), language)}
-        if forms & wanted:
-            found.append(match.span())
-    return found
+    known = tuple(languages)
+    wanted = _wanted(query, known)
+    matched = {word for word in set(_WORD.findall(text)) if not wanted.isdisjoint(_forms(word, known))}
+    return [match.span() for match in _WORD.finditer(text) if match.group() in matched] if matched else []
+
+
+@lru_cache(maxsize=256)
+def _wanted(query: str, languages: tuple[str, ...]) -> frozenset[str]:
+    """The forms of the words of a query: the same for all of its hits."""
+    return frozenset(form for forms in query_words(query, languages) for form in forms)
+
+
+@lru_cache(maxsize=50_000)
+def _forms(word: str, languages: tuple[str, ...]) -> tuple[str, ...]:
+    """The forms of a word of a text. Words come again and again, in the hits of one query and of the next."""
+    return tuple(form for language in languages for form in analyse(word, language))
 
 
 def matched_words(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:

@@ -21,7 +21,7 @@ from gateleg.apps.rag.searching.citing import cite
 from gateleg.apps.rag.searching.diversity import diversify
 from gateleg.apps.rag.searching.fusion import Candidate, rank
 from gateleg.apps.rag.searching.results import SearchResult
-from gateleg.apps.rag.searching.verifying import DocumentReader, read_chunks
+from gateleg.apps.rag.searching.verifying import HitReader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gateleg.ai import AsyncModels
-    from gateleg.apps.rag.index.entries import ChunkKey, IndexHit
+    from gateleg.apps.rag.index.entries import ChunkKey, CollectionIndex, IndexHit
     from gateleg.apps.rag.index.filters import Filter
     from gateleg.apps.rag.index.registry import Indexes
     from gateleg.apps.rag.searching.fusion import Ranked
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     Vectors = Mapping[str, NDArray[np.float32]]
 
-#: Candidates of each way of searching, at least, and at most.
+#: Candidates of each way of searching: at least in hybrid, and at most.
 _DEPTH, _DEEPEST = 100, 4_000
 #: Hits that a reranker reads, and that diversity chooses from.
 _POOL = 50
@@ -77,11 +77,12 @@ async def search(tools: SearchTools, collections: Sequence[Collection], request:
     filters = parse_filter(request.filter)
     vectors, note = await _embed(tools, collections, request)
     mode: Mode = request.search_mode if vectors or request.search_mode == "keyword" else "keyword"
-    reader = DocumentReader(tools.store, collections)
+    reader = HitReader(tools.store, collections)
     wanted = request.offset + request.top_k + 1
     reranks = bool(tools.reranker) and request.rerank
     pool = max(wanted, _POOL) if reranks or request.diversity else wanted
-    depth = min(max(_DEPTH, 2 * pool), _DEEPEST)
+    # Hybrid needs deep rankings, because a chunk may be far down in both and first in their sum.
+    depth = min(max(_DEPTH if mode == "hybrid" or request.feedback else 0, 2 * pool), _DEEPEST)
     verified: list[Verified] = []
     for _ in range(_WIDENINGS + 1):
         found = await _ranking(tools, collections, request, mode, vectors, filters, depth)
@@ -179,14 +180,20 @@ async def _search_index(
     documents: Sequence[str] | None,
 ) -> list[IndexHit]:
     place = (collection.repository_id, collection.collection_id)
+
+    def ask(index: CollectionIndex) -> list[IndexHit] | None:
+        return index.search(vector, text, filters, depth, documents=documents) if index.complete else None
+
     for again in (True, False):
         try:
-            await ready_index(tools.store, tools.indexes, *place)
-            return await tools.indexes.run(*place, lambda index: index.search(vector, text, filters, depth, documents=documents))
+            while (found := await tools.indexes.run(*place, ask)) is None:
+                await ready_index(tools.store, tools.indexes, *place)
         except IndexDamaged:
             # It has been removed; the second time it is filled from the tables.
             if not again:
                 raise
+        else:
+            return found
     raise AssertionError("unreachable")
 
 
@@ -217,14 +224,12 @@ async def _rerank(
 ) -> tuple[list[Verified], dict[int, float], str | None]:
     """The first hits in the order of the reranker, with its scores; as they were if it does not answer."""
     first, rest = verified[:_POOL], verified[_POOL:]
-    chunks = await read_chunks(tools.store, [one.ranked.candidate.key for one in first])
-    there = [one for one in first if one.ranked.candidate.key in chunks]
     try:
-        scores = await tools.models.reranker(tools.reranker).scores(query, [chunks[one.ranked.candidate.key].text for one in there])
+        scores = await tools.models.reranker(tools.reranker).scores(query, [one.chunk.text for one in first])
     except AiError as error:
         return verified, {}, note or f"The reranker did not answer, so hits are in the order of the search: {error.message}"
-    order = sorted(range(len(there)), key=lambda place: -scores[place])
-    return [*(there[place] for place in order), *rest], {new: scores[old] for new, old in enumerate(order)}, note
+    order = sorted(range(len(first)), key=lambda place: -scores[place])
+    return [*(first[place] for place in order), *rest], {new: scores[old] for new, old in enumerate(order)}, note
 
 
 async def _diversify(

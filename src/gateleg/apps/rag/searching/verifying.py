@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.rag.tables import Chunk, Document, DocumentStatus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gateleg.apps.rag.index.entries import ChunkKey
     from gateleg.apps.rag.searching.fusion import Ranked
     from gateleg.apps.rag.tables import Collection
     from gateleg.model import Ref
     from gateleg.store import AsyncStore
 
 _LEAVING = (DocumentStatus.DELETE_IN_PROGRESS, DocumentStatus.DELETE_FAILED)
-#: Hits that are verified at a time beyond those that are needed.
+#: Hits that are read at a time beyond those that are missing, once some were out of date.
 _SPARE = 10
 
 
@@ -26,50 +27,58 @@ class Verified:
 
     ranked: Ranked
     document: Document
+    chunk: Chunk
 
 
 @dataclass(slots=True)
-class DocumentReader:
-    """Reads each document once for a search, strongly consistent."""
+class HitReader:
+    """Reads each document and each chunk once for a search, together and strongly consistent."""
 
     store: AsyncStore
     collections: Sequence[Collection]
-    _known: dict[tuple[int, str], Document | None] = field(default_factory=dict)
+    _documents: dict[tuple[int, str], Document | None] = field(default_factory=dict)
+    _chunks: dict[ChunkKey, Chunk | None] = field(default_factory=dict)
 
     async def verified(self, ranking: Sequence[Ranked], count: int) -> list[Verified]:
         """The first `count` hits of a ranking that are current."""
         found: list[Verified] = []
-        place = 0
+        place, spare = 0, 0
         while len(found) < count and place < len(ranking):
-            window = ranking[place : place + count - len(found) + _SPARE]
-            place += len(window)
+            window = ranking[place : place + count - len(found) + spare]
+            place, spare = place + len(window), _SPARE
             await self._read(window)
-            found += [Verified(one, document) for one in window if (document := self._current(one)) is not None]
+            found += [one for ranked in window if (one := self._current(ranked)) is not None]
         return found[:count]
 
-    def _current(self, ranked: Ranked) -> Document | None:
+    def _current(self, ranked: Ranked) -> Verified | None:
         key = ranked.candidate.key
-        document = self._known[ranked.candidate.source, key.document_id]
-        if document is None or document.generation != key.generation or document.status in _LEAVING:
+        document, chunk = self._documents[ranked.candidate.source, key.document_id], self._chunks[key]
+        # A chunk may be removed between the index and the table, with its document.
+        if document is None or chunk is None or document.generation != key.generation or document.status in _LEAVING:
             return None
-        return document
+        return Verified(ranked, document, chunk)
 
     async def _read(self, window: Sequence[Ranked]) -> None:
-        wanted = {(one.candidate.source, one.candidate.key.document_id) for one in window} - self._known.keys()
-        if not wanted:
-            return
-        places = sorted(wanted)
-        refs = [self._ref(source, document_id) for source, document_id in places]
-        self._known |= dict(zip(places, await self.store.batch_get(refs, consistent=True), strict=True))
+        documents = sorted({(one.candidate.source, one.candidate.key.document_id) for one in window} - self._documents.keys())
+        chunks = [one.candidate.key for one in window if one.candidate.key not in self._chunks]
+        refs: list[Ref[Any]] = [self._ref(source, document_id) for source, document_id in documents]
+        refs += [_chunk_ref(key) for key in chunks]
+        if refs:
+            found = await self.store.batch_get(refs, consistent=True)
+            self._documents |= zip(documents, found, strict=False)
+            self._chunks |= zip(chunks, found[len(documents) :], strict=True)
 
     def _ref(self, source: int, document_id: str) -> Ref[Document]:
         own = self.collections[source]
         return Document.key(repository_id=own.repository_id, collection_id=own.collection_id, document_id=document_id)
 
 
-async def read_chunks(store: AsyncStore, keys: Sequence[tuple[str, int, int]]) -> dict[tuple[str, int, int], Chunk]:
+async def read_chunks(store: AsyncStore, keys: Sequence[ChunkKey]) -> dict[ChunkKey, Chunk]:
     """Chunks by document, generation and ordinal, without those that are gone."""
     unique = list(dict.fromkeys(keys))
-    refs = [Chunk.key(document_id=document, generation=generation, ordinal=ordinal) for document, generation, ordinal in unique]
-    found = await store.batch_get(refs, consistent=True)
+    found = await store.batch_get([_chunk_ref(key) for key in unique], consistent=True) if unique else []
     return {key: chunk for key, chunk in zip(unique, found, strict=True) if chunk is not None}
+
+
+def _chunk_ref(key: ChunkKey) -> Ref[Chunk]:
+    return Chunk.key(document_id=key.document_id, generation=key.generation, ordinal=key.ordinal)

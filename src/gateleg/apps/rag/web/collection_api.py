@@ -22,7 +22,8 @@ from gateleg.web.api.calls import Call, Using
 router = APIRouter()
 #: Both words are in use for the same thing.
 _MANY = "/repository/{repository_id}/collections"
-_ONE = "/repository/{repository_id}/collections/{collection_id}"
+#: The default collection is called like its embedding model, which may have a slash.
+_ONE = "/repository/{repository_id}/collections/{collection_id:path}"
 _ALIASES = {path: path.replace("/collections", "/collection") for path in (_MANY, _ONE)}
 Text = Annotated[str | None, Query(alias="filter", max_length=200, description="Part of the name or the description, in any letter case.")]
 Status = Annotated[CollectionStatus | None, Query(description="Without it, all but deleted collections.")]
@@ -140,6 +141,28 @@ async def create(call: Using, repository_id: str, new: NewCollection, response: 
     return _shown(response, opened)
 
 
+# Before the collection itself, whose id would take the last word as well.
+@router.get(_ONE + "/access")
+async def get_access(call: Using, repository_id: str, collection_id: str) -> AccessView:
+    """Who can read a collection and why; and what the caller may do with it."""
+    caller = caller_of(call)
+    opened = await open_collection(call.host.store, caller, repository_id, collection_id)
+    ways = explain(opened.repository, opened.collection, admin_group=caller.admin_group)
+    own = (Action.READ, Action.SEARCH, Action.INGEST, Action.CHANGE_COLLECTION)
+    decided = {action: caller.decide(action, opened.repository, opened.collection) for action in own}
+    return AccessView(readers=ways, caller={action: WayIn(allowed=one.allowed, reason=one.reason) for action, one in decided.items()})
+
+
+@router.get(_ONE + "/statistics")
+async def get_statistics(call: Using, repository_id: str, collection_id: str) -> StatisticsView:
+    """How many documents and chunks a collection has, and how large its files are."""
+    opened = await open_collection(call.host.store, caller_of(call), repository_id, collection_id)
+    found = await count_collection(call.host.store, opened)
+    return StatisticsView(
+        documents=found.documents, chunks=found.chunks, size=found.size, last_upload=found.last_upload, by_status=found.by_status
+    )
+
+
 @router.get(_ALIASES[_ONE], include_in_schema=False)
 @router.get(_ONE)
 async def get_one(call: Using, repository_id: str, collection_id: str, response: Response) -> CollectionView:
@@ -196,25 +219,4 @@ async def _delete_for_good(call: Call, repository_id: str, collection_id: str, r
         job_id=started.job.job_id,
         deletion_type="partial" if opened.is_default else "full",
         summary=ImpactView(lisa_managed_documents=impact.uploaded, user_managed_documents=impact.found, action=action),
-    )
-
-
-@router.get(_ONE + "/access")
-async def get_access(call: Using, repository_id: str, collection_id: str) -> AccessView:
-    """Who can read a collection and why; and what the caller may do with it."""
-    caller = caller_of(call)
-    opened = await open_collection(call.host.store, caller, repository_id, collection_id)
-    ways = explain(opened.repository, opened.collection, admin_group=caller.admin_group)
-    own = (Action.READ, Action.SEARCH, Action.INGEST, Action.CHANGE_COLLECTION)
-    decided = {action: caller.decide(action, opened.repository, opened.collection) for action in own}
-    return AccessView(readers=ways, caller={action: WayIn(allowed=one.allowed, reason=one.reason) for action, one in decided.items()})
-
-
-@router.get(_ONE + "/statistics")
-async def get_statistics(call: Using, repository_id: str, collection_id: str) -> StatisticsView:
-    """How many documents and chunks a collection has, and how large its files are."""
-    opened = await open_collection(call.host.store, caller_of(call), repository_id, collection_id)
-    found = await count_collection(call.host.store, opened)
-    return StatisticsView(
-        documents=found.documents, chunks=found.chunks, size=found.size, last_upload=found.last_upload, by_status=found.by_status
     )

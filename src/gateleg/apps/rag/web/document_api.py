@@ -3,12 +3,12 @@
 from typing import Annotated
 from uuid import UUID, uuid4
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Body, Query, Response
 from pydantic import Field
 
 from gateleg.apps.rag.access import Action
 from gateleg.apps.rag.api import IfMatch, PageSize, Token, caller_of, clamped, expected, mine, tag
-from gateleg.apps.rag.collections import open_collection
+from gateleg.apps.rag.collections import DEFAULT_ALIAS, open_collection
 from gateleg.apps.rag.deleting.starting import MOST_DOCUMENTS, DocumentOutcome, start_document_deletion
 from gateleg.apps.rag.documents import (
     DocumentChanges,
@@ -67,6 +67,11 @@ class NewUpload(Draft):
 
     name: str = Field(min_length=1, max_length=1_024)
     collection_id: str | None = Field(default=None, max_length=200)
+
+
+#: The public system's clients send the name as it is, and not as JSON.
+Wanted = Annotated[NewUpload | Annotated[str, Field(min_length=1, max_length=1_024)], Body()]
+InCollection = Annotated[str | None, Query(alias="collectionId", max_length=200, description="Its id or name, for a body of plain text.")]
 
 
 class SignedUpload(View):
@@ -208,11 +213,30 @@ async def list_chunks(call: Using, repository_id: str, document_id: str, limit: 
     return Listing(items=[ChunkView.of(chunk) for chunk in page], next=page.next)
 
 
+@router.post("/repository/presigned-url", status_code=201, include_in_schema=False)
+async def sign_upload_anywhere(
+    call: Using,
+    wanted: Wanted,
+    repository_id: Annotated[str | None, Query(alias="repositoryId", max_length=100)] = None,
+    collection_id: InCollection = None,
+) -> UploadView:
+    """The older path, which does not have the repository: it must be named, since keys outside of repositories are not given away."""
+    if repository_id is None:
+        raise BadRequest("An upload needs the id of a repository.", fix="Send ?repositoryId=..., or POST /repository/{id}/presigned-url.")
+    return await sign_upload(call, repository_id, wanted, collection_id)
+
+
 @router.post("/repository/{repository_id}/presigned-url", status_code=201)
-async def sign_upload(call: Using, repository_id: str, wanted: NewUpload) -> UploadView:
-    """A link with which one new file can be sent to a collection that the caller may add to. It is valid for an hour."""
+async def sign_upload(call: Using, repository_id: str, wanted: Wanted, collection_id: InCollection = None) -> UploadView:
+    """A link with which one new file can be sent to a collection that the caller may add to. It is valid for an hour.
+
+    The body is JSON, or the name of the file as plain text.
+    """
     resources = mine(call)
-    opened = await open_collection(call.host.store, caller_of(call), repository_id, wanted.collection_id or "default", Action.INGEST)
+    if isinstance(wanted, str):
+        wanted = NewUpload(name=wanted)
+    where = wanted.collection_id or collection_id or DEFAULT_ALIAS
+    opened = await open_collection(call.host.store, caller_of(call), repository_id, where, Action.INGEST)
     check_accepts_documents(opened.repository, opened.collection)
     name = plain_name(wanted.name)
     if not name:

@@ -21,8 +21,8 @@ from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.errors import Unknown
 
 router = APIRouter()
-_ROOT = "/repository/{repository_id}/collections/{collection_id}/golden-sets"
-_RUNS = "/repository/{repository_id}/collections/{collection_id}/evaluations"
+_ROOT = "/repository/{repository_id}/collections/{collection_id:path}/golden-sets"
+_RUNS = "/repository/{repository_id}/collections/{collection_id:path}/evaluations"
 SetId = Annotated[str, Path(max_length=100)]
 
 

@@ -6,7 +6,9 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 
+from gateleg.apps.rag.access import Action
 from gateleg.apps.rag.api import PageSize, Token, caller_of, clamped, mine
+from gateleg.apps.rag.job_listing import list_repository_jobs
 from gateleg.apps.rag.repositories import get_repository
 from gateleg.apps.rag.subjects import parse_subject
 from gateleg.apps.rag.web.views import View
@@ -46,10 +48,16 @@ async def list_jobs(
     page_size: PageSize = 10,
     token: Token = None,
 ) -> JobsView:
-    """The jobs that the caller has submitted for a repository, newest first. A page may be short; the token leads on."""
-    await get_repository(call.host.store, caller_of(call), repository_id)
-    found = await _jobs_of(call).page(limit=clamped(page_size), cursor=token)
+    """The jobs that the caller has submitted for a repository, newest first; for its administrators, the jobs of everybody. A page may
+    be short; the token leads on."""
+    caller, jobs, size = caller_of(call), _jobs_of(call), clamped(page_size)
+    repository = await get_repository(call.host.store, caller, repository_id)
     since = call.host.store.setup.now() - timedelta(hours=hours)
+    if caller.may(Action.CHANGE_PIPELINES, repository):
+        page = await list_repository_jobs(mine(call), call.principal, repository, jobs.sees, since=since, size=size, token=token)
+        shown = [JobDetail.of(job) for job in page.rows]
+        return JobsView(jobs=shown, last_evaluated_key=page.next, has_next_page=page.next is not None, has_previous_page=token is not None)
+    found = await jobs.page(limit=size, cursor=token)
     recent = [job for job in found if job.created_at >= since]
     own = [JobDetail.of(job) for job in recent if _is_about(job, repository_id)]
     onward = found.next if len(recent) == len(found) else None

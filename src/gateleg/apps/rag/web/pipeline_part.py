@@ -34,8 +34,8 @@ class PipelineForm(BaseModel):
     """What a new pipeline is asked for."""
 
     bucket: str = Field(default="", title="Object store", description="a name of object_stores in the settings of the host")
-    prefix: str = Field(default="", title="Prefix", description="the beginning of the keys to take, such as legal/", max_length=1_024)
-    folder: str = Field(default="", title="Or a folder of the host", description="one of pipeline_folders or below", max_length=1_024)
+    prefix: str = Field(default="", title="Prefix", description="the beginning of the keys to take, such as legal/")
+    folder: str = Field(default="", title="Or a folder of the host", description="one of pipeline_folders or below")
     trigger: Literal["event", "schedule", "daily"] = Field(default="event", title="Looks", description="event: every minute")
     cron: str = Field(default="", title="Cron expression", description="for a schedule; every midnight when empty")
     timezone: str = Field(default="", title="Time zone", description="UTC when empty")

@@ -18,7 +18,7 @@ def _started(submitted: Submitted) -> JobStarted:
     return JobStarted(job_id=submitted.job.job_id, status=submitted.job.status.value)
 
 
-@router.post("/repository/{repository_id}/collections/{collection_id}/reingest", status_code=202)
+@router.post("/repository/{repository_id}/collections/{collection_id:path}/reingest", status_code=202)
 async def reingest_collection(call: Using, repository_id: str, collection_id: str, force: Force = False, once: Once = None) -> JobStarted:
     """Make all documents of a collection anew with its present chunking strategy and metadata. Searches find the old chunks of each
     until its new ones are complete."""

@@ -81,4 +81,5 @@ def _hit(hit: SearchHit) -> None:
 def _text(hit: SearchHit, start: int, end: int) -> None:
     """A part of a passage with the words of the query marked."""
     spans = [(first - start, last - start) for first, last in hit.highlights if start <= first and last <= end]
-    ui.html(marked(hit.text[start:end], spans), sanitize=False).classes("rag-text").props("dir=auto")
+    before, after = "… " if start else "", " …" if end < len(hit.text) else ""
+    ui.html(f"{before}{marked(hit.text[start:end], spans)}{after}", sanitize=False).classes("rag-text").props("dir=auto")

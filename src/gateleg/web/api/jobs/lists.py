@@ -95,7 +95,7 @@ async def list_jobs(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Listing[JobView]:
-    """Jobs that fit all of what is given, newest first; the queue's own ones only if `internal` is true, or their type is named."""
+    """Jobs that fit all of what is given, newest first; internal ones only if `internal` is true, or their type is named."""
     filters = {"status": status, "job_type": job_type, "queue": queue, "subject": subject, "worker": worker, "tag": tag}
     page = await jobs_page(call.host, limit=limit, cursor=cursor, internal=internal, **filters)
     return Listing(items=[JobView.of(job) for job in page], next=page.next)

@@ -28,7 +28,7 @@ class Filters:
     subject: str | None = None
     worker: str | None = None
     tag: str | None = None
-    #: "1" to see the queue's own jobs as well
+    #: "1" to see internal jobs as well
     internal: str | None = None
     #: where the page begins
     cursor: str | None = None

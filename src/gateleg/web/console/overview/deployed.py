@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import gateleg
@@ -28,15 +27,28 @@ def deployed(host: Host, workers: Sequence[WorkerRecord]) -> list[tuple[str, str
 
 
 def workers_text(workers: Sequence[WorkerRecord]) -> str:
-    """How many workers there are, on how many machines, in which versions of the application."""
+    """How many processes work, on how many machines, how many jobs they run and could run, and in which versions of the application."""
     if not workers:
         return "none: jobs wait until one is started"
-    hosts = Counter(worker.host for worker in workers)
-    places = next(iter(hosts)) if len(hosts) == 1 else f"{len(hosts)} machines"
+    hosts, processes = {worker.host for worker in workers}, {(worker.host, worker.pid) for worker in workers}
+    where = next(iter(hosts)) if len(hosts) == 1 else f"{len(hosts)} machines"
+    told = f"{len(processes)} process{'es' if len(processes) > 1 else ''} on {where}, running {_load_text(workers)}"
     versions = sorted({worker.app_version for worker in workers if worker.app_version})
-    busy, room = sum(len(worker.running) for worker in workers), sum(worker.concurrency for worker in workers)
-    told = f"{len(workers)} on {places}, {busy} of {room} places busy"
     return f"{told}, version {' and '.join(versions)}" if versions else told
+
+
+def _load_text(workers: Sequence[WorkerRecord]) -> str:
+    """Jobs that run, of those that could run at once. A queue with a worker of its own in the same process is counted apart."""
+    shared: dict[tuple[str, int], WorkerRecord] = {}
+    for worker in sorted(workers, key=lambda worker: len(worker.queues), reverse=True):
+        shared.setdefault((worker.host, worker.pid), worker)
+    counts: dict[str, list[int]] = {"jobs": [0, 0]}
+    for worker in workers:
+        kind = "jobs" if shared[worker.host, worker.pid] is worker else f"in {', '.join(worker.queues)}"
+        count = counts.setdefault(kind, [0, 0])
+        count[0] += len(worker.running)
+        count[1] += worker.concurrency
+    return ", ".join(f"{running} of up to {most} {kind}" for kind, (running, most) in counts.items())
 
 
 def queues_text(queues: Sequence[QueueStats]) -> str:

@@ -4,7 +4,9 @@ const bytes = (text) => {
   for (let place = 0; place < plain.length; place += 1) found[place] = plain.charCodeAt(place);
   return found;
 };
-const shorts = (text) => new Int16Array(bytes(text).buffer);
+export const shorts = (text) => new Int16Array(bytes(text).buffer);
+
+export const signed = (text) => new Int8Array(bytes(text).buffer);
 
 export const UNSEEN = 0, AGREE = 1, DISAGREE = 2, PASS = 3;
 

@@ -1,5 +1,5 @@
 // Points on a canvas, as many as there are: moved and zoomed, found by pointer or arrow keys, chosen one by one or with a line around them.
-const FORMS = {
+export const FORMS = {
   circle: (path, x, y, s) => { path.moveTo(x + s, y); path.arc(x, y, s, 0, 6.2832); },
   square: (path, x, y, s) => path.rect(x - s * 0.9, y - s * 0.9, s * 1.8, s * 1.8),
   triangle: (path, x, y, s) => { path.moveTo(x, y - 1.3 * s); path.lineTo(x + 1.2 * s, y + 0.9 * s); path.lineTo(x - 1.2 * s, y + 0.9 * s); path.closePath(); },

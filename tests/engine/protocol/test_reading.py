@@ -5,7 +5,7 @@ import pytest
 from gateleg.engine.errors import EngineError
 from gateleg.engine.protocol import check
 from gateleg.engine.values import validate
-from tests.engine.shapes.refusals import refusal
+from tests.engine.protocol.refusals import refusal
 
 CAST = (
     "class sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl cannot be cast to class java.lang.Class "

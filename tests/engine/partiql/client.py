@@ -1,4 +1,4 @@
-"""Statements, short to run."""
+"""Runs PartiQL statements on an engine."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from gateleg.engine.errors import EngineError
 MALFORMED = "Statement wasn't well formed, can't be processed: "
 
 
-class Desk:
+class PartiQL:
     """An engine that takes statements; parameters follow the text, members of the request are named."""
 
     def __init__(self, engine: Engine) -> None:

@@ -1,7 +1,7 @@
 import pytest
 
 from gateleg.engine.protocol import check
-from tests.engine.shapes.refusals import faults, refusal
+from tests.engine.protocol.refusals import faults, refusal
 
 PATTERN = "Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+"
 

@@ -1,0 +1,99 @@
+"""Parts of a passage that are read in one way: a heading, a paragraph, fenced code, what is quoted of others. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MARKDOWN_HEADING = re.compile(r" {0,3}(#{1,6})\s+(.+?)\s*#*$")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_QUOTED = re.compile(r"[ \t]*>")
+#: The line above a table's rows, as parsers write it: `Column | Column`.
+_TITLES = re.compile(r"(?:[^|\n]* \| )+[^|\n]*")
+#: `Column: value; Column: value`; a value may have semicolons of its own.
+_ROW = re.compile(r"[^:;|\n]{1,60}: [^\n]+?; [^:;|\n]{1,60}: [^\n]+")
+
+BlockKind = Literal["heading", "text", "quote", "code"]
+LineKind = Literal["titles", "row", "text"]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A range of a text, and how it is read."""
+
+    start: int
+    end: int
+    kind: BlockKind
+
+
+def blocks_of(text: str) -> Iterator[Block]:
+    """The blocks of a text, in order: they end at empty lines, and where the way of reading changes."""
+    place = first = 0
+    kind: BlockKind = "text"
+    fence: str | None = None
+    for line in text.splitlines(keepends=True):
+        now, fence = _kind_of(line, fence)
+        if now is None or now != kind or now == "heading":
+            if first < place:
+                yield Block(first, place, kind)
+            first = place if now is not None else place + len(line)
+            kind = now or "text"
+        place += len(line)
+    if first < place:
+        yield Block(first, place, kind)
+
+
+def _kind_of(line: str, fence: str | None) -> tuple[BlockKind | None, str | None]:
+    """How a line is read, None for an empty one, and the fence that is open behind it."""
+    mark = _FENCE.match(line)
+    if fence is not None:
+        return "code", None if mark is not None and mark[1].startswith(fence) else fence
+    if mark is not None:
+        return "code", mark[1]
+    if not line.strip():
+        return None, None
+    if MARKDOWN_HEADING.match(line.rstrip()):
+        return "heading", None
+    return ("quote" if _QUOTED.match(line) else "text"), None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a block."""
+
+    start: int
+    end: int
+    kind: LineKind
+
+
+def lines_of(text: str, block: Block) -> Iterator[Line]:
+    """The lines of a block: rows of tables, which name their columns, the titles above them, and others."""
+    titles: list[str] = []
+    place = block.start
+    lines = text[block.start : block.end].splitlines(keepends=True)
+    for number, line in enumerate(lines):
+        bare = line.strip()
+        following = lines[number + 1].strip() if number + 1 < len(lines) else ""
+        kind: LineKind = "text"
+        if _TITLES.fullmatch(bare) and _names(following, own := [one.strip() for one in bare.split(" | ")]):
+            titles, kind = own, "titles"
+        elif _ROW.fullmatch(bare) or _names(bare, titles):
+            kind = "row"
+        else:
+            titles = []
+        yield Line(place, place + len(line), kind)
+        place += len(line)
+
+
+def is_row(line: str) -> bool:
+    """Whether a line alone can be seen to be a row of a table."""
+    return _ROW.fullmatch(line) is not None
+
+
+def _names(line: str, titles: list[str]) -> bool:
+    """Whether a line is a row below some titles: it has one of them before a value."""
+    return any(line.startswith(f"{title}: ") or f"; {title}: " in line for title in titles if title)

@@ -1,0 +1,63 @@
+"""Text without its markup, as somebody would read it aloud. Pure.
+
+Documents are kept as they are written, so that a span of characters means the same everywhere; only what an answer says is made plain.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+
+_CODE = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+_KEPT = re.compile(r"\x00(\d+)\x00")
+_INVISIBLE = re.compile(r"[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
+#: Each form of markup, and what remains of it, in this order.
+_MARKUP: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern, re.DOTALL | re.MULTILINE), kept)
+    for pattern, kept in (
+        (r"<!--.*?-->", " "),
+        (r"^[ \t]*(?:>[ \t]?)+", ""),
+        (r"^[ \t]*#{1,6}[ \t]+", ""),
+        (r"<br\s*/?>", " "),
+        (r"</?(?:a|abbr|b|code|em|i|kbd|mark|p|s|small|span|strong|sub|sup|u)(?:\s[^<>]*)?>", ""),
+        (r"<((?:https?|mailto):[^<>\s]+)>", r"\1"),
+        (r"!?\[([^\[\]]*)\]\((?:[^()]|\([^()]*\))*\)", r"\1"),
+        (r"(?<=\w)\[\^[^\[\]\s]{1,20}\]", ""),
+        (r"\[([^\[\]]+)\]\[[^\[\]]*\]", r"\1"),
+        # Links that begin or end outside of the text.
+        (r"\]\(\S*\)?", ""),
+        (r"\*\*\*(?=\S)(.+?)(?<=\S)\*\*\*", r"\1"),
+        (r"\*\*(?=\S)(.+?)(?<=\S)\*\*", r"\1"),
+        (r"(?<![\w*])\*(?=[^\s*])([^*]*[^\s*])\*(?![\w*])", r"\1"),
+        (r"(?<!\w)__(?=\S)([^_]*\s[^_]*)(?<=\S)__(?!\w)", r"\1"),
+        (r"(?<!\w)_(?=[^\s_])([^_]*[^\s_])_(?!\w)", r"\1"),
+        (r"~~(?=\S)(.+?)(?<=\S)~~", r"\1"),
+        # Emphasis that begins or ends outside of the text.
+        (r"(?<!\S)\*{1,3}(?=[^\W\d_])", ""),
+        (r"(?<=[^\s*])\*{2,3}(?=[\s.,;:!?)]|$)", ""),
+        (r"\\([*_`\[\]#|>~])", r"\1"),
+    )
+)
+
+
+def to_plain_text(text: str) -> str:
+    """A text without Markdown and inline HTML, in one line. What code spans hold stays as it is, without its marks."""
+    spans: list[str] = []
+
+    def keep(match: re.Match[str]) -> str:
+        spans.append(match[2].strip())
+        return f"\x00{len(spans) - 1}\x00"
+
+    plain = _CODE.sub(keep, _INVISIBLE.sub("", text).replace("\x00", ""))
+    for pattern, kept in _MARKUP:
+        plain = pattern.sub(kept, plain)
+    plain = _without_lonely_bracket(html.unescape(plain))
+    return " ".join(_KEPT.sub(lambda match: spans[int(match[1])], plain).split())
+
+
+def _without_lonely_bracket(text: str) -> str:
+    """A text without the bracket that a link cut off by its end leaves behind."""
+    if text.count("[") == text.count("]") + 1:
+        before, _, after = text.rpartition("[")
+        return text if "]" in after else before + after
+    return text

@@ -1,0 +1,48 @@
+"""Large files in parts: the kit's resumable uploads at `/api/rag/uploads/document`, by whoever may add to a collection.
+
+An upload says which collection it is for; when it is whole, `POST .../bulk` ingests the key that it has become.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateleg.apps.rag.access import Action, Caller
+from gateleg.apps.rag.collections import DEFAULT_ALIAS, open_collection
+from gateleg.apps.rag.errors import BadField
+from gateleg.apps.rag.ingesting.submitting import document_id_of
+from gateleg.apps.rag.object_keys import source_key
+from gateleg.apps.rag.rules import check_accepts_documents
+from gateleg.web.uploads import UploadKind, UploadRules
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gateleg.apps.rag.settings import RagSettings
+    from gateleg.web import Principal, Resources
+    from gateleg.web.uploads import PendingUpload
+
+#: What an upload is called in its address, and the details that it needs.
+KIND, REPOSITORY, COLLECTION, USER = "document", "repositoryId", "collectionId", "username"
+
+
+def document_kind(resources: Resources[RagSettings]) -> UploadKind:
+    """Documents, as uploads: checked when they begin, and once more when they are ingested."""
+
+    async def check(principal: Principal, details: Mapping[str, str]) -> Mapping[str, str]:
+        caller = Caller(principal, resources.settings.admin_group)
+        repository_id = details.get(REPOSITORY, "")
+        if not repository_id:
+            raise BadField("An upload needs the id of a repository.", fix=f"Send it in the metadata as {REPOSITORY}.")
+        opened = await open_collection(resources.store, caller, repository_id, details.get(COLLECTION) or DEFAULT_ALIAS, Action.INGEST)
+        check_accepts_documents(opened.repository, opened.collection)
+        return {REPOSITORY: repository_id, COLLECTION: opened.collection.collection_id, USER: caller.user}
+
+    return UploadKind(KIND, UploadRules(resources.settings.upload_bytes), key_of, check=check)
+
+
+def key_of(upload: PendingUpload) -> str:
+    """The key of the object: the same document for the same name of the same person, another object for each upload."""
+    repository_id, collection_id, user = (upload.details[name] for name in (REPOSITORY, COLLECTION, USER))
+    document_id = document_id_of(repository_id, collection_id, f"upload:{user}:{upload.name}")
+    return source_key(repository_id, collection_id, document_id, f"{upload.upload_id[:16]}/{upload.name}")

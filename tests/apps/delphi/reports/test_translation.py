@@ -1,0 +1,147 @@
+"""Reports in another language, by a server on this machine that speaks a model's protocol."""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import orjson
+import pytest
+from pydantic import ValidationError
+
+from gateleg.ai import Models, ModelSettings, ModelUnreachable
+from gateleg.apps.delphi.reports.config import ReportConfig
+from gateleg.apps.delphi.reports.narrative import write_sections
+from gateleg.apps.delphi.reports.report import write_report
+from gateleg.apps.delphi.reports.translation import Masked, localised, rewritten, texts_of, translate_pages
+from tests.apps.delphi.told import findings
+
+Turn = Callable[[str], str]
+
+
+@contextmanager
+def translating(turn: Turn, asked: list[str]) -> Iterator[str]:
+    """A server that answers as OpenAI's does, each passage turned; the address of its model."""
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            question = orjson.loads(self.rfile.read(int(self.headers["content-length"])))
+            text = question["messages"][-1]["content"]
+            asked.append(text if isinstance(text, str) else text[0]["text"])
+            passages = [line.partition(") ")[2] for line in asked[-1].splitlines()]
+            content = orjson.dumps({"lines": [turn(passage) for passage in passages]}).decode()
+            message = {"role": "assistant", "content": content}
+            body = {"id": "x", "object": "chat.completion", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+            sent = orjson.dumps(body | {"usage": {"prompt_tokens": 1, "completion_tokens": 1}})
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(sent)))
+            self.end_headers()
+            self.wfile.write(sent)
+
+        def log_message(self, *parts: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"openai:test@http://127.0.0.1:{server.server_port}/v1"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def foreign(passage: str) -> str:
+    """A passage in a language in which every word begins with an x; places stay."""
+    return re.sub(r"[^\W\d_]+", lambda word: f"x{word.group(0)}", passage)
+
+
+@cache
+def page() -> str:
+    return write_report(findings(), write_sections(findings()))
+
+
+def translated(turn: Turn, language: str = "de", text: str | None = None) -> tuple[str, list[str]]:
+    """A page in another language, and what the model was asked."""
+    asked: list[str] = []
+    with translating(turn, asked) as address, Models() as models:
+        found = translate_pages(models.chat(address), {"report.html": text or page()}, language)
+    return found["report.html"], asked
+
+
+def figures(text: str) -> list[str]:
+    """All figures of a page, without how a language writes them."""
+    plain = re.sub(r"<style.*?</style>|<script.*?</script>", "", text, flags=re.DOTALL)
+    return sorted(re.findall(r"\d+", re.sub(r"(?<=\d)[.,\u202f](?=\d)", "", re.sub(r"<[^>]*>", " ", plain))))
+
+
+def test_every_figure_and_every_comment_of_the_report_is_in_its_translation() -> None:
+    found, asked = translated(foreign)
+    assert '<html lang="de">' in found
+    assert "xOverview" in found
+    assert ">Overview<" not in found
+    note = re.search(r"<p class=\"note\">(xTranslated[^<]*)</p></main>", found)
+    assert note is not None
+    assert " 0 xof" in note.group(1)
+    assert figures(found.replace(note.group(0), "</main>")) == figures(page())
+    bodies = [re.escape(one.body) for one in findings().statements.values()]
+    assert [len(re.findall(body, found)) for body in bodies] == [len(re.findall(body, page())) for body in bodies]
+    # The model sees no figure and nothing that participants wrote.
+    passages = [line.partition(") ")[2] for text in asked for line in text.splitlines()]
+    assert not [one for one in passages if re.search(r"\d", re.sub(r"\{\d+\}", "", one))]
+    assert not [one for one in findings().statements.values() if one.body in "\n".join(asked)]
+    # Sentences that differ by their figures alone are translated once.
+    assert len(passages) == len(set(passages)) < len(list(texts_of(page()))) / 3
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        lambda passage: foreign(passage).replace("{1}", ""),
+        lambda passage: f"{foreign(passage)} {{1}}",
+        lambda passage: f"{foreign(passage)} 7",
+        lambda passage: "",
+    ],
+    ids=["lost", "twice", "added", "empty"],
+)
+def test_a_passage_whose_figures_do_not_survive_stays_in_english(turn: Turn) -> None:
+    text = '<!doctype html>\n<html lang="en"><main><p>80% of 25 in Group A agree.</p></main></html>'
+    found, _ = translated(turn, text=text)
+    assert "80% of 25 in Group A agree." in found
+    assert "1 of 1 passages are left in English" in found
+
+
+def test_the_shares_of_two_groups_may_not_change_places() -> None:
+    masked = Masked.of("80% of 25 in Group A agree, 30% of 40 in Group B disagree: “No”")
+    assert masked.kept == ("80%", "25", "A", "30%", "40", "B", "“No”")
+    assert masked.fault("xin xGroup {3} {1} xvon {2} xagree, {4} xvon {5} xin {6} xdisagree: {7}") == ""
+    assert "changed places" in masked.fault("{4} xof {2} xin xGroup {3} xagree, {1} xof {5} xin xGroup {6} xdisagree: {7}")
+
+
+@pytest.mark.parametrize(("language", "figure"), [("de", "1.234,5%"), ("fr-CA", "1\u202f234,5%"), ("ja", "1,234.5%"), ("en", "1,234.5%")])
+def test_figures_are_written_as_the_language_writes_them(language: str, figure: str) -> None:
+    assert localised("1,234.5%", language) == figure
+    assert localised("“1,234.5%”", language) == "“1,234.5%”"
+
+
+def test_what_is_not_to_be_translated_and_what_is_no_text_stay_to_the_last_byte() -> None:
+    assert rewritten(page(), lambda passage: passage) == page()
+    text = '<p translate="no">One <b>two</b></p><p aria-label="three">four &amp; five</p><style>six</style>'
+    assert list(texts_of(text)) == ["three", "four & five"]
+
+
+def test_a_model_that_cannot_be_reached_is_an_error() -> None:
+    with Models(ModelSettings(attempts=1)) as models, pytest.raises(ModelUnreachable):
+        translate_pages(models.chat("openai:test@http://127.0.0.1:9/v1"), {"report.html": "<main><p>Overview</p></main>"}, "de")
+
+
+def test_another_language_needs_a_model() -> None:
+    with pytest.raises(ValidationError, match="language 'de' needs a model that translates"):
+        ReportConfig(language="de")
+    assert ReportConfig(language="de", translator="ollama:llama3.2").models == ("ollama:llama3.2",)
+    assert ReportConfig(language="de", model="claude-3").translator_address == "anthropic:claude-3"
+    assert ReportConfig(translator="ollama:llama3.2").models == ()

@@ -1,0 +1,59 @@
+"""Whether a sentence has the kind of value that a question wants."""
+
+import pytest
+
+from gateleg.apps.rag.answering.candidates import Candidate, Kind
+from gateleg.apps.rag.answering.questions import parse_question
+from gateleg.apps.rag.answering.values import fits
+
+
+def fitting(question: str, text: str, kind: Kind = "sentence", context: str = "page") -> bool:
+    return fits(parse_question(question), Candidate(1, text, 0, len(text), kind=kind, context=context))
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("What is the phone number of the caretaker?", "Call the caretaker at 0113 555 017."),
+        ("What is the email address of the office?", "Write to the office: desk@example.org."),
+        ("On which day is the museum closed?", "The museum is closed on Mondays."),
+        ("What is the name of the curator?", "Our curator, Ada Moreau, opens it."),
+        ("What is the name of the curator?", "Ada Moreau is the curator."),
+        ("How much is the fee?", "The fee is 3 EUR."),
+        ("What is a lease?", "A lease is the time for which a worker owns a job."),
+        ("What is SQLite?", "SQLite (a library) is a database in a file."),
+        ("What are access patterns?", "Access patterns are named queries."),
+    ],
+)
+def test_it_has(question: str, text: str) -> None:
+    assert fitting(question, text)
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("What is the phone number of the caretaker?", "If it shows ERR-7, call the caretaker."),
+        ("What is the email address of the office?", "The address of the office is 9 Mill Lane; it has e-mail."),
+        ("On which day is the museum closed?", "In winter the museum is closed from 4 p.m."),
+        ("What is the name of the tenant?", "The landlord lets the flat at 8 Quay Street to the tenant."),
+        ("How much is the fee?", "Error E42 asks for the fee."),
+        ("What colour are the nets?", "The nets give low light in the dark."),
+        ("What is a lease?", "A worker whose lease is over can change nothing."),
+        ("What is a lease?", "A lease, or a role, is taken over by a worker."),
+        ("What is a webhook?", "Webhooks of the tenant get the events."),
+    ],
+)
+def test_it_has_not(question: str, text: str) -> None:
+    assert not fitting(question, text)
+
+
+def test_rows_and_headings_define() -> None:
+    row = "word: lease; meaning: the time for which a worker owns a job"
+    assert fitting("What is a lease?", row, "row")
+    assert not fitting("What is a token?", row, "row")
+    assert fitting("What is a scope?", "It binds a store to one partition.", context="store > Scopes")
+
+
+def test_what_the_may_ask_for_a_value() -> None:
+    assert parse_question("What is the new address?").wanted is None
+    assert parse_question("What is a step operation?").wanted == "definition"
