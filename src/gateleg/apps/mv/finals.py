@@ -10,14 +10,15 @@ import numpy as np
 
 from gateleg.apps.mv import object_keys
 from gateleg.apps.mv.composing.assembly import Credits, compose
-from gateleg.apps.mv.composing.conforming import conform_clip, probe_clip
+from gateleg.apps.mv.composing.conforming import conform_clip, header_of, probe_clip
 from gateleg.apps.mv.composing.edit_list import Cut, write_edl
 from gateleg.apps.mv.composing.flashes import check_flashes, thumbnail
 from gateleg.apps.mv.composing.soundtrack import make_soundtrack
 from gateleg.apps.mv.composing.stills import draw_sheet, save_poster
+from gateleg.apps.mv.errors import UnreadableClip
 from gateleg.apps.mv.job_types import ProjectResult
 from gateleg.apps.mv.materials import get_file, get_song, giving_up, open_production, put_file, reporting
-from gateleg.apps.mv.media_files import open_media
+from gateleg.apps.mv.media_files import decode_pictures, open_media
 from gateleg.apps.mv.news import COMPLETED, fail_project, tell
 from gateleg.apps.mv.productions import Production, canvas_of
 from gateleg.apps.mv.service import load, move_project
@@ -30,8 +31,10 @@ if TYPE_CHECKING:
     from pathlib import Path
     from uuid import UUID
 
+    from gateleg.apps.mv.composing.encoding import Canvas
     from gateleg.apps.mv.service import Loaded
     from gateleg.apps.mv.settings import MVSettings
+    from gateleg.apps.mv.tables import Scene
     from gateleg.jobs import JobContext
     from gateleg.web import Resources
 
@@ -140,22 +143,33 @@ def _play(job: JobContext, project: Project, made: FinalVersion, resources: Reso
 def _clips(job: JobContext, production: Production, resources: Resources[MVSettings]) -> list[Path]:
     """The clip of each scene as it plays, in the size and length that the film needs. Only what differs is encoded again."""
     paths, canvas = [], production.wish.canvas
+    own = header_of(canvas, job.scratch)
     for at, (scene, slot) in enumerate(zip(production.scenes, production.plan.slots, strict=True)):
         job.check()
         job.progress(0.3 * at / len(production.scenes), 1.0, f"clip {at + 1} of {len(production.scenes)}")
         key = scene.lip_synced_video_clip_s3_key or scene.original_video_clip_s3_key
         if key is None:
             raise GiveUp(f"Scene {scene.sequence} has no clip.")
-        path = get_file(job, resources, key)
-        facts = probe_clip(path)
-        same = (facts.width, facts.height, round(facts.fps, 2)) == (canvas.width, canvas.height, float(canvas.fps))
-        if not same or scene.trim_points is not None or abs(facts.seconds * canvas.fps - slot.frames) > 0.5:
-            start, end = (scene.trim_points.start, scene.trim_points.end) if scene.trim_points else (0.0, None)
-            conformed = job.scratch / f"conformed_{at:03d}.mp4"
-            conform_clip(path, conformed, canvas, slot.frames, start, end, cancelled=lambda: job.should_stop)
-            path = conformed
-        paths.append(path)
+        try:
+            paths.append(
+                _fitted(job, get_file(job, resources, key), job.scratch / f"conformed_{at:03d}.mp4", scene, slot.frames, canvas, own)
+            )
+        except UnreadableClip as error:
+            words = f"The clip of scene {at + 1} cannot be decoded."
+            raise UnreadableClip(words, fix="Use another take, render the scene again, or upload the clip again.") from error
     return paths
+
+
+def _fitted(job: JobContext, path: Path, out: Path, scene: Scene, frames: int, canvas: Canvas, own: bytes) -> Path:
+    """A clip in the size and length that the film needs: itself, where it has both and was written here."""
+    facts, trim = probe_clip(path), scene.trim_points
+    # The clip of somebody else may have the same size and rate, and yet not be of the same making.
+    same = facts.header == own and round(facts.fps, 2) == float(canvas.fps)
+    if same and trim is None and abs(facts.seconds * canvas.fps - frames) <= 0.5:
+        return path
+    start, end = (trim.start, trim.end) if trim else (0.0, None)
+    conform_clip(path, out, canvas, frames, start, end, cancelled=lambda: job.should_stop)
+    return out
 
 
 def _check_flashes(job: JobContext, clips: Sequence[Path], fps: int) -> None:
@@ -163,7 +177,7 @@ def _check_flashes(job: JobContext, clips: Sequence[Path], fps: int) -> None:
     seen = []
     for path in clips:
         with open_media(path) as container:
-            seen += [thumbnail(frame) for frame in container.decode(video=0)]
+            seen += [thumbnail(frame) for frame in decode_pictures(container)]
     report = check_flashes(np.array(seen), fps)
     job.metric("flashes_in_a_second", max(report.general, report.red))
     if not report.safe:

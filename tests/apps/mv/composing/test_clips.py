@@ -10,7 +10,7 @@ import pytest
 
 from gateleg.apps.mv.composing.assembly import Credits, compose
 from gateleg.apps.mv.composing.clips import ClipOrder, frames_of, render_clip, render_safe_clip, render_still
-from gateleg.apps.mv.composing.conforming import conform_clip, probe_clip
+from gateleg.apps.mv.composing.conforming import conform_clip, header_of, probe_clip
 from gateleg.apps.mv.composing.encoding import Canvas, ClipWriter
 from gateleg.apps.mv.composing.flashes import check_flashes
 from gateleg.apps.mv.composing.mastering import Mastering
@@ -205,6 +205,25 @@ def test_what_is_not_a_clip_is_refused(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(UnreadableClip):
         compose([path], None, tmp_path / "out.mp4", SMALL)
     assert not (tmp_path / "out.mp4").exists()
+
+
+def test_a_clip_that_ends_early_gives_what_is_in_it(tmp_path: Path) -> None:
+    canvas = Canvas(160, 90, 24)
+    with ClipWriter(tmp_path / "clip.mp4", canvas) as writer:
+        for _ in range(48):
+            writer.write(np.random.default_rng(writer.count).integers(0, 255, (90, 160, 4), dtype=np.uint8))
+    compose([tmp_path / "clip.mp4"], None, tmp_path / "whole.mp4", canvas)
+    whole = (tmp_path / "whole.mp4").read_bytes()
+    (tmp_path / "half.mp4").write_bytes(whole[: len(whole) // 2])
+    assert conform_clip(tmp_path / "half.mp4", tmp_path / "out.mp4", SMALL, 48) == 48
+    assert len(decoded(tmp_path / "out.mp4")) == 48
+    save_poster(tmp_path / "half.mp4", tmp_path / "poster.jpg")
+
+
+def test_clips_of_the_same_size_and_of_another_making_are_told_apart(tmp_path: Path) -> None:
+    ours, theirs = made_clip(tmp_path / "a.mp4", SMALL, 3), made_clip(tmp_path / "b.mp4", replace(SMALL, effort="medium"), 3)
+    assert probe_clip(ours).header == header_of(SMALL, tmp_path) != b""
+    assert probe_clip(theirs).header != probe_clip(ours).header
 
 
 def test_trim_points_outside_of_the_clip_are_refused(tmp_path: Path) -> None:

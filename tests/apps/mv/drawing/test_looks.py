@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from gateleg.apps.mv.drawing.catalogue import ELEMENTS
 from gateleg.apps.mv.drawing.looks import Library, Look
 from gateleg.apps.mv.drawing.palettes import PALETTES
 from gateleg.apps.mv.drawing.scene import Painter, Scene
-from gateleg.apps.mv.planning.presets import PRESETS, find_preset
+from gateleg.apps.mv.planning.presets import PRESETS, SHOTS, find_preset
 
 if TYPE_CHECKING:
     from gateleg.apps.mv.listening.song import Song
@@ -187,3 +188,15 @@ def test_upright_and_square_frames_are_drawn(name: str, size: tuple[int, int], l
 
 
 PLAIN = Look(("sunset", "hills", "grass field"), "horse", PALETTES["golden sunset"])
+
+
+@pytest.mark.parametrize("size", [(96, 54), (54, 96)])
+@pytest.mark.parametrize("figure", ["robot", "wolf", "child"])
+def test_a_figure_is_seen_in_every_shot_and_shape(figure: str, size: tuple[int, int], song: Song) -> None:
+    for shot in SHOTS:
+        with_it, without = (
+            replace(scene(Look(("noon sun", "snowfield"), name, PALETTES["winter day"])), shot=shot) for name in (figure, "")
+        )
+        frames = [render_still(ClipOrder(made, Canvas(*size)), song, 0.9).astype(int) for made in (with_it, without)]
+        covered = (np.abs(frames[0] - frames[1]).max(axis=2) > 24).mean()
+        assert covered > 0.01, (shot, covered)

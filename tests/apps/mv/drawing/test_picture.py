@@ -59,3 +59,11 @@ def test_what_is_not_a_picture_is_refused(tmp_path: Path, data: bytes) -> None:
     path.write_bytes(data)
     with pytest.raises(UnreadablePicture, match=r"me\.png"):
         read_picture(path)
+
+
+def test_what_is_said_of_a_damaged_picture_does_not_name_its_folder(tmp_path: Path) -> None:
+    path = tmp_path / "face.png"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
+    with pytest.raises(UnreadablePicture, match=r"face\.png cannot be decoded") as refused:
+        read_picture(path)
+    assert str(tmp_path) not in str(refused.value)

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import av
+import numpy as np
 
 from gateleg.apps.mv.composing.encoding import Canvas, ClipWriter
 from gateleg.apps.mv.errors import UnreadableClip, reason_of
-from gateleg.apps.mv.media_files import open_media
+from gateleg.apps.mv.media_files import decode_pictures, open_media
 from gateleg.apps.mv.reports import never, quietly, stop_if
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ class ClipFacts:
     seconds: float
     codec: str
     has_sound: bool
+    #: what a decoder must know before the first packet: clips that share it can be joined as they are
+    header: bytes = b""
 
 
 def probe_clip(path: Path) -> ClipFacts:
@@ -37,16 +40,26 @@ def probe_clip(path: Path) -> ClipFacts:
             if not container.streams.video:
                 raise UnreadableClip(f"{path.name} has no pictures.")
             stream = container.streams.video[0]
-            first = next(container.decode(stream), None)
+            first = next(decode_pictures(container), None)
             if first is None:
                 raise UnreadableClip(f"{path.name} has no picture that can be decoded.")
             length = (
                 stream.duration * stream.time_base if stream.duration and stream.time_base else (container.duration or 0) / av.time_base
             )
             rate = float(stream.average_rate or 24)
-            return ClipFacts(first.width, first.height, rate, float(length), stream.codec_context.name, bool(container.streams.audio))
+            codec = stream.codec_context
+            sound = bool(container.streams.audio)
+            return ClipFacts(first.width, first.height, rate, float(length), codec.name, sound, bytes(codec.extradata or b""))
     except (av.FFmpegError, OSError) as error:
         raise UnreadableClip(f"{path.name} cannot be decoded: {reason_of(error)}.") from error
+
+
+def header_of(canvas: Canvas, folder: Path) -> bytes:
+    """The header that clips have which were written for a canvas here; found by writing one."""
+    path = folder / "header.mp4"
+    with ClipWriter(path, canvas) as writer:
+        writer.write(np.zeros((canvas.height, canvas.width, 4), dtype=np.uint8))
+    return probe_clip(path).header
 
 
 def conform_clip(
@@ -96,7 +109,7 @@ def _write(
 ) -> None:
     """Show each frame of the canvas the picture that the source has at its time."""
     shown: Any = None
-    for frame in container.decode(video=0):
+    for frame in decode_pictures(container):
         time = frame.time or 0.0
         if time < start - 1e-6:
             continue

@@ -10,7 +10,7 @@ from PIL import Image
 
 from gateleg.apps.mv.composing.clips import ClipOrder, render_still
 from gateleg.apps.mv.errors import UnreadableClip, reason_of
-from gateleg.apps.mv.media_files import open_media
+from gateleg.apps.mv.media_files import decode_pictures, open_media
 from gateleg.apps.mv.reports import never, quietly, stop_if
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def save_poster(video: Path, out: Path) -> float:
             stream = container.streams.video[0]
             stream.codec_context.skip_frame = "NONKEY"
             frame: Any
-            for frame in container.decode(stream):
+            for frame in decode_pictures(container):
                 small = np.asarray(frame.to_image(width=96, height=54), dtype=np.float32)
                 worth = _worth(small)
                 if worth > best:

@@ -109,7 +109,7 @@ class Letterer:
     def __init__(self, width: int, height: int, typeface: Typeface, palette: Palette, fonts: Sequence[Path] = ()) -> None:
         self.width, self.height, self.typeface, self.fonts = width, height, typeface, fonts
         self.light: Colour = mix(palette.light, (1.0, 1.0, 1.0), 0.75)
-        self.accent: Colour = mix(palette.accent, (1.0, 1.0, 1.0), 0.25)
+        self.accent: Colour = mix(palette.accent, (1.0, 1.0, 1.0), 0.45)
         self.set: dict[tuple[str, float], list[list[_Word]]] = {}
 
     def _lines(self, text: str, size: float) -> list[list[_Word]]:

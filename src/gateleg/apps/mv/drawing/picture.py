@@ -38,7 +38,10 @@ def read_picture(path: Path) -> tuple[Any, bool]:
             if opened.width * opened.height > _MOST_PIXELS:
                 raise UnreadablePicture(f"{path.name} has {opened.width * opened.height / 1e6:.0f} megapixels.")
             picture = ImageOps.exif_transpose(opened).convert("RGBA")
-    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+    except UnidentifiedImageError as error:
+        # Its own words name the folder in which the file lies.
+        raise UnreadablePicture(f"{path.name} cannot be decoded: it is not a picture, or damaged.") from error
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise UnreadablePicture(f"{path.name} cannot be decoded: {reason_of(error)}.") from error
     picture.thumbnail((_LARGEST, _LARGEST), Image.Resampling.LANCZOS)
     pixels = np.array(picture)

@@ -100,7 +100,8 @@ def _head(view: View, resources: Resources[MVSettings], loaded: Loaded) -> None:
                     tag("span", f"{project.audio_duration:.0f} s", "num")
                 if project.tempo:
                     tag("span", f"{project.tempo:.0f} beats a minute", "num")
-                tag("span", f"{project.director_config or ''}, {project.resolution} lines, {project.aspect_ratio}")
+                words = (project.director_config, f"{project.resolution} lines", project.aspect_ratio)
+                tag("span", ", ".join(word for word in words if word))
                 ago(project.updated_at)
         if rules.may_change(view.principal, project.owner_id):
             deeds_part(view, resources, loaded)

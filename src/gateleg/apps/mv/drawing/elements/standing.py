@@ -38,6 +38,9 @@ def shadow(canvas: Any, stage: Stage, x: float, y: float, width: float, tall: fl
 def stand(stage: Stage, sketch: Sketch, width: float = 0.35, hop: float = 0.02, tall: float = 1.0) -> list[Layer]:
     """A figure on the ground: its shadow, its rim of light, itself."""
     x, foot, height = stage.spot
+    if foot > 1:
+        # The frame cuts it off below: what is small comes up, so that its upper part is seen.
+        foot -= height * (1 - tall) * 1.25
     height *= tall
     body = stage.palette.coat or mix(stage.silhouette(0.75), stage.palette.ground, 0.2)
 
