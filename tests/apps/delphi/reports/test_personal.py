@@ -7,6 +7,7 @@ from gateleg.apps.delphi.reports.personal import is_about_the_person
     "text",
     [
         "I am unemployed.",
+        "My ethnicity is mixed.",
         "I'm a teacher in this town",
         "I live near the harbour",
         "My highest qualification is from secondary school",
