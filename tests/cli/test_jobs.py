@@ -235,6 +235,8 @@ def test_a_sweep_takes_the_object_store_of_the_settings(desk: Desk, tmp_path: Pa
 
 def test_a_sweep_without_an_object_store_keeps_long_logs_and_says_so(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GATELEG_OBJECTS")
+    # A single file of tables, not the folder of a host.
+    desk = Desk(f"{desk.store}/gateleg.db")
     job = long_ago(desk)
     assert "1 of them have long logs, which stay in the queue's tables" in desk.ok("archive", "--sweep")
     assert len(desk.ok("logs", str(job.job_id)).splitlines()) == 60

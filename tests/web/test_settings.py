@@ -81,3 +81,19 @@ def test_table_names_are_a_table_or_one_line(tmp_path: Path, written_as: str) ->
     assert ("table_names", "Songs=prod-songs", "GATELEG_TABLE_NAMES") in list(settings.table())
     with pytest.raises(BadSettings, match=r"table_names .from GATELEG_TABLE_NAMES."):
         load_settings(environ={"GATELEG_TABLE_NAMES": "Songs"})
+
+
+def test_a_folder_that_a_flag_names_as_the_store_has_all_of_its_host() -> None:
+    settings = load_settings(flags={"store": "embedded:./shop"})
+    assert (settings.data, settings.objects) == (Path("shop"), "dir:shop/objects")
+    assert settings.origin("data") == settings.origin("objects") == "--store"
+
+
+def test_places_that_are_set_stay_when_a_flag_names_the_store() -> None:
+    settings = load_settings(flags={"store": "embedded:./shop"}, environ={"GATELEG_OBJECTS": "s3://bucket", "GATELEG_DATA": "/srv"})
+    assert (settings.data, settings.objects) == (Path("/srv"), "s3://bucket")
+
+
+@pytest.mark.parametrize("store", ["embedded::memory:", "embedded:./shop.db", "dynamodb:eu-west-1", "http://127.0.0.1:8001", "nonsense"])
+def test_a_store_that_is_no_folder_moves_no_place(store: str) -> None:
+    assert load_settings(flags={"store": store}).objects == load_settings().objects

@@ -27,23 +27,10 @@ def settings_from(config: Path | None, **flags: Any) -> Settings:
 
 
 def settings_of_folder(config: Path | None, *, store: str | None, data: Path | None) -> Settings:
-    """The settings in force, for commands that use objects and indexes beside the tables. `data` is the folder of `gateleg up --data`.
-
-    A folder that is named as the store has its objects and indexes too, unless the settings place them elsewhere: otherwise a command
-    would search an index of its own, which misses what a host has added.
-    """
-    from pathlib import Path
-
-    from gateleg.store.addresses import MEMORY, parse_address
-
-    if data is not None:
-        return settings_from(config, data=data, store=store or f"embedded:{data}", objects=f"dir:{data / 'objects'}")
-    settings = settings_from(config, store=store)
-    address = parse_address(settings.store)
-    if store is None or address.kind != "embedded" or address.place == MEMORY or address.place.endswith(".db"):
-        return settings
-    usual = {"data": address.place, "objects": f"dir:{Path(address.place) / 'objects'}"}
-    return settings_from(config, store=store, **{name: value for name, value in usual.items() if settings.origin(name) == "default"})
+    """The settings in force, for commands that use objects and indexes beside the tables. `data` is the folder of `gateleg up --data`."""
+    if data is None:
+        return settings_from(config, store=store)
+    return settings_from(config, data=data, store=store or f"embedded:{data}", objects=f"dir:{data / 'objects'}")
 
 
 @contextmanager

@@ -17,6 +17,8 @@ from pydantic_core import to_jsonable_python
 from gateleg.errors import GatelegError
 from gateleg.net import Guard
 from gateleg.objects import parse_objects_address
+from gateleg.store.addresses import MEMORY, database_file, parse_address
+from gateleg.store.errors import BadAddress
 from gateleg.store.observing.redaction import without_credentials
 from gateleg.store.setup import table_names_in
 from gateleg.web.secrets import SHORTEST, given_secret, kept_secret, read_secret
@@ -259,10 +261,24 @@ def shown(value: Any) -> str:
     return ", ".join(map(shown, value)) if isinstance(value, tuple) else without_credentials(str(value))
 
 
+def _beside_store(store: str | None) -> dict[str, Any]:
+    """The places that belong to the folder of an embedded store."""
+    try:
+        address = parse_address(store or "")
+    except BadAddress:
+        return {}  # `Settings` says what is wrong with it
+    if address.kind != "embedded" or address.place == MEMORY or Path(database_file(address.place)) == Path(address.place):
+        return {}
+    return {"data": address.place, "objects": f"dir:{Path(address.place) / 'objects'}"}
+
+
 def load_settings(
     *, flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None, file: Path | None = None, given: bool = False
 ) -> Settings:
     """The settings in force. Flags that are None were not given; a file that was `given` must exist.
+
+    A folder that a flag names as the store has the objects, indexes and secret of its host too, unless the settings place them elsewhere:
+    otherwise a command would use others than the host whose tables it reads.
 
     Raises `BadSettings` with a line for everything that is wrong.
     """
@@ -279,8 +295,10 @@ def load_settings(
         values |= layer
         origins |= {name: named(name) for name in layer}
     if not problems:
+        beside = _beside_store((flags or {}).get("store"))
+        origins |= {name: "--store" for name in beside if name not in values}
         try:
-            settings = Settings(**values)
+            settings = Settings(**(beside | values))
         except ValidationError as error:
             problems += [_told(problem, origins) for problem in error.errors()]
         else:

@@ -101,7 +101,7 @@ def test_shuffled_files_in_another_process_give_the_same_report_to_the_last_byte
 def test_the_summary_beside_the_votes_gives_the_title(export: Path) -> None:
     (export / "summary.csv").write_text("topic,What next?\n", encoding="utf-8")
     _run(export, "--no-topics")
-    assert '<h1 dir="auto">What next?</h1>' in (export / "report" / "report.html").read_text(encoding="utf-8")
+    assert '<h1 dir="auto" translate="no">What next?</h1>' in (export / "report" / "report.html").read_text(encoding="utf-8")
 
 
 def test_a_small_conversation_has_topics_too(export: Path) -> None:

@@ -32,6 +32,16 @@ def test_vectors_that_are_in_the_graph_are_not_compared_again() -> None:
     assert graph.graphed >= 900
 
 
+def test_the_same_vectors_make_the_same_graph() -> None:
+    vectors = directions(3_000)
+    graphs = [VectorGraph(DIMENSIONS, exact=100) for _ in range(2)]
+    for graph in graphs:
+        graph.add(np.arange(3_000), vectors)
+        graph.settle()
+    first, second = ([graph.nearest(vector, 300)[0].tolist() for vector in vectors[:300]] for graph in graphs)
+    assert first == second
+
+
 def test_given_chunks_without_a_vector_are_left_out() -> None:
     vectors = directions(10)
     graph = VectorGraph(DIMENSIONS)

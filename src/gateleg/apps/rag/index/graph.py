@@ -31,9 +31,10 @@ CONNECTIVITY, EXPANSION_ADD, EXPANSION_SEARCH = 16, 128, 256
 ROUNDING = 2 / 512
 #: What a saved graph must be to be read again.
 KIND = f"bf16-{CONNECTIVITY}-{EXPANSION_ADD}"
-#: Threads that add to the graph, and vectors that each adds between two searches: searches wait meanwhile, so all cores help.
-_THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+#: Vectors that are added to the graph between two searches.
 _STEP = 32
+#: Several threads would take less time, but make another graph each time, which misses other neighbours.
+_THREADS = 1
 #: Seconds after which adding to the graph no longer lets new searches go first.
 _PATIENCE = 0.05
 #: Rows that are multiplied at a time: with more of them, BLAS wakes threads, which spin for a while when they are done.
@@ -200,7 +201,7 @@ class VectorGraph:
 
     def _add_recent(self) -> None:
         """Add the recent vectors to the graph, a few at a time, so that no search waits for long."""
-        done, step = 0, _STEP * _THREADS
+        done = 0
         while not self._closed:
             with self._swap:
                 done = self._without_graphed(done)
@@ -208,8 +209,8 @@ class VectorGraph:
                 if not len(ids):
                     return
             with self._turns.alone():
-                self._graph.add(ids[done : done + step], vectors[done : done + step], threads=_THREADS)
-                done = min(done + step, len(ids))
+                self._graph.add(ids[done : done + _STEP], vectors[done : done + _STEP], threads=_THREADS)
+                done = min(done + _STEP, len(ids))
                 self._last = int(ids[done - 1])
 
     def _without_graphed(self, done: int) -> int:
