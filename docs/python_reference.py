@@ -208,6 +208,7 @@ def _plain(text: str) -> str:
     text = re.sub(
         r"<(?:built-in function|function|class|enum) '?([\w.<>]+?)'?(?: at 0x[0-9a-f]+)?>", lambda match: match[1].split(".")[-1], text
     )
+    text = re.sub(r"<bound method ([\w.]+) of <.*>>", r"\1", text)
     text = re.sub(r"<([\w.]+) object at 0x[0-9a-f]+>", lambda match: f"{match[1].split('.')[-1]}(...)", text)
     text = re.sub(r"<(\w+\.\w+): [^>]*>", r"\1", text)
     # Where the package lies differs from machine to machine.

@@ -1,6 +1,7 @@
 """What all tests share: one Chromium for each process, since Playwright can be started once in it, and short garbage collections."""
 
 import gc
+import logging
 import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -38,6 +39,20 @@ def pytest_collection_finish() -> None:
 # Laws are tried on fifty examples, others each time; `make slow` tries more. How long one takes on a busy machine says nothing.
 settings.register_profile("gateleg", max_examples=int(os.environ.get("GATELEG_TEST_LAWS", "50")), deadline=None)
 settings.load_profile("gateleg")
+
+
+@pytest.fixture(autouse=True)
+def _logs_as_before() -> Iterator[None]:
+    """Undo what a command that ran in this process did to the logs: its handler writes to a stream that ends with the test."""
+    root, ours = logging.getLogger(), logging.getLogger("gateleg")
+    levels = root.level, ours.level
+    before = set(root.handlers)
+    yield
+    for handler in set(root.handlers) - before:
+        if type(handler) is logging.StreamHandler:
+            root.removeHandler(handler)
+    root.setLevel(levels[0])
+    ours.setLevel(levels[1])
 
 
 def chromium() -> str | None:
