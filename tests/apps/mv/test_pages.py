@@ -173,6 +173,12 @@ def test_some_scenes_are_made_again(studio: Served, open_page: Open) -> None:
     page.get_by_role("button", name="Again").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_role("button", name="None").click()
+    expect(dialog.get_by_role("checkbox").first).not_to_be_checked()
+    dialog.get_by_role("button", name="Make it again").click()
+    expect(page.get_by_text("No scene is ticked, so nothing was begun.")).to_be_visible()
+    page.get_by_role("button", name="Again").click()
+    dialog.get_by_role("button", name="None").click()
+    expect(dialog.get_by_role("checkbox").first).not_to_be_checked()
     dialog.get_by_role("checkbox").first.check()
     assert serious_faults(page) == []
     dialog.get_by_role("button", name="Make it again").click()

@@ -129,10 +129,15 @@ async def _make_again(deeds: Deeds, loaded: Loaded) -> None:
     answer = await dialog
     wanted = [int(sequence) for sequence in chosen.value] if isinstance(chosen.value, list) else []
     dialog.delete()
-    if answer and wanted:
+
+    async def work() -> None:
+        if not wanted:
+            raise rules.BadProject("No scene is ticked, so nothing was begun.", fix="Tick the scenes that are to get new clips.")
         only = wanted if len(wanted) < len(free) else ()
-        work, project_id = submitting.generate, deeds.project.project_id
-        await deeds.do(lambda: work(deeds.resources, deeds.view.principal, project_id, again=True, only=only), "Begun")
+        await submitting.generate(deeds.resources, deeds.view.principal, deeds.project.project_id, again=True, only=only)
+
+    if answer:
+        await deeds.do(work, "Begun")
 
 
 async def _compose(deeds: Deeds) -> None:
