@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from gateleg.apps.mv.drawing.catalogue import ELEMENTS
-from gateleg.apps.mv.drawing.looks import Library
 from gateleg.apps.mv.drawing.vistas import WORLDS, world_of
+
+if TYPE_CHECKING:
+    from gateleg.apps.mv.drawing.looks import Library
 
 
 def test_worlds_are_made_of_elements_that_exist() -> None:
@@ -57,7 +61,21 @@ def test_nobody_walks_on_water(text: str, library: Library) -> None:
         assert not {"ocean", "still lake"} & set(library.choose(text, turn=setting, setting=setting).elements)
 
 
-@pytest.mark.parametrize(("text", "skies"), [("red desert at noon", {"noon sun", "drifting clouds"}), ("two lovers on a beach at sunset", {"sunset"})])
+@pytest.mark.parametrize(
+    ("text", "skies"), [("red desert at noon", {"noon sun", "drifting clouds"}), ("two lovers on a beach at sunset", {"sunset"})]
+)
 def test_the_time_of_day_that_the_words_name_stays(text: str, skies: set[str], library: Library) -> None:
     seen = {library.choose(text, turn=turn, setting=turn).elements[0] for turn in range(6)}
     assert seen <= skies
+
+
+def test_the_same_person_is_seen_in_all_scenes_of_a_video_and_another_one_with_another_seed(library: Library) -> None:
+    subject = "a woman in a green coat"
+    scenes = [library.choose(text, 5, subject, turn=turn).cast for turn, text in enumerate(("a woman in the rain", "a woman at home"))]
+    assert len(set(scenes)) == 1
+    assert library.choose("a woman in the rain", 6, subject).cast != scenes[0]
+
+
+def test_who_is_by_the_sea_is_on_its_shore(library: Library) -> None:
+    assert "beach" in library.choose("an old sailor dances with a ghost by the ocean").elements
+    assert "ocean" in library.choose("blue ocean under stars").elements

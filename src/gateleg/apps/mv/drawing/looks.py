@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,8 @@ class Look:
     palette: Palette
     #: how much each chosen element resembles the words
     scores: tuple[float, ...] = ()
+    #: who is seen, of all who answer to the description: the same in all scenes of a video
+    cast: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +74,8 @@ class Library:
         view = views[setting % len(views)]
         if turn % 4 in _BESIDE:
             view = beside(view, figure, table, place, _BESIDE[turn % 4])
-        return Look(view, figure, palette, tuple(round(table[name], 3) for name in view))
+        cast = zlib.crc32(f"{seed}|{subject or figure}".encode())
+        return Look(view, figure, palette, tuple(round(table[name], 3) for name in view), cast)
 
     def _fits(self, vectors: Doubles) -> Doubles:
         """How well each element fits each vector: by its description as a whole, and by the phrase of it that fits best."""

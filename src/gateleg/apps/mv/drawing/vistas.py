@@ -33,7 +33,8 @@ WORLDS: dict[str, frozenset[str]] = {
     "stage": frozenset({"stage floor", "mirror ball", "screens", "neon signs", "crowd", "guitarist"}),
     "home": frozenset({"room floor", "candles", "clock", "screens"}),
 }
-#: Nobody walks on water, and nothing is built on it, unless the words say so.
+#: Nobody walks on water, and nothing is built on it: who is by the sea is on its shore.
+_SHORES, _SWIMS = {"ocean": "beach"}, frozenset({"whale", "ghost"})
 _WATER, _AFLOAT = frozenset({"ocean", "still lake", "seabed"}), frozenset({"sailing boat", "birds", "lanterns"})
 #: Above this, words name a ground plainly; below the other, they say little about it, and it goes with what is seen on it.
 _PLAINLY, _UNSAID = 0.5, 0.42
@@ -47,11 +48,13 @@ def world_of(elements: Sequence[str], fits: Mapping[str, float]) -> str:
 
 
 def vistas(elements: Sequence[str], figure: str, fits: Mapping[str, float], place: str) -> tuple[tuple[str, ...], ...]:
-    """What is seen in each setting of a video, as elements from back to front: first as the words have it, then other views of the same world.
+    """What is seen in each setting of a video, from back to front: first as the words have it, then other views of the same world.
 
     What the words name besides ground and distance (things, weather) is in all of them.
     """
     home = tuple(elements)
+    if figure and figure not in _SWIMS:
+        home = tuple(_SHORES.get(one, one) for one in home)
     world = WORLDS.get(world_of([*home, figure], fits), frozenset())
     grounds, fars = _of_kind("ground", home), _of_kind("far", home)
     if not world or not grounds:
