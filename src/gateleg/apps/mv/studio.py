@@ -101,12 +101,17 @@ def make_scene(slot: Slot, text: SceneText, look: Look, wish: VideoWish, concept
     )
 
 
+def setting_of(slot: Slot) -> int:
+    """The setting of a scene: each part of a song has its own, and comes back to it when it is heard again."""
+    return max(ord(slot.letter[:1] or "A") - ord("A"), 0)
+
+
 def choose_looks(plan: Plan, texts: Sequence[SceneText], library: Library, wish: VideoWish) -> tuple[Look, ...]:
     """The look of each text. The subject is seen in every scene that names it, and only there."""
     looks = []
     for slot, text in zip(plan.slots, texts, strict=True):
         words = scene_words(text.prompt)
-        look = library.choose(words, wish.seed, wish.subject if text.names_subject else None, slot.twin)
+        look = library.choose(words, wish.seed, wish.subject if text.names_subject else None, slot.twin, setting_of(slot))
         looks.append(replace(look, figure="") if wish.subject and not text.names_subject else look)
     return tuple(looks)
 

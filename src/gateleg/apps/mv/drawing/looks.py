@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ import numpy.typing as npt
 from gateleg.apps.mv.drawing import elements as _all_elements
 from gateleg.apps.mv.drawing.catalogue import ELEMENTS, Element, Kind
 from gateleg.apps.mv.drawing.palettes import COLOUR_WORDS, PALETTES, Palette, palette_for
+from gateleg.apps.mv.drawing.vistas import beside, vistas
 
 if TYPE_CHECKING:
     from gateleg.apps.mv.listening.sound import Doubles
@@ -35,6 +37,8 @@ class Look:
     palette: Palette
     #: how much each chosen element resembles the words
     scores: tuple[float, ...] = ()
+    #: who is seen, of all who answer to the description: the same in all scenes of a video
+    cast: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,10 +54,11 @@ class Library:
     palettes: tuple[str, ...]
     palette_vectors: Doubles
 
-    def choose(self, text: str, seed: int = 0, subject: str | None = None, turn: int = 0) -> Look:
+    def choose(self, text: str, seed: int = 0, subject: str | None = None, turn: int = 0, setting: int = 0) -> Look:
         """The look of a text. `subject` describes who or what is to be seen; without it, a figure is drawn only when the text names one.
 
-        Scenes of one video differ by their `turn`: where several elements fit nearly equally well, each turn takes another one.
+        Scenes of one video differ by their `turn`: where several elements fit nearly equally well, each turn takes another one. Parts of
+        a video differ by their `setting`: each is another view of the world that the words name.
         """
         parts = _parts(text)
         vectors = np.asarray(self.embed([*(part for part, _ in parts), subject or text]), dtype=np.float64)
@@ -63,9 +68,14 @@ class Library:
         named = dict(zip(self.names, _is_named(scores).tolist(), strict=True))
         palette = self._palette(text, vectors[:-1], weights, seed, _worn(parts, scores, self.names))
         place, fit = _place(table)
-        chosen = _compose(self._grounded(_turned(table, turn), named, place), named, place, fit, palette.dark)
+        chosen = _compose(self._grounded(_turned(_lit(table, palette.dark), turn), named, place), named, place, fit)
         figure = self._figure({name: fit for name, fit in table.items() if named[name]}, vectors[-1], subject, place)
-        return Look(tuple(chosen), figure, palette, tuple(round(table[name], 3) for name in chosen))
+        views = vistas(chosen, figure, table, place)
+        view = views[setting % len(views)]
+        if turn % 4 in _BESIDE:
+            view = beside(view, figure, table, place, _BESIDE[turn % 4])
+        cast = zlib.crc32(f"{seed}|{subject or figure}".encode())
+        return Look(view, figure, palette, tuple(round(table[name], 3) for name in view), cast)
 
     def _fits(self, vectors: Doubles) -> Doubles:
         """How well each element fits each vector: by its description as a whole, and by the phrase of it that fits best."""
@@ -110,8 +120,10 @@ _WHOLE = 0.5
 _RIVAL = 0.1
 _AIR: tuple[Kind, ...] = ("weather", "front")
 #: kinds that vary from scene to scene, among elements that fit this much less than the best
-_VARIED: tuple[Kind, ...] = ("sky", "far", "ground", "thing", "field")
+_VARIED: tuple[Kind, ...] = ("sky", "thing", "field")
 _CLOSE = 0.13
+#: in which of four turns something more of the same world is seen
+_BESIDE: dict[int, Kind] = {1: "thing", 2: "front", 3: "thing"}
 #: a field takes the place of sky and ground when it fits better than any place by this much, or when no place fits at all
 _ABSTRACT, _VAGUE = 0.06, 0.2
 #: above this, words name a field, or something in the air, plainly
@@ -123,6 +135,7 @@ _UNSAID, _KINSHIP = 0.42, 0.6
 #: Skies by the time of day that they show: they fit a dark palette, or a light one.
 _NIGHT = frozenset({"starry night", "full moon", "northern lights", "galaxy"})
 _DAY = frozenset({"noon sun", "dawn", "drifting clouds", "sunset"})
+_DAWN, _NOON, _DUSK = frozenset({"dawn", "fog"}), frozenset({"noon sun", "drifting clouds"}), frozenset({"sunset"})
 
 
 def open_library(embed: Embed) -> Library:
@@ -172,10 +185,16 @@ def _turned(table: dict[str, float], turn: int) -> dict[str, float]:
     turned = dict(table)
     for kind in _VARIED:
         ranked = sorted((name for name in table if ELEMENTS[name].kind == kind), key=lambda name: -table[name])
-        close = [name for name in ranked if table[name] > max(table[ranked[0]] - _CLOSE, 0.22)]
+        close = [name for name in ranked if table[name] > max(table[ranked[0]] - _CLOSE, 0.22) and _same_hour(name, ranked[0], table)]
         if len(close) > 1:
             turned[close[turn % len(close)]] = table[ranked[0]] + 0.01
     return turned
+
+
+def _same_hour(name: str, best: str, table: dict[str, float]) -> bool:
+    """Whether a sky can take the place of the best one: where the words name a time of day, another time cannot."""
+    hours = [hours for hours in (_NIGHT, _DAWN, _NOON, _DUSK) if best in hours]
+    return not hours or table[best] < _PLAINLY or name in hours[0]
 
 
 def _best(table: dict[str, float], kind: Kind, places: Sequence[str]) -> tuple[str, float]:
@@ -210,7 +229,13 @@ def _place(table: dict[str, float]) -> tuple[str, float]:
     return best, score
 
 
-def _compose(table: dict[str, float], named: dict[str, bool], place: str, fit: float, dark: bool) -> list[str]:
+def _lit(table: dict[str, float], dark: bool) -> dict[str, float]:
+    """The fit of elements, with skies that go with the brightness of the palette preferred."""
+    ours, theirs = (_NIGHT, _DAY) if dark else (_DAY, _NIGHT)
+    return {name: value + (0.12 if name in ours else -0.15 if name in theirs else 0.0) for name, value in table.items()}
+
+
+def _compose(table: dict[str, float], named: dict[str, bool], place: str, fit: float) -> list[str]:
     """The elements of a scene, from back to front."""
     field_, strength = _best(table, "field", ())
     if strength > fit + _ABSTRACT or fit < _VAGUE or strength > max(fit, _PLAINLY):
@@ -218,11 +243,7 @@ def _compose(table: dict[str, float], named: dict[str, bool], place: str, fit: f
         thing, worth = _best({name: table[name] for name in table if named[name]}, "thing", ())
         return [field_, *([thing] if worth > _WANTED["thing"] else []), *([extra] if value > _WANTED["weather"] else [])]
     places = (place,)
-    lit = {
-        name: value + (0.12 if name in (_NIGHT if dark else _DAY) else -0.15 if name in (_DAY if dark else _NIGHT) else 0.0)
-        for name, value in table.items()
-    }
-    chosen = [_best(lit, "sky", places)[0]]
+    chosen = [_best(table, "sky", places)[0]]
     far, far_fit = _best(table, "far", places)
     ground, ground_fit = _best(table, "ground", places)
     if far and far_fit > _WANTED["far"] and far_fit > ground_fit - 0.2:

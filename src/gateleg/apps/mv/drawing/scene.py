@@ -115,7 +115,8 @@ def set_stage(scene: Scene, width: int, height: int) -> Stage:
         tall *= 0.72
         foot = 1 - (1 - foot) * 0.8 if foot < 1 else foot - 0.2 * (foot - 0.9)
     light = (-side * (0.12 + 0.16 * (scene.seed % 5) / 4) * aspect * (1 - 0.6 * scene.preset.symmetry), 0.2)
-    return Stage(width, height, scene.look.palette, scene.seed, scene.energy, scene.motion, horizon, light, (off, foot, tall))
+    look, spot = scene.look, (off, foot, tall)
+    return Stage(width, height, look.palette, scene.seed, scene.energy, scene.motion, horizon, light, spot, look.cast)
 
 
 class Painter:

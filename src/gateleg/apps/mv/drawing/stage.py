@@ -83,6 +83,8 @@ class Stage:
     light: tuple[float, float]
     #: where the subject stands: x, the height of its feet, and how tall it is
     spot: tuple[float, float, float] = (0.0, 0.9, 0.5)
+    #: who the subject is, of all who answer to its description
+    cast: int = 0
 
     @property
     def aspect(self) -> float:

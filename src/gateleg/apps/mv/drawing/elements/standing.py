@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import skia
@@ -79,6 +80,24 @@ def limb(canvas: Any, colour: Colour, width: float, *points: tuple[float, float]
             StrokeJoin=skia.Paint.kRound_Join,
         ),
     )
+
+
+def tapered(canvas: Any, colour: Colour, widths: tuple[float, ...], *points: tuple[float, float]) -> None:
+    """An arm or a leg through points, as wide at each as `widths` says, with round joints."""
+    fill = paint(colour)
+    for (one, thick), (other, thin) in pairwise(zip(points, widths, strict=True)):
+        dx, dy = other[0] - one[0], other[1] - one[1]
+        length = max(math.hypot(dx, dy), 1e-6)
+        across = -dy / length / 2, dx / length / 2
+        path = skia.Path()
+        path.moveTo(one[0] + across[0] * thick, one[1] + across[1] * thick)
+        path.lineTo(other[0] + across[0] * thin, other[1] + across[1] * thin)
+        path.lineTo(other[0] - across[0] * thin, other[1] - across[1] * thin)
+        path.lineTo(one[0] - across[0] * thick, one[1] - across[1] * thick)
+        path.close()
+        canvas.drawPath(path, fill)
+    for (x, y), width in zip(points, widths, strict=True):
+        canvas.drawCircle(x, y, width / 2, fill)
 
 
 def bent(x: float, y: float, angle: float, bend: float, upper: float, lower: float) -> tuple[tuple[float, float], tuple[float, float]]:

@@ -293,15 +293,13 @@ def gears(stage: Stage) -> Sequence[Layer]:
 def neon_signs(stage: Stage) -> Sequence[Layer]:
     """Tubes of light in simple shapes that flicker with the treble."""
     random = stage.random("neon")
-    signs = [
-        (
-            float(random.uniform(-0.48, 0.48)) * stage.aspect,
-            float(random.uniform(0.08, 0.5)),
-            float(random.uniform(0.05, 0.1)),
-            int(random.integers(5)),
-        )
-        for _ in range(8)
-    ]
+    # On posts along both sides, smaller towards the horizon.
+    signs = []
+    for side in (-1, 1):
+        for depth in (0.0, 0.45, 1.0):
+            x = side * (0.13 + 0.3 * depth + float(random.uniform(-0.03, 0.03))) * stage.aspect
+            y = stage.horizon - 0.05 - 0.24 * depth - float(random.uniform(0.0, 0.06))
+            signs.append((x, y, 0.03 + 0.055 * depth, int(random.integers(5)), stage.horizon + 0.02 + 0.28 * depth))
 
     def outline(kind: int, size: float) -> Any:
         path = skia.Path()
@@ -332,14 +330,18 @@ def neon_signs(stage: Stage) -> Sequence[Layer]:
             path.close()
         return path
 
-    paths = [outline(kind, size) for _, _, size, kind in signs]
+    paths = [outline(kind, size) for _, _, size, kind, _ in signs]
+    board = stage.silhouette(0.9)
 
     def draw(canvas: Any, moment: Moment) -> None:
-        for number, (x, y, size, _) in enumerate(signs):
+        for number, (x, y, size, _, base) in enumerate(signs):
             colour = (stage.palette.accent, stage.palette.accent2, stage.palette.light)[number % 3]
             lit = 0.55 + 0.4 * (moment.beat if (number + int(moment.beats)) % 3 == 0 else moment.high)
+            canvas.drawRect(skia.Rect.MakeXYWH(x - size * 0.08, y, size * 0.16, base - y), paint(board))
             canvas.save()
             canvas.translate(x, y)
+            panel = skia.Rect.MakeXYWH(-size * 1.45, -size * 1.15, size * 2.9, size * 2.3)
+            canvas.drawRoundRect(panel, size * 0.2, size * 0.2, paint(board, 0.92))
             glow(canvas, 0, 0, size * 2.6, colour, 0.35 * lit)
             canvas.drawPath(
                 paths[number],
