@@ -1,4 +1,4 @@
-"""What a host shows of music videos at first: a film of half a minute, to a song that is synthesised."""
+"""What a host shows of music videos at first: a film of one minute, to a song that is synthesised."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from gateleg.web import Resources
 
 PROJECT = UUID("6d75c9a1-0001-4000-8000-00676174656c")
-#: Half a minute in draft resolution: two cores make it in about a minute.
-SECONDS, RESOLUTION = 30.0, 480
+#: One minute in draft resolution: two cores make it in about half a minute when they do nothing else.
+SECONDS, RESOLUTION = 60.0, 480
 _DEMO = Principal("demo", Role.OPERATOR)
 
 
