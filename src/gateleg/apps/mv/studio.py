@@ -82,6 +82,10 @@ def scene_seed(seed: int, concept: str, twin: int) -> int:
     return int.from_bytes(hashlib.sha256(f"{seed}|{concept}|{twin}".encode()).digest()[:4], "big")
 
 
+def _seed_of(slot: Slot, wish: VideoWish) -> int:
+    return wish.seed if slot.seed is None else slot.seed
+
+
 def make_scene(slot: Slot, text: SceneText, look: Look, wish: VideoWish, concept: str) -> Scene:
     """A scene as it will be drawn. A shot or a move that the text names (a person may have edited it) is followed."""
     shot, move, _ = read_camera(text.prompt)
@@ -94,7 +98,7 @@ def make_scene(slot: Slot, text: SceneText, look: Look, wish: VideoWish, concept
         energy=slot.energy,
         motion=slot.motion,
         brightness=slot.brightness,
-        seed=scene_seed(wish.seed, concept, slot.twin),
+        seed=scene_seed(_seed_of(slot, wish), concept, slot.twin),
         preset=find_preset(wish.director),
         picture=wish.picture if text.names_subject else None,
         repeat=slot.repeat,
@@ -106,7 +110,8 @@ def choose_looks(plan: Plan, texts: Sequence[SceneText], library: Library, wish:
     looks = []
     for slot, text in zip(plan.slots, texts, strict=True):
         words = scene_words(text.prompt)
-        look = library.choose(words, wish.seed, wish.subject if text.names_subject else None, slot.twin)
+        seed = _seed_of(slot, wish)
+        look = library.choose(words, seed, wish.subject if text.names_subject else None, slot.twin + seed - wish.seed)
         looks.append(replace(look, figure="") if wish.subject and not text.names_subject else look)
     return tuple(looks)
 
