@@ -78,7 +78,11 @@ def _arm(canvas: Any, tone: Colour, build: _Build, side: int, neck: float, swing
     limb(canvas, tone, build.limb, start, elbow, hand)
 
 
-@element("figure", "a man, a person walking, somebody, a stranger, a hero, father, soldier, boxer, knight, sailor, worker, an old man")
+@element(
+    "figure",
+    "a man, a person walking, somebody, a stranger, a hero, father, soldier, boxer, knight, sailor, worker, an old man",
+    also="king, prince, farmer, baker, cook, driver, doctor, teacher, priest, policeman, thief, gangster, grandfather, uncle, brother, son, husband, boy friend, athlete, football player, goalkeeper, runner, swimmer, surfer, skater, climber, fisherman, hunter, shopkeeper, keeper, clerk, student, writer, painter, carpenter, miner, pilot, captain, guard, judge, monk, traveller, tourist, beggar, he",
+)
 def walking_person(stage: Stage) -> Sequence[Layer]:
     """Somebody in a coat, walking in time."""
 
@@ -102,7 +106,11 @@ def walking_person(stage: Stage) -> Sequence[Layer]:
     return stand(stage, sketch)
 
 
-@element("figure", "a woman, a girl, she, mother, a lady in a dress, singer, queen")
+@element(
+    "figure",
+    "a woman, a girl, she, mother, a lady in a dress, singer, queen",
+    also="nurse, grandmother, aunt, sister, daughter, wife, bride, princess, waitress, actress, witch, ballerina, girlfriend",
+)
 def woman(stage: Stage) -> Sequence[Layer]:
     """A woman whose dress and hair swing."""
 
@@ -135,7 +143,7 @@ def woman(stage: Stage) -> Sequence[Layer]:
     return stand(stage, sketch)
 
 
-@element("figure", "people dancing, a dancer, dance, party, we dance")
+@element("figure", "people dancing, a dancer, dance, party, we dance", also="dancing, gymnasts")
 def dancers(stage: Stage) -> Sequence[Layer]:
     """Three dancers with raised arms, each with a step of their own."""
     _x, _foot, _height = stage.spot
@@ -155,7 +163,11 @@ def dancers(stage: Stage) -> Sequence[Layer]:
     ]
 
 
-@element("figure", "a couple, two lovers, two people together, friends")
+@element(
+    "figure",
+    "a couple, two lovers, two people together, friends",
+    also="we, they, you and I, friends, brothers, sisters, parents, twins, newlyweds, family, neighbours",
+)
 def couple(stage: Stage) -> Sequence[Layer]:
     """Two people side by side."""
 
@@ -223,7 +235,12 @@ def astronaut(stage: Stage) -> Sequence[Layer]:
     return stand(stage, sketch, width=0.45, hop=0.08)
 
 
-@element("figure", "a singer with a microphone, a musician, guitarist, rock star, band", "stage")
+@element(
+    "figure",
+    "a singer with a microphone, a musician, guitarist, rocker, band",
+    "stage",
+    also="guitar, violin, trumpet, drummer, choir, orchestra",
+)
 def guitarist(stage: Stage) -> Sequence[Layer]:
     """A player whose instrument swings on the beat."""
 
@@ -244,7 +261,7 @@ def guitarist(stage: Stage) -> Sequence[Layer]:
     return stand(stage, sketch)
 
 
-@element("figure", "a child, a boy, a little girl, kid, baby")
+@element("figure", "a child, a boy, a little girl, kid, baby", also="children, kids, schoolboy, schoolgirl, toddler, son, daughter")
 def child(stage: Stage) -> Sequence[Layer]:
     """A small figure with a balloon."""
 
@@ -264,7 +281,7 @@ def child(stage: Stage) -> Sequence[Layer]:
     return stand(stage, sketch, tall=0.62)
 
 
-@element("figure", "a ghost, angel, spirit, death, shadow, demon")
+@element("figure", "a ghost, angel, spirit, death, shadow, demon", also="soul, devil, vampire, memory of somebody, skeleton")
 def ghost(stage: Stage) -> Sequence[Layer]:
     """A pale figure that floats."""
     x, foot, height = stage.spot
