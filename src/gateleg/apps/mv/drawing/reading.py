@@ -1,7 +1,7 @@
 """What the words of a sentence do in it: which name things, and which say what happens.
 
 A word alone may mean two things ("trains", "watches", "lights"). Its neighbours tell: behind a noun in the singular, a word with an s is a
-verb, and so is whatever stands before an article. Only words of closed classes are listed here: articles, pronouns, prepositions and the like.
+verb, and so is whatever stands before an article. Only words of closed classes are listed: articles, pronouns, prepositions and the like.
 """
 
 from __future__ import annotations

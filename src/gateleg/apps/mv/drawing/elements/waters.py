@@ -163,7 +163,7 @@ def fish(stage: Stage) -> Sequence[Layer]:
         for number, (x, y, size, phase) in enumerate(shoal):
             at = (x + moment.time * 0.11 * size + span) % span - span / 2
             up = y + 0.03 * math.sin(moment.time * 0.8 + phase) + 0.02 * moment.beat * math.sin(phase * 3)
-            length = 0.03 * size
+            length = 0.045 * size
             tail = math.sin(moment.time * 9 + phase) * length * 0.25
             path = skia.Path()
             path.moveTo(at + length, up)
