@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["HEAD", "TAIL", "TYPES", "sniff", "sniff_file"]
+__all__ = ["ARCHIVES", "HEAD", "TAIL", "TYPES", "sniff", "sniff_file"]
 
 #: How many bytes are enough to tell.
 HEAD = 4096
@@ -36,6 +36,8 @@ _MAGIC: tuple[tuple[int, bytes, str], ...] = (
 _RIFF = {b"WAVE": "audio/wav", b"WEBP": "image/webp", b"AVI ": "video/x-msvideo"}
 _BRANDS = {b"M4A ": "audio/mp4", b"M4B ": "audio/mp4", b"qt  ": "video/quicktime", b"avif": "image/avif", b"heic": "image/heic"}
 _ZIPPED = ((b"word/", _DOCX), (b"xl/", _XLSX), (b"ppt/", _PPTX))
+#: Types whose content is a ZIP archive: its end tells which it is.
+ARCHIVES = frozenset({"application/zip", *(kind for _, kind in _ZIPPED)})
 _HTML = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype html|html|head|body|title|script|table|div|p|h1)[\s>]", re.IGNORECASE | re.DOTALL)
 _MAIL = re.compile(
     rb"(?:(?:received|return-path|delivered-to|from|to|subject|date|message-id|mime-version|x-[\w-]+|content-[\w-]+|dkim-signature)"

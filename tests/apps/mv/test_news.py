@@ -9,6 +9,17 @@ from gateleg.apps.mv.tables import Project
 from tests.apps.mv.served import serving
 
 
+async def test_members_manage_the_webhooks_of_their_tenant(tmp_path: Path) -> None:
+    async with serving(tmp_path) as served:
+        body = {"url": "https://example.com/hook", "events": ["mv.*"]}
+        made = await served["namesake"].post("/api/mv/webhooks", json=body)
+        assert made.status_code == 201, made.text
+        listed = (await served["namesake"].get("/api/mv/webhooks")).json()
+        assert [hook["url"] for hook in (listed["items"] if isinstance(listed, dict) else listed)] == [body["url"]]
+        others = (await served["owner"].get("/api/mv/webhooks")).json()
+        assert not (others["items"] if isinstance(others, dict) else others)
+
+
 async def test_ends_of_projects_are_told_to_the_webhooks_of_their_tenant(tmp_path: Path) -> None:
     async with serving(tmp_path) as served:
         resources = served.host.resources["mv"]

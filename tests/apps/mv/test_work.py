@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from gateleg.apps.mv.job_types import GenerateConfig
+from gateleg.apps.mv.job_types import ComposeConfig, GenerateConfig
 from gateleg.apps.mv.tables import Take
 from gateleg.jobs import Worker, follow_async
 from gateleg.objects import sniff
@@ -115,6 +115,29 @@ async def test_a_selection_of_scenes_is_made_again_and_locked_or_unknown_ones_ar
     begun = await owner.post(f"{where}/generate?scene=2&scene=1&scene=2")
     assert begun.status_code == 202
     assert GenerateConfig.model_validate((await served.host.queue.get(UUID(begun.json()["jobId"]))).job_config).only == (1, 2)
+
+
+async def test_shapes_of_a_film_are_asked_for_in_the_address_and_unknown_ones_refused(served: Served, tmp_path: Path) -> None:
+    where, owner = await made(served, tmp_path), served["owner"]
+    await owner.post(f"{where}/scenes", json={"sceneConcept": "alone", "duration": 2})
+    await owner.post(f"{where}/scenes/1/upload_video", content=clip(tmp_path))
+    assert (await owner.post(f"{where}/compose?variants=4:3")).status_code == 422
+    begun = await owner.post(f"{where}/compose?variants=9:16&variants=1:1")
+    assert begun.status_code == 202, begun.text
+    assert ComposeConfig.model_validate((await served.host.queue.get(UUID(begun.json()["jobId"]))).job_config).variants == ("9:16", "1:1")
+
+
+def clip(folder: Path) -> bytes:
+    """A second of grey."""
+    import av
+    import numpy as np
+
+    with av.open(str(folder / "clip.mp4"), "w") as container:
+        stream: Any = container.add_stream("h264", rate=12, width=64, height=36, pix_fmt="yuv420p")
+        for _ in range(12):
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(np.full((36, 64, 3), 90, dtype=np.uint8))))
+        container.mux(stream.encode(None))
+    return (folder / "clip.mp4").read_bytes()
 
 
 async def test_scene_whose_job_is_gone_is_taken_for_failed(served: Served, tmp_path: Path) -> None:

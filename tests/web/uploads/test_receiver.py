@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
@@ -10,8 +11,8 @@ from fastapi import FastAPI, Request
 
 from gateleg.objects import AsyncObjects, DirectoryObjects, ThreadedObjects
 from gateleg.web.envelope import answer
-from gateleg.web.errors import Refusal
-from gateleg.web.uploads import UploadRules, receive_files, receive_object
+from gateleg.web.errors import Refusal, TooLargeBody
+from gateleg.web.uploads import UploadRules, WrongContent, receive_files, receive_object
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 100
 BIG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 10_000
@@ -119,3 +120,79 @@ async def test_a_body_becomes_an_object_of_its_own_type(client: httpx.AsyncClien
     assert refused.json()["error"]["code"] == "body-too-large"
     assert (await client.put("/object", content=b"%PDF-")).json()["error"]["code"] == "wrong-content"
     assert await objects.get("in/song") == BIG
+
+
+@dataclass
+class Sender:
+    """A body that counts how much of it was asked for."""
+
+    head: bytes
+    size: int
+    sent: int = 0
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        while self.sent < self.size:
+            piece = self.head if self.sent == 0 else b"\0" * 65_536
+            self.sent += len(piece)
+            yield piece
+
+
+def asked(sender: Sender, **headers: str) -> Request:
+    """A request whose body is read as far as its receiver wants it."""
+    pieces = sender.pieces()
+
+    async def receive() -> dict[str, object]:
+        piece = await anext(pieces, b"")
+        return {"type": "http.request", "body": piece, "more_body": bool(piece)}
+
+    raw = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    return Request({"type": "http", "method": "PUT", "path": "/", "headers": raw, "query_string": b""}, receive)
+
+
+RULES = UploadRules(30_000_000, types=frozenset({"image/png"}))
+MEGABYTE = 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("headers", "before"),
+    [
+        ({}, b""),
+        ({"content_type": "multipart/form-data; boundary=x"}, b'--x\r\nContent-Disposition: form-data; name="f"; filename="a"\r\n\r\n'),
+    ],
+    ids=["body", "form"],
+)
+async def test_wrong_content_is_refused_by_its_first_bytes(tmp_path: Path, headers: dict[str, str], before: bytes) -> None:
+    sender = Sender(before + b"%PDF-1.7 " + b"x" * 4096, 20 * MEGABYTE)
+    with pytest.raises(WrongContent):
+        await receive_files(asked(sender, **headers), tmp_path, RULES)
+    assert sender.sent < MEGABYTE
+
+
+@pytest.mark.parametrize("headers", [{}, {"content_type": "multipart/form-data; boundary=x"}], ids=["body", "form"])
+async def test_announced_length_is_enough_to_refuse(tmp_path: Path, headers: dict[str, str]) -> None:
+    sender = Sender(PNG, 40 * MEGABYTE)
+    with pytest.raises(TooLargeBody):
+        await receive_files(asked(sender, content_length=str(sender.size), **headers), tmp_path, RULES)
+    assert sender.sent == 0
+
+
+async def test_an_object_is_refused_by_its_announced_length(objects: AsyncObjects) -> None:
+    sender = Sender(PNG, 40 * MEGABYTE)
+    with pytest.raises(TooLargeBody):
+        await receive_object(asked(sender, content_length=str(sender.size)), objects, "in/huge", RULES)
+    assert sender.sent == 0
+
+
+async def test_an_archive_is_told_by_its_end(tmp_path: Path) -> None:
+    document = b"PK\x03\x04" + b"\0" * 8_000 + b"[Content_Types].xml word/document.xml"
+    taken = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+    rules = UploadRules(MEGABYTE, types=frozenset({taken}))
+    (found,) = await receive_files(asked(Sender(document, len(document))), tmp_path, rules)
+    assert found.content_type == taken
+
+
+async def test_an_archive_is_refused_at_once_where_no_document_is_taken(tmp_path: Path) -> None:
+    sender = Sender(b"PK\x03\x04" + b"\0" * 8_000, 20 * MEGABYTE)
+    with pytest.raises(WrongContent):
+        await receive_files(asked(sender), tmp_path, RULES)
+    assert sender.sent < MEGABYTE

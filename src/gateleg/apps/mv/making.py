@@ -72,12 +72,13 @@ def _render(job: JobContext, project_id: UUID, sequence: int, resources: Resourc
     loaded = job.wait(load(resources.store, project_id))
     song = get_song(job, loaded.project, resources)
     production = open_production(job, loaded, song, resources)
-    order = production.order(_library(job, resources), loaded.position(sequence) - 1)
+    at = loaded.position(sequence) - 1
+    order = production.order(_library(job, resources), at)
     path = job.scratch / "clip.mp4"
     clip = render_safe_clip(order, song, path, progress=reporting(job, 0.0, 0.97), cancelled=lambda: job.should_stop)
     still = job.scratch / "still.jpg"
     save_poster(path, still)
-    made = NewClip(path, clip.frames / order.canvas.fps, STUDIO, still=still, seed=loaded.project.seed, job_id=job.job_id)
+    made = NewClip(path, clip.frames / order.canvas.fps, STUDIO, still=still, seed=production.next_seed(at), job_id=job.job_id)
     scene = job.wait(keep_take(resources.store, resources.objects, project_id, sequence, made))
     return ClipResult(sequence=sequence, take=scene.take, frames=clip.frames)
 

@@ -6,7 +6,7 @@ the order of the project, so that a scene that was made longer moves those behin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from gateleg.apps.mv.composing.encoding import Canvas
@@ -130,16 +130,18 @@ class Production:
         return plan_of(self.scenes, self.wish.canvas.fps)
 
     def order(self, library: Library, at: int) -> ClipOrder:
-        """What to render for the scene at an index. Equal projects give equal orders."""
-        return self._orders(library, range(max(at - 1, 0), at + 1))[-1]
-
-    def orders(self, library: Library) -> tuple[ClipOrder, ...]:
-        """What to render: one order for each scene."""
-        return self._orders(library, range(len(self.scenes)))
-
-    def _orders(self, library: Library, places: range) -> tuple[ClipOrder, ...]:
-        whole = self.plan
-        plan = Plan(whole.fps, whole.frames, whole.slots[places.start : places.stop])
-        texts = [text_of(scene) for scene in self.scenes[places.start : places.stop]]
+        """What to render for the next take of the scene at an index. Equal projects give equal orders."""
+        whole, places = self.plan, range(max(at - 1, 0), at + 1)
+        seeds = [self.next_seed(place) if place == at else self._seed(self.scenes[place], self.scenes[place].take - 1) for place in places]
+        slots = [replace(whole.slots[place], seed=seed) for place, seed in zip(places, seeds, strict=True)]
+        plan = Plan(whole.fps, whole.frames, tuple(slots))
+        texts = [text_of(self.scenes[place]) for place in places]
         looks = choose_looks(plan, texts, library, self.wish)
-        return order_clips(plan, texts, looks, self.wish, self.project.concept_prompt, self.lyrics)
+        return order_clips(plan, texts, looks, self.wish, self.project.concept_prompt, self.lyrics)[-1]
+
+    def next_seed(self, at: int) -> int:
+        """The seed of the next take of the scene at an index: its own, if it has one, or the project's and one more for each take."""
+        return self._seed(self.scenes[at], self.scenes[at].last_take)
+
+    def _seed(self, scene: Scene, earlier: int) -> int:
+        return scene.seed if scene.seed is not None else self.project.seed + max(earlier, 0)

@@ -26,6 +26,7 @@ from gateleg.apps.mv.composing.flashes import CALMER, FlashReport, check_flashes
 from gateleg.apps.mv.composing.soundtrack import make_soundtrack
 from gateleg.apps.mv.composing.workers import render_clips
 from gateleg.apps.mv.drawing.lettering import check_texts
+from gateleg.apps.mv.drawing.looks import cast_of
 from gateleg.apps.mv.drawing.scene import Scene
 from gateleg.apps.mv.listening.song import Song, listen
 from gateleg.apps.mv.planning.plan import Plan, plan_video
@@ -82,6 +83,10 @@ def scene_seed(seed: int, concept: str, twin: int) -> int:
     return int.from_bytes(hashlib.sha256(f"{seed}|{concept}|{twin}".encode()).digest()[:4], "big")
 
 
+def _seed_of(slot: Slot, wish: VideoWish) -> int:
+    return wish.seed if slot.seed is None else slot.seed
+
+
 def make_scene(slot: Slot, text: SceneText, look: Look, wish: VideoWish, concept: str) -> Scene:
     """A scene as it will be drawn. A shot or a move that the text names (a person may have edited it) is followed."""
     shot, move, _ = read_camera(text.prompt)
@@ -94,7 +99,7 @@ def make_scene(slot: Slot, text: SceneText, look: Look, wish: VideoWish, concept
         energy=slot.energy,
         motion=slot.motion,
         brightness=slot.brightness,
-        seed=scene_seed(wish.seed, concept, slot.twin),
+        seed=scene_seed(_seed_of(slot, wish), concept, slot.twin),
         preset=find_preset(wish.director),
         picture=wish.picture if text.names_subject else None,
         repeat=slot.repeat,
@@ -111,7 +116,10 @@ def choose_looks(plan: Plan, texts: Sequence[SceneText], library: Library, wish:
     looks = []
     for slot, text in zip(plan.slots, texts, strict=True):
         words = scene_words(text.prompt)
-        look = library.choose(words, wish.seed, wish.subject if text.names_subject else None, slot.twin, setting_of(slot))
+        seed = _seed_of(slot, wish)
+        subject = wish.subject if text.names_subject else None
+        look = library.choose(words, seed, subject, slot.twin + seed - wish.seed, setting_of(slot))
+        look = replace(look, cast=cast_of(wish.seed, wish.subject or look.figure))
         looks.append(replace(look, figure="") if wish.subject and not text.names_subject else look)
     return tuple(looks)
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Bytes that are collected before a thread writes them.
 _BLOCK = 1 << 20
+#: Bytes that a form may have besides its files.
+_FORM = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -40,9 +42,10 @@ async def receive_files(request: Request, folder: Path, rules: UploadRules) -> l
     """The files of a request, each in a folder of its own below `folder`, so that they keep their names.
 
     The request is a form with files, or one file as its body, named by `Content-Disposition`. What breaks the rules is refused as soon as
-    that is known; the caller removes the folder.
+    that is known: by the length that is announced, by the first bytes of a file, or by what has arrived. The caller removes the folder.
     """
     content_type = request.headers.get("content-type", "")
+    rules.check_size(_announced(request) - (_FORM if _is_form(content_type) else 0))
     found: list[ReceivedFile] = []
     writing: _Writing | None = None
     received = 0
@@ -56,7 +59,7 @@ async def receive_files(request: Request, folder: Path, rules: UploadRules) -> l
         elif isinstance(event, bytes) and writing is not None:
             received += len(event)
             rules.check_size(received)
-            await writing.write(event)
+            await writing.write(event, rules)
     if writing is not None:
         found.append(await writing.finish(rules))
     if not found:
@@ -69,6 +72,7 @@ async def receive_object(request: Request, objects: AsyncObjects, key: str, rule
 
     Its type is the one that its content has.
     """
+    rules.check_size(_announced(request))
     chunks = request.stream().__aiter__()
     head = b""
     while len(head) < HEAD:
@@ -77,7 +81,7 @@ async def receive_object(request: Request, objects: AsyncObjects, key: str, rule
         except StopAsyncIteration:
             break
     rules.check_size(len(head))
-    found = sniff(head[: max(HEAD, len(head))])
+    found = sniff(head)
     rules.check_type(name or key.rpartition("/")[2], found)
     return await objects.put(key, _whole(head, chunks, rules), content_type=found)
 
@@ -93,13 +97,23 @@ async def _whole(head: bytes, chunks: AsyncIterator[bytes], rules: UploadRules) 
 
 
 async def _events(request: Request, content_type: str) -> AsyncIterator[object]:
-    if content_type.partition(";")[0].strip().lower() == "multipart/form-data":
+    if _is_form(content_type):
         async for event in read_form(content_type, request.stream()):
             yield event
         return
     yield FileBegins(sent_name(request.headers.get("content-disposition", "")))
     async for chunk in request.stream():
         yield chunk
+
+
+def _is_form(content_type: str) -> bool:
+    return content_type.partition(";")[0].strip().lower() == "multipart/form-data"
+
+
+def _announced(request: Request) -> int:
+    """The bytes that a request says it has; 0 when it says nothing."""
+    length = request.headers.get("content-length", "")
+    return int(length[:18]) if length.isascii() and length.isdigit() else 0
 
 
 def sent_name(disposition: str) -> str:
@@ -119,10 +133,14 @@ class _Writing:
         self._digest = hashlib.sha256()
         self._block = bytearray()
         self._size = 0
+        self._told = False
 
-    async def write(self, piece: bytes) -> None:
+    async def write(self, piece: bytes, rules: UploadRules) -> None:
         self._block += piece
         self._size += len(piece)
+        if not self._told and self._size >= HEAD:
+            self._told = True
+            rules.check_start(self.path.name, sniff(bytes(self._block[:HEAD])))
         if len(self._block) >= _BLOCK:
             await self._flush()
 

@@ -105,6 +105,12 @@ def test_a_red_desert_at_noon_is_not_a_blue_ocean_under_stars(library: Library, 
         ("a piano burning on the beach", "bonfire"),
         ("mushrooms glow in the deep forest", "mushrooms"),
         ("a knight sleeps under a cherry tree", "great tree"),
+        ("neon fish in a subway", "fish"),
+        ("neon fish in a subway", "train"),
+        ("a boxer trains alone", "walking person"),
+        ("a spaceship lands in a cornfield", "rocket"),
+        ("we danced until the lights came on", "dancers"),
+        ("a plumber waits", "walking person"),
     ],
 )
 def test_words_choose_what_they_name(text: str, expected: str, library: Library) -> None:
@@ -118,6 +124,9 @@ def test_words_choose_what_they_name(text: str, expected: str, library: Library)
         ("northern lights over a frozen lake", "northern lights", ("neon signs", "fireworks")),
         ("white clouds over a road", "drifting clouds", ("lanterns", "smoke")),
         ("pigeons over the rooftops of Paris", "birds", ("wolf",)),
+        ("a sailor trains on the beach", "beach", ("train", "rails")),
+        ("an owl watches over the ruins", "ruins", ("clock",)),
+        ("two ships pass in the night", "sailing boat", ("train", "rocket")),
     ],
 )
 def test_what_only_resembles_the_words_for_something_else_is_not_seen(

@@ -26,17 +26,19 @@ class Element:
     words: str
     places: tuple[Place, ...]
     build: Build
+    #: other nouns that it stands for, for want of a closer likeness
+    also: str = ""
 
 
 ELEMENTS: dict[str, Element] = {}
 
 
-def element(kind: Kind, words: str, *places: Place) -> Callable[[Build], Build]:
+def element(kind: Kind, words: str, *places: Place, also: str = "") -> Callable[[Build], Build]:
     """Put a drawing function into the library, under its own name."""
 
     def register(build: Build) -> Build:
         name = build.__name__.replace("_", " ")
-        ELEMENTS[name] = Element(name, kind, words, places, build)
+        ELEMENTS[name] = Element(name, kind, words, places, build, also)
         return build
 
     return register

@@ -41,6 +41,8 @@ class Slot:
     #: how the scene begins, and over how many frames the one before is still seen
     transition: Transition
     overlap: int
+    #: what the scene is drawn from, where that is not the seed of the video
+    seed: int | None = None
 
     @property
     def last(self) -> int:

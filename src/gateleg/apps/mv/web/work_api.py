@@ -19,6 +19,8 @@ from gateleg.web.api.calls import Using
 router = APIRouter()
 Selection = Annotated[tuple[int, ...], Query(max_length=999, description="The sequence of a scene to render again; may be repeated.")]
 
+Shapes = Annotated[tuple[Shape, ...], Query(max_length=3, description="Another shape of the film, such as `9:16`; may be repeated.")]
+
 
 class Work(View):
     """A job that was submitted."""
@@ -117,7 +119,7 @@ async def render(call: Using, project_id: UUID, sequence: Sequence, once: Once =
 
 
 @router.post("/projects/{project_id}/compose", status_code=202)
-async def compose(call: Using, project_id: UUID, variants: tuple[Shape, ...] = (), once: Once = None) -> Work:
+async def compose(call: Using, project_id: UUID, variants: Shapes = (), once: Once = None) -> Work:
     """Compose the film of the clips that play, and other shapes of it."""
     await changeable(call, project_id)
     return _work(project_id, await submitting.compose(mine(call), call.principal, project_id, variants, once=once))

@@ -37,7 +37,9 @@ def _beast(canvas: Any, moment: Moment, colour: Colour, neck: float, leg: float,
     return head
 
 
-@element("figure", "a horse running, wild horses, rider, cowboy")
+@element(
+    "figure", "a horse running, wild horses, rider, cowboy", also="pony, donkey, camel, deer, unicorn, zebra, giraffe, knight on a horse"
+)
 def horse(stage: Stage) -> Sequence[Layer]:
     """A horse with a flying mane."""
 
@@ -65,7 +67,7 @@ def horse(stage: Stage) -> Sequence[Layer]:
     return stand(stage, sketch, width=0.8, hop=0.05)
 
 
-@element("figure", "a cat, kitten")
+@element("figure", "a cat, kitten", also="lynx")
 def cat(stage: Stage) -> Sequence[Layer]:
     """A cat with a tail that keeps time."""
 
@@ -90,7 +92,11 @@ def cat(stage: Stage) -> Sequence[Layer]:
     return stand(stage, sketch, width=0.8, tall=0.55)
 
 
-@element("figure", "a dog, wolf, fox, animal, beast, bear, lion")
+@element(
+    "figure",
+    "a dog, wolf, fox, animal, beast, bear, lion",
+    also="tiger, leopard, panther, puppy, hound, coyote, sheep, goat, pig, cow, rabbit, elephant, monkey",
+)
 def wolf(stage: Stage) -> Sequence[Layer]:
     """A wolf, trotting."""
 
@@ -117,7 +123,7 @@ def wolf(stage: Stage) -> Sequence[Layer]:
     return stand(stage, sketch, width=0.8, tall=0.75)
 
 
-@element("figure", "a whale or a shark in the sea", "water")
+@element("figure", "a whale or a shark in the sea", "water", also="dolphin, orca, submarine, shark")
 def whale(stage: Stage) -> Sequence[Layer]:
     """A whale that glides through the frame."""
 

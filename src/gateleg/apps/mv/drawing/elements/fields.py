@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-@element("field", "ink spreading in water, abstract flowing shapes, thoughts, memory")
+@element(
+    "field",
+    "ink spreading in water, abstract flowing shapes, thoughts, memory",
+    also="secret, silence, dream, regret, words, letter, lie, truth, nostalgia, past",
+)
 def ink(stage: Stage) -> Sequence[Layer]:
     """Ink that unfolds."""
     source = """half4 main(float2 uv) {
@@ -27,7 +31,7 @@ def ink(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.0, shade(stage, source, 4))]
 
 
-@element("field", "liquid light, lava lamp, psychedelic colours, trance, drugs")
+@element("field", "liquid light, lava lamp, psychedelic colours, trance, drugs", also="ecstasy, joy, desire, fever, euphoria")
 def liquid_light(stage: Stage) -> Sequence[Layer]:
     """Oil and light on a projector."""
     source = """half4 main(float2 uv) {
@@ -37,7 +41,7 @@ def liquid_light(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.0, shade(stage, source, 3))]
 
 
-@element("field", "a tunnel of light, speed, travel through time, hypnosis")
+@element("field", "a tunnel of light, speed, travel through time, hypnosis", also="future, hope, tunnel, acceleration, afterlife")
 def light_tunnel(stage: Stage) -> Sequence[Layer]:
     """Rings that rush towards the camera in time."""
     source = """half4 main(float2 uv) {
@@ -49,7 +53,7 @@ def light_tunnel(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.0, shade(stage, source, 3))]
 
 
-@element("field", "kaleidoscope, mandala, symmetry, meditation, religion")
+@element("field", "kaleidoscope, mandala, symmetry, meditation, religion", also="soul, faith, harmony, wonder")
 def kaleidoscope(stage: Stage) -> Sequence[Layer]:
     """Mirrored petals that open and close."""
     source = """half4 main(float2 uv) {
@@ -60,7 +64,7 @@ def kaleidoscope(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.0, shade(stage, source, 3))]
 
 
-@element("field", "broken glass, shards, crystal, fracture, breaking up")
+@element("field", "broken glass, shards, crystal, fracture, breaking up", also="divorce, heartbreak, betrayal, jealousy, pain, mirror")
 def broken_glass(stage: Stage) -> Sequence[Layer]:
     """Facets that catch the light in turn."""
     source = """half4 main(float2 uv) {
@@ -72,7 +76,7 @@ def broken_glass(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.0, shade(stage, source, 4))]
 
 
-@element("field", "a wall of flames, burning, hell, rage, fury")
+@element("field", "a wall of flames, burning, hell, rage, fury", also="anger, hatred, revenge, passion")
 def flames(stage: Stage) -> Sequence[Layer]:
     """Fire from below that leaps with the drums."""
     source = """half4 main(float2 uv) {
@@ -82,7 +86,7 @@ def flames(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.0, shade(stage, source, 3))]
 
 
-@element("field", "geometric shapes, lines, circles and squares, modern art, mathematics, data")
+@element("field", "geometric shapes, lines, circles and squares, modern art, mathematics, data", also="logic, order, code, puzzle, chess")
 def geometry(stage: Stage) -> Sequence[Layer]:
     """Shapes that turn a step on each beat."""
     random = stage.random("geometry")
@@ -132,7 +136,7 @@ def geometry(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.15, draw)]
 
 
-@element("field", "sound waves, pulse, frequency, radio, music itself")
+@element("field", "sound waves, pulse, frequency, radio, music itself", also="song, rhythm, voice, echo, melody, noise, telephone call")
 def sound_rings(stage: Stage) -> Sequence[Layer]:
     """Rings drawn by the music, each a beat older than the one inside."""
 
@@ -162,7 +166,7 @@ def sound_rings(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.1, draw)]
 
 
-@element("field", "threads and flowing lines, hair, silk, wind made visible, destiny")
+@element("field", "threads and flowing lines, hair, silk, wind made visible, destiny", also="freedom, fate, change, breath")
 def flow_lines(stage: Stage) -> Sequence[Layer]:
     """Hundreds of lines along one slow current."""
     random = stage.random("flow")
@@ -193,7 +197,11 @@ def flow_lines(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.2, draw)]
 
 
-@element("field", "spiral, vortex, falling, dizziness, obsession, black hole")
+@element(
+    "field",
+    "spiral, vortex, free fall, dizziness, obsession, black hole",
+    also="addiction, madness, panic, anxiety, fear, chaos, confusion",
+)
 def vortex(stage: Stage) -> Sequence[Layer]:
     """Arms of a spiral that wind inwards."""
     source = """half4 main(float2 uv) {

@@ -16,7 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-@element("ground", "a wooden floor in a room with a table and furniture, home", "room")
+@element(
+    "ground",
+    "a wooden floor in a room with a table and furniture, home",
+    "room",
+    also="bed, chair, sofa, carpet, table, kitchen, hall, stairs, corridor, attic, hotel, hospital, prison, library, cafe, restaurant",
+)
 def room_floor(stage: Stage) -> Sequence[Layer]:
     """Boards in perspective, a table, a lamp that swings a little."""
     random = stage.random("room")
@@ -69,7 +74,7 @@ def room_floor(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.6, lambda canvas, moment: drawn(canvas)), Layer(0.65, lamp)]
 
 
-@element("ground", "the floor of a concert stage or a club, dance floor", "stage")
+@element("ground", "the floor of a concert stage or a club, dance floor", "stage", also="theatre, circus, disco, boxing ring, arena")
 def stage_floor(stage: Stage) -> Sequence[Layer]:
     """A dark floor with tiles that light up on the beat."""
     source = """half4 main(float2 uv) {

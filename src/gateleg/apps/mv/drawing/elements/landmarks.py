@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-@element("thing", "a big clock face, a watch that ticks, time passing")
+@element("thing", "a big clock face, a watch that ticks, time passing", also="hour, alarm, deadline, calendar")
 def clock(stage: Stage) -> Sequence[Layer]:
     """A dial whose hand moves on the beat."""
     x, y, radius = 0.26 * stage.aspect * (1 if stage.light[0] < 0 else -1), 0.36, 0.2
@@ -53,7 +53,7 @@ def clock(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.4, draw)]
 
 
-@element("thing", "a mirror ball, disco, dance party, nightclub", "stage", "room")
+@element("thing", "a mirror ball, disco, dance party, nightclub", "stage", "room", also="nightlife, discotheque")
 def mirror_ball(stage: Stage) -> Sequence[Layer]:
     """A ball that throws spots of light around the room."""
     random = stage.random("spots")
@@ -107,7 +107,11 @@ def mirror_ball(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.4, draw)]
 
 
-@element("thing", "television screens, computers, phones, social media, internet")
+@element(
+    "thing",
+    "television screens, computers, phones, social media, internet",
+    also="television, laptop, camera, news, video, message, selfie",
+)
 def screens(stage: Stage) -> Sequence[Layer]:
     """A wall of screens that change on the beat."""
     random = stage.random("screens")
@@ -133,7 +137,12 @@ def screens(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.5, draw)]
 
 
-@element("thing", "ruins, broken columns, ancient temple, war, destruction", "outdoors")
+@element(
+    "thing",
+    "ruins, broken columns, ancient temple, war, destruction",
+    "outdoors",
+    also="graveyard, grave, tombstone, cemetery, battlefield, rubble",
+)
 def ruins(stage: Stage) -> Sequence[Layer]:
     """Columns, some of them broken."""
     random = stage.random("ruins")
@@ -174,7 +183,7 @@ def ruins(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.55, lambda canvas, moment: drawn(canvas))]
 
 
-@element("thing", "a castle or palace with towers, king and queen, fairy tale", "outdoors")
+@element("thing", "a castle or palace with towers, king and queen, fairy tale", "outdoors", also="fortress, tower, kingdom, dragon")
 def castle(stage: Stage) -> Sequence[Layer]:
     """Towers with pointed roofs and a few lit windows."""
     x = 0.2 * stage.aspect * (1 if stage.light[0] < 0 else -1)
@@ -207,7 +216,7 @@ def castle(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.3, draw)]
 
 
-@element("thing", "a rocket or spaceship, satellite, launch", "space")
+@element("thing", "a rocket or spaceship, satellite, launch", "space", also="ufo, alien, comet, missile, spacecraft")
 def rocket(stage: Stage) -> Sequence[Layer]:
     """A rocket with a flame that follows the drums."""
 

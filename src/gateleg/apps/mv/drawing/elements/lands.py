@@ -73,7 +73,7 @@ def haze(stage: Stage, y: float, depth: float, alpha: float = 0.5) -> Layer:
     return Layer(0.1 + depth * 0.8, lambda canvas, moment: canvas.drawRect(area, band))
 
 
-@element("far", "high rocky mountains, alps, peaks", "outdoors")
+@element("far", "high rocky mountains, alps, peaks", "outdoors", also="summit, cliff, ridge")
 def mountains(stage: Stage) -> Sequence[Layer]:
     """Three ranges, each bluer than the one before it."""
     base = stage.horizon + 0.03
@@ -97,7 +97,7 @@ def snowy_peaks(stage: Stage) -> Sequence[Layer]:
     ]
 
 
-@element("far", "rolling green hills in the country", "outdoors")
+@element("far", "rolling green hills in the country", "outdoors", also="valley, countryside, slope")
 def hills(stage: Stage) -> Sequence[Layer]:
     """Soft lines of hills."""
     base = stage.horizon + 0.05
@@ -145,7 +145,7 @@ def mesas(stage: Stage) -> Sequence[Layer]:
     return layers
 
 
-@element("far", "a volcano with glowing lava and smoke", "outdoors")
+@element("far", "a volcano with glowing lava and smoke", "outdoors", also="eruption, magma")
 def volcano(stage: Stage) -> Sequence[Layer]:
     """A cone whose crater glows with the drums."""
     x = float(stage.random("volcano").uniform(-0.3, 0.3)) * stage.aspect
@@ -244,7 +244,12 @@ def _dune(stage: Stage, number: int, base: float, depth: float) -> Layer:
     return Layer(0.1 + depth * 0.8, lambda canvas, moment: drawn(canvas))
 
 
-@element("ground", "a field of grass or wheat on a farm, prairie, meadow", "outdoors")
+@element(
+    "ground",
+    "a field of grass or wheat on a farm, prairie, meadow",
+    "outdoors",
+    also="cornfield, savanna, harvest, lawn, football pitch, pasture, farm, plain, goalkeeper, golf",
+)
 def grass_field(stage: Stage) -> Sequence[Layer]:
     """Rows of blades that bend in the wind and nod on the beat."""
     layers = [land(stage, "field", stage.horizon + 0.05, 0.04, 0.0, 0.5, 1.5, 0.3)]
@@ -277,7 +282,9 @@ def _blades(stage: Stage, row: int) -> Layer:
     return Layer(0.1 + depth * 0.8, draw)
 
 
-@element("ground", "a wide field of snow, frozen lake, ice", "outdoors")
+@element(
+    "ground", "a wide field of snow, frozen lake, ice", "outdoors", also="arctic, polar bear, penguin, ski, tundra, winter, north pole"
+)
 def snowfield(stage: Stage) -> Sequence[Layer]:
     """Drifts of snow with blue hollows."""
     white = mix(stage.palette.ground, (1.0, 1.0, 1.0), 0.35 if not stage.palette.dark else 0.12)
@@ -297,7 +304,7 @@ def snowfield(stage: Stage) -> Sequence[Layer]:
     ]
 
 
-@element("ground", "the surface of the moon or another planet, craters, alien world", "space")
+@element("ground", "the surface of the moon or another planet, craters, alien world", "space", also="Mars, lunar landscape, asteroid")
 def craters(stage: Stage) -> Sequence[Layer]:
     """Grey ground full of craters, lit from one side."""
     random = stage.random("craters")

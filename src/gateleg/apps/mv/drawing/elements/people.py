@@ -206,7 +206,11 @@ def _arm(canvas: Any, worn: _Clothes, build: _Build, side: int, neck: float, swi
         canvas.drawCircle(*hand, wide * 0.46, paint(skin))
 
 
-@element("figure", "a man, a person walking, somebody, a stranger, a hero, father, soldier, boxer, knight, sailor, worker, an old man")
+@element(
+    "figure",
+    "a man, a person walking, somebody, a stranger, a hero, father, soldier, boxer, knight, sailor, worker, an old man",
+    also="king, prince, farmer, baker, cook, driver, doctor, teacher, priest, policeman, thief, gangster, grandfather, uncle, brother, son, husband, boy friend, athlete, football player, goalkeeper, runner, swimmer, surfer, skater, climber, fisherman, hunter, shopkeeper, keeper, clerk, student, writer, painter, carpenter, miner, pilot, captain, guard, judge, monk, traveller, tourist, beggar, he",
+)
 def walking_person(stage: Stage) -> Sequence[Layer]:
     """Somebody in a coat, walking in time."""
 
@@ -237,7 +241,11 @@ def walking_person(stage: Stage) -> Sequence[Layer]:
     return stand(stage, sketch)
 
 
-@element("figure", "a woman, a girl, she, mother, a lady in a dress, singer, queen")
+@element(
+    "figure",
+    "a woman, a girl, she, mother, a lady in a dress, singer, queen",
+    also="nurse, grandmother, aunt, sister, daughter, wife, bride, princess, waitress, actress, witch, ballerina, girlfriend",
+)
 def woman(stage: Stage) -> Sequence[Layer]:
     """A woman whose dress swings."""
 
@@ -269,7 +277,7 @@ def _in_a_dress(
         _arm(canvas, worn, build, -1, -0.8, math.sin(moment.beats * math.pi + math.pi), moment, 1.0)
 
 
-@element("figure", "people dancing, a dancer, dance, party, we dance")
+@element("figure", "people dancing, a dancer, dance, party, we dance", also="dancing, gymnasts")
 def dancers(stage: Stage) -> Sequence[Layer]:
     """Three dancers with raised arms, each with a step of their own."""
 
@@ -294,7 +302,11 @@ def dancers(stage: Stage) -> Sequence[Layer]:
     ]
 
 
-@element("figure", "a couple, two lovers, two people together, friends")
+@element(
+    "figure",
+    "a couple, two lovers, two people together, friends",
+    also="we, they, you and I, friends, brothers, sisters, parents, twins, newlyweds, family, neighbours",
+)
 def couple(stage: Stage) -> Sequence[Layer]:
     """Two people side by side, hand in hand."""
 
@@ -369,7 +381,12 @@ def astronaut(stage: Stage) -> Sequence[Layer]:
     return stand(stage, sketch, width=0.45, hop=0.08)
 
 
-@element("figure", "a singer with a microphone, a musician, guitarist, rock star, band", "stage")
+@element(
+    "figure",
+    "a singer with a microphone, a musician, guitarist, rocker, band",
+    "stage",
+    also="guitar, violin, trumpet, drummer, choir, orchestra",
+)
 def guitarist(stage: Stage) -> Sequence[Layer]:
     """A player whose instrument swings on the beat."""
 
@@ -393,7 +410,7 @@ def guitarist(stage: Stage) -> Sequence[Layer]:
     return stand(stage, sketch)
 
 
-@element("figure", "a child, a boy, a little girl, kid, baby")
+@element("figure", "a child, a boy, a little girl, kid, baby", also="children, kids, schoolboy, schoolgirl, toddler, son, daughter")
 def child(stage: Stage) -> Sequence[Layer]:
     """A small figure with a balloon."""
 
@@ -416,7 +433,7 @@ def child(stage: Stage) -> Sequence[Layer]:
     return stand(stage, sketch, tall=0.62)
 
 
-@element("figure", "a ghost, angel, spirit, death, shadow, demon")
+@element("figure", "a ghost, angel, spirit, death, shadow, demon", also="soul, devil, vampire, memory of somebody, skeleton")
 def ghost(stage: Stage) -> Sequence[Layer]:
     """A pale figure that floats."""
     x, foot, height = stage.spot

@@ -98,7 +98,7 @@ def _leafy(canvas: Any, random: np.random.Generator, x: float, base: float, heig
         )
 
 
-@element("far", "a deep forest of pine trees, woods", "outdoors")
+@element("far", "a deep forest of pine trees, woods", "outdoors", also="jungle, wilderness, pine")
 def forest(stage: Stage) -> Sequence[Layer]:
     """Rows of conifers that fade into mist."""
     base = stage.horizon + 0.06
@@ -111,7 +111,7 @@ def forest(stage: Stage) -> Sequence[Layer]:
     ]
 
 
-@element("far", "leafy green trees in a park, orchard", "outdoors")
+@element("far", "leafy green trees in a park, orchard", "outdoors", also="park, grove, avenue, summer")
 def leafy_trees(stage: Stage) -> Sequence[Layer]:
     """Round crowns with light on top."""
     base = stage.horizon + 0.08
@@ -129,7 +129,7 @@ def bare_trees(stage: Stage) -> Sequence[Layer]:
     ]
 
 
-@element("thing", "palm trees, tropical island, holiday, California", "outdoors")
+@element("thing", "palm trees, tropical island, holiday, California", "outdoors", also="vacation, paradise, Hawaii, Caribbean")
 def palms(stage: Stage) -> Sequence[Layer]:
     """Palms whose crowns sway."""
     random = stage.random("palms")
@@ -161,7 +161,7 @@ def palms(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.8, draw)]
 
 
-@element("thing", "cactus plants in the desert, wild west", "outdoors")
+@element("thing", "cactus plants in the desert, wild west", "outdoors", also="cactus")
 def cacti(stage: Stage) -> Sequence[Layer]:
     """Saguaros with arms."""
     random = stage.random("cacti")
@@ -197,7 +197,12 @@ def cacti(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.7, lambda canvas, moment: drawn(canvas))]
 
 
-@element("ground", "a garden full of flowers and blossoms, spring meadow", "outdoors")
+@element(
+    "ground",
+    "a garden full of flowers and blossoms, spring meadow",
+    "outdoors",
+    also="rose, tulip, sunflower, lily, daisy, garden, bouquet",
+)
 def flower_meadow(stage: Stage) -> Sequence[Layer]:
     """Flowers that open on the beat, larger towards the front."""
     random = stage.random("flowers")

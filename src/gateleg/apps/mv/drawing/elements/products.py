@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-@element("figure", "a car, limousine, driving, taxi, racing", "outdoors")
+@element(
+    "figure", "a car, limousine, driving, taxi, racing", "outdoors", also="truck, bus, lorry, van, ambulance, traffic, motorcycle, vehicle"
+)
 def car(stage: Stage) -> Sequence[Layer]:
     """A car with lit lamps that rocks on its springs."""
 
@@ -52,7 +54,13 @@ def car(stage: Stage) -> Sequence[Layer]:
     return stand(stage, sketch, width=2.0, hop=0.01, tall=0.55)
 
 
-@element("figure", "a bottle, perfume, drink, cosmetic product, can", "room", "stage")
+@element(
+    "figure",
+    "a bottle, perfume, drink, cosmetic product, can",
+    "room",
+    "stage",
+    also="wine, whiskey, beer, medicine, glass, cup, coffee, tea",
+)
 def bottle(stage: Stage) -> Sequence[Layer]:
     """A glass bottle with a light that travels over it."""
 
@@ -91,7 +99,7 @@ def bottle(stage: Stage) -> Sequence[Layer]:
     return stand(stage, sketch, width=0.5, hop=0.01, tall=0.85)
 
 
-@element("figure", "a shoe, sneaker, boot, fashion product", "room", "stage")
+@element("figure", "a shoe, sneaker, boot, fashion product", "room", "stage", also="shoes, boots, sandals, heels")
 def sneaker(stage: Stage) -> Sequence[Layer]:
     """A sneaker that tilts on the beat."""
 

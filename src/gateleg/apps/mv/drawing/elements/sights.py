@@ -72,7 +72,14 @@ def lighthouse(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.4, draw)]
 
 
-@element("thing", "a fire, something on fire, burning, bonfire, campfire, flames", "outdoors", "room", "stage")
+@element(
+    "thing",
+    "a fire, something on fire, burning, bonfire, campfire, flames",
+    "outdoors",
+    "room",
+    "stage",
+    also="fireplace, torch, blaze, inferno",
+)
 def bonfire(stage: Stage) -> Sequence[Layer]:
     """Tongues of fire over logs, that leap with the drums and light the ground."""
     x, foot = 0.2 * stage.aspect * _side(stage), min(stage.horizon + 0.26, 0.94)
@@ -102,7 +109,7 @@ def bonfire(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.8, draw)]
 
 
-@element("thing", "a grand piano, keyboard of a piano, pianist")
+@element("thing", "a grand piano, keyboard of a piano, pianist", also="organ, piano lesson")
 def grand_piano(stage: Stage) -> Sequence[Layer]:
     """A grand piano with its lid open; keys go down with the music."""
     x, foot = 0.12 * stage.aspect * _side(stage), min(stage.horizon + 0.3, 0.95)
@@ -141,7 +148,7 @@ def grand_piano(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.85, draw)]
 
 
-@element("thing", "a great old tree, an oak, a cherry tree in blossom, a tree house", "outdoors")
+@element("thing", "a great old tree, an oak, a cherry tree in blossom, a treehouse", "outdoors", also="tree, apple tree, willow, branch")
 def great_tree(stage: Stage) -> Sequence[Layer]:
     """One tree with a broad crown that sways."""
     x, foot = 0.24 * stage.aspect * _side(stage), stage.horizon + 0.2
@@ -210,7 +217,12 @@ def mushrooms(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.75, draw)]
 
 
-@element("far", "a village, small houses, rooftops of an old town, cottages, a church", "outdoors")
+@element(
+    "far",
+    "a village, small houses, rooftops of an old town, cottages, a church",
+    "outdoors",
+    also="house, hut, barn, farmhouse, cathedral, school, neighbourhood, suburb",
+)
 def village(stage: Stage) -> Sequence[Layer]:
     """Gables and a steeple, with lit windows."""
     random = stage.random("village")

@@ -64,14 +64,14 @@ def sun(stage: Stage, radius: float, low: bool) -> Layer:
     return Layer(0.05, draw)
 
 
-@element("sky", "a clear bright sky at noon with a hot high sun", "outdoors")
+@element("sky", "a clear bright sky at noon with a hot high sun", "outdoors", also="heat, summer, midday, afternoon, sunshine, daylight")
 def noon_sun(stage: Stage) -> Sequence[Layer]:
     """A small, high sun with rays of haze."""
     stage.light = (stage.light[0] * 0.7, 0.16)
     return [backdrop(stage), sun(stage, 0.05, low=False)]
 
 
-@element("sky", "the sun setting on the horizon, sunset, dusk, evening glow", "outdoors")
+@element("sky", "the sun setting on the horizon, sunset, dusk, evening glow", "outdoors", also="evening, twilight, sundown")
 def sunset(stage: Stage) -> Sequence[Layer]:
     """A large, low sun and bands of cloud before it."""
     stage.light = (stage.light[0] * 0.5, stage.horizon - 0.1)
@@ -103,7 +103,7 @@ def sunset(stage: Stage) -> Sequence[Layer]:
     return [backdrop(stage), sun(stage, 0.15, low=True), Layer(0.08, clouds)]
 
 
-@element("sky", "pale early morning sun in mist, dawn, sunrise", "outdoors")
+@element("sky", "pale early morning sun in mist, dawn, sunrise", "outdoors", also="morning, daybreak, breakfast")
 def dawn(stage: Stage) -> Sequence[Layer]:
     """A veiled sun low over bands of mist."""
     stage.light = (stage.light[0], stage.horizon - 0.16)
@@ -113,7 +113,7 @@ def dawn(stage: Stage) -> Sequence[Layer]:
     return [backdrop(stage), sun(stage, 0.07, low=True), Layer(0.06, shade(stage, source, 4, bottom=stage.horizon + _HIDDEN))]
 
 
-@element("sky", "a night sky full of stars", "outdoors")
+@element("sky", "a night sky full of stars", "outdoors", also="night, stars, constellation, midnight")
 def starry_night(stage: Stage) -> Sequence[Layer]:
     """Stars of all sizes, with a faint band of the Milky Way."""
     source = """half4 main(float2 uv) {
@@ -151,7 +151,7 @@ def full_moon(stage: Stage) -> Sequence[Layer]:
     return [backdrop(stage), _stars(stage, 140, stage.horizon), Layer(0.05, draw)]
 
 
-@element("sky", "outer space, galaxy, nebula, the universe", "space")
+@element("sky", "outer space, galaxy, nebula, the universe", "space", also="cosmos, infinity, Milky Way")
 def galaxy(stage: Stage) -> Sequence[Layer]:
     """Coloured gas and dust among stars."""
     source = """half4 main(float2 uv) {
@@ -181,7 +181,7 @@ def northern_lights(stage: Stage) -> Sequence[Layer]:
     ]
 
 
-@element("sky", "white clouds drifting across a wide open sky", "outdoors")
+@element("sky", "white clouds drifting across a wide open sky", "outdoors", also="sky, airplane, heaven, wind")
 def drifting_clouds(stage: Stage) -> Sequence[Layer]:
     """Heaped clouds lit from one side."""
     source = """half4 main(float2 uv) {
@@ -193,7 +193,7 @@ def drifting_clouds(stage: Stage) -> Sequence[Layer]:
     return [backdrop(stage), sun(stage, 0.045, low=False), Layer(0.05, shade(stage, source, 3, bottom=stage.horizon + 0.03))]
 
 
-@element("sky", "thunderstorm, dark storm clouds with lightning", "outdoors")
+@element("sky", "thunderstorm, dark storm clouds with lightning", "outdoors", also="storm, hurricane, lightning, tornado")
 def thunderstorm(stage: Stage) -> Sequence[Layer]:
     """Low clouds that light up from inside; a bolt on some bars, never a flash of the whole sky."""
     source = """half4 main(float2 uv) {
@@ -229,7 +229,7 @@ def thunderstorm(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.0, shade(stage, source, 4)), Layer(0.1, draw)]
 
 
-@element("sky", "grey fog, mist, overcast sky, nothing to be seen", "outdoors")
+@element("sky", "grey fog, mist, overcast sky, nothing to be seen", "outdoors", also="haze, cloud, uncertainty")
 def fog(stage: Stage) -> Sequence[Layer]:
     """Slow banks of fog."""
     source = """half4 main(float2 uv) {
@@ -238,7 +238,7 @@ def fog(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.0, shade(stage, source, 5))]
 
 
-@element("sky", "deep under water, diving, rays of light from the surface", "water")
+@element("sky", "deep under water, diving, rays of light from the surface", "water", also="diver, mermaid, aquarium, swimming pool")
 def underwater_light(stage: Stage) -> Sequence[Layer]:
     """Shafts of light and caustics from above."""
     source = """half4 main(float2 uv) {
@@ -251,7 +251,12 @@ def underwater_light(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.0, shade(stage, source, 4))]
 
 
-@element("sky", "the wall of a room indoors, home, kitchen, bedroom, a window with light", "room")
+@element(
+    "sky",
+    "the wall of a room indoors, home, kitchen, bedroom, a window with light",
+    "room",
+    also="door, hotel, attic, corridor, hallway, office, classroom, hospital, prison, library, bathroom, windowsill, curtain, museum, cafe, restaurant",
+)
 def room_wall(stage: Stage) -> Sequence[Layer]:
     """A papered wall, a window, and the light it throws."""
     colours, random = stage.palette, stage.random("wall")
@@ -285,7 +290,12 @@ def room_wall(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.45, draw)]
 
 
-@element("sky", "a concert stage in the dark with beams of light and spotlights", "stage")
+@element(
+    "sky",
+    "a concert stage in the dark with beams of light and spotlights",
+    "stage",
+    also="lights, spotlight, concert, theatre, show, circus, festival, boxing ring, stadium, arena, audition",
+)
 def stage_lights(stage: Stage) -> Sequence[Layer]:
     """Beams that sweep over the bar and strike on the beat."""
     colours = stage.palette

@@ -15,7 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-@element("front", "a crowd of people with raised hands, audience, fans", "stage", "outdoors")
+@element(
+    "front",
+    "a crowd of people with raised hands, audience, fans",
+    "stage",
+    "outdoors",
+    also="protest, demonstration, stadium, supporters, spectators",
+)
 def crowd(stage: Stage) -> Sequence[Layer]:
     """Heads and arms that jump to the beat, in two rows."""
     layers = []
@@ -50,7 +56,12 @@ def crowd(stage: Stage) -> Sequence[Layer]:
     return layers
 
 
-@element("thing", "birds flying in a flock, gulls, freedom", "outdoors")
+@element(
+    "thing",
+    "birds flying in a flock, gulls, freedom",
+    "outdoors",
+    also="bird, owl, eagle, pigeon, swallow, crow, raven, swan, seagull, dove, hawk, parrot, sparrow, geese",
+)
 def birds(stage: Stage) -> Sequence[Layer]:
     """A flock whose wings beat in time."""
     random = stage.random("birds")
@@ -77,7 +88,9 @@ def birds(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.35, draw)]
 
 
-@element("thing", "balloons or paper lanterns rising into the sky, wishes", "outdoors", "room")
+@element(
+    "thing", "balloons or paper lanterns rising into the sky, wishes", "outdoors", "room", also="kite, hot-air balloon, airship, zeppelin"
+)
 def lanterns(stage: Stage) -> Sequence[Layer]:
     """Warm lanterns that drift upwards."""
     random = stage.random("lanterns")
@@ -107,7 +120,7 @@ def lanterns(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.6, draw)]
 
 
-@element("thing", "a heart, love, two people in love, kiss, tenderness")
+@element("thing", "a heart, love, two people in love, kiss, tenderness", also="valentine, romance, affection")
 def hearts(stage: Stage) -> Sequence[Layer]:
     """Hearts that beat."""
     random = stage.random("hearts")
@@ -136,7 +149,7 @@ def hearts(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.7, draw)]
 
 
-@element("thing", "gold coins, cash, money, treasure, wealth")
+@element("thing", "gold coins, cash, money, treasure, wealth", also="gold, crown, jewel, diamond, casino, riches")
 def coins(stage: Stage) -> Sequence[Layer]:
     """Coins that spin as they fall."""
     random = stage.random("coins")
@@ -171,7 +184,7 @@ def coins(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.85, draw)]
 
 
-@element("thing", "candles with warm flames, prayer, memorial, dinner", "room", "outdoors")
+@element("thing", "candles with warm flames, prayer, memorial, dinner", "room", "outdoors", also="altar, birthday cake, vigil")
 def candles(stage: Stage) -> Sequence[Layer]:
     """Candles whose flames lean with the music."""
     random = stage.random("candles")
@@ -199,7 +212,7 @@ def candles(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.75, draw)]
 
 
-@element("thing", "butterflies fluttering", "outdoors")
+@element("thing", "butterflies fluttering", "outdoors", also="moth, bee, dragonfly, wasp, insect, ladybug")
 def butterflies(stage: Stage) -> Sequence[Layer]:
     """Butterflies whose wings close on the beat."""
     random = stage.random("butterflies")

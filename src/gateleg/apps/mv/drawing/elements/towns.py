@@ -72,7 +72,12 @@ def _towers(stage: Stage, row: int, base: float, tallest: float, depth: float) -
     return Layer(0.1 + depth * 0.8, draw)
 
 
-@element("far", "a city skyline with tall buildings and lit windows, skyscrapers, downtown", "outdoors")
+@element(
+    "far",
+    "a city skyline with tall buildings and lit windows, skyscrapers, downtown",
+    "outdoors",
+    also="city, metropolis, office, apartment, harbour city, roof",
+)
 def skyline(stage: Stage) -> Sequence[Layer]:
     """Three rows of towers in haze."""
     base = stage.horizon + 0.1
@@ -88,7 +93,12 @@ def skyline(stage: Stage) -> Sequence[Layer]:
     ]
 
 
-@element("ground", "a street in a town at night, wet asphalt, lamps, houses", "outdoors")
+@element(
+    "ground",
+    "a street in a town at night, wet asphalt, lamps, houses",
+    "outdoors",
+    also="shop, market, corner, pavement, alley, city, playground, square, neighbourhood, traffic light, bus stop",
+)
 def street(stage: Stage) -> Sequence[Layer]:
     """Houses on both sides, lamps, and asphalt that mirrors them."""
     source = """half4 main(float2 uv) {
@@ -159,7 +169,12 @@ def _houses(stage: Stage) -> list[Layer]:
     return layers
 
 
-@element("ground", "a long road to the horizon seen from a moving car, highway, driving", "outdoors")
+@element(
+    "ground",
+    "a long road to the horizon seen from a moving car, highway, driving",
+    "outdoors",
+    also="motorway, journey, lane, bridge, route",
+)
 def road(stage: Stage) -> Sequence[Layer]:
     """Asphalt that runs under the camera in time with the song."""
     ground = stage.palette.ground
@@ -188,7 +203,7 @@ def road(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.25, shade(stage, source, 2, margin=0.09, top=stage.horizon - 0.01)), Layer(0.35, poles)]
 
 
-@element("ground", "rails of a railway, train tracks at a station", "outdoors")
+@element("ground", "rails of a railway, train tracks at a station", "outdoors", also="subway, tram, platform, metro")
 def rails(stage: Stage) -> Sequence[Layer]:
     """Two rails and sleepers that run towards the horizon."""
 
@@ -230,7 +245,7 @@ def neon_grid(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.2, shade(stage, source, 2, margin=0.09, top=stage.horizon - 0.01))]
 
 
-@element("thing", "a train passing by, railway, station", "outdoors")
+@element("thing", "a train passing by, railway, station", "outdoors", also="subway, tram, locomotive, metro")
 def train(stage: Stage) -> Sequence[Layer]:
     """Carriages with lit windows that cross the frame."""
 
@@ -252,7 +267,7 @@ def train(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.55, draw)]
 
 
-@element("thing", "gears, machinery, engine, clockwork, factory", "room", "stage", "outdoors")
+@element("thing", "gears, machinery, engine, clockwork, factory", "room", "stage", "outdoors", also="workshop, mill, mechanism")
 def gears(stage: Stage) -> Sequence[Layer]:
     """Cogwheels that turn one tooth on every beat."""
     random = stage.random("gears")
@@ -289,7 +304,9 @@ def gears(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.5, draw)]
 
 
-@element("thing", "neon signs and glowing lights in the dark, bar, motel", "outdoors", "stage", "room")
+@element(
+    "thing", "neon signs and glowing lights in the dark, bar, motel", "outdoors", "stage", "room", also="neon, nightlife, advertisement"
+)
 def neon_signs(stage: Stage) -> Sequence[Layer]:
     """Tubes of light in simple shapes that flicker with the treble."""
     random = stage.random("neon")
@@ -359,7 +376,7 @@ def neon_signs(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.45, draw)]
 
 
-@element("far", "smoking chimneys of a factory, industry, pollution", "outdoors")
+@element("far", "smoking chimneys of a factory, industry, pollution", "outdoors", also="power plant, refinery")
 def chimneys(stage: Stage) -> Sequence[Layer]:
     """Chimneys whose smoke puffs on the beat."""
     random = stage.random("chimneys")

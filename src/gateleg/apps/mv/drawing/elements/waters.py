@@ -35,7 +35,7 @@ def _sea(stage: Stage, calm: float) -> Layer:
     return Layer(0.25, shade(stage, _SEA.replace("c5h", deep).replace("CALM", f"{calm:.2f}"), 3, margin=0.09, top=stage.horizon - 0.01))
 
 
-@element("ground", "the open sea with waves, ocean", "outdoors")
+@element("ground", "the open sea with waves, ocean", "outdoors", also="wave, ship, tide, harbour, storm at sea, horizon, sailor")
 def ocean(stage: Stage) -> Sequence[Layer]:
     """Waves to the horizon, with a path of light; the swell rises with the bass."""
     return [_sea(stage, 0.3), *(_wave(stage, row) for row in range(3))]
@@ -79,13 +79,13 @@ def _wave(stage: Stage, row: int) -> Layer:
     return Layer(0.5 + 0.25 * row, draw)
 
 
-@element("ground", "a still lake or river that reflects the sky", "outdoors")
+@element("ground", "a still lake or river that reflects the sky", "outdoors", also="pond, stream, canal, swimming pool, waterfall, creek")
 def still_lake(stage: Stage) -> Sequence[Layer]:
     """Calm water between banks of reeds."""
     return [_sea(stage, 0.7), land(stage, "bank", 0.98, 0.08, 0.1, 0.95, 1.4, 0.3)]
 
 
-@element("ground", "a sandy beach at the coast with surf", "outdoors")
+@element("ground", "a sandy beach at the coast with surf", "outdoors", also="coast, shore, seaside, sand, surfer, island, seashell")
 def beach(stage: Stage) -> Sequence[Layer]:
     """Sea, a line of surf that comes and goes, and sand."""
     sand = (
@@ -149,7 +149,7 @@ def seabed(stage: Stage) -> Sequence[Layer]:
     return layers
 
 
-@element("thing", "a school of fish swimming", "water")
+@element("thing", "fish, a shoal of fish swimming", "water", also="goldfish, salmon, aquarium, trout")
 def fish(stage: Stage) -> Sequence[Layer]:
     """A shoal that turns together."""
     random = stage.random("fish")
@@ -163,7 +163,7 @@ def fish(stage: Stage) -> Sequence[Layer]:
         for number, (x, y, size, phase) in enumerate(shoal):
             at = (x + moment.time * 0.11 * size + span) % span - span / 2
             up = y + 0.03 * math.sin(moment.time * 0.8 + phase) + 0.02 * moment.beat * math.sin(phase * 3)
-            length = 0.03 * size
+            length = 0.045 * size
             tail = math.sin(moment.time * 9 + phase) * length * 0.25
             path = skia.Path()
             path.moveTo(at + length, up)
@@ -216,7 +216,7 @@ def jellyfish(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.6, draw)]
 
 
-@element("thing", "a sailing boat or ship on the water", "outdoors")
+@element("thing", "a sailing boat or ship on the water", "outdoors", also="ferry, yacht, canoe, vessel, harbour, pirate")
 def sailing_boat(stage: Stage) -> Sequence[Layer]:
     """A boat that rocks with the swell."""
     x = float(stage.random("boat").uniform(-0.35, 0.35)) * stage.aspect

@@ -30,7 +30,7 @@ def _fall(stage: Stage, name: str, count: int) -> list[tuple[float, float, float
     ]
 
 
-@element("weather", "falling rain, wet, tears, monsoon", "outdoors")
+@element("weather", "falling rain, wet, tears, monsoon", "outdoors", also="umbrella, puddle, storm, downpour, thunder, November")
 def rain(stage: Stage) -> Sequence[Layer]:
     """Streaks of rain, heavier with energy, and rings where they land."""
     drops = _fall(stage, "rain", int(220 + 260 * stage.energy))
@@ -57,7 +57,7 @@ def rain(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.9, draw)]
 
 
-@element("weather", "snowflakes falling in winter, blizzard", "outdoors")
+@element("weather", "snowflakes falling in winter, blizzard", "outdoors", also="winter, December, Christmas, snowstorm, snowfall")
 def snow(stage: Stage) -> Sequence[Layer]:
     """Flakes at three distances; the near ones are out of focus."""
     layers = []
@@ -98,7 +98,7 @@ def _floating(stage: Stage, name: str, count: int, rise: float, size: float, glo
     return Layer(1.0, draw)
 
 
-@element("weather", "embers and sparks rising from a fire, ash", "outdoors", "stage")
+@element("weather", "embers and sparks rising from a fire, ash", "outdoors", "stage", also="cinders, forge")
 def embers(stage: Stage) -> Sequence[Layer]:
     """Sparks on their way up."""
     return [_floating(stage, "embers", int(50 + 70 * stage.energy), 0.22, 0.006, True)]
@@ -110,7 +110,7 @@ def fireflies(stage: Stage) -> Sequence[Layer]:
     return [_floating(stage, "fireflies", 44, 0.03, 0.009, True)]
 
 
-@element("weather", "dust and sand blown by the wind, haze in sunlight", "outdoors", "room")
+@element("weather", "dust and sand blown by the wind, haze in sunlight", "outdoors", "room", also="wind, breeze, sandstorm, drought")
 def dust(stage: Stage) -> Sequence[Layer]:
     """Grains in the air, and a veil of dust near the ground."""
     source = """half4 main(float2 uv) {
@@ -119,7 +119,7 @@ def dust(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.8, shade(stage, source, 6, margin=0.09)), _floating(stage, "dust", 70, -0.02, 0.0035, False)]
 
 
-@element("weather", "bubbles rising under water", "water")
+@element("weather", "bubbles rising under water", "water", also="soap, champagne, foam")
 def bubbles(stage: Stage) -> Sequence[Layer]:
     """Bubbles with a bright rim."""
     specks = _fall(stage, "bubbles", 60)
@@ -157,7 +157,7 @@ def _flakes(stage: Stage, name: str, count: int, size: float, colours: tuple[Any
     return Layer(1.05, draw)
 
 
-@element("weather", "flower petals floating in the air, cherry blossom", "outdoors", "room")
+@element("weather", "flower petals floating in the air, cherry blossom", "outdoors", "room", also="rose, bouquet, wedding")
 def petals(stage: Stage) -> Sequence[Layer]:
     """Petals in the accent colours."""
     return [
@@ -173,7 +173,7 @@ def petals(stage: Stage) -> Sequence[Layer]:
     ]
 
 
-@element("weather", "autumn leaves falling from the trees", "outdoors")
+@element("weather", "autumn leaves falling from the trees", "outdoors", also="autumn, October, November")
 def falling_leaves(stage: Stage) -> Sequence[Layer]:
     """Leaves in warm tones."""
     return [
@@ -189,14 +189,21 @@ def falling_leaves(stage: Stage) -> Sequence[Layer]:
     ]
 
 
-@element("weather", "confetti at a party, celebration, winning", "stage", "room", "outdoors")
+@element(
+    "weather",
+    "confetti at a party, celebration, winning",
+    "stage",
+    "room",
+    "outdoors",
+    also="birthday, carnival, victory, parade, wedding, champion",
+)
 def confetti(stage: Stage) -> Sequence[Layer]:
     """Strips of bright paper."""
     colours = (stage.palette.accent, stage.palette.accent2, stage.palette.light, mix(stage.palette.accent, stage.palette.accent2, 0.5))
     return [_flakes(stage, "confetti", int(70 + 90 * stage.energy), 0.011, colours, False, 0.16)]
 
 
-@element("weather", "smoke and haze drifting through the air", "stage", "room", "outdoors")
+@element("weather", "smoke and haze drifting through the air", "stage", "room", "outdoors", also="cigarette, incense, steam")
 def smoke(stage: Stage) -> Sequence[Layer]:
     """Slow smoke lit by the accents."""
     source = """half4 main(float2 uv) {
@@ -206,7 +213,7 @@ def smoke(stage: Stage) -> Sequence[Layer]:
     return [Layer(0.6, shade(stage, source, 6, margin=0.09))]
 
 
-@element("weather", "fireworks in the night sky, new year", "outdoors")
+@element("weather", "fireworks in the night sky, new year", "outdoors", also="celebration, new year's eve, explosion")
 def fireworks(stage: Stage) -> Sequence[Layer]:
     """A rocket bursts on every second beat."""
     random = stage.random("fireworks")

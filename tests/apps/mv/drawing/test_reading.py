@@ -1,0 +1,52 @@
+"""Which words of a sentence name things, and which say what happens."""
+
+from __future__ import annotations
+
+import pytest
+
+from gateleg.apps.mv.drawing.reading import participle, read_sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "nouns", "verbs"),
+    [
+        ("a boxer trains alone", ["boxer"], ["training"]),
+        ("the train leaves the station", ["train", "station"], ["leaving"]),
+        ("train tracks in fog", ["tracks", "fog"], []),
+        ("an owl watches over the graveyard", ["owl", "graveyard"], ["watching"]),
+        ("he watches the clock", ["he", "clock"], ["watching"]),
+        ("elephants walk across the savanna", ["elephants", "savanna"], ["walking"]),
+        ("children fly kites", ["children", "kites"], ["flying"]),
+        ("the pigeons leave", ["pigeons"], ["leaving"]),
+        ("the carnival leaves town", ["carnival", "town"], ["leaving"]),
+        ("my heart is a locked door", ["heart", "door"], []),
+        ("a piano burning on the beach", ["piano", "beach"], ["burning"]),
+        ("coffee on a Sunday morning", ["coffee", "morning"], []),
+        ("the king lost his crown", ["king", "crown"], ["lost"]),
+        ("she slowly opens grandmother's letters", ["she", "letters"], ["opening"]),
+        ("\u5317\u4eac", ["\u5317\u4eac"], []),
+        ("", [], []),
+    ],
+)
+def test_neighbours_tell_nouns_from_verbs(text: str, nouns: list[str], verbs: list[str]) -> None:
+    reading = read_sentence(text)
+    assert [noun for _, noun in reading.nouns] == nouns
+    assert list(reading.verbs) == verbs
+
+
+def test_nouns_keep_what_describes_them() -> None:
+    assert read_sentence("an old lighthouse keeper in a winter storm").nouns == (
+        ("old lighthouse keeper", "keeper"),
+        ("winter storm", "storm"),
+    )
+
+
+def test_verbs_stand_in_a_form_that_means_nothing_else() -> None:
+    assert read_sentence("A boxer trains alone, and she lights a fire").plain == "A boxer training alone, and she lighting a fire"
+
+
+@pytest.mark.parametrize(
+    ("verb", "form"), [("runs", "running"), ("flies", "flying"), ("dances", "dancing"), ("crosses", "crossing"), ("told", "told")]
+)
+def test_participles(verb: str, form: str) -> None:
+    assert participle(verb) == form
