@@ -45,8 +45,9 @@ def test_a_handler_that_takes_its_job_second_is_refused() -> None:
     ],
 )
 def test_an_option_of_the_wrong_type_is_refused_where_it_is_written(options: dict[str, Any], told: str) -> None:
+    handler: Any = Jobs().handler
     with pytest.raises(BadHandler, match=told):
-        Jobs().handler("x", **options)(handle)
+        handler("x", **options)(handle)
 
 
 def test_registries_are_put_together() -> None:
