@@ -40,8 +40,8 @@ def test_a_handler_that_takes_its_job_second_is_refused() -> None:
     ("options", "told"),
     [
         ({"retry": 3}, r"Write retry=Retry\(times=3\)"),
-        ({"timeout": "60"}, "timeout='60'; it must be a whole number"),
-        ({"priority": "high"}, "priority='high'; it must be a whole number"),
+        ({"timeout": "60"}, "timeout='60'; it must be a whole number. Give seconds"),
+        ({"priority": "high"}, "priority='high'; it must be a whole number. Give a priority from 0 to 100"),
     ],
 )
 def test_an_option_of_the_wrong_type_is_refused_where_it_is_written(options: dict[str, Any], told: str) -> None:

@@ -437,6 +437,7 @@ def _check(handler: Handler) -> None:
         raise BadHandler(f"The handler of {handler.job_type} has retry={handler.retry!r}.", fix="Write retry=Retry(times=3).")
     for name in ("timeout", "priority"):
         if not isinstance(number := getattr(handler, name), int):
-            raise BadHandler(f"The handler of {handler.job_type} has {name}={number!r}; it must be a whole number.")
+            fix = "Give seconds, such as timeout=60." if name == "timeout" else "Give a priority from 0 to 100, such as priority=80."
+            raise BadHandler(f"The handler of {handler.job_type} has {name}={number!r}; it must be a whole number.", fix=fix)
     if handler.timeout < 1 or not 0 <= handler.priority <= 100:
         raise BadHandler(f"The handler of {handler.job_type} has a timeout under 1 or a priority outside 0 to 100.")
