@@ -93,7 +93,7 @@ def test_a_config_comes_from_standard_input(desk: Desk) -> None:
         (("submit", "nothing", "--app", "tests.jobs.chores"), 1, "unknown-job-type"),
         (("submit", "nothing"), 1, "--app"),
         (("submit", "echo", "--app", "tests.jobs.nowhere"), 2, "cannot import"),
-        (("submit", "echo", "--app", "tests.jobs.chores:nothing"), 2, "has no nothing"),
+        (("submit", "echo", "--app", "tests.jobs.chores:nothing"), 2, "has no object 'nothing'"),
         (("submit", "echo", "--app", "tests.jobs.chores:echo"), 2, "is not a gateleg.jobs.Jobs"),
         (("show", "x"), 2, "not a job id"),
         (("show", str(uuid4())), 1, "job-missing"),
@@ -194,7 +194,7 @@ def test_schedules_are_added_listed_and_removed(desk: Desk) -> None:
     assert "runs next at" in added
     assert "0 3 * * *" in desk.ok("schedules", "list")
     assert "off" in desk.ok("schedules", "disable", "nightly")
-    assert desk.json("schedules", "list")[0]["enabled"] is False
+    assert desk.json("schedules", "list")["items"][0]["enabled"] is False
     desk.ok("schedules", "enable", "nightly")
     desk.ok("schedules", "remove", "nightly")
     assert desk.ok("schedules", "list") == "No schedules.\n"

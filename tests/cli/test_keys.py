@@ -28,11 +28,11 @@ def test_a_key_is_made_listed_and_revoked(store: str) -> None:
     made = keys(store, "create", "ann", "--role", "admin", "--group", "editors", "--tenant", "acme", "--days", "30")
     token = made.output.strip()
     assert re.fullmatch(r"gl_[a-z2-7]{12}_[A-Za-z0-9_-]{43}", token)
-    (row,) = json.loads(keys(store, "list", "--json").output)
+    (row,) = json.loads(keys(store, "list", "--json").output)["items"]
     assert (row["name"], row["role"], row["groups"], row["tenant"], row["state"]) == ("ann", "admin", "editors", "acme", "good")
     assert token not in keys(store, "list").output
     assert "is revoked" in keys(store, "revoke", row["id"]).output
-    assert json.loads(keys(store, "list", "--json").output)[0]["state"] == "revoked"
+    assert json.loads(keys(store, "list", "--json").output)["items"][0]["state"] == "revoked"
 
 
 def test_only_a_digest_is_kept_and_what_was_done_is_in_the_audit_log(store: str) -> None:
@@ -42,6 +42,20 @@ def test_only_a_digest_is_kept_and_what_was_done_is_in_the_audit_log(store: str)
         assert kept.digest == digest_of(token.split("_", 2)[2])
         day = f"{kept.created_at:%Y-%m-%d}"
         assert [(entry.action, entry.actor) for entry in opened.query(AuditEntry.by_day(day=day))] == [("key.create", "command line")]
+
+
+def test_keys_are_listed_page_by_page(store: str) -> None:
+    for name in ("ann", "bob", "eve"):
+        keys(store, "create", name)
+    first = json.loads(keys(store, "list", "--json", "--limit", "2").output)
+    second = json.loads(keys(store, "list", "--json", "--limit", "2", "--cursor", first["next"]).output)
+    assert (len(first["items"]), len(second["items"]), second["next"]) == (2, 1, None)
+    assert {row["name"] for row in first["items"] + second["items"]} == {"ann", "bob", "eve"}
+
+
+def test_a_key_on_a_store_that_was_not_there_says_so(tmp_path: Path, store: str) -> None:
+    assert f"there was no store at {tmp_path}/other" in keys(f"embedded:{tmp_path}/other", "create", "ann").stderr
+    assert keys(f"embedded:{tmp_path}/other", "create", "bob").stderr == ""
 
 
 def test_a_key_that_is_not_there_cannot_be_revoked(store: str) -> None:

@@ -61,6 +61,19 @@ def test_what_is_no_time_is_refused(text: str) -> None:
         parse_cron(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("0 25 * * *", "The hour '25' of '0 25 [*] [*] [*]' is outside 0 to 23"),
+        ("0 2 * * mo", "The weekday of '0 2 [*] [*] mo' has 'mo', which is not a number"),
+        ("0 2 * *", "has 4 fields, and cron needs five"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_field(text: str, told: str) -> None:
+    with pytest.raises(BadSchedule, match=told):
+        parse_cron(text)
+
+
 def test_a_day_that_does_not_come_is_refused() -> None:
     with pytest.raises(BadSchedule, match="does not come"):
         parse_cron("0 0 30 feb *").after(datetime(2026, 1, 1, tzinfo=UTC))

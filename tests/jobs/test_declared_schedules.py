@@ -5,8 +5,9 @@ from datetime import timedelta
 import pytest
 from pydantic import BaseModel
 
-from gateleg.jobs import BadConfig, BadSchedule, DeclaredSchedule, JobContext, Jobs, ManualClock, Queue, Schedule, Submission
+from gateleg.jobs import BadSchedule, DeclaredSchedule, JobContext, Jobs, ManualClock, Queue, Schedule, Submission
 from gateleg.jobs.declared_schedules import declare_schedules
+from gateleg.jobs.errors import BadHandler
 from gateleg.store import Store
 from tests.jobs.interleaving import Actor, Choices, run, search
 
@@ -142,6 +143,15 @@ def test_starters_at_once_write_the_same_in_every_order(store: Store) -> None:
     assert search(scenario) > 2
 
 
+def test_a_handler_above_its_schedule_is_refused() -> None:
+    jobs = Jobs()
+    with pytest.raises(BadHandler, match=r"Write @jobs.every\(...\) above @jobs.handler"):
+
+        @jobs.handler("report")
+        @jobs.every("0 2 * * *")
+        async def nightly(job: JobContext, config: Report) -> None: ...
+
+
 def test_what_cannot_be_a_schedule_is_refused_where_it_is_declared() -> None:
     async def handle(job: JobContext, config: Report) -> None: ...
 
@@ -151,7 +161,7 @@ def test_what_cannot_be_a_schedule_is_refused_where_it_is_declared() -> None:
         Jobs().every(0)(handle)
     with pytest.raises(BadSchedule):
         Jobs().every("0 2 * * *", timezone="Nowhere/At_all")(handle)
-    with pytest.raises(BadConfig, match="days"):
+    with pytest.raises(BadSchedule, match=r"days: .*@jobs.every\(..., config=Report\(...\)\)"):
         Jobs().every(60, config={"days": "many"})(handle)
     jobs = Jobs()
     task = jobs.every(60)(handle)

@@ -18,8 +18,36 @@ def test_a_type_has_one_handler() -> None:
     jobs = make_jobs()
     with pytest.raises(HandlerTaken):
         jobs.handler("plain")(handle)
-    with pytest.raises(UnknownJobType, match="there are PCA, plain"):
+    with pytest.raises(UnknownJobType, match="There are PCA, plain"):
         jobs.of("nothing")
+
+
+def test_a_misspelt_type_is_told_with_the_nearest_name() -> None:
+    with pytest.raises(UnknownJobType, match="Did you mean 'plain'"):
+        make_jobs().of("plian")
+    with pytest.raises(UnknownJobType, match="No handler is registered"):
+        Jobs().of("plain")
+
+
+def test_a_handler_that_takes_its_job_second_is_refused() -> None:
+    async def swapped(config: dict[str, Any], job: JobContext) -> None: ...
+
+    with pytest.raises(BadHandler, match="config first and its job second"):
+        Jobs().handler("x")(swapped)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"retry": 3}, r"Write retry=Retry\(times=3\)"),
+        ({"timeout": "60"}, "timeout='60'; it must be a whole number. Give seconds"),
+        ({"priority": "high"}, "priority='high'; it must be a whole number. Give a priority from 0 to 100"),
+    ],
+)
+def test_an_option_of_the_wrong_type_is_refused_where_it_is_written(options: dict[str, Any], told: str) -> None:
+    handler: Any = Jobs().handler
+    with pytest.raises(BadHandler, match=told):
+        handler("x", **options)(handle)
 
 
 def test_registries_are_put_together() -> None:

@@ -105,6 +105,11 @@ def test_an_annotation_that_cannot_be_evaluated_is_refused() -> None:
     assert isinstance(Jobs().handler("x", config=Greeting)(handle), Task)
 
 
+def test_a_submission_to_a_store_says_what_to_write(queue: Queue) -> None:
+    with pytest.raises(BadSubmission, match=r"'Store', which is no queue. Write greet\.submit\(queue, config\)"):
+        greet.submit(queue.store, Greeting(name="Nina"))  # type: ignore[arg-type]
+
+
 def test_a_task_where_a_submission_belongs_says_what_to_write(queue: Queue) -> None:
     with pytest.raises(BadSubmission, match=r"greet\.submit\(queue, config\)"):
         queue.submit(greet)  # type: ignore[arg-type]

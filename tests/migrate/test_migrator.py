@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gateleg.migrate import Conduct, Migration, Migrator, Phase, load_migrations
+from gateleg.migrate import Conduct, Migration, Migrator, Phase, load_migrations, migrations_table
 from gateleg.migrate.errors import BadMigration, CodeOlder, MigrationRefused, UnknownMigration
 from gateleg.migrate.ledger import _begin_at_end, begin_empty
 from gateleg.migrate.migrations import in_order
@@ -154,6 +154,17 @@ def test_a_store_without_old_tables_begins_with_the_last_layout() -> None:
     assert [status.state for status in migrator(store, move).status()] == ["applied"]
     clients(store).create(NewAgent(partition_key=ACME, agent_uuid="a"))
     assert migrator(store, move).apply(until=Phase.CUT_OVER) == []
+
+
+def test_a_store_without_tables_has_nothing_to_rewrite() -> None:
+    rewrite, code = Migration(1, "titles", rewrites=(NewAgent,)), Migration(2, "more", rewrites=(NewAgent,), apply=lambda store: None)
+    store = Store.embedded()
+    store.drive(begin_empty("shop", (rewrite, code), "host", store.setup))
+    assert [status.state for status in migrator(store, rewrite, code).status()] == ["applied", "pending"]
+    used = Store.embedded()
+    used.ensure_tables(new_agents, migrations_table)
+    used.drive(begin_empty("shop", (rewrite,), "host", used.setup))
+    assert [status.state for status in migrator(used, rewrite).status()] == ["pending"]
 
 
 def test_nothing_is_noted_while_there_is_something_to_move() -> None:

@@ -194,11 +194,13 @@ def test_checks_of_one_item_are_one_check(store: Store) -> None:
 
 
 def test_missing_parent_is_named(store: Store) -> None:
-    with pytest.raises(NotFound, match=r"There is no Shelf .*to count Shelf\.volumes in\. Create the Shelf first"):
+    with pytest.raises(NotFound, match=r"There is no Shelf\(shelf='a'\) to count Shelf\.volumes in\. Create the Shelf first") as missing:
         store.create(volume(1))
+    assert missing.value.public == "There is no Shelf(shelf='a')."
     with pytest.raises(TransactionCanceled) as caught:
         store.transact([create(Shelf(shelf="b")), create(volume(1))])
     assert [type(reason) for reason in caught.value.reasons] == [type(None), NotFound]
+    assert caught.value.public == "The transaction was refused. There is no Shelf(shelf='a')."
 
 
 # Parents that are deleted

@@ -2,6 +2,7 @@
 
 import pytest
 
+from gateleg.model.errors import MissingComponent
 from gateleg.store import Backoff, OutOfScope, Store, create, get, query
 from tests.model.seeds.mv import Project, Scene, project_with_scenes, projects
 from tests.store.notes import Draft, Note, Title, notes, shelf, titles
@@ -66,6 +67,11 @@ def test_changes_and_saves_are_checked(filled: Store) -> None:
         mine.save(theirs, before=theirs)
     with pytest.raises(OutOfScope):
         mine.batch_write([theirs])
+
+
+def test_a_misspelt_component_of_a_scope_is_seen_in_the_message(filled: Store) -> None:
+    with pytest.raises(MissingComponent, match=r"needs book\. The scope gives bok\."):
+        filled.scope(bok="mine").get(Note, number=1)
 
 
 def test_scope_of_nothing_is_refused(filled: Store) -> None:

@@ -22,7 +22,7 @@ from gateleg.store import (
     put,
     transact,
 )
-from gateleg.store.errors import DuplicateTarget, NotReturned, TooMany
+from gateleg.store.errors import DuplicateTarget, NotAnOperation, NotReturned, TooMany
 from gateleg.store.transports import ServiceError
 from tests.store.doubles import Scripted, play, quiet_setup, refusal
 from tests.store.notes import Draft, Note, Title, notes, shelf, titles
@@ -32,6 +32,11 @@ from tests.store.notes import Draft, Note, Title, notes, shelf, titles
 def tables(memory: Store) -> Store:
     memory.create_tables(shelf, titles)
     return memory
+
+
+def test_an_instance_in_a_transaction_says_what_to_write(tables: Store) -> None:
+    with pytest.raises(NotAnOperation, match=r"given an instance of Note\. .*create\(item\)"):
+        tables.transact(notes(1, "b"))  # type: ignore[arg-type]
 
 
 def canceled(*codes: str) -> ServiceError:

@@ -213,3 +213,16 @@ def test_address_of_a_service_that_cannot_be_reached_is_not_answered() -> None:
     error = model_error(NotConnected("No connection to http://10.0.0.7:11434: refused.", sent=False))
     assert "10.0.0.7" in error.message
     assert "10.0.0.7" not in str(body_of(error))
+
+
+async def test_json_without_its_content_type_is_told_how_to_be_sent(client: httpx.AsyncClient) -> None:
+    sent = await client.post("/api/jobs", content=b'{"job_type": "add"}')
+    assert (sent.status_code, sent.json()["error"]["code"]) == (422, "invalid")
+    assert "Content-Type: application/json" in sent.json()["error"]["details"]["fix"]
+    typed = await client.post("/api/jobs", json={"job_tipe": "add"})
+    assert "/api/docs" in typed.json()["error"]["details"]["fix"]
+
+
+def test_an_update_that_changes_nothing_advises_the_client() -> None:
+    told = body_of(model_errors.EmptyUpdate("The update changes nothing."))["error"]
+    assert (told["code"], told["details"]["fix"]) == ("empty-update", "Send at least one attribute to change.")

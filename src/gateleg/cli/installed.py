@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from gateleg.commands.failures import MISUSED, fail
 from gateleg.commands.settings import bad_settings_told
 from gateleg.extras import MissingPackage
+from gateleg.model.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -180,10 +181,13 @@ def named_application(place: str) -> Application:
 def loaded(place: str, otherwise: str) -> Any:
     """The object at `module:object`; without an object, the one named `otherwise`. Modules of the current directory are found."""
     module, _, name = place.partition(":")
+    found = import_named(module)
     try:
-        return getattr(import_named(module), name or otherwise)
+        return getattr(found, name or otherwise)
     except AttributeError:
-        fail(f"{module} has no {name or otherwise}", MISUSED)
+        known = [one for one in vars(found) if not one.startswith("_")]
+        told = did_you_mean(name or otherwise, known, otherwise="Write module:object.")
+        fail(f"{module} has no object {name or otherwise!r}. {told}", MISUSED)
 
 
 def import_named(name: str) -> Any:

@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
-from gateleg.commands.options import ConfigOption, JsonOption, PrefixOption, StoreOption
+from gateleg.commands.options import ConfigOption, CursorOption, JsonOption, LimitOption, PrefixOption, StoreOption
 from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from pathlib import Path
 
+    from gateleg.store import Page
     from gateleg.web.audit import Audit
     from gateleg.web.keys import Keys
     from gateleg.web.tables import ApiKey
@@ -32,18 +33,20 @@ def _with_keys(
     import asyncio
 
     from gateleg.cli.hosting import explain
-    from gateleg.commands.opening import require_store
+    from gateleg.commands.opening import CURSOR_KEY, require_store, tell_of_new_store
     from gateleg.store import AsyncStore
     from gateleg.web.audit import Audit
     from gateleg.web.keys import Keys
     from gateleg.web.tables import TABLES
 
     settings = settings_from(config, store=store, prefix=prefix)
-    if not create:
+    if create:
+        tell_of_new_store(settings)
+    else:
         require_store(settings)
 
     async def run() -> R:
-        async with AsyncStore.connect(settings.store, settings.prefix, table_names=settings.table_names) as opened:
+        async with AsyncStore.connect(settings.store, settings.prefix, cursor_key=CURSOR_KEY, table_names=settings.table_names) as opened:
             await opened.ensure_tables(*TABLES)
             return await work(Keys(opened), Audit(opened, days=settings.audit_days))
 
@@ -88,19 +91,28 @@ def create(
 
 
 @app.command(name="list")
-def listed(store: StoreOption = None, prefix: PrefixOption = None, config: ConfigOption = None, json: JsonOption = False) -> None:
-    """List all keys, also those that are over."""
+def listed(
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
+    limit: LimitOption = 50,
+    cursor: CursorOption = None,
+    json: JsonOption = False,
+) -> None:
+    """List the keys in the order of their ids, also those that are over."""
     from gateleg.commands.printing import print_json, print_rows
 
-    async def work(keys: "Keys", audit: "Audit") -> "list[ApiKey]":
-        return await keys.list()
+    async def work(keys: "Keys", audit: "Audit") -> "Page[ApiKey]":
+        return await keys.page(limit=limit, cursor=cursor)
 
-    found = _with_keys(config, store, prefix, work)
-    rows = [_row(key) for key in found]
+    page = _with_keys(config, store, prefix, work)
+    rows = [_row(key) for key in page]
     if json:
-        print_json(rows)
+        print_json({"items": rows, "next": page.next})
     elif rows:
         print_rows(rows)
+        if page.next:
+            typer.echo(f"More: --cursor {page.next}", err=True)
     else:
         typer.echo("No keys: a host on this store listens on loopback only, and takes its token (`gateleg token`).")
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
+
+import typer
 
 from gateleg.commands.failures import FAILED, fail
 from gateleg.commands.settings import bad_settings_told
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from gateleg.web.settings import Settings
 
 #: Cursors of the command line are for whoever may read the table anyway: they are bound to their question, and need no secret.
-_CURSOR_KEY = b"gateleg tables"
+CURSOR_KEY = b"gateleg tables"
 
 
 @contextmanager
@@ -30,7 +32,7 @@ def opened(settings: Settings, *, create: bool = False, status: int = FAILED) ->
     with _explained(settings, status):
         if not create:
             require_store(settings, status)
-        with Store.connect(settings.store, settings.prefix, cursor_key=_CURSOR_KEY, table_names=settings.table_names) as store:
+        with Store.connect(settings.store, settings.prefix, cursor_key=CURSOR_KEY, table_names=settings.table_names) as store:
             yield store
 
 
@@ -69,6 +71,17 @@ def require_store(settings: Settings, status: int = FAILED) -> None:
     problem = missing_store(settings)
     if problem is not None:
         fail(problem, status)
+
+
+def tell_of_new_store(settings: Settings) -> None:
+    """Say on standard error that a command is about to make an embedded store: its host may use another one."""
+    from gateleg.store import StoreError
+    from gateleg.store.addresses import parse_address
+
+    if missing_store(settings) is not None:
+        with suppress(StoreError):
+            place = parse_address(settings.store).place
+            typer.echo(f"gateleg: there was no store at {place}, so this makes one; --store names another", err=True)
 
 
 def missing_store(settings: Settings) -> str | None:

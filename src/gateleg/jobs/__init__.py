@@ -12,7 +12,7 @@
 
 Verbs
     in          submit submit_many; writes and enlist for a transaction of the caller
-    monitoring  get get_or_archived jobs_page tree log look_on stats history workers states schedules archive_page;
+    monitoring  get get_or_archived jobs_page tree log look_on stats history workers states schedules schedules_page archive_page;
                 `follow` and `follow_async`
     operating   cancel cancel_tree retry retry_failed set_priority pause resume drain set_rate schedule set_enabled unschedule
     a worker's  claim renew finish promote reap settle run_schedules sweep, and what reports on it

@@ -84,18 +84,18 @@ def parse_cron(text: str, timezone: str = "UTC") -> Cron:
     """Read an expression such as `*/15 8-18 * * mon-fri`, or `@daily`."""
     fields = _NICKNAMES.get(text.strip().lower(), text).split()
     if len(fields) != 5:
-        raise BadSchedule(f"{text!r} has {len(fields)} fields.")
+        raise BadSchedule(f"{text!r} has {len(fields)} {'field' if len(fields) == 1 else 'fields'}, and cron needs five.")
     try:
         zone = ZoneInfo(timezone)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise BadSchedule(f"There is no time zone {timezone!r}.", fix="Name one such as Europe/Berlin.") from None
     minute, hour, day, month, weekday = (field.lower() for field in fields)
-    weekdays = _field(weekday, 0, 7, _DAYS, 0)
+    weekdays = _field(text, "weekday", weekday, 0, 7, _DAYS, 0)
     return Cron(
-        minutes=_field(minute, 0, 59),
-        hours=_field(hour, 0, 23),
-        days=_field(day, 1, 31),
-        months=_field(month, 1, 12, _MONTHS, 1),
+        minutes=_field(text, "minute", minute, 0, 59),
+        hours=_field(text, "hour", hour, 0, 23),
+        days=_field(text, "day", day, 1, 31),
+        months=_field(text, "month", month, 1, 12, _MONTHS, 1),
         weekdays=frozenset(number % 7 for number in weekdays),
         any_day=day.startswith("*"),
         any_weekday=weekday.startswith("*"),
@@ -104,7 +104,8 @@ def parse_cron(text: str, timezone: str = "UTC") -> Cron:
     )
 
 
-def _field(text: str, low: int, high: int, names: tuple[str, ...] = (), first: int = 0) -> frozenset[int]:
+def _field(whole: str, name: str, text: str, low: int, high: int, names: tuple[str, ...] = (), first: int = 0) -> frozenset[int]:
+    """The numbers of one field of an expression. `whole` and `name` are for messages."""
     found: set[int] = set()
     for part in text.split(","):
         span, _, step = part.partition("/")
@@ -112,19 +113,19 @@ def _field(text: str, low: int, high: int, names: tuple[str, ...] = (), first: i
         if span == "*":
             start, stop = low, high
         else:
-            start = _number(begin, names, first)
+            start = _number(whole, name, begin, names, first)
             # `5/10` means from 5 on, as cron has it.
-            stop = _number(end, names, first) if dash else (high if step else start)
-        width = _number(step, (), 0) if step else 1
+            stop = _number(whole, name, end, names, first) if dash else (high if step else start)
+        width = _number(whole, name, step, (), 0) if step else 1
         if not low <= start <= stop <= high or width < 1 or ("/" in part and not step):
-            raise BadSchedule(f"{part!r} is outside {low} to {high}, or goes backwards.")
+            raise BadSchedule(f"The {name} {part!r} of {whole!r} is outside {low} to {high}, or goes backwards.")
         found |= set(range(start, stop + 1, width))
     return frozenset(found)
 
 
-def _number(text: str, names: tuple[str, ...], first: int) -> int:
+def _number(whole: str, name: str, text: str, names: tuple[str, ...], first: int) -> int:
     if text in names:
         return names.index(text) + first
     if not text.isascii() or not text.isdigit() or len(text) > 4:
-        raise BadSchedule(f"{text!r} is not a number.")
+        raise BadSchedule(f"The {name} of {whole!r} has {text!r}, which is not a number.")
     return int(text)

@@ -14,7 +14,7 @@ from gateleg.jobs.errors import BadConfig, BadHandler, BadSchedule, HandlerTaken
 from gateleg.jobs.names import is_name
 from gateleg.jobs.notifications import Notifier
 from gateleg.jobs.rules import Retry
-from gateleg.jobs.tasks import Task, config_model, function_of
+from gateleg.jobs.tasks import Task, config_model, function_of, takes_job_second
 from gateleg.model.suggestions import did_you_mean
 
 if TYPE_CHECKING:
@@ -73,8 +73,7 @@ class Handler:
             model = config if isinstance(config, self.config) else self.config.model_validate(_plain(config))
         except ValidationError as error:
             problems: list[dict[str, Any]] = [dict(problem) for problem in error.errors(include_url=False, include_input=False)]
-            told = "; ".join(f"{'.'.join(map(str, problem['loc'])) or 'config'}: {problem['msg']}" for problem in problems)
-            raise BadConfig(f"The config of {self.job_type} is refused: {told}.", problems=problems) from None
+            raise BadConfig(f"The config of {self.job_type} is refused: {_told(problems)}.", problems=problems) from None
         return model.model_dump(mode="json")
 
     def loaded_config(self, config: dict[str, Any]) -> Any:
@@ -126,6 +125,11 @@ def _check_alike(handler: Handler, other: Handler) -> None:
                 f"{one or 'none'} and {two or 'none'}.",
                 fix="Give one of them a queue of its own, or both the same number.",
             )
+
+
+def _told(problems: list[dict[str, Any]]) -> str:
+    """What pydantic found wrong with a config, in one line."""
+    return "; ".join(f"{'.'.join(map(str, problem['loc'])) or 'config'}: {problem['msg']}" for problem in problems)
 
 
 def _plain(config: BaseModel | dict[str, Any] | None) -> dict[str, Any]:
@@ -217,6 +221,11 @@ class Jobs:
             raise BadHandler("@jobs.handler was used without a job type.", fix=f'Write @jobs.handler("{name}").')
 
         def register(handle: Callable[[JobContext, Any], R]) -> Task[Any, R]:
+            if isinstance(handle, Task) and any(one.job_type == handle.job_type for one in self._schedules.values()):
+                raise BadHandler(
+                    f"@jobs.handler({job_type!r}) stands above @jobs.every, whose schedule would submit {handle.job_type} instead.",
+                    fix="Write @jobs.every(...) above @jobs.handler(...).",
+                )
             function = function_of(handle)
             model = config or config_model(job_type, function)
             chosen = runs or _runs_by_default(function)
@@ -228,7 +237,7 @@ class Jobs:
                     result,
                     queue or ("default" if limit_per_worker is None and own_concurrency is None else job_type),
                     priority,
-                    retry or _DEFAULT_RETRY,
+                    _DEFAULT_RETRY if retry is None else retry,
                     timeout,
                     chosen,
                     limit_per_worker=limit_per_worker,
@@ -298,12 +307,24 @@ class Jobs:
 
         def declare(handle: Callable[[JobContext, Any], R]) -> Task[Any, R]:
             task = handle if isinstance(handle, Task) else self.handler(handle.__name__)(handle)
-            self.of(task.job_type).checked_config(config)
+            self._check_scheduled(task.job_type, config)
             cron, seconds = (when, None) if isinstance(when, str) else (None, when)
             self.add_schedule(DeclaredSchedule(name or task.job_type, task.job_type, cron, seconds, config, timezone, max_delay, subject))
             return task
 
         return declare
+
+    def _check_scheduled(self, job_type: str, config: BaseModel | dict[str, Any] | None) -> None:
+        """Refuse the config of a schedule that each of its jobs would be refused for."""
+        handler = self.of(job_type)
+        try:
+            handler.checked_config(config)
+        except BadConfig as refused:
+            model = handler.config.__name__ if handler.config is not None else "..."
+            raise BadSchedule(
+                f"The schedule of {job_type} has a config that its handler does not take: {_told(refused.problems)}.",
+                fix=f"Give each run its config: @jobs.every(..., config={model}(...)).",
+            ) from None
 
     def add_schedule(self, schedule: DeclaredSchedule) -> None:
         """Declare a schedule."""
@@ -352,9 +373,14 @@ class Jobs:
         """The handler of a job type."""
         handler = self._handlers.get(job_type)
         if handler is None:
-            known = ", ".join(sorted(self._handlers)) or "none"
-            raise UnknownJobType(f"There is no job type {job_type!r}; there are {known}.")
+            raise UnknownJobType(f"There is no job type {job_type!r}.", why=self._suggestion(job_type))
         return handler
+
+    def _suggestion(self, job_type: str) -> str:
+        """The job type that was probably meant, or those that there are."""
+        if not self._handlers:
+            return "No handler is registered."
+        return did_you_mean(job_type, sorted(self._handlers), otherwise=f"There are {', '.join(sorted(self._handlers))}.")
 
     def find(self, job_type: str) -> Handler | None:
         """The handler of a job type, if there is one."""
@@ -391,6 +417,11 @@ def _check(handler: Handler) -> None:
         inspect.signature(handler.handle).bind(None, None)
     except TypeError as error:
         raise BadHandler(f"The handler of {handler.job_type} cannot be called with a job and a config: {error}.") from None
+    if takes_job_second(handler.handle):
+        raise BadHandler(
+            f"The handler of {handler.job_type} takes its config first and its job second.",
+            fix="Write the job first: `async def handle(job: JobContext, config: ...)`.",
+        )
     for option in ("config", "result"):
         model = getattr(handler, option)
         if model is not None and not (isinstance(model, type) and issubclass(model, BaseModel)):
@@ -402,5 +433,11 @@ def _check(handler: Handler) -> None:
     for name in ("limit_per_worker", "own_concurrency"):
         if (number := getattr(handler, name)) is not None and number < 1:
             raise BadHandler(f"The handler of {handler.job_type} has {name}={number}; it must be at least 1.")
+    if not isinstance(handler.retry, Retry):
+        raise BadHandler(f"The handler of {handler.job_type} has retry={handler.retry!r}.", fix="Write retry=Retry(times=3).")
+    for name in ("timeout", "priority"):
+        if not isinstance(number := getattr(handler, name), int):
+            fix = "Give seconds, such as timeout=60." if name == "timeout" else "Give a priority from 0 to 100, such as priority=80."
+            raise BadHandler(f"The handler of {handler.job_type} has {name}={number!r}; it must be a whole number.", fix=fix)
     if handler.timeout < 1 or not 0 <= handler.priority <= 100:
         raise BadHandler(f"The handler of {handler.job_type} has a timeout under 1 or a priority outside 0 to 100.")

@@ -145,6 +145,7 @@ class QueueVerbs:
     cancel_tree = Verb(trees.cancel_tree)
     schedule = Verb(_schedules.schedule)
     schedules = Verb(_schedules.schedules)
+    schedules_page = Verb(_schedules.schedules_page)
     declare_schedules = Verb(declared_schedules.declare_schedules)
     unschedule = Verb(_schedules.unschedule)
     set_enabled = Verb(_schedules.set_enabled)

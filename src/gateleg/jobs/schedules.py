@@ -19,14 +19,14 @@ from gateleg.jobs.rules import Retry
 from gateleg.jobs.submit.preparation import prepared
 from gateleg.jobs.submit.submission import Submission
 from gateleg.jobs.tables.records import Schedule
-from gateleg.store import ConditionFailed, LostRace, TransactionCanceled, create, delete, find, patch, put, query, retrying, transact
+from gateleg.store import ConditionFailed, LostRace, TransactionCanceled, create, delete, find, page, patch, put, query, retrying, transact
 from gateleg.store.flow import Pause
 
 if TYPE_CHECKING:
     from gateleg.jobs.queue_context import QueueContext
     from gateleg.jobs.tables.job import Job
     from gateleg.model import Action
-    from gateleg.store import WriteOperation
+    from gateleg.store import Page, WriteOperation
     from gateleg.store.flow import Flow
 
 __all__ = ["next_run"]
@@ -133,6 +133,11 @@ def _stored(context: QueueContext, made: Schedule) -> Flow[Schedule]:
 def schedules(context: QueueContext) -> Flow[list[Schedule]]:
     """All schedules by name."""
     return (yield from collect_stream(query(context.tables.schedule.listed()), context))
+
+
+def schedules_page(context: QueueContext, *, limit: int = 50, cursor: str | None = None) -> Flow[Page[Schedule]]:
+    """Some schedules by name; `next` of the page is the cursor of those after them."""
+    return (yield from page(context.tables.schedule.listed(), limit=limit, cursor=cursor).flow(context.setup))
 
 
 def set_enabled(context: QueueContext, name: str, enabled: bool) -> Flow[Schedule]:

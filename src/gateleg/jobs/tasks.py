@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack, cast
 
 from pydantic import BaseModel
 
-from gateleg.jobs.errors import BadHandler
-from gateleg.jobs.submit.submission import Submission
+from gateleg.jobs.errors import BadHandler, BadSubmission
+from gateleg.jobs.submit.submission import Submission, Submitter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from gateleg.jobs.context import JobContext
-    from gateleg.jobs.submit.submission import Submitter
 
 C = TypeVar("C")
 R = TypeVar("R")
@@ -78,6 +77,11 @@ class Task(Generic[C, R]):
 
     def submit(self, to: Submitter[S], config: C, **options: Unpack[SubmitOptions]) -> S:
         """Submit one job to a queue, or to the context of a job, whose child it becomes. An `AsyncQueue` and a `JobContext` are awaited."""
+        if not isinstance(to, Submitter):
+            raise BadSubmission(
+                f"{self.job_type} was submitted to {type(to).__name__!r}, which is no queue.",
+                fix=f"Write {self.__name__}.submit(queue, config), or {self.__name__}.submit(job, config) in a handler.",
+            )
         return to.submit_task(self.submission(config, **options))
 
 
@@ -104,6 +108,16 @@ def config_model(job_type: str, handle: Callable[..., Any]) -> type[BaseModel] |
     # `BaseModel` itself has no fields: it stands for any config.
     known = isinstance(annotation, type) and issubclass(annotation, BaseModel) and annotation is not BaseModel
     return annotation if known else None
+
+
+def takes_job_second(handle: Callable[..., Any]) -> bool:
+    """Whether a function is annotated to take the context of its job where the config belongs."""
+    parameters = list(inspect.signature(handle).parameters.values())
+    if len(parameters) < 2:
+        return False
+    annotation = parameters[1].annotation
+    name = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+    return name.rpartition(".")[2] == "JobContext"
 
 
 def _enclosed(handle: Callable[..., Any]) -> dict[str, Any]:

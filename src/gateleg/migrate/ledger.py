@@ -79,9 +79,10 @@ def check_code(application: str, migrations: Sequence[Migration], setup: Setup) 
 
 
 def begin_empty(application: str, migrations: Sequence[Migration], by: str, setup: Setup) -> Flow[None]:
-    """Note migrations as applied whose old tables do not exist: a new store begins with the last layout.
+    """Note migrations as applied that have no old items: a new store begins with the last layout.
 
-    Only from the first migration on that the ledger does not have; one that has something to move ends it.
+    Those are moves from tables that do not exist, and rewrites of tables that are yet to be made, unless `apply=` runs code besides. Only
+    from the first migration on that the ledger does not have; one that has something to move ends it.
     """
     records = yield from check_code(application, migrations, setup)
     for migration in migrations:
@@ -94,8 +95,18 @@ def begin_empty(application: str, migrations: Sequence[Migration], by: str, setu
         for move in migration.moves:
             for stage in move.stages:
                 yield from _begin_at_end(move, stage, by, setup)
-        if migration.moves:
-            yield from note(application, migration, "applied", "apply", by, setup, reason="there was nothing to move")
+        if migration.moves or (yield from _rewrites_nothing(migration, setup)):
+            yield from note(application, migration, "applied", "apply", by, setup, reason="there were no old items")
+
+
+def _rewrites_nothing(migration: Migration, setup: Setup) -> Flow[bool]:
+    """Whether a migration only rewrites items of tables that do not exist."""
+    if migration.apply is not None or not migration.rewrites:
+        return False
+    for table in {*migration.tables, *(spec_of(entity).table for entity in migration.rewrites)}:
+        if (yield from describe(setup.name_of(table))) is not None:
+            return False
+    return True
 
 
 def _begin_at_end(move: KeyMove, stage: MoveStage, by: str, setup: Setup) -> Flow[None]:

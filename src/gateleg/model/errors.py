@@ -303,6 +303,13 @@ class ExpressionError(ModelError):
     code = "expression"
 
 
+class EmptyUpdate(ExpressionError):
+    """An update changes nothing."""
+
+    code = "empty-update"
+    fix = "Give at least one action, such as Job.priority.set(1)."
+
+
 class ExpressionValue(ExpressionError, ValueError):
     """A value that does not fit the attribute it is compared with or written to."""
 

@@ -229,6 +229,13 @@ class BadLimit(StoreError, ValueError):
     fix = "Ask for at least one result."
 
 
+class NotAnOperation(StoreError, TypeError):
+    """A transaction was given something else than a write or a check."""
+
+    code = "not-an-operation"
+    fix = "Say what is to be done with each item: create(item), put(item), patch(item, ...), delete(item) or check(item, condition)."
+
+
 class OutOfScope(StoreError):
     """An operation outside the partition that the store is bound to."""
 

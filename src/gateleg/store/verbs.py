@@ -6,6 +6,7 @@ import functools
 import inspect
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
+from gateleg.model.errors import MissingComponent
 from gateleg.model.keys.key_arguments import Presets
 from gateleg.store.verb_signatures import describe
 
@@ -63,7 +64,11 @@ def _takes_components(build: Callable[..., Any]) -> bool:
 
 def _inside(scope: Scope, build: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """The operation that a verb stands for inside a scope."""
-    operation = build(*args, Presets(scope.values), **options) if _takes_components(build) else build(*args, **options)
+    try:
+        operation = build(*args, Presets(scope.values), **options) if _takes_components(build) else build(*args, **options)
+    except MissingComponent as error:
+        given = f"{error.message} The scope gives {', '.join(scope.values)}."
+        raise MissingComponent(given, fix=error.fix, entity=error.entity, missing=error.missing) from None
     scope.check(operation)
     return operation
 

@@ -56,11 +56,11 @@ _WRITES = frozenset({"POST", "PUT", "PATCH"})
 
 
 class Misread(Refusal):
-    """A request whose path, query or body does not have the form that the API documents."""
+    """A request whose path, query or body is not what the API documents."""
 
     code = "invalid"
     status = 422
-    fix = "See `problems`, and the document of the API."
+    fix = "See `problems`, and the documentation of the API at /api/docs."
 
 
 def create_app(host: Host, *, console: bool | None = None) -> FastAPI:
@@ -136,6 +136,14 @@ def flat_routes(routes: Iterable[Any]) -> Iterator[Any]:
 _CLOSES = {401: 4401, 403: 4403, 404: 4404}
 
 
+def _untyped(request: Request, error: RequestValidationError) -> str | None:
+    """What to do about JSON that was sent without saying so, as `curl -d` does; None for any other mistake."""
+    typed = "json" in request.headers.get("content-type", "")
+    if typed or isinstance(error.body, dict | list) or not any(problem["loc"] == ("body",) for problem in error.errors()):
+        return None
+    return "Send JSON, with the header `Content-Type: application/json`."
+
+
 def _handle_errors(app: FastAPI) -> None:
     async def told(request: HTTPConnection, error: Exception) -> Response | None:
         if isinstance(request, WebSocket):
@@ -152,7 +160,7 @@ def _handle_errors(app: FastAPI) -> None:
     async def misread(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
         problems = [{"at": [str(part) for part in problem["loc"]], "message": problem["msg"]} for problem in error.errors()]
-        return answer(Misread("The request does not have the form that it must have.", details={"problems": problems}))
+        return answer(Misread("The request is not valid.", fix=_untyped(request, error), details={"problems": problems}))
 
     async def unfit(request: Request, error: Exception) -> Response:
         assert isinstance(error, ValidationError)
@@ -160,7 +168,7 @@ def _handle_errors(app: FastAPI) -> None:
             # Something else than an item made of what was sent: a fault of ours, which the log has.
             raise error
         problems = [{"at": [str(part) for part in problem["loc"]], "message": problem["msg"]} for problem in error.errors()]
-        return answer(Misread("What was sent does not fit what is stored.", details={"problems": problems}))
+        return answer(Misread("What was sent cannot be stored.", details={"problems": problems}))
 
     async def gone(request: HTTPConnection, error: Exception) -> None:
         """Leave it at that: the other side of a websocket has gone, which is how most of them end."""

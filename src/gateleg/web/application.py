@@ -89,6 +89,8 @@ class Application:
     sees_job: Callable[[Resources[Any], Principal, Job | ArchivedJob], Awaitable[bool]] | None = None
     #: whether a member who sees a job may cancel it and let it begin again; without it, members may do so with those that they submitted
     changes_job: Callable[[Resources[Any], Principal, Job | ArchivedJob], Awaitable[bool]] | None = None
+    #: what a job of its types is about, with its name and its page; None where there is none that somebody may see
+    job_subject: Callable[[Resources[Any], Principal, Job | ArchivedJob], Awaitable[Found | None]] | None = None
     #: loads demo data; called at every start with `--demo`, so it must be idempotent
     demo: Callable[[Resources[Any]], Awaitable[None]] | None = None
 

@@ -50,6 +50,7 @@ ADVICE: Mapping[type[Exception], str] = {
     store_errors.ServiceFailed: _LATER,
     store_errors.NoAnswer: _LATER,
     store_errors.TimedOut: "Ask for less at once, or try again in a moment.",
+    model_errors.EmptyUpdate: "Send at least one attribute to change.",
     model_errors.EncodeError: "Send another value.",
     model_errors.DelimiterInValue: "Send a value without that character.",
     model_errors.EmptyKey: "Send a value that is not empty.",

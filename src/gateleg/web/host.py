@@ -27,7 +27,7 @@ from gateleg.web.principal import Role
 from gateleg.web.queue_rules import queue_rules
 from gateleg.web.queue_stats import QueueStatsCache
 from gateleg.web.resources import Resources
-from gateleg.web.searching import Hit, Offering, search_applications
+from gateleg.web.searching import Hit, Offering, job_subject, search_applications
 from gateleg.web.secret_store import HOST, SecretNotFound, Secrets
 from gateleg.web.sections import NoSettings
 from gateleg.web.sessions import Sessions
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from gateleg.jobs import QueueSettings
+    from gateleg.jobs import ArchivedJob, Job, QueueSettings
     from gateleg.model import Table
     from gateleg.net import Secret
     from gateleg.objects import AsyncObjects, Objects
-    from gateleg.web.contributions import OfferedTool
+    from gateleg.web.contributions import Found, OfferedTool
     from gateleg.web.principal import Principal
     from gateleg.web.settings import Settings
 
@@ -124,6 +124,11 @@ class Host:
     async def search(self, principal: Principal, text: str) -> list[Hit]:
         """What the applications find for somebody."""
         return await search_applications(self.plugged, principal, text)
+
+    async def subject_of(self, principal: Principal, job: Job | ArchivedJob) -> Found | None:
+        """What a job is about, with its name and its page, where its application says so."""
+        handler = self.queue.context.jobs.find(job.job_type)
+        return await job_subject(self.plugged, principal, job, None if handler is None else handler.application)
 
     @property
     def plugged(self) -> list[tuple[Application, Resources[Any]]]:

@@ -21,7 +21,7 @@ from gateleg.web.tables import ApiKey
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gateleg.store import AsyncStore
+    from gateleg.store import AsyncStore, Page
 
 _log = logging.getLogger("gateleg.web")
 _TOKEN = re.compile(r"gl_([a-z2-7]{12})_([A-Za-z0-9_-]{43})")
@@ -128,6 +128,10 @@ class Keys:
         """All keys, also those that are over, newest first."""
         found = [key async for key in self._store.query(ApiKey.every())]
         return sorted(found, key=lambda key: key.created_at, reverse=True)
+
+    async def page(self, *, limit: int = 50, cursor: str | None = None) -> Page[ApiKey]:
+        """Some keys, also those that are over, in the order of their ids."""
+        return await self._store.page(ApiKey.every, limit=limit, cursor=cursor)
 
     async def get(self, key_id: str) -> ApiKey:
         """A key by its id."""

@@ -12,6 +12,7 @@ from gateleg.web.contributions import OfferedTool
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gateleg.jobs import ArchivedJob, Job
     from gateleg.web.application import Application
     from gateleg.web.contributions import Found
     from gateleg.web.principal import Principal
@@ -53,6 +54,19 @@ async def _asked(application: Application, resources: Resources[Any], principal:
         _log.exception("The search of %s failed.", application.name)
         return []
     return [Hit(application, one) for one in found]
+
+
+async def job_subject(plugged: Plugged, principal: Principal, job: Job | ArchivedJob, application: str | None) -> Found | None:
+    """What a job is about, by the application that it belongs to. One that fails or is slow does not say, and is logged."""
+    for one, resources in plugged:
+        if one.name != application or one.job_subject is None or job.subject is None:
+            continue
+        try:
+            async with asyncio.timeout(TIMEOUT):
+                return await one.job_subject(resources, principal, job)
+        except Exception:
+            _log.exception("The application %s cannot say what the job %s is about.", one.name, job.job_id)
+    return None
 
 
 @dataclass

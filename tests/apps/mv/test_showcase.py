@@ -55,3 +55,15 @@ async def test_tiles_and_search_show_what_the_caller_may_see(served: Served) -> 
         assert (len(tiles), len(found)) == (count, count), principal
         assert all(tile.picture is not None and "poster_0001.jpg" in tile.picture for tile in tiles)
     assert await search(resources, ANN, "desert") == []
+
+
+async def test_a_job_is_about_a_project_with_a_name_and_a_page(served: Served) -> None:
+    resources = served.host.resources["mv"]
+    await load_demo(resources)
+    project = await find_project(resources.store, PROJECT)
+    (job,) = await resources.queue.jobs_page(subject=str(PROJECT))
+    assert project is not None
+    found = await served.host.subject_of(VERA, job)
+    assert found is not None
+    assert (found.title, found.href) == (project.title or project.concept_prompt, f"/mv/{PROJECT}")
+    assert await served.host.subject_of(BOB, job) is None

@@ -1,6 +1,8 @@
 """What the overview and the search of the console show of document collections: never what somebody may not read."""
 
 from gateleg.apps.rag.application import application
+from gateleg.apps.rag.subjects import Subject
+from gateleg.apps.rag.web.showcase import found_subject
 from gateleg.web import Found
 from gateleg.web.searching import search_applications
 from tests.apps.rag.people import PEOPLE
@@ -34,6 +36,17 @@ async def test_tiles_and_search_show_what_somebody_can_read(served: Served) -> N
     assert await found(served, "outsider", "legal") == []
     assert await found(served, "lawyer", "legal") == [("Repository", "legal", "/rag/legal")]
     assert await found(served, "lawyer", "nothing of that name") == []
+
+
+async def test_a_job_is_about_a_collection_that_somebody_can_read(served: Served) -> None:
+    resources = served.host.resources["rag"]
+    private = await served.collection("creator", "legal", "Zanzibar papers", private=True)
+    seen = Found("Zanzibar papers", f"/rag/legal/collection/{private}", "Collection", "in legal")
+    assert await found_subject(resources, PEOPLE["creator"], str(Subject("legal", private))) == seen
+    assert await found_subject(resources, PEOPLE["lawyer"], str(Subject("legal", private))) is None
+    assert await found_subject(resources, PEOPLE["lawyer"], str(Subject("legal"))) == Found("legal", "/rag/legal", "Repository")
+    assert await found_subject(resources, PEOPLE["outsider"], str(Subject("legal"))) is None
+    assert await found_subject(resources, PEOPLE["creator"], "something else") is None
 
 
 async def test_everybody_with_a_key_that_is_accepted_is_listed(served: Served) -> None:

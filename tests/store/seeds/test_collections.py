@@ -114,7 +114,7 @@ def test_documents_come_newest_first(store: Store) -> None:
 
 def test_names_are_unique_in_a_repository_whatever_their_case(store: Store) -> None:
     store.create(collection(name="Legal"))
-    with pytest.raises(UniqueTaken, match=r"Collection.one_name = repo-1, legal") as caught:
+    with pytest.raises(UniqueTaken, match=r"Another Collection has repository_id 'repo-1' and name 'legal'\.") as caught:
         store.create(collection(name="lEGAL"))
     assert caught.value.constraint == "Collection.one_name"
     assert store.create(collection(name="Legal", repository_id="repo-2")).name == "Legal"

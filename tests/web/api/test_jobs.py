@@ -186,6 +186,11 @@ async def test_schedules_are_made_changed_run_and_taken_away(client: httpx.Async
     assert (await client.post("/api/jobs/schedules/nightly/sum/disable")).json()["enabled"] is False
     assert (await client.post("/api/jobs/schedules/nightly/sum/enable")).json()["enabled"] is True
     assert (await client.get("/api/jobs/schedules/nightly/sum")).json()["every"] == 60
+    await client.put("/api/jobs/schedules/weekly", json=new)
+    first = (await client.get("/api/jobs/schedules", params={"limit": 1})).json()
+    second = (await client.get("/api/jobs/schedules", params={"limit": 1, "cursor": first["next"]})).json()
+    assert [page["items"][0]["name"] for page in (first, second)] == ["nightly/sum", "weekly"]
+    assert second["next"] is None
     assert (await client.delete("/api/jobs/schedules/nightly/sum")).status_code == 204
     assert (await client.get("/api/jobs/schedules/nightly/sum")).status_code == 404
     bad = await client.put("/api/jobs/schedules/x", json={"job_type": "add", "config": {"numbers": []}, "cron": "* * *"})

@@ -29,6 +29,17 @@ async def test_a_key_that_cannot_be_is_refused(staff: Staff) -> None:
     assert (await staff.admin.post("/api/keys/AAAA/revoke")).status_code == 422
 
 
+async def test_keys_come_page_by_page(staff: Staff, host: Host) -> None:
+    found, cursor = [], None
+    while True:
+        page = (await staff.admin.get("/api/keys", params={"limit": 2} | ({"cursor": cursor} if cursor else {}))).json()
+        found += [key["key_id"] for key in page["items"]]
+        if (cursor := page["next"]) is None:
+            break
+    assert found == sorted(key.key_id for key in await host.keys.list())
+    assert len(found) > 2
+
+
 async def test_a_digest_is_never_shown(staff: Staff, host: Host) -> None:
     digests = [key.digest for key in await host.keys.list()]
     text = (await staff.admin.get("/api/keys")).text

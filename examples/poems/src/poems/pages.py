@@ -3,7 +3,7 @@
 from nicegui import ui
 
 from gateleg.web import Resources
-from gateleg.web.console.frame import frame
+from gateleg.web.console.components import frame
 from poems import service
 from poems.settings import PoemSettings
 

@@ -96,6 +96,15 @@ async def changes_job(resources: Resources[MVSettings], principal: Principal, jo
     return project is not None and may_change(principal, project.owner_id)
 
 
+async def job_subject(resources: Resources[MVSettings], principal: Principal, job: Job | ArchivedJob) -> Found | None:
+    """The project that a job is about."""
+    from gateleg.apps.mv.rules import may_see
+    from gateleg.apps.mv.web.showcase import found_project
+
+    project = await _project_of(resources, job)
+    return found_project(project) if project is not None and may_see(principal, project.owner_id) else None
+
+
 def _own(principal: Principal, job: Job | ArchivedJob) -> bool:
     """Whether somebody has submitted a job that is about no project."""
     return (job.created_by, job.tenant) == (principal.name, principal.tenant)
@@ -124,6 +133,7 @@ application = Application(
     search=search,
     sees_job=sees_job,
     changes_job=changes_job,
+    job_subject=job_subject,
     commands="gateleg.apps.mv.commands:app",
     demo=load_demo,
 )

@@ -141,6 +141,13 @@ async def changes_job(resources: Resources[RagSettings], principal: Principal, j
     return await may_see_job(resources, principal, job)
 
 
+async def job_subject(resources: Resources[RagSettings], principal: Principal, job: Job | ArchivedJob) -> Found | None:
+    """The repository or the collection that a job is about."""
+    from gateleg.apps.rag.web.showcase import found_subject
+
+    return await found_subject(resources, principal, job.subject)
+
+
 async def load_demo(resources: Resources[RagSettings]) -> None:
     """Ingest the product's manual. Done again, it changes nothing."""
     from gateleg.apps.rag.demonstration import load
@@ -166,6 +173,7 @@ application = Application(
     tools=make_tools,
     sees_job=sees_job,
     changes_job=changes_job,
+    job_subject=job_subject,
     commands="gateleg.apps.rag.commands:app",
     demo=load_demo,
 )

@@ -10,7 +10,7 @@ from uuid import UUID
 import typer
 
 from gateleg.commands.failures import FAILED, MISUSED, fail
-from gateleg.commands.opening import opened
+from gateleg.commands.opening import opened, tell_of_new_store
 from gateleg.commands.settings import bad_settings_told
 
 if TYPE_CHECKING:
@@ -109,6 +109,7 @@ def submitting_queue(settings: Settings, app: str | None) -> Iterator[Queue]:
     from gateleg.jobs import JobError, Queue, UnknownJobType
 
     jobs = load_jobs(settings, app)
+    tell_of_new_store(settings)
     with opened(settings, create=True) as target:
         try:
             queue = Queue(target, jobs, tables=names_for(settings, app))

@@ -6,7 +6,16 @@ import typer
 
 from gateleg.cli.jobs.opening import opened_queue, submitting_queue
 from gateleg.commands.configs import read_config
-from gateleg.commands.options import AppOption, ConfigOption, JobTablesOption, JsonOption, PrefixOption, StoreOption
+from gateleg.commands.options import (
+    AppOption,
+    ConfigOption,
+    CursorOption,
+    JobTablesOption,
+    JsonOption,
+    LimitOption,
+    PrefixOption,
+    StoreOption,
+)
 from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
@@ -29,17 +38,19 @@ def listed(
     prefix: PrefixOption = None,
     job_tables: JobTablesOption = None,
     config: ConfigOption = None,
+    limit: LimitOption = 50,
+    cursor: CursorOption = None,
     json: JsonOption = False,
 ) -> None:
-    """List all schedules with their next runs."""
+    """List the schedules by name, with their next runs."""
     from gateleg.cli.jobs.showing import plain
     from gateleg.commands.printing import print_json, print_rows
 
     with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
-        found = opened.schedules()
+        page = opened.schedules_page(limit=limit, cursor=cursor)
     if json:
-        print_json([plain(one) for one in found])
-    elif not found:
+        print_json({"items": [plain(one) for one in page], "next": page.next})
+    elif not page.items:
         typer.echo("No schedules.")
     else:
         print_rows(
@@ -53,9 +64,11 @@ def listed(
                     "last": f"{one.last_run_at:%Y-%m-%d %H:%M:%S}" if one.last_run_at else "",
                     "skipped": str(one.skipped) if one.skipped else "",
                 }
-                for one in found
+                for one in page
             ]
         )
+        if page.next:
+            typer.echo(f"More: --cursor {page.next}", err=True)
 
 
 def _state(schedule: "Schedule") -> str:

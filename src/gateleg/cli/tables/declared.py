@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.cli.installed import import_named
 from gateleg.commands.failures import MISUSED, fail
+from gateleg.model.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -62,8 +63,9 @@ def find_pattern(tables: Iterable[Table], name: str) -> Access[Any]:
     owner, _, short = name.replace("/", ".").rpartition(".")
     found = [access for access in patterns if access.pattern.name == short and owner in ("", access.entity.__name__, _table_name(access))]
     if not found:
-        near = ", ".join(access.name for access in patterns) or "none"
-        fail(f"there is no pattern {name}; declared are: {near}", MISUSED)
+        names = [access.name for access in patterns]
+        told = did_you_mean(name, names, otherwise=f"declared are: {', '.join(names) or 'none'}")
+        fail(f"there is no pattern {name}. {told}", MISUSED)
     if len(found) > 1:
         fail(f"{name} may be {' or '.join(access.name for access in found)}", MISUSED)
     return found[0]

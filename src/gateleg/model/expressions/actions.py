@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gateleg.model.errors import ExpressionError, OverlappingPaths
+from gateleg.model.errors import EmptyUpdate, OverlappingPaths
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
@@ -100,7 +100,7 @@ def render_actions(actions: Iterable[Action], out: Placeholders) -> str:
         elif isinstance(action, DeleteAction):
             sections["DELETE"].append(f"{path} {action.operand.render(out)}")
     if not seen:
-        raise ExpressionError("An update without actions.", fix="Give at least one action, such as Job.status.to(...).")
+        raise EmptyUpdate("The update changes nothing.")
     return " ".join(f"{word} {', '.join(texts)}" for word, texts in sections.items() if texts)
 
 

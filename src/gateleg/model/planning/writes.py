@@ -193,7 +193,7 @@ def plan_put(
     if (spec.uniques or spec.counters) and not create and replaces is None:
         raise DerivedKeyUnknown(
             f"{spec.name} has unique constraints or counters, and what the put replaces is not known.",
-            fix="Use create, patch an instance, or pass the instance that is replaced.",
+            fix="Use create for a new item; for one that is there, patch it, or put(new, replaces=old) with the instance that was read.",
         )
     written, owned, absent, version = (instance, {}, create, None) if exact else _stamped(spec, instance, now, create, check_version)
     if spec.counted:

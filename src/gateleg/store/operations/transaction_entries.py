@@ -190,7 +190,10 @@ def _place(write: Write[Any], setup: Setup) -> Identity:
     return identity(setup.name_of(write.table), key)
 
 
-def marked_values(marker: Write[Any]) -> str:
-    """The values that a marker holds, for messages."""
+def marked_values(marker: Write[Any], entity: type[Any]) -> str:
+    """The values that a marker holds, with their attributes, for messages: `tenant 'acme' and name 'legal'`."""
     text: str = marker.parameters["Item"][marker.table.hash]["S"]
-    return ", ".join(unquote(part) for part in text.split("#")[3:])
+    _, _, constraint, *values = text.split("#")
+    names = spec_of(entity).uniques[constraint].by
+    told = [f"{name} {unquote(value)!r}" for name, value in zip(names, values, strict=True)]
+    return " and ".join(filter(None, (", ".join(told[:-1]), told[-1])))

@@ -12,11 +12,20 @@ from pydantic import BaseModel
 from gateleg.model import DecodeError, spec_of
 from gateleg.store.backoff import settled
 from gateleg.store.error_translation import beyond, explained_together, refused
-from gateleg.store.errors import NotFound, StoreError, TooLarge, TooMany, TransactionCanceled, TransactionConflict, UniqueTaken
+from gateleg.store.errors import (
+    NotAnOperation,
+    NotFound,
+    StoreError,
+    TooLarge,
+    TooMany,
+    TransactionCanceled,
+    TransactionConflict,
+    UniqueTaken,
+)
 from gateleg.store.flow import Request
 from gateleg.store.operations.entity_reads import brought_up_item, needs_lookup, read_item, read_older
 from gateleg.store.operations.legacy_keys import migrate_to_current_key
-from gateleg.store.operations.operation import Operation
+from gateleg.store.operations.operation import Operation, shown
 from gateleg.store.operations.schema_upgrades import upgrade_item
 from gateleg.store.operations.transaction_entries import Entry, combined, identity, marked_values
 from gateleg.store.operations.unreadable import ListReader, shown_item
@@ -179,7 +188,11 @@ def _cancellation(
     operations: Sequence[WriteOperation[Any]], reasons: list[StoreError | None], otherwise: str, request: Request
 ) -> TransactionCanceled:
     causes = "; ".join(f"{number + 1} ({operations[number].pattern}): {reason.message}" for number, reason in enumerate(reasons) if reason)
-    return TransactionCanceled(f"The transaction was refused. {causes or otherwise}", reasons=reasons, request=request)
+    error = TransactionCanceled(f"The transaction was refused. {causes or otherwise}", reasons=reasons, request=request)
+    if any(reason is not None and reason.public is not None for reason in reasons):
+        told = dict.fromkeys(reason.public or reason.message for reason in reasons if reason is not None)
+        error.public = f"The transaction was refused. {' '.join(told)}"
+    return error
 
 
 def _reasons(operations: Sequence[WriteOperation[Any]], entry: Entry, reason: Mapping[str, Any], request: Request) -> dict[int, StoreError]:
@@ -200,7 +213,9 @@ def _reasons(operations: Sequence[WriteOperation[Any]], entry: Entry, reason: Ma
     for number, role in entry.owners:
         if role == "marker":
             name = entry.write.purpose.removeprefix("hold ")
-            found[number] = UniqueTaken(f"Another item holds {name} = {marked_values(entry.write)}.", constraint=name, request=request)
+            found[number] = UniqueTaken(
+                f"Another {entry.ref.entity.__name__} has {marked_values(entry.write, entry.ref.entity)}.", constraint=name, request=request
+            )
         elif role == "counter" and number not in found:
             cause_of_counter = _uncounted(operations[number], entry, item, request)
             if cause_of_counter is not None:
@@ -225,13 +240,14 @@ def _uncounted(operation: WriteOperation[Any], entry: Entry, item: Item | None, 
     wires = spec_of(entry.write.entity).counted_wires
     counted = ", ".join(f"{parent}.{name}" for wire, name in wires.items() if wire in entry.joined.deltas)
     if item is None and entry.required:
-        key = entry.write.parameters.get("Key") or {}
-        values = ", ".join(str(next(iter(value.values()))) for value in key.values())
-        return NotFound(
-            f"There is no {parent} ({values}) to count {counted} in.",
+        error = NotFound(
+            f"There is no {shown(entry.ref)} to count {counted} in.",
             fix=f"Create the {parent} first, or in the same transaction.",
             request=request,
         )
+        # What counts where is nothing that a caller of a host can do something about.
+        error.public = f"There is no {shown(entry.ref)}."
+        return error
     if item is None or entry.joined.lacks(item):
         return TransactionConflict(f"{counted} changed each time {operation.pattern} was tried.", request=request)
     return None
@@ -324,6 +340,9 @@ def transact(operations: Sequence[WriteOperation[Any]], /, *, token: str | None 
     `token` names the transaction, and one is made when none is given. The result has the stored instance of each create and put, and None
     for the rest.
     """
+    for operation in operations:
+        if not isinstance(operation, Operation):
+            raise NotAnOperation(f"A transaction takes writes and checks, and was given an instance of {type(operation).__name__}.")
     return Transact(tuple(operations), token)
 
 

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Path, Request, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from gateleg.web.api.calls import Administering, Using
+from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.api.tagging import tagged
 from gateleg.web.keys import ROLE_WORDS, RoleWord
 from gateleg.web.principal import Role
@@ -57,9 +58,10 @@ class CreatedKey(BaseModel):
 
 
 @router.get("/keys")
-async def list_keys(call: Administering) -> list[KeyView]:
-    """All keys, also those that are over."""
-    return [KeyView.of(key) for key in await call.host.keys.list()]
+async def list_keys(call: Administering, limit: Limit = 50, cursor: Cursor = None) -> Listing[KeyView]:
+    """The keys in the order of their ids, also those that are over."""
+    page = await call.host.keys.page(limit=limit, cursor=cursor)
+    return Listing(items=[KeyView.of(key) for key in page], next=page.next)
 
 
 @router.post("/keys", status_code=201)

@@ -25,9 +25,9 @@ FAILURES = {
     401: "The request is not authenticated, or the key is no longer valid.",
     403: "The caller may not do this.",
     404: "There is nothing of that name.",
-    409: "It does not go together with what is there now.",
+    409: "It conflicts with what is stored now.",
     413: "It is too large.",
-    422: "It does not have the form that it must have.",
+    422: "The request is not valid.",
     429: "The key has made too many requests.",
     503: "The store cannot be used right now.",
 }

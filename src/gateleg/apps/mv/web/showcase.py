@@ -56,10 +56,12 @@ async def find_projects(resources: Resources[MVSettings], principal: Principal, 
     else:
         pages = [store.query(Project.of_owner, owner_id=principal.owner, limit=_SEARCHED)]
     projects = [project for page in pages async for project in page if _has(project, words)]
-    return [
-        Found(project.title or project.concept_prompt, place_of(project.project_id), "Video", _about(project))
-        for project in projects[:_FOUND]
-    ]
+    return [found_project(project) for project in projects[:_FOUND]]
+
+
+def found_project(project: Project) -> Found:
+    """A project with its name and its page."""
+    return Found(project.title or project.concept_prompt, place_of(project.project_id), "Video", _about(project))
 
 
 def _has(project: Project, words: Sequence[str]) -> bool:

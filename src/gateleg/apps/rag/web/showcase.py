@@ -8,7 +8,8 @@ from gateleg.apps.rag.access import Action, Caller
 from gateleg.apps.rag.collections import find_collection
 from gateleg.apps.rag.listing import CollectionFilter, list_all_collections
 from gateleg.apps.rag.repositories import list_repositories
-from gateleg.apps.rag.tables import Document
+from gateleg.apps.rag.subjects import parse_subject
+from gateleg.apps.rag.tables import Document, Repository
 from gateleg.apps.rag.web.places import collection_place, document_place, repository_place
 from gateleg.web import Found, Tile
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
     from gateleg.apps.rag.collections import Opened
     from gateleg.apps.rag.settings import RagSettings
-    from gateleg.apps.rag.tables import Repository
     from gateleg.web import Principal, Resources
 
 _SHOWN = 4
@@ -49,6 +49,23 @@ async def find_by_name(resources: Resources[RagSettings], principal: Principal, 
             async for row in _documents(resources, caller, repository, text)
         ]
     return found[: 3 * _FOUND]
+
+
+async def found_subject(resources: Resources[RagSettings], principal: Principal, text: str | None) -> Found | None:
+    """The repository or collection that a job is about, with its name and its page; None where somebody cannot read it."""
+    subject, caller = parse_subject(text), Caller(principal, resources.settings.admin_group)
+    if subject is None:
+        return None
+    repository = await resources.store.find(Repository, repository_id=subject.repository_id)
+    if repository is None or not caller.may(Action.READ, repository):
+        return None
+    if subject.collection_id is None:
+        return Found(_title(repository), repository_place(repository.repository_id), "Repository")
+    collection = await find_collection(resources.store, repository, subject.collection_id)
+    if collection is None or not caller.may(Action.READ, repository, collection):
+        return None
+    place = collection_place(repository.repository_id, collection.collection_id)
+    return Found(collection.name or "Default collection", place, "Collection", _about(repository))
 
 
 async def _documents(resources: Resources[RagSettings], caller: Caller, repository: Repository, text: str) -> AsyncIterator[Document]:

@@ -9,6 +9,7 @@ from gateleg.jobs import Schedule, ScheduleMissing, Submission
 from gateleg.web.api.calls import Operating, Viewing
 from gateleg.web.api.jobs.lists import Receipt, Text
 from gateleg.web.api.jobs.views import JobDetail, ScheduleView
+from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.api.tagging import tagged
 from gateleg.web.host import Host
 
@@ -41,9 +42,10 @@ async def _found(host: Host, name: str) -> Schedule:
 
 
 @router.get("/schedules")
-async def list_schedules(call: Viewing) -> list[ScheduleView]:
-    """All schedules by name."""
-    return [ScheduleView.of(schedule) for schedule in await call.host.queue.schedules()]
+async def list_schedules(call: Viewing, limit: Limit = 50, cursor: Cursor = None) -> Listing[ScheduleView]:
+    """The schedules by name."""
+    page = await call.host.queue.schedules_page(limit=limit, cursor=cursor)
+    return Listing(items=[ScheduleView.of(schedule) for schedule in page], next=page.next)
 
 
 @router.get("/schedules/{name:path}", response_model=ScheduleView)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from gateleg.jobs import Branch, Job
+    from gateleg.web import Found
     from gateleg.web.console.badges import Look
     from gateleg.web.console.frame import View
     from gateleg.web.console.jobs.shown import Shown
@@ -34,8 +35,9 @@ if TYPE_CHECKING:
 class Heading:
     """The head of the page. `show` draws it anew when something in it has changed."""
 
-    def __init__(self, view: View, shown: Shown, branch: Branch | None) -> None:
+    def __init__(self, view: View, shown: Shown, branch: Branch | None, subject: Found | None = None) -> None:
         self._view = view
+        self._subject = subject
         self._parts = Redrawn()
         with tag("header", classes="stack gap-2"):
             with tag("div", classes="head"):
@@ -64,7 +66,7 @@ class Heading:
             chip(look, large=True)
             if words:
                 tag("span", words, "meta")
-        _facts(shown)
+        _facts(shown, self._subject)
 
     def _offer(self, shown: Shown, below: bool) -> None:
         if shown.job is not None:
@@ -150,13 +152,18 @@ def _draw_below(shown: Shown) -> None:
     _progress(shown)
 
 
-def _facts(shown: Shown) -> None:
+def _facts(shown: Shown, subject: Found | None) -> None:
     with tag("div", classes="job-meta"):
         short_id(str(shown.job_id))
         if shown.subject is not None:
             with tag("span"):
                 tag("span", "about")
-                tag("a", shown.subject, "link", href=Filters(subject=shown.subject).address())
+                jobs = Filters(subject=shown.subject).address()
+                if subject is None:
+                    tag("a", shown.subject, "link", href=jobs)
+                else:
+                    tag("a", subject.title, "link", href=subject.href, title=f"{subject.kind} {shown.subject}")
+                    tag("a", "all its jobs", "link meta", href=jobs)
         with tag("span"):
             tag("span", "in")
             tag("a", shown.queue, "link", href=Filters(queue=shown.queue).address())

@@ -76,7 +76,8 @@ class _Page:
     async def build(self, tab: str | None, *, whole_tree: bool) -> None:
         topic = tree_topic(self.view.host.queue, self.shown.root or self.shown.job_id)
         self.tree = await self.view.live.now(topic)
-        self.heading = Heading(self.view, self.shown, self._branch())
+        subject = await self.view.host.subject_of(self.view.principal, self.story.job)
+        self.heading = Heading(self.view, self.shown, self._branch(), subject)
         self._failure = tag("div", classes="fill")
         self._show_failure()
         with tag("div", classes="beside"):
