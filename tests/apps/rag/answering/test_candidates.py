@@ -129,6 +129,7 @@ def test_a_chunk_that_begins_within_code_is_read_from_there() -> None:
     assert [(one.kind, one.text) for one in found] == [
         ("code", 'once = Unique("{isbn}")'),
         ("sentence", "A second book with this number is refused at once."),
+        ("announced", "A second book with this number is refused at once.\nstore.create(book)  # twice"),
         ("code", "store.create(book)  # twice"),
     ]
 

@@ -127,8 +127,9 @@ async def test_how_do_i_questions_about_the_manual(
     for page in manual_pages():
         parsed = parse_here(page.path, page.name)
         spans = chunk(parsed.text, parse_strategy(STRATEGY), headings=parsed.headings or None)
-        texts, name = [span.of(parsed.text) for span in spans], page.name.replace("/", "-")
-        await add_document(tools.store, models, collection, name, texts, headings=[span.heading for span in spans])
+        texts, headings = [span.of(parsed.text) for span in spans], [span.heading for span in spans]
+        own = page.name.replace("/", "-")
+        await add_document(tools.store, models, collection, page.name, texts, document_id=own, headings=headings, below_headings=True)
     answered = []
     for question, wanted in (*how_to.SEEN, *how_to.LATER):
         text = (await ask(tools, collection, question)).text

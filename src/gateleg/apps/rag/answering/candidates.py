@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal
 from gateleg.apps.rag.answering.blocks import MARKDOWN_HEADING, Block, begins_in_code, blocks_of, is_row, lines_of
 from gateleg.apps.rag.answering.injection import speaks_to_a_model
 from gateleg.apps.rag.answering.plain_text import to_plain_text, without_code
-from gateleg.apps.rag.answering.procedures import tells_to_do
 from gateleg.apps.rag.answering.shown_code import LONGEST as _LONGEST_CODE
 from gateleg.apps.rag.answering.shown_code import shown_code
 from gateleg.apps.rag.chunking.sentences import sentences
@@ -197,7 +196,7 @@ class _Passage:
                 yield from self._with_code(first, bare, " ".join(before[-2:]))
             elif is_prose(bare, to_plain_text(without_code(text[_marker(text) :]))) and not _is_list_of_lines(text):
                 yield self._candidate(first, last, bare, "sentence", " ".join(before[-2:]))
-                if last == end and tells_to_do(bare):
+                if last == end:
                     yield from self._with_code(first, bare, " ".join(before[-2:]))
             elif not _is_wrapped(text):
                 yield from self._of_lines(first, last)

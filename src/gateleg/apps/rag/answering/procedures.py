@@ -22,7 +22,7 @@ _VERBS = """add allow apply ask attach build call change check choose click clea
     make mark mount move name open pass place plug point press pull push put raise read remove rename repeat replace reset restart restore
     return rotate run save scan schedule select send set share sign specify start stop store submit switch take test turn type
     unplug update upgrade upload use verify wait wrap write"""
-_TELLS = re.compile(rf"(?:^|[,:;] |\bthen |\bfirst |\band )(?:{'|'.join(_VERBS.split())})\b", re.IGNORECASE)
+_TELLS = re.compile(rf"(?:^|[,:;] |\bthen |\bfirst |\band |\bso )(?:{'|'.join(_VERBS.split())})\b", re.IGNORECASE)
 _CODE_SPAN = re.compile(r"`[^`\n]+`")
 _DENIAL = re.compile(r"\b(?:not|cannot|never|without|no longer)\b((?:\W+\w+){1,3})", re.IGNORECASE)
 _FIRST_CELL = re.compile(r"[^:;]{1,60}: ([^;]+);")
@@ -42,7 +42,7 @@ def instruction(question: Question, candidate: Candidate) -> float:
     """What a candidate gains as an answer to a question for steps."""
     gain = _SECTION * candidate.standing + _HEADINGS * share(question, set(analyse(candidate.headings)))
     if candidate.kind in ("code", "command", "announced"):
-        gain += _SHOWS
+        gain += _SHOWS if candidate.kind != "announced" or _announces(candidate.text) else _SHOWS / 2
     else:
         gain += _ORDERS if tells_to_do(candidate.text) else 0.0
         gain += _QUOTES_CODE if _CODE_SPAN.search(candidate.quote) else 0.0
@@ -51,6 +51,12 @@ def instruction(question: Question, candidate: Candidate) -> float:
         first = _FIRST_CELL.match(candidate.text) if candidate.kind == "row" else None
         gain += _ROW if first is not None and _has_word(first[1], question.verb) else 0.0
     return gain - (_DENIED if _denies(question, candidate.text) or _is_about_trouble(question, candidate) else 0.0)
+
+
+def _announces(text: str) -> bool:
+    """Whether the sentence before some code is about it: it ends with a colon, or tells to do something."""
+    sentence = text.partition("\n")[0]
+    return sentence.endswith(":") or tells_to_do(sentence)
 
 
 def tells_to_do(text: str) -> bool:
