@@ -37,6 +37,11 @@ _DEFINING = "word meaning definition"
 _FURTHER = 20
 #: Hits whose neighbours are looked through for steps, and the part of a hit's score that its neighbours have.
 _BESIDE, _PART = 5, 0.9
+#: What is known of a hit and not of its neighbours.
+_UNKNOWN: dict[str, Any] = {
+    **dict.fromkeys(("similarity", "keyword", "rerank", "snippet", "boxes", "why")),
+    **{name: [] for name in ("highlights", "page_starts", "before", "after")},
+}
 
 
 class AskRequest(BaseModel):
@@ -125,8 +130,7 @@ def _with_neighbours(found: SearchResult) -> SearchResult:
             if (hit.document_id, one.ordinal) not in known:
                 known.add((hit.document_id, one.ordinal))
                 own = one.model_dump(include={"ordinal", "text", "page", "start", "end", "heading"})
-                blank = {"before": [], "after": [], "snippet": None, "highlights": [], "page_starts": [], "boxes": None, "why": None}
-                hits.append(hit.model_copy(update={**own, **blank, "score": _PART * hit.score}))
+                hits.append(hit.model_copy(update={**_UNKNOWN, **own, "score": _PART * hit.score}))
     return found.model_copy(update={"hits": hits})
 
 
