@@ -6,6 +6,7 @@ from typing import Any
 
 from gateleg.ai import AsyncModels
 from gateleg.apps.rag.index.entries import pack_vector
+from gateleg.apps.rag.ingesting.embedding import embedded_text
 from gateleg.apps.rag.tables import Chunk, Collection, Document, DocumentStatus, IngestionType
 from gateleg.store import AsyncStore
 
@@ -38,9 +39,12 @@ async def add_document(
     language: str | None = None,
     page_starts: list[list[int]] | None = None,
     headings: Sequence[str | None] = (),
+    below_headings: bool = False,
 ) -> Document:
-    """A document whose ingestion is complete, with its chunks; the index is not told."""
-    vectors = await models.embeddings(MODEL).embed(texts)
+    """A document whose ingestion is complete, with its chunks; the index is not told. `below_headings` has its chunks embedded as an
+    ingestion does it, with the headings above them."""
+    whole = [embedded_text(*one) for one in zip(texts, headings, strict=True)] if below_headings else texts
+    vectors = await models.embeddings(MODEL).embed(whole)
     own = document_id or f"{collection.collection_id}-{name}"
     start = 0
     chunks = []

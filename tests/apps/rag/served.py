@@ -1,7 +1,7 @@
 """A host that serves document collections, with everybody of `people.PEOPLE` as its callers."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from gateleg.apps.rag.ingesting.fingerprints import keep_fingerprint
 from gateleg.apps.rag.object_keys import source_key
 from gateleg.apps.rag.tables import Chunk, Document, DocumentStatus
 from gateleg.jobs import Worker, follow_async
+from gateleg.web import Application
 from gateleg.web.app import create_app
 from gateleg.web.host import Host
 from gateleg.web.settings import load_settings
@@ -103,11 +104,11 @@ class Served:
 
 
 @asynccontextmanager
-async def serving(folder: Path, **own: object) -> AsyncIterator[Served]:
-    """A host in memory. `own` are settings of the application."""
+async def serving(folder: Path, others: Sequence[Application] = (), **own: object) -> AsyncIterator[Served]:
+    """A host in memory, with `others` beside the application. `own` are settings of the application."""
     flags = {"store": "embedded::memory:", "objects": f"dir:{folder}/objects", "data": folder}
     environ = {f"GATELEG_RAG__{name.upper()}": str(value) for name, value in {"admin_group": ADMIN_GROUP, **own}.items()}
-    async with Host.open(load_settings(flags=flags, environ=environ), [application]) as host:
+    async with Host.open(load_settings(flags=flags, environ=environ), [application, *others]) as host:
         app = create_app(host, console=False)
         callers = {"nobody": _client(app, {})}
         for name, person in PEOPLE.items():

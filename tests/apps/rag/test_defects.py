@@ -1,13 +1,25 @@
 """Faults of the public system that no other test of ours would find again."""
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 
+from gateleg.ai.asking import Purpose
+from gateleg.ai.providers.local_embeddings import LocalEmbeddings
+from gateleg.apps.rag.answering.answering import AskRequest
+from gateleg.apps.rag.answering.service import ask_once
+from gateleg.apps.rag.ingesting.submitting import NewDocument
 from gateleg.apps.rag.parsing.parser import parse_here
-from gateleg.apps.rag.tables import Collection, Document, IngestionType
+from gateleg.apps.rag.searching.requests import SearchRequest
+from gateleg.apps.rag.searching.service import Place, search
+from gateleg.apps.rag.tables import Collection, Document, DocumentStatus, IngestionType
 from gateleg.model.codec.unchecked import copy_unchecked
+from gateleg.web import Principal, Role
+from tests.apps.rag.ingesting.library import open_library
 from tests.apps.rag.parsing import samples
 from tests.apps.rag.served import ROOT, Served
 
@@ -66,3 +78,58 @@ async def test_a_repository_goes_with_more_than_a_hundred_collections(served: Se
     left = [row async for row in served.host.store.export(Collection) if row.repository_id == "large"]
     assert left == []
     assert (await served["admin"].get(f"{ROOT}/large")).status_code == 404
+
+
+async def test_models_are_told_documents_from_questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Models that embed both in different ways need to know which is which: by ingestions, new vectors, searches and answers."""
+    told: list[tuple[str, str]] = []
+    embed = LocalEmbeddings.embed
+
+    def listening(self: LocalEmbeddings, texts: Sequence[str], purpose: Purpose, deadline: Any) -> Any:
+        told.extend((purpose, text) for text in texts)
+        return embed(self, texts, purpose, deadline)
+
+    monkeypatch.setattr(LocalEmbeddings, "embed", listening)
+    text, question = "The pump moves water to the boiler.", "What moves the water?"
+    async with open_library(tmp_path) as library:
+        document, _ = await library.ingest(NewDocument(text=text, name="pump.txt"))
+        assert document.status is DocumentStatus.COMPLETED
+        assert told == [("document", text)]
+        told.clear()
+        places, ada = [Place("books", library.collection_id)], Principal("ada", Role.ADMIN)
+        assert (await search(library.resources, ada, places, SearchRequest(query="water"))).hits
+        assert told == [("query", "water")]
+        told.clear()
+        assert (await ask_once(library.resources, ada, places, AskRequest(question=question))).found
+        assert {purpose for purpose, one in told if one == question} == {"query"}
+        assert {purpose for purpose, one in told if one != question} <= {"document"}
+
+
+async def pages(client: httpx.AsyncClient, path: str, rows: str, token: str, **params: str) -> list[dict[str, Any]]:
+    """All rows of a list, two on each page."""
+    found: list[dict[str, Any]] = []
+    for _ in range(20):
+        answer = await client.get(path, params={"pageSize": "2", **params})
+        assert answer.status_code == 200, answer.text
+        found += answer.json()[rows]
+        if answer.json()[token] is None:
+            return found
+        params["lastEvaluatedKey"] = answer.json()[token]
+    raise AssertionError("the pages do not end")
+
+
+async def test_members_page_through_documents_and_jobs_to_the_end(served: Served) -> None:
+    """The engine refuses start keys that DynamoDB refuses, so each page has been read from a good one."""
+    collection = await served.collection("creator", "legal", "Contracts")
+    other = await served.collection("creator", "legal", "Others")
+    own = [await served.document("legal", collection, f"{number}.txt", upload_date=number // 2) for number in range(5)]
+    await served.document("legal", other, "other.txt")
+    wanted = {row.document_id for row in own}
+    for who in ("lawyer", "creator", "admin"):
+        found = await pages(served[who], f"{ROOT}/legal/document", "documents", "lastEvaluated", collectionId=collection)
+        assert len(found) == 5, who
+        assert {row["document_id"] for row in found} == wanted, who
+    jobs = [(await served["creator"].post(f"{ROOT}/legal/collections/{collection}/reingest")).json()["jobId"] for _ in range(5)]
+    found = await pages(served["creator"], f"{ROOT}/legal/jobs", "jobs", "lastEvaluatedKey")
+    assert sorted(row["job_id"] for row in found) == sorted(jobs)
+    assert await pages(served["lawyer"], f"{ROOT}/legal/jobs", "jobs", "lastEvaluatedKey") == []

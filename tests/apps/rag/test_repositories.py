@@ -5,12 +5,14 @@ from typing import Any
 
 import pytest
 
+from gateleg.apps.rag import repositories
 from gateleg.apps.rag.access import Caller
 from gateleg.apps.rag.drafts import NewRepository, PipelineDraft, RepositoryChanges
 from gateleg.apps.rag.errors import AccessDenied, BadField, ImmutableField, RepositoryExists, StaleVersion, UnknownRepository
-from gateleg.apps.rag.repositories import create_repository, get_repository, list_repositories, update_repository
-from gateleg.apps.rag.tables import Collection, Repository, RepositoryStatus
-from gateleg.store import AsyncStore
+from gateleg.apps.rag.repositories import create_repository, get_repository, list_repositories, page_repositories, update_repository
+from gateleg.apps.rag.tables import TABLES, Collection, Repository, RepositoryStatus
+from gateleg.store import AsyncStore, CursorRejected, Metrics
+from tests.apps.rag.people import repository
 
 Callers = Callable[[str], Caller]
 
@@ -136,3 +138,52 @@ async def test_repository_of_the_public_system_can_be_changed(store: AsyncStore,
     found = await update_repository(store, caller("admin"), "old", RepositoryChanges(description="x"))
     assert (found.config.description, found.config.type, found.version) == ("x", "opensearch", 1)
     assert [row.repository_id for row in await list_repositories(store, caller("outsider"))] == ["old"]
+
+
+async def test_a_page_of_repositories_reads_no_more_rows_than_it_has(caller: Callers) -> None:
+    metrics = Metrics()
+    async with AsyncStore.embedded(hooks=[metrics]) as store:
+        await store.ensure_tables(*TABLES)
+        wanted = [repository(["lawyers"] if number % 2 else None, f"r-{number:03}") for number in range(60)]
+        for row in wanted:
+            await store.create(row)
+        for who, size, ids in (
+            ("admin", 20, {row.repository_id for row in wanted}),
+            ("outsider", 7, {row.repository_id for row in wanted[::2]}),
+        ):
+            metrics.reset()
+            found: list[str] = []
+            token: str | None = None
+            while True:
+                page = await page_repositories(store, caller(who), size=size, token=token)
+                assert len(page.rows) <= size
+                found += [row.repository_id for row in page.rows]
+                if (token := page.next) is None:
+                    break
+            assert len(found) == len(ids)
+            assert set(found) == ids
+            (tally,) = metrics.reset().values()
+            # Each page reads one row more, to know whether another follows.
+            assert tally.items <= 60 + 3 * tally.requests + (0 if who == "admin" else 60)
+
+
+async def test_the_token_of_a_page_is_its_callers_alone(store: AsyncStore, legal: Repository, commons: Repository, caller: Callers) -> None:
+    first = await page_repositories(store, caller("admin"), size=1)
+    assert first.next is not None
+    second = await page_repositories(store, caller("admin"), size=1, token=first.next)
+    assert {row.repository_id for row in (*first.rows, *second.rows)} == {"commons", "legal"}
+    assert second.next is None
+    with pytest.raises(CursorRejected):
+        await page_repositories(store, caller("lawyer"), size=1, token=first.next)
+
+
+async def test_rows_that_nobody_may_read_end_a_page_early(
+    store: AsyncStore, legal: Repository, commons: Repository, caller: Callers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(repositories, "_MOST_ROWS", 1)
+    token, found, pages = None, [], 0
+    while pages == 0 or token is not None:
+        page = await page_repositories(store, caller("outsider"), token=token)
+        found += [row.repository_id for row in page.rows]
+        token, pages = page.next, pages + 1
+    assert (found, pages) == (["commons"], 2)

@@ -10,9 +10,8 @@ from gateleg.apps.rag.access import Caller
 from gateleg.apps.rag.deleting.starting import start_repository_deletion
 from gateleg.apps.rag.drafts import NewRepository, RepositoryChanges
 from gateleg.apps.rag.host_checks import check_folders, check_model
-from gateleg.apps.rag.keyset import Pager
 from gateleg.apps.rag.pipelines.following import follow_pipelines
-from gateleg.apps.rag.repositories import create_repository, get_repository, list_repositories, update_repository
+from gateleg.apps.rag.repositories import create_repository, get_repository, list_repositories, page_repositories, update_repository
 from gateleg.apps.rag.settings import RagSettings
 from gateleg.apps.rag.tables import Repository, RepositoryStatus
 from gateleg.apps.rag.web.views import RepositoryView, View
@@ -74,14 +73,10 @@ def _shown(response: Response, repository: Repository) -> RepositoryView:
 
 @router.get("/repository")
 async def list_all(call: Using, response: Response, page_size: PageSize = 100, token: Token = None) -> list[RepositoryView]:
-    """The repositories that the caller can read, by id. The header `Link` leads to the next page."""
-    rows = await list_repositories(call.host.store, caller_of(call))
-    question = ["repositories", call.principal.owner]
+    """Repositories that the caller can read. The header `Link` leads to the next page, where there is one: pages may be short before the
+    last. Those of a page are in the order of their ids."""
     size = clamped(page_size)
-    pager: Pager[Repository] = Pager.of(
-        call.host.store, question, lambda row: (row.repository_id,), descending=False, size=size, token=token
-    )
-    page = pager.page_of(rows)
+    page = await page_repositories(call.host.store, caller_of(call), size=size, token=token)
     if page.next is not None:
         response.headers["Link"] = f'</api/rag/repository?pageSize={size}&lastEvaluatedKey={page.next}>; rel="next"'
     return [RepositoryView.of(row) for row in page.rows]

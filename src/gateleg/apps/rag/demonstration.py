@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 REPOSITORY, COLLECTION = "gateleg", "Manual"
 #: Sections of Markdown, small enough for the local embedding model to read them whole.
-_STRATEGY = {"type": "MARKDOWN", "chunkSize": 1_000, "chunkOverlap": 100}
+STRATEGY = {"type": "MARKDOWN", "chunkSize": 1_000, "chunkOverlap": 100}
 _DEMO = Caller(Principal("demo", Role.ADMIN))
 
 
 async def load(resources: Resources[RagSettings]) -> None:
     """Create the collection unless it is there, and ingest the pages of the manual that are new or have changed."""
-    opened = await open_or_create(resources, _DEMO, REPOSITORY, COLLECTION, title="Gateleg", strategy=_STRATEGY)
+    opened = await open_or_create(resources, _DEMO, REPOSITORY, COLLECTION, title="Gateleg", strategy=STRATEGY)
     await add_files(resources, _DEMO, opened, manual_pages())
 
 

@@ -68,7 +68,8 @@ class Pager(Generic[T]):
         except BadToken:
             raise CursorRejected("The page token was not made for this list with this filter, this order and this caller.") from None
 
-    def _token(self, row: T) -> str:
+    def token_of(self, row: T) -> str:
+        """The token of the page behind a row."""
         return self.secret.seal(_PURPOSE, orjson.dumps(self.place(row)), self.question)
 
     def is_due(self, row: T) -> bool:
@@ -82,7 +83,7 @@ class Pager(Generic[T]):
         start = sum(not self.is_due(row) for row in ordered)
         kept = ordered[start : start + self.size]
         more = start + self.size < len(ordered)
-        return KeysetPage(kept, self._token(kept[-1]) if kept and more else None, total=len(ordered), before=start)
+        return KeysetPage(kept, self.token_of(kept[-1]) if kept and more else None, total=len(ordered), before=start)
 
     async def take(self, rows: AsyncIterator[T]) -> KeysetPage[T]:
         """A page of rows that come in order; no more of them are read than the page needs."""
@@ -91,7 +92,7 @@ class Pager(Generic[T]):
             if not self.is_due(row):
                 continue
             if len(kept) == self.size:
-                return KeysetPage(kept, self._token(kept[-1]))
+                return KeysetPage(kept, self.token_of(kept[-1]))
             kept.append(row)
         return KeysetPage(kept)
 

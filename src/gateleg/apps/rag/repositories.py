@@ -8,18 +8,22 @@ from typing import TYPE_CHECKING, Any
 from gateleg.apps.rag.access import Action, Caller
 from gateleg.apps.rag.drafts import NewRepository, RepositoryChanges
 from gateleg.apps.rag.errors import AccessDenied, BadField, ImmutableField, NotActive, RepositoryExists, StaleVersion, UnknownRepository
+from gateleg.apps.rag.keyset import KeysetPage, Pager
 from gateleg.apps.rag.rules import check_metadata, check_repository_id, kept_pipelines
 from gateleg.apps.rag.tables import READY, Collection, Metadata, Repository, RepositoryConfig, RepositoryStatus
-from gateleg.store import AlreadyExists, LostRace, NotFound, TransactionCanceled, create
+from gateleg.store import AlreadyExists, LostRace, NotFound, ScanProgress, TransactionCanceled, create
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateleg.apps.rag.drafts import MetadataDraft, PipelineDraft
+    from gateleg.apps.rag.keyset import Place
     from gateleg.model import Action as WriteAction
     from gateleg.store import AsyncStore
 
 DEFAULT_NAME = "Default"
+#: Rows that are read for one page of a list, at most.
+_MOST_ROWS = 1_000
 #: When repositories were created that do not say so.
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 #: Fields of a repository that RAG administrators change; all others need an administrator of the host.
@@ -109,13 +113,36 @@ async def get_repository(store: AsyncStore, caller: Caller, repository_id: str, 
 
 
 async def list_repositories(store: AsyncStore, caller: Caller) -> list[Repository]:
-    """The repositories that the caller can read, by id.
+    """All repositories that the caller can read, by id: for what is asked of all of them, such as the newest collections.
 
-    This scans a table that holds one row for each repository: the public design has no index for it, and rows that other programs have
-    written must be seen.
+    This reads a table that holds one row for each repository: the public design has no index for it, and rows that other programs have
+    written must be seen. `page_repositories` reads a part of it.
     """
     found = [row async for row in store.export(Repository, consistent=True) if caller.may(Action.READ, row)]
     return sorted(found, key=lambda row: row.repository_id)
+
+
+async def page_repositories(store: AsyncStore, caller: Caller, *, size: int = 100, token: str | None = None) -> KeysetPage[Repository]:
+    """Some of the repositories that the caller can read, read from the key at which the page before ended. Those of a page are in the order
+    of their ids; pages follow each other in the order of the table. A page may be short, even empty, before the last one: no more than
+    1,000 rows are read for it."""
+    seal = Pager.of(store, ["repositories", caller.user], _place, descending=False, size=size, token=token)
+    start = None if seal.last is None else Repository.key(repository_id=str(seal.last[0])).key
+    progress = ScanProgress({0: start})
+    found: list[Repository] = []
+    last, seen = None, 0
+    # One row more tells whether there is another page.
+    async for row in store.export(Repository, progress=progress, page_size=size + 1, consistent=True):
+        if len(found) == size or seen == _MOST_ROWS:
+            return KeysetPage(sorted(found, key=_place), seal.token_of(last) if last is not None else None)
+        seen, last = seen + 1, row
+        if caller.may(Action.READ, row):
+            found.append(row)
+    return KeysetPage(sorted(found, key=_place))
+
+
+def _place(row: Repository) -> Place:
+    return (row.repository_id,)
 
 
 async def update_repository(

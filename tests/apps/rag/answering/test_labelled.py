@@ -12,11 +12,12 @@ from gateleg.apps.rag.answering.answers import Answer
 from gateleg.apps.rag.answering.followups import Earlier
 from gateleg.apps.rag.chunking import chunk, parse_strategy
 from gateleg.apps.rag.collections import create_collection
+from gateleg.apps.rag.demonstration import STRATEGY, manual_pages
 from gateleg.apps.rag.drafts import NewCollection
 from gateleg.apps.rag.parsing.parser import parse_here
 from gateleg.apps.rag.searching.search import SearchTools
 from gateleg.apps.rag.tables import Collection, Repository
-from tests.apps.rag.answering import labelled, third, unseen
+from tests.apps.rag.answering import how_to, labelled, third, unseen
 from tests.apps.rag.answering.labelled import Labelled
 from tests.apps.rag.filled import MODEL, add_document
 
@@ -115,3 +116,24 @@ async def test_the_third_set(
     collection = await collection_of(tools, models, caller("admin"), THIRD, tmp_path)
     assert len(await wrong(tools, collection, third.ANSWERABLE)) <= 2
     assert len(await wrong(tools, collection, third.UNANSWERABLE)) <= 3
+
+
+@pytest.mark.slow
+async def test_how_do_i_questions_about_the_manual(
+    tools: SearchTools, models: AsyncModels, commons: Repository, caller: Callable[[str], Caller]
+) -> None:
+    new = NewCollection(name="Manual", embedding_model=MODEL)
+    collection = (await create_collection(tools.store, caller("admin"), "commons", new)).collection
+    for page in manual_pages():
+        parsed = parse_here(page.path, page.name)
+        spans = chunk(parsed.text, parse_strategy(STRATEGY), headings=parsed.headings or None)
+        texts, headings = [span.of(parsed.text) for span in spans], [span.heading for span in spans]
+        own = page.name.replace("/", "-")
+        await add_document(tools.store, models, collection, page.name, texts, document_id=own, headings=headings, below_headings=True)
+    answered = []
+    for question, wanted in (*how_to.SEEN, *how_to.LATER):
+        text = (await ask(tools, collection, question)).text
+        if any(one.casefold() in text.casefold() for one in wanted):
+            answered.append(question)
+    # 34 before code and commands could be answers. The manual changes, so this is what would be too few.
+    assert len(answered) >= 42

@@ -2,6 +2,7 @@
 
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ async def test_indexes_in_a_bucket(tmp_path: Path, bucket: tuple[str, Path], mon
     url, folder = bucket
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", CREDENTIALS.key_id)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", CREDENTIALS.secret)
-    where = {"index": "s3://indexes/host", "index_endpoint": url, "index_region": "us-east-1"}
+    where: dict[str, Any] = {"index": "s3://indexes/host", "index_endpoint": url, "index_region": "us-east-1"}
     async with serving(tmp_path, **where) as served:
         await served.repository("legal", allowedGroups=["lawyers", "partners"])
         collection_id = await served.collection("creator", "legal", "Islands", allowedGroups=["partners"])

@@ -33,8 +33,15 @@ _log = logging.getLogger(__name__)
 _ANSWER_TOKENS, _QUESTION_TOKENS = 600, 80
 #: Words that glossaries have around what they define.
 _DEFINING = "word meaning definition"
-#: Passages that are looked through for a definition.
+#: Passages that are looked through for a definition, and for steps.
 _FURTHER = 20
+#: Hits whose neighbours are looked through for steps, and the part of a hit's score that its neighbours have.
+_BESIDE, _PART = 5, 0.9
+#: What is known of a hit and not of its neighbours.
+_UNKNOWN: dict[str, Any] = {
+    **dict.fromkeys(("similarity", "keyword", "rerank", "snippet", "boxes", "why")),
+    **{name: [] for name in ("highlights", "page_starts", "before", "after")},
+}
 
 
 class AskRequest(BaseModel):
@@ -78,8 +85,13 @@ async def answer(
         filter=request.filter,
         document_ids=request.document_ids,
     )
+    asked_for = parse_question(searched).wanted
+    if asked_for == "steps" and tools.chat is None:
+        wanted = wanted.model_copy(update={"top_k": max(wanted.top_k, _FURTHER), "neighbours": 1})
     result = await search(tools.search, collections, wanted)
-    if parse_question(searched).wanted == "definition":
+    if asked_for == "steps" and tools.chat is None:
+        result = _with_neighbours(result)
+    if asked_for == "definition":
         result = await _with_definitions(tools.search, collections, wanted, result)
     yield AnswerEvent(kind="passages", hits=result.hits)
     base = Answer(question=request.question, searched=searched, found=False, hits=result.hits, note=result.note)
@@ -107,6 +119,19 @@ async def _with_definitions(
     known = {(hit.document_id, hit.ordinal) for hit in found.hits}
     new = [hit for hit in further.hits if (hit.document_id, hit.ordinal) not in known]
     return found.model_copy(update={"hits": [*found.hits, *new]})
+
+
+def _with_neighbours(found: SearchResult) -> SearchResult:
+    """The hits of a search, and behind them the chunks beside the best ones: the code of a section often lies in its next chunk."""
+    known = {(hit.document_id, hit.ordinal) for hit in found.hits}
+    hits = [hit.model_copy(update={"before": [], "after": []}) for hit in found.hits]
+    for hit in found.hits[:_BESIDE]:
+        for one in (*hit.before, *hit.after):
+            if (hit.document_id, one.ordinal) not in known:
+                known.add((hit.document_id, one.ordinal))
+                own = one.model_dump(include={"ordinal", "text", "page", "start", "end", "heading"})
+                hits.append(hit.model_copy(update={**_UNKNOWN, **own, "score": _PART * hit.score}))
+    return found.model_copy(update={"hits": hits})
 
 
 async def _written(chat: AsyncChat, base: Answer) -> AsyncIterator[AnswerEvent]:
@@ -170,7 +195,7 @@ async def _extract(
     try:
         model = tools.models.embeddings(collections[0].embedding_model)
         own = (await model.embed([text], purpose="query"))[0]
-        judged = judge(question, candidates, own, await model.embed([one.text for one in candidates]))
+        judged = judge(question, candidates, own, await model.embed([one.spoken for one in candidates]))
         missing, held = open_words(judged)
         if missing and held:
             vectors = await model.embed([*missing, *held])

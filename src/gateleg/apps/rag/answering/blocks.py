@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MARKDOWN_HEADING = re.compile(r" {0,3}(#{1,6})\s+(.+?)\s*#*$")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*(\w*)")
 _QUOTED = re.compile(r"[ \t]*>")
 #: The line above a table's rows, as parsers write it: `Column | Column`.
 _TITLES = re.compile(r"(?:[^|\n]* \| )+[^|\n]*")
@@ -30,11 +30,25 @@ class Block:
     kind: BlockKind
 
 
-def blocks_of(text: str) -> Iterator[Block]:
-    """The blocks of a text, in order: they end at empty lines, and where the way of reading changes."""
+def begins_in_code(text: str, at_start: bool) -> bool:
+    """Whether a part of a document begins within fenced code: a fence that names a language never ends code. `at_start` says that it is
+    the beginning of its document."""
+    fences = [found for line in text.splitlines() if (found := _FENCE.match(line)) is not None]
+    if at_start or not fences:
+        return False
+    opening = fences[0][2] != ""
+    for number, fence in enumerate(fences):
+        if fence[2]:
+            return number % 2 == 1
+    return not opening and len(fences) % 2 == 1
+
+
+def blocks_of(text: str, *, in_code: bool = False) -> Iterator[Block]:
+    """The blocks of a text, in order: they end at empty lines, and where the way of reading changes. `in_code` says that it begins within
+    fenced code."""
     place = first = 0
-    kind: BlockKind = "text"
-    fence: str | None = None
+    kind: BlockKind = "code" if in_code else "text"
+    fence: str | None = "```" if in_code else None
     for line in text.splitlines(keepends=True):
         now, fence = _kind_of(line, fence)
         if now is None or now != kind or now == "heading":

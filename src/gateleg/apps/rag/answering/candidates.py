@@ -8,9 +8,11 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
-from gateleg.apps.rag.answering.blocks import MARKDOWN_HEADING, Block, blocks_of, is_row, lines_of
+from gateleg.apps.rag.answering.blocks import MARKDOWN_HEADING, Block, begins_in_code, blocks_of, is_row, lines_of
 from gateleg.apps.rag.answering.injection import speaks_to_a_model
-from gateleg.apps.rag.answering.plain_text import to_plain_text
+from gateleg.apps.rag.answering.plain_text import to_plain_text, without_code
+from gateleg.apps.rag.answering.shown_code import LONGEST as _LONGEST_CODE
+from gateleg.apps.rag.answering.shown_code import shown_code
 from gateleg.apps.rag.chunking.sentences import sentences
 
 if TYPE_CHECKING:
@@ -29,13 +31,14 @@ _MARKER = re.compile(r"\s*(?:>\s*)*(?:[-*+](?=\s)|•|\d{1,3}[.)](?=\s))?\s*")
 _ENDS = (".", "!", "?", "…", "。", "！", "？")
 #: What may close a sentence behind its end.
 _CLOSING = "*_`\"'”’»)]"
+_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s")
 #: `name: value`.
 _PAIR = re.compile(r"[\w .\[\]()/%-]{1,60}: \S[^\n]*")
 #: The bold words that a paragraph or an item begins with, as its heading: `**Opening hours.** The house is ...`.
 _RUN_IN = re.compile(r"\s*(?:(?:[-*+•]|\d{1,3}[.)])\s+)?(\*\*|__)(?P<title>[^*\n]{2,80}?)(?:[.!]\1|\1\.)\s+(?=[^\W\d_a-z]|[`*\d])")
-_LONGEST_HEADING, _LONGEST_TOP_LINE, _LONGEST_CODE = 80, 40, 400
+_LONGEST_HEADING, _LONGEST_TOP_LINE, _LONGEST_AROUND = 80, 40, 2_000
 
-Kind = Literal["sentence", "row", "line", "code"]
+Kind = Literal["sentence", "row", "line", "code", "command", "announced"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +60,34 @@ class Candidate:
     document_id: str = ""
     #: the characters [start, end) as they are written
     quote: str = ""
+    #: for code: the passage that it stands in
+    around: str = ""
+    #: how good its hit is beside the best one, 0 to 1
+    standing: float = 1.0
+    #: the document's name, and the headings of its section
+    path: str = ""
 
     @property
     def heading(self) -> str:
         """The heading right above it, if there is one."""
         return self.context.rpartition(" > ")[2] if " > " in self.context else ""
 
+    @property
+    def spoken(self) -> str:
+        """What is compared with a question by meaning: code says little without its headings."""
+        return f"{self.headings}: {self.text}" if self.around and self.headings else self.text
+
+    @property
+    def headings(self) -> str:
+        """The headings above it, without the name of its document."""
+        return self.context.partition(" > ")[2]
+
 
 def candidates_of(hits: Sequence[SearchHit]) -> list[Candidate]:
     """What may answer, of all hits, in order. Instructions to a model are left out."""
-    return [one for number, hit in enumerate(hits, 1) for one in _Passage(number, hit).candidates() if not speaks_to_a_model(one.text)]
+    best = max((hit.score for hit in hits), default=0.0)
+    passages = (_Passage(number, hit, hit.score / best if best > 0 else 1.0) for number, hit in enumerate(hits, 1))
+    return [one for passage in passages for one in passage.candidates() if not speaks_to_a_model(one.text)]
 
 
 def context_of(hit: SearchHit) -> str:
@@ -81,9 +102,10 @@ def _plain_name(hit: SearchHit) -> str:
 class _Passage:
     """A hit, walked through block by block."""
 
-    def __init__(self, number: int, hit: SearchHit) -> None:
+    def __init__(self, number: int, hit: SearchHit, standing: float = 1.0) -> None:
         self.number = number
         self.hit = hit
+        self.standing = standing
         self.name = _plain_name(hit)
         self.path = hit.heading.split(" > ") if hit.heading else []
         #: what stands above the sentences of the current block alone
@@ -92,11 +114,21 @@ class _Passage:
         self.code: Block | None = None
 
     def candidates(self) -> Iterator[Candidate]:
-        for block, following in pairwise([*blocks_of(self.hit.text), None]):
-            if block is None or block.kind == "code" or self._enter_heading(self.hit.text[block.start : block.end]):
+        within = begins_in_code(self.hit.text, self.hit.start == 0)
+        for block, following in pairwise([*blocks_of(self.hit.text, in_code=within), None]):
+            if block is None:
                 continue
-            self.code = following if following is not None and following.kind == "code" else None
-            yield from self._of_block(self._below_top_line(block))
+            if block.kind == "code":
+                yield from self._of_code(block)
+            elif not self._enter_heading(self.hit.text[block.start : block.end]):
+                self.code = following if following is not None and following.kind == "code" else None
+                yield from self._of_block(self._below_top_line(block))
+
+    def _of_code(self, block: Block) -> Iterator[Candidate]:
+        """The commands and paragraphs of some code, each with what its passage says."""
+        self.above = ()
+        for one in shown_code(self.hit.text, block):
+            yield self._candidate(one.start, one.end, one.text, one.kind, around=self.hit.text[:_LONGEST_AROUND])
 
     def _enter_heading(self, block: str) -> bool:
         """Whether a block is a heading; the headings above what follows are then others."""
@@ -162,9 +194,11 @@ class _Passage:
                 self.above = (*self.above[:1], bare)
             elif bare.endswith(":") and last == end:
                 yield from self._with_code(first, bare, " ".join(before[-2:]))
-            elif is_prose(bare) and not _is_list_of_lines(text):
+            elif is_prose(bare, to_plain_text(without_code(text[_marker(text) :]))) and not _is_list_of_lines(text):
                 yield self._candidate(first, last, bare, "sentence", " ".join(before[-2:]))
-            else:
+                if last == end:
+                    yield from self._with_code(first, bare, " ".join(before[-2:]))
+            elif not _is_wrapped(text):
                 yield from self._of_lines(first, last)
             before.append(bare)
 
@@ -173,9 +207,10 @@ class _Passage:
         if self.code is None or self.code.end - self.code.start > _LONGEST_CODE or len(bare.split()) < _FEWEST_WORDS:
             return
         lines = self.hit.text[self.code.start : self.code.end].strip().splitlines()[1:]
-        shown = [line.removeprefix("$ ").rstrip() for line in lines if not line.startswith(("```", "~~~")) and line.strip()]
+        left_out = ("```", "~~~", "from ", "import ")
+        shown = [line.removeprefix("$ ").rstrip() for line in lines if not line.startswith(left_out) and line.strip()]
         if shown:
-            yield self._candidate(start, self.code.end, "\n".join([bare, *shown]), "code", before)
+            yield self._candidate(start, self.code.end, "\n".join([bare, *shown]), "announced", before)
 
     def _is_cut(self, start: int, end: int, bare: str) -> bool:
         """Whether a chunk begins or ends within a sentence: it is whole in the chunk beside it."""
@@ -195,9 +230,9 @@ class _Passage:
                 yield self._candidate(place, place + len(line), bare, "line", others[:200])
             place += len(line)
 
-    def _candidate(self, start: int, end: int, text: str, kind: Kind, before: str = "") -> Candidate:
+    def _candidate(self, start: int, end: int, text: str, kind: Kind, before: str = "", around: str = "") -> Candidate:
         raw = self.hit.text[start:end]
-        begin = _marker(raw) if kind != "row" else len(raw) - len(raw.lstrip())
+        begin = _marker(raw) if kind != "row" and not around else len(raw) - len(raw.lstrip())
         quote = raw[begin:].rstrip()
         place = self.hit.start + start + begin
         return Candidate(
@@ -211,6 +246,9 @@ class _Passage:
             before,
             self.hit.document_id,
             quote,
+            around,
+            self.standing,
+            " > ".join([self.name, *self.path]),
         )
 
 
@@ -222,7 +260,7 @@ def _is_heading(line: str) -> bool:
 def _is_record(block: str) -> bool:
     """Whether a block is an entry of some data: several lines, each of which names its value."""
     lines = block.strip().splitlines()
-    named = all(_PAIR.fullmatch(line.strip()) and not is_row(line.strip()) for line in lines)
+    named = all(_PAIR.fullmatch(line.strip()) and not is_row(line.strip()) and not _ITEM.match(line) for line in lines)
     return named and 2 <= len(lines) <= 40 and len(block) <= _LONGEST
 
 
@@ -239,8 +277,17 @@ def _marker(text: str) -> int:
     return found.end() if found else 0
 
 
-def is_prose(text: str) -> bool:
-    """Whether a text reads as a sentence: not a heading, a row of a table, a line of code or a fragment."""
+def _is_wrapped(text: str) -> bool:
+    """Whether a text is one sentence that was broken at the margin."""
+    lines = text.strip().splitlines()
+    return len(lines) > 1 and lines[-1].rstrip(_CLOSING).endswith(_ENDS) and any(line.lstrip()[:1].islower() for line in lines[1:])
+
+
+def is_prose(text: str, spoken: str | None = None) -> bool:
+    """Whether a text reads as a sentence: not a heading, a row of a table, a line of code or a fragment. `spoken` is it without the code
+    that it quotes."""
+    if spoken is not None and len(text) <= _LONGEST and is_prose(spoken):
+        return True
     if not _SHORTEST <= len(text) <= _LONGEST or len(text.split()) < _FEWEST_WORDS or text.startswith(_NOT_PROSE):
         return False
     letters = sum(letter.isalnum() or letter.isspace() for letter in text)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from gateleg.apps.rag.answering.answers import AnswerSentence
+from gateleg.apps.rag.answering.procedures import instruction, tells
 from gateleg.apps.rag.answering.questions import Question, parse_question
 from gateleg.apps.rag.answering.relevance import Relevance, relevance
 from gateleg.apps.rag.index.analysis import analyse
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
 _MOST, _COMPARED, _LOOKED_AT = 3, 60, 6
 #: Characters from which a sentence is long, and what the longest ones lose by that: who reads an answer wants its point.
 _LONG, _LONGEST, _LOSS = 200, 600, 0.1
-#: Weights of meaning and words, as in searches.
-_MEANING, _WORDS = 0.6, 0.4
+#: Weights of meaning and words, as in searches; code is far from every question.
+_MEANING, _MEANING_OF_STEPS, _WORDS = 0.6, 0.4, 0.4
 #: A further sentence must be this good beside the best one, and no copy of one that is there.
-_BESIDE, _SAME = 0.93, 0.92
+_BESIDE, _BESIDE_STEPS, _SAME = 0.93, 0.95, 0.92
 #: For questions in other languages: below the first similarity the documents are about something else (measured: docs/why/rag.md);
 #: between both, words must agree.
 _UNRELATED, _RELATED, _AGREEING = 0.30, 0.45, 0.5
@@ -42,13 +43,17 @@ class Judged:
     relevance: Relevance
     near: float | None = None
     vector: NDArray[np.float32] | None = field(default=None, repr=False)
+    #: what it gains by saying what to do; None where that is not asked
+    instruction: float | None = None
 
     @property
     def worth(self) -> float:
         """What candidates are ordered by."""
         worded = 0.7 * self.relevance.coverage + 0.3 * self.relevance.own
         long = _LOSS * min(1.0, max(0, len(self.candidate.text) - _LONG) / (_LONGEST - _LONG))
-        return (worded if self.near is None else _MEANING * max(self.near, 0.0) + _WORDS * worded) - long
+        meaning = _MEANING if self.instruction is None else _MEANING_OF_STEPS
+        compared = worded if self.near is None else meaning * max(self.near, 0.0) + _WORDS * worded
+        return compared + (self.instruction or 0.0) - long
 
 
 def shortlist(question: Question, candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -68,7 +73,8 @@ def judge(
     for place, one in enumerate(candidates):
         vector = None if vectors is None else vectors[place]
         near = None if vector is None or own is None else float(vector @ own)
-        found.append(Judged(one, relevance(question, one), near, vector))
+        gain = instruction(question, one) if question.wanted == "steps" else None
+        found.append(Judged(one, relevance(question, one), near, vector, gain))
     return sorted(found, key=lambda one: -one.worth)
 
 
@@ -86,7 +92,7 @@ def judge_again(question: Question, judged: Sequence[Judged], near: Mapping[tupl
     def nearness(one: str, other: str) -> float:
         return near.get((one, other), 0.0)
 
-    found = [Judged(one.candidate, relevance(question, one.candidate, nearness), one.near, one.vector) for one in judged]
+    found = [replace(one, relevance=relevance(question, one.candidate, nearness)) for one in judged]
     return sorted(found, key=lambda one: -one.worth)
 
 
@@ -104,9 +110,9 @@ def choose(question: Question, judged: Sequence[Judged], earlier: Sequence[Earli
     ]
     chosen: list[Judged] = []
     for one in passing:
-        if len(chosen) == _MOST or one.worth < _BESIDE * passing[0].worth:
+        if len(chosen) == _MOST or one.worth < (_BESIDE_STEPS if question.wanted == "steps" else _BESIDE) * passing[0].worth:
             break
-        if not any(_same(one, other) for other in chosen):
+        if not any(_same(one, other) for other in chosen) and (question.wanted != "steps" or _is_beside(one, passing[0])):
             chosen.append(one)
     chosen.sort(key=lambda one: (one.candidate.number, one.candidate.start))
     return [_sentence(one.candidate) for one in chosen]
@@ -137,7 +143,15 @@ def _sentence(one: Candidate) -> AnswerSentence:
     return AnswerSentence(text=one.text, citations=[one.number], support=1.0, start=one.start, end=one.end, quote=one.quote, page=one.page)
 
 
+def _is_beside(one: Judged, best: Judged) -> bool:
+    """Whether a candidate stands in the section of the best one: the steps of a task stand together."""
+    own, other = one.candidate, best.candidate
+    return own is other or (own.document_id == other.document_id and own.path == other.path and tells(own))
+
+
 def _same(one: Judged, other: Judged) -> bool:
+    if one.candidate.text in other.candidate.text or other.candidate.text in one.candidate.text:
+        return True
     if one.vector is not None and other.vector is not None:
         return float(one.vector @ other.vector) >= _SAME
     return one.candidate.text.casefold() == other.candidate.text.casefold()

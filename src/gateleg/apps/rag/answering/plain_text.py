@@ -55,6 +55,11 @@ def to_plain_text(text: str) -> str:
     return " ".join(_KEPT.sub(lambda match: spans[int(match[1])], plain).split())
 
 
+def without_code(text: str) -> str:
+    """A text with a word in place of each code span."""
+    return _CODE.sub("code", text)
+
+
 def _without_lonely_bracket(text: str) -> str:
     """A text without the bracket that a link cut off by its end leaves behind."""
     if text.count("[") == text.count("]") + 1:

@@ -59,6 +59,9 @@ _DEFINITION = re.compile(
     r"\W*what(?:'s| is| are)(?: an?)?((?!\s+(?:the|this|that|these|those|its?|their|my|your|our)\b)\s+[\w./-]+){1,3}\s*\??\s*",
     re.IGNORECASE,
 )
+#: Verbs of two words that documents also write as one.
+_PHRASAL = re.compile(r"\b(back|set|log|sign|look)\s+(up|in|out)\b", re.IGNORECASE)
+_TO_DO = re.compile(r"\bhow (?:do|can|should|could) (?:i|we|you|one)\s+([\w-]+)", re.IGNORECASE)
 _ASKS_WHEN = re.compile(r"\W*(?:and\s+|but\s+)?(?:since\s+)?(?:when|where)\b", re.IGNORECASE)
 _WHEN_CLAUSE = re.compile(r"(?<=\w )(?:when|while|if|where)\b", re.IGNORECASE)
 
@@ -79,11 +82,14 @@ class Question:
     counted: tuple[str, ...] = ()
     #: what it is about, as it is written, in order: "the price", "the pump P-100"
     phrases: tuple[str, ...] = ()
+    #: what somebody wants to do, as it is written: "change" of "How do I change the bulb?"
+    verb: str = ""
 
 
 def parse_question(text: str) -> Question:
     """Take a question apart."""
     english = bool(_ENGLISH.match(text))
+    text = _PHRASAL.sub(r"\1\2", text) if english else text
     facts = tuple(facts_of(text))
     chunks = list(_chunks(text))
     words = _stems(word for chunk in chunks for word in chunk.words)
@@ -92,7 +98,9 @@ def parse_question(text: str) -> Question:
     wanted = _wanted(text)
     words = tuple(word for word in words if word not in _stems(_SAID_BY_KIND.get(wanted, ())))
     counted = next((chunk.words[0] for chunk in chunks if chunk.counted and chunk.words), "")
-    return Question(text, True, words, facts, wanted, tuple(analyse(counted)), tuple(one.phrase for one in chunks if one.phrase))
+    verb = _TO_DO.search(text) if wanted == "steps" else None
+    phrases = tuple(one.phrase for one in chunks if one.phrase)
+    return Question(text, True, words, facts, wanted, tuple(analyse(counted)), phrases, verb[1].lower() if verb else "")
 
 
 def _wanted(text: str) -> Wanted | None:

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gateleg.apps.rag.answering.procedures import identifier_words, is_about
 from gateleg.apps.rag.answering.values import fits
 from gateleg.apps.rag.answering.vocabulary import are_opposites, relatives
 from gateleg.apps.rag.index.analysis import analyse
@@ -44,11 +45,15 @@ class Relevance:
     facts: bool
     #: whether it says what to do about what the sentence before it has
     follows: bool = False
+    #: for code, whether it is about the task
+    about: bool = True
+    #: whether it is a command, which may have all words in its headings
+    shows: bool = False
 
     @property
     def answers(self) -> bool:
         """Whether it answers."""
-        return self.fits and self.facts and not self.missing and (self.own > 0 or self.follows)
+        return self.fits and self.facts and self.about and not self.missing and (self.own > 0 or self.follows or self.shows)
 
 
 def _no_nearness(one: str, other: str) -> float:
@@ -58,6 +63,9 @@ def _no_nearness(one: str, other: str) -> float:
 def relevance(question: Question, candidate: Candidate, nearness: Nearness = _no_nearness) -> Relevance:
     """What a candidate has of a question."""
     own, above = set(analyse(candidate.text)), set(analyse(candidate.context))
+    if question.wanted == "steps":
+        own |= set(identifier_words(candidate.text))
+        above |= set(analyse(candidate.around))
     if not candidate.before:
         # The first sentence below a heading speaks for it.
         own |= set(analyse(candidate.heading))
@@ -68,7 +76,16 @@ def relevance(question: Question, candidate: Candidate, nearness: Nearness = _no
     total = len(question.words) or 1
     facts = all((own | above | before).issuperset(analyse(fact)) for fact in question.facts)
     follows = question.wanted == "steps" and bool(before) and any(_has(before, word) for word in question.words)
-    return Relevance(1 - len(missing) / total, len(held) / total, missing, fits(question, candidate), facts, follows)
+    return Relevance(
+        coverage=1 - len(missing) / total,
+        own=len(held) / total,
+        missing=missing,
+        fits=fits(question, candidate),
+        facts=facts,
+        follows=follows,
+        about=is_about(question, candidate),
+        shows=candidate.kind == "command",
+    )
 
 
 def is_mentioned(question: Question, passages: Iterable[str]) -> bool:

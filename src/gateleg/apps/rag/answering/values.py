@@ -43,7 +43,7 @@ _DEFINES = re.compile(
 def fits(question: Question, candidate: Candidate) -> bool:
     """Whether a candidate has what a question wants."""
     text = candidate.text
-    if candidate.kind == "code" and question.wanted != "steps":
+    if candidate.kind in ("code", "command", "announced") and question.wanted != "steps":
         return False
     match question.wanted:
         case "number":

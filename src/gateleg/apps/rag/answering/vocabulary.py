@@ -9,7 +9,7 @@ from gateleg.apps.rag.index.analysis import analyse
 
 #: Words that a question may have and its answer need not.
 _GENERIC_WORDS = """happen happens happened mean means meaning meant stand stands use used uses using need needs needed must shall may might
-    get gets got take takes taken make makes made give gives gave given know knew tell show shows shown say says find finds
+    get gets got take takes taken make makes made give gives gave given know knew tell show shows shown say says see find finds generate
     found call called calls name named kind kinds sort sorts type types way ways thing things exactly please document
     documents let want wants many much often long number numbers amount purpose happen reason cause possible able say
     explain describe define definition list then now also still just really actually currently usually normally generally
@@ -21,7 +21,7 @@ _FUNCTION_WORDS = """what which who whom whose when where why how is are was wer
     could will would should shall may might must the a an this that these those my our your his her its their i you we he
     she it they me us them of for in on at by with from to about into onto over under between per as if while after before
     during until since and or but not no than then so there here any some all each every both either neither many much more
-    most few less least very too also only own same other such out up off down through against within without upon near
+    most few less least very too also only own same other another such out up off down through against within without upon near
     again once"""
 FUNCTION = frozenset(_FUNCTION_WORDS.split())
 _DETERMINERS_WORDS = """the a an this that these those my our your his her its their each every any some all no"""
@@ -76,6 +76,22 @@ _GROUPS = (
     "work works home remote remotely",
     "author authors write writes wrote written",
     "valid validity lasts last expires",
+    "start starts started run runs running launch",
+    "check checks checking verify verifies",
+    "damage damaged corrupt corrupted corruption broken",
+    "limit limits cap caps bound bounds restrict restricts restricted",
+    "cost costs spend spends spending spent",
+    "folder folders directory directories",
+    "change changes changed update updates edit patch modify another",
+    "backup backups back",
+    "setup set",
+    "login log signin sign",
+    "report reports tell tells show shows",
+    "add adds upload uploads ingest insert import",
+    "several many multiple batch",
+    "earlier previous before past point",
+    "night nightly daily",
+    "time moment point",
     "allow allows allowed permit permits permitted permission forbid forbids forbidden prohibited compulsory",
 )
 #: Opposites are near in meaning, and never stand for each other.

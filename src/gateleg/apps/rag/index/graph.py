@@ -6,10 +6,11 @@ waits for the graph. Few vectors need no graph at all. The graph holds bfloat16;
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
 import zlib
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,7 +41,7 @@ _PATIENCE = 0.05
 #: Rows that are multiplied at a time: with more of them, BLAS wakes threads, which spin for a while when they are done.
 _BLOCK = 1_000
 #: Vectors that are copied out of the graph at a time.
-_COPIED = 10_000
+_COPIED = 1_000
 
 
 class VectorGraph:
@@ -136,18 +137,20 @@ class VectorGraph:
 
     def _halve(self) -> None:
         """Copy all vectors into a matrix, in the order of their ids; made when it is first needed, and kept up to date from then on."""
-        self._half_ids = Column(np.int64)
         with self._turns.shared():
             keys = np.sort(np.asarray(self._graph.keys, dtype=np.int64)) if len(self._graph) else np.zeros(0, dtype=np.int64)
             recent = self._recent_ids.view
             # While vectors are added to the graph, they are in both.
             keys = keys[keys < recent[0]] if len(recent) else keys
+            room = len(keys) + len(recent)
+            self._half_ids, self._halves = Column(np.int64, room=room), Column(np.float16, self.dimensions, room=room)
             for start in range(0, len(keys), _COPIED):
                 part = keys[start : start + _COPIED]
                 self._halves.extend(np.asarray(self._graph.get(part, dtype="f16"), dtype=np.float16).reshape(len(part), -1))
         self._half_ids.extend(keys)
         self._halves.extend(self._recent.view)
         self._half_ids.extend(recent)
+        _give_back()
 
     def save(self, path: Path) -> tuple[int, int]:
         """Write the graph to a file; its last id and a checksum of the file."""
@@ -192,6 +195,7 @@ class VectorGraph:
         """Add the recent vectors to the graph, until few are left."""
         while True:
             self._add_recent()
+            _give_back()
             if not self._closed:
                 self._on_grown()
             with self._swap:
@@ -222,6 +226,12 @@ class VectorGraph:
         vectors.extend(self._recent.view[done:])
         self._recent_ids, self._recent = ids, vectors
         return 0
+
+
+def _give_back() -> None:
+    """Return memory to the system that is free and that the C library (glibc) would keep: building a graph frees as much as it takes."""
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def nearest_rows(matrix: NDArray[Any], vector: NDArray[np.float32], k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:

@@ -41,7 +41,7 @@ _PHRASE = re.compile(r'"([^"]+)"')
 class _Posting:
     """Where a word occurs: rows, and how often in each. `upto` is the last id that was looked at."""
 
-    rows: NDArray[np.int64]
+    rows: NDArray[np.int32]
     counts: NDArray[np.float32]
     upto: int
 
@@ -127,7 +127,7 @@ class Postings:
         ids, counts = np.array(read, dtype=np.int64).reshape(-1, 2).T
         places = rows.places(ids)
         there = places >= 0
-        posting = _Posting(places[there], counts[there].astype(np.float32), last)
+        posting = _Posting(places[there].astype(np.int32), counts[there].astype(np.float32), last)
         if known is not None:
             posting = _Posting(np.concatenate([known.rows, posting.rows]), np.concatenate([known.counts, posting.counts]), last)
         self._keep(forms, posting)

@@ -25,10 +25,10 @@ _MOST_FILTERS = 64
 
 
 class Column:
-    """An array that grows."""
+    """An array that grows. `room` is how many values it takes before it does."""
 
-    def __init__(self, dtype: Any, width: int | None = None) -> None:
-        self._array: NDArray[Any] = np.zeros((0,) if width is None else (0, width), dtype=dtype)
+    def __init__(self, dtype: Any, width: int | None = None, *, room: int = 0) -> None:
+        self._array: NDArray[Any] = np.zeros((room,) if width is None else (room, width), dtype=dtype)
         self._used = 0
 
     def extend(self, values: Any) -> None:

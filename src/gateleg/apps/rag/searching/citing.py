@@ -78,7 +78,7 @@ def _hit(
 
 
 def _passage(chunk: Chunk) -> Passage:
-    return Passage(ordinal=chunk.ordinal, text=chunk.text, page=chunk.page, start=chunk.start, end=chunk.end)
+    return Passage(ordinal=chunk.ordinal, text=chunk.text, page=chunk.page, start=chunk.start, end=chunk.end, heading=chunk.heading)
 
 
 def _why(ranked: Ranked, words: list[str], rerank: float | None, mode: Mode) -> Why:

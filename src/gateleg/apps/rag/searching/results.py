@@ -24,6 +24,7 @@ class Passage(Answered):
     page: int | None = None
     start: int
     end: int
+    heading: str | None = None
 
 
 class Why(Answered):
