@@ -35,16 +35,15 @@ def seen(path: Path) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float64], fl
 
 
 def find_cuts(grids: npt.NDArray[np.uint8], times: npt.NDArray[np.float64]) -> list[float]:
-    """The times at which the picture becomes another one from one frame to the next."""
+    """The times at which the picture becomes another one from one frame to the next.
+
+    What takes several frames (a dissolve, a leak of light) is a transition and no cut: none of its steps stands out from those beside it.
+    """
     change = np.abs(np.diff(grids.astype(np.float64), axis=0)).mean(axis=(1, 2, 3))
     cuts = []
-    for place, step in enumerate(change):
-        at = place
-        around = np.concatenate([change[max(at - 6, 0) : at], change[at + 1 : at + 7]])
-        if step > STEP and step > TIMES * np.median(around) and step >= around.max():
-            # A change that takes some frames begins with the first of them.
-            while at > 0 and change[at - 1] > 2 * np.median(around):
-                at -= 1
+    for at, step in enumerate(change):
+        beside = np.concatenate([change[max(at - 3, 0) : at], change[at + 1 : at + 4]])
+        if step > STEP and step > TIMES * np.median(beside) and step > 2 * beside.max():
             cuts.append(float(times[at + 1]))
     return cuts
 
