@@ -94,6 +94,38 @@ async def test_wrong_files_are_refused_and_nothing_is_kept(served: Served, asset
     assert [entry.key async for entry in served.host.objects.walk("mv/")] == []
 
 
+def bomb() -> bytes:
+    """An archive that unpacks to 50 megabytes, behind the first bytes of an MP4 file."""
+    import io
+    import zipfile
+
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("zeros", bytes(50_000_000))
+    return b"\0\0\0\x20ftypisom" + bytes(20) + archive.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (png(), "wrong-content"),
+        (b"PK\x03\x04" + bytes(5_000), "wrong-content"),
+        (b"\0\0\0\x20ftypisom" + bytes(5_000), "unreadable-clip"),
+        (bomb(), "unreadable-clip"),
+        (b"\0\0\0\x20ftypisom" + bytes(300_000), "body-too-large"),
+    ],
+    ids=["picture", "archive", "only the head of a clip", "archive as a clip", "huge"],
+)
+async def test_wrong_clips_are_refused_and_the_scene_stays_as_it_was(tmp_path: Path, content: bytes, code: str) -> None:
+    async with serving(tmp_path, clip_bytes=200_000) as served:
+        where, owner = f"/api/mv/projects/{(await served.create())['projectId']}", served["owner"]
+        before = (await owner.post(f"{where}/scenes", json={"sceneConcept": "x"})).json()
+        answer = await owner.post(f"{where}/scenes/1/upload_video", content=content)
+        assert answer.json()["error"]["code"] == code, answer.text
+        assert (await owner.get(f"{where}/scenes/1")).json() == before
+        assert [entry.key async for entry in served.host.objects.walk("mv/")] == []
+
+
 async def test_reference_is_kept_shown_and_deleted(served: Served) -> None:
     owner, project = served["owner"], (await served.create())["projectId"]
     made = (await owner.post("/api/mv/references", params={"description": "robot"}, content=png())).json()

@@ -40,11 +40,9 @@ def make_routes(resources: Resources[MVSettings]) -> APIRouter:
 
     from gateleg.apps.mv import api
     from gateleg.apps.mv.web import template_api, upload_api, work_api
-    from gateleg.web.webhooks.routes import webhook_routes
 
     router = APIRouter()
     router.routes.extend((*api.router.routes, *work_api.router.routes, *upload_api.router.routes, *template_api.router.routes))
-    router.include_router(webhook_routes(resources.webhooks))
     return router
 
 

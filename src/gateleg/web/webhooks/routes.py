@@ -15,8 +15,6 @@ from gateleg.web.tables import Webhook, WebhookDelivery
 from gateleg.web.tenant_admin import managed_tenant
 from gateleg.web.webhooks.hooks import EVENT_PATTERN, Webhooks
 
-__all__ = ["webhook_routes"]
-
 HookId = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$")]
 DeliveryId = Annotated[str, Path(pattern=r"^[0-9]{13}-[0-9a-f]{16}$")]
 EventName = Annotated[str, Field(pattern=EVENT_PATTERN, max_length=100)]

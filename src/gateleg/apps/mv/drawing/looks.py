@@ -89,6 +89,10 @@ class Library:
         named = {name: fit > _NAMED for name, fit in by_name.items()}
         place, fit = _place(table)
         figure = self._figure_of(subject, vectors[-1]) if subject is not None else self._figure(names, naming, vectors[len(parts) : -1])
+        told = any(fit > _NAMED + _SAID for name, fit in by_name.items() if ELEMENTS[name].kind in ("far", "ground"))
+        if not told and any(self._sense(name, naming[:, at], vectors[len(parts) + at]) == _PLACE for at, name in enumerate(names)):
+            # Somewhere without an element, such as the name of a town: what is nearest to the whole.
+            named |= {name: True for name, fit in table.items() if ELEMENTS[name].kind == "far" and fit > _NEARBY}
         grounded = self._grounded(_turned(_lit(table, palette.dark), turn), named, place)
         views = vistas(_compose(grounded, named, place, fit, bool(figure)), figure, table, place)
         view = views[setting % len(views)]
@@ -142,10 +146,14 @@ class Library:
         for at, name in enumerate(names):
             if (naming[figures, at] > _NAMED).any():
                 return self.names[int(np.where(figures, naming[:, at], 0.0).argmax())]
-            if not name.only_said and not (naming[:, at] > _NAMED).any() and (self.senses @ vectors[at]).argmax() == 0:
+            if name.weight == 1.0 and self._sense(name, naming[:, at], vectors[at]) == _PERSON:
                 people = np.array([element in _SOMEBODY for element in self.names])
                 return self.names[int(np.where(people, self._fits(vectors[at : at + 1])[:, 0], -1.0).argmax())]
         return ""
+
+    def _sense(self, name: _Name, named: Doubles, vector: Doubles) -> int | None:
+        """What a word means that names no element; None for one that does."""
+        return None if name.only_said or (named > _NAMED).any() else int((self.senses @ vector).argmax())
 
     def _palette(self, text: str, vectors: Doubles, weights: Doubles, seed: int, worn: frozenset[str]) -> Palette:
         scores = (self.palette_vectors @ vectors.T * weights).max(axis=1) + 0.5 * (self.palette_vectors @ vectors[0])
@@ -160,6 +168,8 @@ _KINDS: tuple[Kind, ...] = ("sky", "far", "ground", "thing", "weather", "front",
 _SCENERY: tuple[Kind, ...] = ("sky", "far", "ground", "field")
 #: how alike a word and a description must be for the word to name the element, and what it counts that the description has the word
 _NAMED, _SAID = 0.52, 0.25
+#: what the nouns of sentences behind the first count: they may speak of light and mood
+_LATER = 0.6
 #: what a noun may mean, and the figures that stand for anybody
 _SENSES = (
     "a person, somebody who does something, a profession",
@@ -169,7 +179,10 @@ _SENSES = (
     "a feeling, an idea",
     "weather, the sky",
 )
+_PERSON, _PLACE = 0, 3
 _SOMEBODY = frozenset({"walking person", "woman", "child", "couple"})
+#: how alike a text and what is far away must be where the text names a place that has no element
+_NEARBY = 0.34
 #: how alike words and descriptions must be for an element that is not needed
 _WANTED: dict[Kind, float] = {"weather": 0.35, "front": 0.33}
 _FIGURE = 0.33
@@ -247,7 +260,7 @@ def _names(text: str, terms: Collection[str]) -> list[_Name]:
     sentences = _sentences(text)
     names: list[_Name] = []
     for number, sentence in enumerate(sentences[:6]):
-        reading, weight = read_sentence(sentence), 1.0 if number == 0 else 0.8
+        reading, weight = read_sentence(sentence), 1.0 if number == 0 else _LATER
         # A deed shows a figure only where a pronoun says no more: "we danced".
         vague = any(noun in PEOPLE for _, noun in reading.nouns)
         names += [_Name(verb, verb, weight, _KINDS if vague else _KINDS[:-1], only_said=True) for verb in reading.verbs]
@@ -294,13 +307,19 @@ def _worn(parts: Sequence[tuple[str, float]], scores: Doubles, names: Sequence[s
     return frozenset(worn)
 
 
+def _lit(table: dict[str, float], dark: bool) -> dict[str, float]:
+    """The fit of elements, with skies that suit the light of the palette."""
+    suits, unlike = (_NIGHT, _DAY) if dark else (_DAY, _NIGHT)
+    return {name: fit + (0.12 if name in suits else -0.15 if name in unlike else 0.0) for name, fit in table.items()}
+
+
 def _turned(table: dict[str, float], turn: int) -> dict[str, float]:
     """The fit of elements, with those of a kind that are close to the best one taking turns."""
     turned = dict(table)
     for kind in _VARIED:
         ranked = sorted((name for name in table if ELEMENTS[name].kind == kind), key=lambda name: -table[name])
         # What a word names does not give way to what nothing names.
-        least = max(table[ranked[0]] - _CLOSE, _NAMED if table[ranked[0]] > _NAMED else 0.22)
+        least = max(table[ranked[0]] - _CLOSE, _NAMED if table[ranked[0]] > _NAMED + _SAID else 0.22)
         close = [name for name in ranked if table[name] > least and _same_hour(name, ranked[0], table)]
         if len(close) > 1:
             turned[close[turn % len(close)]] = table[ranked[0]] + 0.01
@@ -343,12 +362,6 @@ def _place(table: dict[str, float]) -> tuple[str, float]:
         if value > score:
             best, score = place, value
     return best, score
-
-
-def _lit(table: dict[str, float], dark: bool) -> dict[str, float]:
-    """The fit of elements, with skies that go with the brightness of the palette preferred."""
-    ours, theirs = (_NIGHT, _DAY) if dark else (_DAY, _NIGHT)
-    return {name: value + (0.12 if name in ours else -0.15 if name in theirs else 0.0) for name, value in table.items()}
 
 
 def _things(table: dict[str, float], named: dict[str, bool], places: Sequence[str]) -> list[str]:

@@ -113,7 +113,7 @@ def dawn(stage: Stage) -> Sequence[Layer]:
     return [backdrop(stage), sun(stage, 0.07, low=True), Layer(0.06, shade(stage, source, 4, bottom=stage.horizon + _HIDDEN))]
 
 
-@element("sky", "a night sky full of stars", "outdoors", also="night, stars, constellation, midnight")
+@element("sky", "a night sky full of stars", "outdoors", also="stars, constellation")
 def starry_night(stage: Stage) -> Sequence[Layer]:
     """Stars of all sizes, with a faint band of the Milky Way."""
     source = """half4 main(float2 uv) {
