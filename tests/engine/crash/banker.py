@@ -1,4 +1,5 @@
-"""A bank that is made to be killed: money is moved between accounts without an end, while the bank is backed up and restored.
+"""A bank that is made to be killed: money is moved between accounts without an end, while the bank is backed up and restored, and copies of
+it are deleted.
 
     python -m tests.engine.crash.banker <database> <seed>
 
@@ -68,10 +69,19 @@ def main(path: str, seed: str) -> None:
         try:
             engine.call(operation, request)
         except EngineError as error:
-            if error.code not in ("BackupInUseException", "TransactionCanceledException"):
+            if error.code not in ("BackupInUseException", "ResourceInUseException", "TransactionCanceledException"):
                 raise
             return
         print(operation, flush=True)
+
+    def delete_some(chance: random.Random) -> None:
+        """Delete some of the copies, many of which are still being made, and are then refused."""
+        for backup in engine.call("ListBackups", {})["BackupSummaries"]:
+            if chance.random() < 0.3:
+                attempt("DeleteBackup", {"BackupArn": backup["BackupArn"]})
+        for name in engine.call("ListTables", {})["TableNames"]:
+            if name != NAME and chance.random() < 0.3:
+                attempt("DeleteTable", {"TableName": name})
 
     def keep_moving(chance: random.Random) -> None:
         while True:
@@ -90,6 +100,7 @@ def main(path: str, seed: str) -> None:
             target = f"{NAME}-{seed}-{number}"
             latest = {"SourceTableName": NAME, "TargetTableName": target, "UseLatestRestorableTime": True}
             attempt("RestoreTableToPointInTime", latest)
+            delete_some(chance)
             threading.Event().wait(chance.random() / 10)
 
     for position in range(2):

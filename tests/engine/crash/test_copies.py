@@ -1,4 +1,7 @@
-"""Processes that back tables up and restore them are killed: what is there afterwards as available holds a state that there was."""
+"""Processes that back tables up, restore and delete them are killed.
+
+What is there afterwards as available holds a state that there was, and what was deleted takes no room.
+"""
 
 import random
 from pathlib import Path
@@ -47,6 +50,12 @@ def _forget(engine: Engine) -> None:
     engine.maintain()
 
 
+def _kept(engine: Engine, *kinds: str) -> list[str]:
+    """The SQLite tables of these kinds. A sound file has no page that is neither free nor part of a table."""
+    names = [name for (name,) in engine.database.rows("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")]
+    return [name for name in names if name.startswith(kinds)]
+
+
 def test_a_half_made_copy_is_finished_and_never_taken_for_a_whole_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     chance = random.Random(settings.SEED)
     path = str(tmp_path / "data.db")
@@ -55,25 +64,32 @@ def test_a_half_made_copy_is_finished_and_never_taken_for_a_whole_one(tmp_path: 
     for number in range(settings.ROUNDS):
         with started("-m", "tests.engine.crash.banker", path, f"{settings.SEED}-{number}") as process:
             assert process.stdout is not None
-            copies, moves = chance.randint(1, 6), chance.randint(1, 60)
-            while copies or moves:
+            copies, moves, deletes = chance.randint(1, 6), chance.randint(1, 60), number % 2
+            while copies or moves or deletes:
                 line = process.stdout.readline()
                 assert line, process.communicate()[1].decode()
                 if line.strip() == b"moved":
                     moves -= bool(moves) and not copies
                 else:
                     copies -= bool(copies)
+                    deletes -= bool(deletes) and not copies and line.startswith(b"Delete")
             process.kill()
             process.wait()
         with Engine(path, background=False) as engine:
             half = [arn for arn, status in _statuses(engine).items() if status == "CREATING"]
             half += [n for n in _restored(engine) if engine.call("DescribeTable", {"TableName": n})["Table"]["TableStatus"] == "CREATING"]
+            dropping = len(_kept(engine, "dropped_"))
             engine.maintain()
             assert set(_statuses(engine).values()) <= {"AVAILABLE"}
+            assert _kept(engine, "dropped_") == []
             totals = _totals(engine)
             assert set(totals.values()) == {_WHOLE}, f"seed {settings.SEED}, round {number}"
         assert check_integrity(path) == [], f"seed {settings.SEED}, round {number}"
         with capsys.disabled():
-            print(f"\n  copies: round {number}, {len(totals)} whole ones, {len(half)} of them half made when killed", end="")
+            print(
+                f"\n  copies: round {number}, {len(totals)} whole ones, {len(half)} of them half made when killed, {dropping} half removed",
+                end="",
+            )
         with Engine(path, background=False) as engine:
             _forget(engine)
+            assert len(_kept(engine, "items_", "backup_", "dropped_")) == 1
