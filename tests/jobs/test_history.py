@@ -1,5 +1,7 @@
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -60,6 +62,25 @@ def test_the_depth_of_a_queue_is_kept_for_the_minute_in_which_somebody_looked(qu
     queue.note_history("default")
     (hour,) = queue.history()
     assert [(minute.waiting, minute.running) for minute in hour.minutes.values()] == [(2, 1), (1, 1)]
+
+
+def test_the_depth_of_a_queue_is_counted_without_reading_its_jobs(queue: Queue, picker: Picker, monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(3):
+        submitted(queue)
+    claimed(queue, picker)
+    asked: list[tuple[str, str | None, str | None]] = []
+    call = queue.store.transport.call
+
+    def watched(operation: str, request: dict[str, Any], **options: Any) -> dict[str, Any]:
+        asked.append((operation, request.get("IndexName"), request.get("Select")))
+        return call(operation, request, **options)
+
+    monkeypatch.setattr(queue.store.transport, "call", watched)
+    queue.note_history("default")
+    queue.stats("default")
+    assert ("Query", "ReadyIndex", "COUNT") in asked
+    assert ("Query", "DueIndex", "COUNT") in asked
+    assert "BatchGetItem" not in {operation for operation, _, _ in asked}
 
 
 def test_a_note_across_the_hour_changes_both_hours(queue: Queue, clock: ManualClock) -> None:

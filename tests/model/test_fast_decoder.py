@@ -43,15 +43,17 @@ class Person(Entity, table=table):
     picture: Attr[S3Key | None] = field(None)
     tags: Attr[list[str]] = field(factory=list)
     limits: Attr[dict[str, int]] = field({"most": 1})
+    labels: Attr[dict[str, str]] = field(factory=dict)
     home: Attr[Address | None] = field(None)
     version: Attr[Version] = field(0)
     changed: Attr[datetime] = stamp(on="write")
 
-    key = Key("P#{ident}")
+    key = Key("P#{ident}#{score:03d}")
     name_key = Key("N#{nick}", index="by-name")
 
 
-ITEM = spec_of(Person).encode(Person(ident=UUID(int=5), name="Ada", short="A", age=36, changed=NOW))
+IDENT = UUID("0f8fad5b-d9cb-469f-a165-70867728950e")
+ITEM = spec_of(Person).encode(Person(ident=IDENT, name="Ada", short="A", age=36, changed=NOW))
 texts = st.text(st.characters(codec="utf-8"), max_size=5)
 numbers = st.one_of(st.integers(-5, 300).map(str), st.floats(allow_nan=False, allow_infinity=False).map(repr), st.just("x"))
 values = st.one_of(
@@ -67,8 +69,9 @@ values = st.one_of(
     st.just({"BOOL": "yes"}),
     st.lists(texts | st.integers()).map(lambda elements: {"L": [{"S": text} for text in elements]}),
     texts.map(lambda text: {"M": {"city": {"S": text}, "more": {"N": "1"}}}),
+    (texts | st.integers()).map(lambda text: {"M": {"first": {"S": "a"}, "second": {"S": text}}}),
 )
-wire_names = sorted({*(attribute.wire for attribute in spec_of(Person).attributes.values()), "G1", "extra"})
+wire_names = sorted({*(attribute.wire for attribute in spec_of(Person).attributes.values()), "PK", "G1", "extra"})
 
 
 def outcome(read: Any, item: dict[str, Any]) -> Any:
@@ -91,6 +94,16 @@ def test_an_item_reads_the_same_past_pydantic_and_through_it(changes: dict[str, 
     assert outcome(spec.decode, item) == outcome(Reader(spec).read, item)
 
 
+@pytest.mark.parametrize("number", ["7", "-7", "1000"])
+@pytest.mark.parametrize("ident", [str(IDENT), str(IDENT).upper(), IDENT.hex, IDENT.urn, f"{{{IDENT}}}", str(UUID(int=5))])
+def test_a_key_in_any_form_is_remembered_as_the_slow_way_does(ident: str, number: str) -> None:
+    spec = spec_of(Person)
+    for in_key in (ident, str(IDENT), str(IDENT).upper(), str(UUID(int=6))):
+        for padded in (number, number.zfill(3), number.zfill(4)):
+            item = {**ITEM, "ident": {"S": ident}, "score": {"N": number}, "PK": {"S": f"P#{in_key}#{padded}"}}
+            assert outcome(spec.decode, item) == outcome(Reader(spec).read, item)
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -103,6 +116,8 @@ def test_an_item_reads_the_same_past_pydantic_and_through_it(changes: dict[str, 
         ("born", {"S": "2026-01-01T00:00:00"}),
         ("picture", {"S": "https://example.com/x.png"}),
         ("ident", {"S": "5"}),
+        ("labels", {"M": {"a": {"S": 5}}}),
+        ("labels", {"M": {"a": {"N": "5"}}}),
         ("home", {"M": {}}),
         ("nick", {"N": "5"}),
         ("tags", {"L": [{"S": "a"}, {"S": 5}]}),

@@ -41,7 +41,10 @@ class Catalog:
 
     def layout(self, namespace: Namespace, name: str) -> Layout:
         """The layout of the table of that name or ARN, whose items can be read and written: not while it is being restored or imported."""
-        found = self._open.get((namespace, name)) or self._find(namespace, name)
+        found = self._open.get((namespace, name))
+        if found is not None:
+            return found
+        found = self._find(namespace, name)
         if found is not None and found.table.status == "CREATING" and self.refresh():
             found = self._find(namespace, name)
         if found is None or found.table.status == "CREATING":

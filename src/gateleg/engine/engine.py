@@ -99,9 +99,7 @@ class Engine:
         if operation == "GetItem" and len(request) == 2 and not _PLAIN:
             # Only a table and a key: the most frequent request of all.
             layout = self.catalog.known_layout(self.namespace, request.get("TableName", ""))
-            key = request.get("Key")
-            place = None if layout is None or type(key) is not dict else layout.quick_key(key)
-            if layout is not None and place is not None:
+            if layout is not None and (place := layout.quick_key(request.get("Key"))) is not None:
                 try:
                     row = self.database.row(layout.get, (place,))
                     return {} if row is None else {"Item": orjson.loads(row[1])}

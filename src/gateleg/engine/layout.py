@@ -89,9 +89,10 @@ class Layout:
 
     def quick_key(self, key: Any) -> bytes | None:
         """`request_key` for the plain case, without a look at anything else: short, non-empty texts. None if a closer look is needed."""
-        if self._texts is None or len(key) != len(self._texts):
+        texts = self._texts
+        if texts is None or type(key) is not dict or len(key) != len(texts):
             return None
-        for name in self._texts:
+        for name in texts:
             value = key.get(name)
             if type(value) is not dict or len(value) != 1:
                 return None

@@ -74,15 +74,14 @@ def examine_item(item: Any, sizes: dict[str, int] | None = None) -> tuple[Item, 
 
 def _members(members: dict[str, Any], depth: int, overhead: int, sizes: dict[str, int] | None = None) -> tuple[dict[str, Any], int]:
     """Named values in canonical form, and their size, each with `overhead` bytes. Texts and numbers, which are most, take a short way."""
-    total = overhead * len(members)
+    total = overhead * len(members) + text_size("".join(members))
     changed: dict[str, Any] | None = None
     for name, value in members.items():
-        total += len(name) if name.isascii() else text_size(name)
         if type(value) is dict and len(value) == 1:
-            if (content := value.get("S")) is not None and type(content) is str and content.isascii():
+            if type(content := value.get("S")) is str and content.isascii():
                 total += len(content)
                 continue
-            if (content := value.get("N")) is not None and type(content) is str and numbers.canonical(content) == content:
+            if type(content := value.get("N")) is str and numbers.canonical(content) == content:
                 total += numbers.size(content)
                 continue
         clean, bytes_ = examine(value, depth)
@@ -98,10 +97,7 @@ def _members(members: dict[str, Any], depth: int, overhead: int, sizes: dict[str
 
 def item_size(item: Mapping[str, Any]) -> int:
     """Bytes that DynamoDB counts for a canonical item."""
-    total = 0
-    for name, value in item.items():
-        total += (len(name) if name.isascii() else text_size(name)) + size(value)
-    return total
+    return text_size("".join(item)) + sum(map(size, item.values()))
 
 
 def examine(value: Any, depth: int) -> tuple[dict[str, Any], int]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from gateleg.jobs.rules import RETENTION
 from gateleg.jobs.tables.queue_tables import QueueTables
 from gateleg.model import spec_of
+from gateleg.store import count
 from gateleg.store.flow import Found, Pause, Request, Together
 from gateleg.store.transports import ServiceError, Unreachable
 
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gateleg.jobs.handlers import Jobs
-    from gateleg.jobs.tables.job import JobStatus
+    from gateleg.jobs.tables.job import Job, JobStatus
+    from gateleg.model import Query
     from gateleg.store import Stream
     from gateleg.store.flow import Flow, Step
     from gateleg.store.setup import Setup
@@ -110,6 +112,11 @@ def collect_stream(stream: Stream[R], context: QueueContext, *, expired: bool = 
                 step = flow.send(reply)
     except StopIteration:
         return found
+
+
+def count_jobs(question: Query[Job], context: QueueContext, *, limit: int | None = None) -> Flow[int]:
+    """How many jobs an index holds, inside a flow. Those that wait or run do not expire, so that none of them is read to look."""
+    return (yield from count(question, limit=limit).flow(replace(context.setup, expired=True)))
 
 
 def run_concurrently(flows: Sequence[Flow[R]]) -> Flow[list[R | Exception]]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
-from gateleg.jobs.queue_context import collect_stream
+from gateleg.jobs.queue_context import collect_stream, count_jobs
 from gateleg.jobs.tables.records import Hour, Minute, MinuteCounts
-from gateleg.store import count, find, put, query
+from gateleg.store import find, put, query
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -41,8 +41,8 @@ def note_history(context: QueueContext, queue: str) -> Flow[int]:
     since = minute_of(now) - timedelta(minutes=_AGAIN - 1)
     kind, tallied = context.tables.job, context.tables.minute_counts.of_queue(queue=queue).where(MinuteCounts.minute >= since)
     tallies = yield from collect_stream(query(tallied), context)
-    waiting = yield from count(kind.ready(queue=queue), limit=_DEPTH).flow(context.setup)
-    running = yield from count(kind.leased(queue=queue), limit=_DEPTH).flow(context.setup)
+    waiting = yield from count_jobs(kind.ready(queue=queue), context, limit=_DEPTH)
+    running = yield from count_jobs(kind.leased(queue=queue), context, limit=_DEPTH)
     noted = minutes_of(tallies)
     current = noted.get(minute_of(now), Minute())
     noted[minute_of(now)] = current.model_copy(update={"waiting": waiting, "running": running})

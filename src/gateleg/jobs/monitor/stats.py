@@ -8,10 +8,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from gateleg.jobs.monitor.counts import quantile
-from gateleg.jobs.queue_context import collect_stream
+from gateleg.jobs.queue_context import collect_stream, count_jobs
 from gateleg.jobs.tables.job import Job
 from gateleg.jobs.tables.records import MinuteCounts
-from gateleg.store import count, find, query
+from gateleg.store import find, query
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,8 +69,8 @@ def stats(context: QueueContext, queue: str, *, minutes: int = 15) -> Flow[Queue
     kind = context.tables.job
     state = yield from find(context.tables.queue_state, name=queue).flow(context.setup)
     first = yield from collect_stream(query(kind.ready(queue=queue), limit=_EXAMINED, project=[Job.job_type]), context)
-    waiting = len(first) if len(first) < _EXAMINED else (yield from count(kind.ready(queue=queue)).flow(context.setup))
-    delayed = yield from count(kind.due(queue=queue)).flow(context.setup)
+    waiting = len(first) if len(first) < _EXAMINED else (yield from count_jobs(kind.ready(queue=queue), context))
+    delayed = yield from count_jobs(kind.due(queue=queue), context)
     leased = yield from collect_stream(query(kind.leased(queue=queue), project=[Job.job_type]), context)
     oldest = (yield from _oldest(context, queue)) if waiting else None
     since = context.now() - timedelta(minutes=minutes)

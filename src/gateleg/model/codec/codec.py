@@ -13,10 +13,10 @@ from pydantic import BaseModel, ValidationError
 
 from gateleg.model.attributes.constraints import reading_validator
 from gateleg.model.attributes.traits import empty_is_absent
-from gateleg.model.codec.fast_decoder import direct_source
+from gateleg.model.codec.fast_decoder import VARIABLE, direct_source
 from gateleg.model.codec.nested import UNKNOWN
 from gateleg.model.codec.read_forms import checked_sources, remember
-from gateleg.model.codec.shapes import BINARY, INSTANT, TEXT, Scope, SetShape
+from gateleg.model.codec.shapes import BINARY, INSTANT, TEXT, UUID_TEXT, Scope, SetShape
 from gateleg.model.codec.stored_keys import STORED, may_differ, stored_key
 from gateleg.model.codec.upcasters import bring_up
 from gateleg.model.errors import DecodeError, EncodeError, ModelError, WrongEntity
@@ -69,10 +69,21 @@ def build_codec(spec: EntityLayout[E]) -> Codec[E]:
     return Codec(scope.names["encode"], scope.names["decode"], reader.partial, source)
 
 
-def _access(spec: EntityLayout[Any], name: str) -> str:
-    """Source for a component's value."""
+#: The value of an attribute in the values of an instance, `d`.
+_VALUE = "d[{!r}]"
+#: The variable that holds the text of a UUID, once it is known: an item has it as an attribute, and again in its keys.
+_UUID = "uuid_{}"
+
+
+def _access(spec: EntityLayout[Any], name: str, value: str = _VALUE) -> str:
+    """Source for a component's value, where `value` is that of an attribute's."""
     source = spec.sources[name]
-    return f"d[{source.attribute!r}]" + (f".{source.member}" if source.member else "")
+    return value.format(source.attribute) + (f".{source.member}" if source.member else "")
+
+
+def _is_uuid(attribute: Attribute) -> bool:
+    """Whether the text of a UUID is in every item of the entity."""
+    return attribute.shape is UUID_TEXT and _always(attribute)
 
 
 def _always(attribute: Attribute) -> bool:
@@ -82,7 +93,7 @@ def _always(attribute: Attribute) -> bool:
 
 def _encoder(spec: EntityLayout[Any], scope: Scope) -> list[str]:
     lines = ["def encode(e):", "  try:", "    d = e.__dict__", *_empty_checks(spec), "    item = {"]
-    lines += [f"      {a.wire!r}: {a.shape.pack(f'd[{a.name!r}]', scope)}," for a in spec.attributes.values() if _always(a)]
+    lines += [f"      {a.wire!r}: {_packed(a, scope)}," for a in spec.attributes.values() if _always(a)]
     lines += [f"      {entry.attribute!r}: {_key_source(spec, entry, scope)}," for entry in spec.key.derived]
     if spec.tag is not None and spec.table.tag is not None:
         lines.append(f"      {spec.table.tag!r}: {{'S': {spec.tag!r}}},")
@@ -110,6 +121,14 @@ def _encoder(spec: EntityLayout[Any], scope: Scope) -> list[str]:
     ]
 
 
+def _packed(attribute: Attribute, scope: Scope) -> str:
+    """Source for the wire value of an attribute of `d`; the text of a UUID is kept for the keys."""
+    v = _VALUE.format(attribute.name)
+    if not _is_uuid(attribute):
+        return attribute.shape.pack(v, scope)
+    return f'{{"S": ({_UUID.format(attribute.name)} := {UUID_TEXT.text(v)})}}'
+
+
 def _empty_checks(spec: EntityLayout[Any]) -> list[str]:
     """Lines that refuse empty text or binary in attributes that are keys as they are."""
     sources = {entry.source.name: entry.source for plan in (spec.key, *spec.indexes.values()) for entry in plan.fields if entry.source}
@@ -121,19 +140,22 @@ def _empty_checks(spec: EntityLayout[Any]) -> list[str]:
     ]
 
 
-def _key_source(spec: EntityLayout[Any], entry: KeyField, scope: Scope) -> str:
+def _key_source(spec: EntityLayout[Any], entry: KeyField, scope: Scope, value: str = _VALUE) -> str:
     """Source for the wire value of a derived key attribute whose components are all there."""
     if entry.text is None:
         assert entry.source is not None
-        return entry.source.shape.pack(_access(spec, entry.source.name), scope)
-    return f'{{"S": {_text_source(spec, entry, entry.text, scope)}}}'
+        return entry.source.shape.pack(_access(spec, entry.source.name, value), scope)
+    return f'{{"S": {_text_source(spec, entry, entry.text, scope, value)}}}'
 
 
-def _text_source(spec: EntityLayout[Any], entry: KeyField, text: TextKey, scope: Scope) -> str:
+def _text_source(spec: EntityLayout[Any], entry: KeyField, text: TextKey, scope: Scope, value: str = _VALUE) -> str:
     """Source for the text of a key attribute that a template makes."""
     pieces = [repr(text.template.literals[0])] if text.template.literals[0] else []
     for name, component, literal in zip(entry.names, text.components, text.template.literals[1:], strict=True):
-        pieces.append(render_source(component, _access(spec, name), scope.bind(component.render, "render")))
+        if name in spec.attributes and _is_uuid(spec.attributes[name]):
+            pieces.append(_UUID.format(name))
+        else:
+            pieces.append(render_source(component, _access(spec, name, value), scope.bind(component.render, "render")))
         if literal:
             pieces.append(repr(literal))
     return " + ".join(pieces)
@@ -176,27 +198,34 @@ def _decoder(spec: EntityLayout[Any], scope: Scope) -> list[str]:
         lines += [f"  w = get({spec.table.tag!r})", f"  if w is not None and w.get('S') != {spec.tag!r}: wrong(item)"]
     if spec.schema > 1:
         lines += [f"  if get({spec.table.schema!r}) != {{'N': {str(spec.schema)!r}}}: item = aged(item); get = item.get"]
-    read = direct_source(spec, scope) or _validated_source(spec, scope)
-    read += _form_check(spec, scope)
+    direct = direct_source(spec, scope)
+    if direct is not None:
+        read = [*direct, *_form_check(spec, scope, VARIABLE)]
+    else:
+        read = [*_validated_source(spec, scope), "d = m.__dict__", *_form_check(spec, scope, _VALUE)]
     return [*lines, "  try:", *(f"    {line}" for line in read), "  except Exception: return slowly(item)", "  return m"]
 
 
-def _form_check(spec: EntityLayout[Any], scope: Scope) -> list[str]:
-    """Lines that let the instance `m` remember a form that the model would not write: see `stored`."""
-    tests = []
+def _form_check(spec: EntityLayout[Any], scope: Scope, value: str) -> list[str]:
+    """Lines that let the instance `m` remember a form that the model would not write: see `stored_keys`.
+
+    They run for every item that is read. So texts are compared, not wire values, and the text of a UUID is taken from the item: what was
+    read as a UUID and has 36 characters is, in lower case, what the model writes.
+    """
+    uuids = [attribute for attribute in spec.attributes.values() if attribute.name in spec.key.names and _is_uuid(attribute)]
+    tests = [f'len({_UUID.format(a.name)} := item[{a.wire!r}]["S"].lower()) != 36' for a in uuids]
     for entry in spec.key.fields:
         if entry.source is not None and entry.source.shape is INSTANT:
             tests.append(_odd_time(entry.attribute))
         elif entry.text is not None:
-            # Texts are compared, not values: this is done for every item that is read.
-            tests.append(f'((w := get({entry.attribute!r})) is None or w["S"] != {_text_source(spec, entry, entry.text, scope)})')
+            tests.append(f'item[{entry.attribute!r}]["S"] != {_text_source(spec, entry, entry.text, scope, value)}')
         elif may_differ(entry.source):
-            tests.append(f"get({entry.attribute!r}) != {_key_source(spec, entry, scope)}")
+            tests.append(f"get({entry.attribute!r}) != {_key_source(spec, entry, scope, value)}")
     for source in checked_sources(spec):
-        value, packed = _access(spec, source.name), source.shape.pack(_access(spec, source.name), scope)
-        odd = _odd_time(source.wire) if source.shape is INSTANT else f"{value} is not None and get({source.wire!r}) != {packed}"
-        tests.append(f"({odd})")
-    return ["d = m.__dict__", f"if {' or '.join(tests)}: remember(item, m)"] if tests else []
+        v = _access(spec, source.name, value)
+        odd = f"{v} is not None and get({source.wire!r}) != {source.shape.pack(v, scope)}"
+        tests.append(_odd_time(source.wire) if source.shape is INSTANT else f"({odd})")
+    return [f"if {' or '.join(tests)}: remember(item, m)"] if tests else []
 
 
 def _validated_source(spec: EntityLayout[Any], scope: Scope) -> list[str]:

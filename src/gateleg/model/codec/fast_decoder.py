@@ -21,7 +21,21 @@ from gateleg.model.attributes.annotations import read_annotation
 from gateleg.model.attributes.constraints import Schema, validator_of, without_bounds
 from gateleg.model.attributes.field_validators import resolve_reference, sees_other_fields, unwrap_schema, with_definitions
 from gateleg.model.codec.nested import ModelShape, attr_type, case_of, field_names
-from gateleg.model.codec.shapes import EPOCH, FLAG, FLOAT, INSTANT, INTEGER, TEXT, TEXT_ENUM, JsonShape, ListShape, Scope, Shape, TimeShape
+from gateleg.model.codec.shapes import (
+    EPOCH,
+    FLAG,
+    FLOAT,
+    INSTANT,
+    INTEGER,
+    TEXT,
+    TEXT_ENUM,
+    JsonShape,
+    ListShape,
+    MapShape,
+    Scope,
+    Shape,
+    TimeShape,
+)
 from gateleg.model.codec.unchecked import set_extra, set_fields, set_private, set_values
 from gateleg.model.codec.wire import to_utc
 from gateleg.plain import is_plain
@@ -33,6 +47,8 @@ if TYPE_CHECKING:
 
     from gateleg.model.layout import EntityLayout
 
+#: The variable that the value of a field is read into.
+VARIABLE = "v_{}"
 _SLOW = "return slowly(item)"
 #: The same inside of a record, which leaves it to the entity.
 _ODD = "raise Odd"
@@ -90,24 +106,23 @@ def direct_source(spec: EntityLayout[Any], scope: Scope) -> list[str] | None:
 def _fields_source(
     model: Schema, slots: Mapping[str, _Slot], definitions: Mapping[str, Schema], scope: Scope, slow: str
 ) -> list[str] | None:
-    """Lines that read each field into a variable, and the names of those that are there into `fields`; None if little is gained by it."""
+    """Lines that read each field into a variable, and leave in `fields` the names of those that are there; None if that gains little."""
     fields = {name: _field(entry["schema"], definitions, scope) for name, entry in model["schema"]["fields"].items()}
     if fields.keys() != slots.keys() or any(entry is None for entry in fields.values()):
         return None
-    needed = {slot.name for slot in slots.values() if slot.needed}
-    lines, validated = [f"fields = {scope.bind(needed, 'needed')}.copy()"], 0
-    for at, (name, entry) in enumerate(fields.items()):
+    lines, validated = [f"fields = {scope.bind(set(slots), 'names')}.copy()"], 0
+    for name, entry in fields.items():
         assert entry is not None
-        slot = slots[name]
-        read = _reading(slot.shape, entry.schema, f"v{at}", scope, slow)
+        slot, v = slots[name], VARIABLE.format(name)
+        read = _reading(slot.shape, entry.schema, v, scope, slow)
         if read is None:
             validated += 1
             validator = validator_of(with_definitions(entry.schema, definitions), model.get("config"))
-            read = _validated(slot, entry.schema, f"v{at}", scope, scope.bind(validator.validate_python, f"check_{name}"))
+            read = _validated(slot, entry.schema, v, scope, scope.bind(validator.validate_python, f"check_{name}"))
         if slow == _ODD:
             # To a record a NULL is an absent attribute, which is left to the long way.
             read = [f'if "NULL" in w: {slow}', *read]
-        lines += _statement(slot, entry, f"v{at}", read, slow)
+        lines += _statement(slot, entry, v, read, slow)
     return None if validated * 2 > len(fields) else lines
 
 
@@ -211,6 +226,9 @@ def _reading(shape: Shape, schema: Schema, v: str, scope: Scope, slow: str) -> l
     if kind == "list" and shape == ListShape(TEXT) and rules == {"items_schema": {"type": "str"}}:
         # A comprehension would be a call of its own, and most lists are short.
         return [f"{v} = []", 'for x in w["L"]:', '  x = x["S"]', f"  if type(x) is not str: {slow}", f"  {v}.append(x)"]
+    if kind == "dict" and shape == MapShape(TEXT) and rules == {"keys_schema": {"type": "str"}, "values_schema": {"type": "str"}}:
+        read = ['for k, x in w["M"].items():', '  x = x["S"]', f"  if type(x) is not str or type(k) is not str: {slow}", f"  {v}[k] = x"]
+        return [f"{v} = {{}}", *read]
     if rules and kind not in ("enum", "literal", "function-after"):
         return None
     if kind == "float" and shape is FLOAT:
@@ -253,18 +271,12 @@ def _is_instant(schema: Schema) -> bool:
 def _statement(slot: _Slot, entry: _Field, v: str, read: list[str], slow: str) -> list[str]:
     if slot.needed:
         return [f"w = item[{slot.wire!r}]", *read]
-    absent = slow if entry.default is None else f"{v} = {entry.default}"
-    return [
-        f"w = get({slot.wire!r})",
-        f"if w is None: {absent}",
-        "else:",
-        *(f"  {line}" for line in read),
-        f"  fields.add({slot.name!r})",
-    ]
+    absent = slow if entry.default is None else f"{v} = {entry.default}; fields.remove({slot.name!r})"
+    return [f"w = get({slot.wire!r})", f"if w is None: {absent}", "else:", *(f"  {line}" for line in read)]
 
 
 def _instance(fields: Iterable[str], kind: str) -> list[str]:
-    values = ", ".join(f"{name!r}: v{at}" for at, name in enumerate(fields))
+    values = ", ".join(f"{name!r}: {VARIABLE.format(name)}" for name in fields)
     return [f"m = new({kind})", f"set_values(m, {{{values}}})", "set_fields(m, fields)", "set_extra(m, None)", "set_private(m, None)"]
 
 

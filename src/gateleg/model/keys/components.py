@@ -139,7 +139,7 @@ def render_source(component: Component, v: str, careful: str) -> str:
         valid = f"type(t := {v}) is str and t and {component.delimiters!r} not in t and {HIGH!r} not in t"
         return f"(t if {valid} else {careful}(t))"
     if isinstance(component, IntegerComponent) and component.width and not component.descending:
-        return f'(f"{{t:0{component.width}d}}" if type(t := {v}) is int and 0 <= t < {10**component.width} else {careful}(t))'
+        return f"(str(t).zfill({component.width}) if type(t := {v}) is int and 0 <= t < {10**component.width} else {careful}(t))"
     if isinstance(component, UuidComponent):
         return UUID_SOURCE.format(v)
     return f"{careful}({v})"

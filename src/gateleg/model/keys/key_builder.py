@@ -68,5 +68,5 @@ def _rendered(component: Component, v: str, scope: Scope, tests: list[str]) -> s
         return v
     if isinstance(component, IntegerComponent) and component.width and not component.descending:
         tests.append(f"0 <= {v} < {10**component.width}")
-        return f'f"{{{v}:0{component.width}d}}"'
+        return f"str({v}).zfill({component.width})"
     return render_source(component, v, scope.bind(component.render, "render"))

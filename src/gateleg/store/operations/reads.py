@@ -44,13 +44,13 @@ class Find(SingleRequest[Any], Generic[E]):
         payload: Payload = {"TableName": setup.name_of(spec.table), "Key": ref.key}
         if self.consistent:
             payload["ConsistentRead"] = True
-        return Request("GetItem", payload, spec.name + ".get")
+        return Request("GetItem", payload, spec.name + ".get", about=spec)
 
     def finish(self, request: Request, reply: Reply, setup: Setup) -> Any:
         """The item; when nothing was found, a look under each older form of the key, and the first one again."""
-        spec = spec_of(self.ref.entity)
-        if "Item" in reply and (spec.ttl is None or not hidden(spec, reply["Item"], setup)):
-            return self._upcast(reply["Item"], setup) if spec.lookups else spec.decode(reply["Item"])
+        spec, item = request.about, reply.get("Item")
+        if item is not None and (spec.ttl is None or not hidden(spec, item, setup)):
+            return self._upcast(item, setup) if spec.lookups else spec.decode(item)
         if spec.key.legacy:
             return self._older(setup)
         return self._checked(None)
