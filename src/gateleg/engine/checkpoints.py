@@ -19,7 +19,7 @@ from gateleg.engine.busy_handler import BusyHandler, waiting
 LIMIT = 4000
 #: The same for the maintenance, which thus spares others from doing it beside long work. Few pages at a time, because a writer that syncs
 #: the log waits for the disk until the pages of a fold are on it, too.
-EARLY_LIMIT = 1000
+EARLY_LIMIT = 500
 #: Seconds for which writers and readers of before are waited for. If that was not enough, it is tried again when the log has grown as much.
 _PATIENCE = 0.01
 #: How often the log is folded without holding anybody off, at most.
