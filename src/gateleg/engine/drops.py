@@ -1,9 +1,6 @@
 """Drops: SQLite tables that nobody needs any more are emptied in short transactions before they are dropped.
 
 To drop a table, SQLite hands back each of its pages: with a gigabyte of them, writers would wait for seconds.
-
-Rows are removed in the order in which they lie, and so are the keys: the index of a table's keys is taken from it and emptied as a table of
-its own. Otherwise each row that goes would change a page somewhere in that index, and most of the work would be to write these pages.
 """
 
 from typing import Any
@@ -17,8 +14,6 @@ BYTES = 500_000
 STEP = 50
 
 _DROPPED = "dropped_"
-#: What an entry of an index of keys counts as, in bytes.
-_ENTRY = 64
 
 
 def drop(connection: apsw.Connection, name: str) -> None:
@@ -34,35 +29,6 @@ def drop(connection: apsw.Connection, name: str) -> None:
             dropped += "_"  # the one before, of the same name, is not empty yet
         connection.execute(f"ALTER TABLE {name} RENAME TO {dropped}")
         connection.execute("INSERT INTO drops VALUES (?)", (dropped,))
-        _part_from_keys(connection, dropped)
-
-
-def _part_from_keys(connection: apsw.Connection, name: str) -> None:
-    """Make the index of a table's keys a table of its own, which is to be dropped as well.
-
-    SQLite has no statement for that, but the two look alike in the file: the entries of such an index are the rows of a table without
-    rowids, of a key and a number. So only the schema changes.
-    """
-    indexes = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = ?", (name,)).fetchall()
-    if _order(connection, name) != "rowid" or len(indexes) != 1 or indexes[0][1] is not None:
-        return
-    keys, (index, _) = f"{name}_keys", indexes[0]
-    row = connection.execute("PRAGMA schema_version").fetchone()
-    assert row is not None
-    try:
-        connection.execute("PRAGMA writable_schema=ON")
-        connection.execute(
-            "UPDATE sqlite_schema SET sql = ? WHERE type = 'table' AND name = ?",
-            (f"CREATE TABLE {name}(k BLOB, size INTEGER, v BLOB)", name),
-        )
-        connection.execute(
-            "UPDATE sqlite_schema SET type = 'table', name = ?1, tbl_name = ?1, sql = ?2 WHERE type = 'index' AND name = ?3",
-            (keys, f"CREATE TABLE {keys}(k BLOB, r INTEGER, size INTEGER AS ({_ENTRY}), PRIMARY KEY(k, r)) WITHOUT ROWID", index),
-        )
-        connection.execute(f"PRAGMA schema_version={row[0] + 1}")
-    finally:
-        connection.execute("PRAGMA writable_schema=RESET")
-    connection.execute("INSERT INTO drops VALUES (?)", (keys,))
 
 
 def pending(connection: apsw.Connection) -> bool:
