@@ -12,6 +12,8 @@ from gateleg.apps.delphi.opinions import seen
 from gateleg.apps.delphi.opinions.config import VotesConfig
 from gateleg.apps.delphi.opinions.groups import Groups
 from gateleg.apps.delphi.opinions.improved import find_improved_groups, least_size, regrouped
+from gateleg.apps.delphi.opinions.moderation import Moderation
+from gateleg.apps.delphi.opinions.replay import replay
 from gateleg.apps.delphi.opinions.stage import Opinions, analyse
 from tests.apps.delphi.real import needs_real_conversations, polis_groups, real_conversation
 
@@ -129,6 +131,15 @@ def test_where_there_are_no_groups_there_is_nothing_to_weigh() -> None:
 def test_exact_mode_weighs_nothing() -> None:
     conversation = planted().conversation
     assert analyse(conversation.votes, conversation.comments, VotesConfig(mode="exact")).division == "not-weighed"
+
+
+def test_a_replay_that_nobody_follows_ends_with_the_same_groups() -> None:
+    conversation = planted(groups=4).conversation
+    moderation = Moderation.of(conversation.comments)
+    followed, quick = (replay(conversation.votes, moderation, 20, followed=one) for one in (True, False))
+    people = len(np.unique(conversation.votes.participants))
+    assert followed.groups.group_of(people).tolist() == quick.groups.group_of(people).tolist()
+    assert (len(followed.history), len(quick.history)) == (20, 1)
 
 
 @needs_real_conversations

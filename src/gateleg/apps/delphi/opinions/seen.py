@@ -38,7 +38,7 @@ def with_history(found: Groups, votes: Votes, moderation: Moderation, positions:
         return found, "no-times"
     if len(found.members) > MOST_ALONE or len(votes) > MOST_VOTES:
         return found, "too-many"
-    replayed = replay(votes, moderation, config.replay_updates, config.n_components, config.pca_method)
+    replayed = replay(votes, moderation, config.replay_updates, config.n_components, config.pca_method, followed=False)
     seen = _places(positions[found.members], replayed.groups.group_of(len(positions))[found.members])
     division = weigh(found, positions, seen)
     return (regrouped(found, positions, seen) if division == "seen" else found), division
