@@ -367,6 +367,22 @@ def _stability(counted: Counted, said: dict[str, str], cited: list[str], section
         yield f"{counted.certainty['stability']} stands in the table"
 
 
+@proves(
+    r"(?P<told>(?:These are the groups that a|A) replay of the votes by time ends with .+|The (?:votes|conversation) .+ participants saw\.)"
+)
+def _division(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
+    words = {
+        "seen": "nearest to what participants saw",
+        "same": "the same groups",
+        "less-separated": "other groups",
+        "too-small": "two per cent",
+        "no-times": "no times",
+        "too-many": "too large",
+    }[counted.certainty["division"]]
+    if words not in said["told"]:
+        yield f"{counted.certainty['division']} stands in the table"
+
+
 @proves(r"There is no comment that a clear majority of every group agrees with, as far as the votes tell\.")
 def _no_bridge(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
     yield ""

@@ -101,3 +101,8 @@ def test_weighted_silhouettes_are_those_of_repeated_points() -> None:
     weighted = silhouettes(points, places, np.array([2.0, 1.0, 2.0]))
     repeated = silhouettes(points[[0, 0, 1, 2, 2]], places[[0, 0, 1, 2, 2]])
     assert weighted == pytest.approx(repeated[[0, 2, 3]])
+
+
+def test_clusters_go_on_although_rounding_alone_tells_points_apart() -> None:
+    points = np.array([[0.0, 0.0], [1e-8, 0.0], [2e-8, 0.0], [3e-8, 0.0]])
+    assert len(k_means(points, 4, earlier=np.array([0, 1, 1, 1]))) >= 1

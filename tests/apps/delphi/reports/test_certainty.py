@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from gateleg.apps.delphi.opinions.modes import DIVISIONS, Division
 from gateleg.apps.delphi.reports.artifacts import data_files, make_artifacts
 from gateleg.apps.delphi.reports.certainty import certainty_of, verdict_of
 from gateleg.apps.delphi.reports.checking import check
@@ -43,7 +44,7 @@ def test_chance_is_told_in_report_map_and_data() -> None:
     assert "a stability of 0.31" in files["report.html"].decode()
     assert "These groups may be chance." in files["map.html"].decode()
     assert "in 7 of these draws" in files["data/narrative.json"].decode()
-    assert files["data/groups.csv"].decode().splitlines()[1].endswith(",0.31,99,7")
+    assert files["data/groups.csv"].decode().splitlines()[1].endswith(",0.31,99,7,")
 
 
 def test_one_group_is_said_to_be_none() -> None:
@@ -52,3 +53,14 @@ def test_one_group_is_said_to_be_none() -> None:
 
 def test_runs_that_did_not_look_say_nothing() -> None:
     assert certainty_of(replace(findings(), certainty=Certainty())) == []
+
+
+@pytest.mark.parametrize("division", [one for one, told in DIVISIONS.items() if told])
+def test_which_division_was_taken_is_told_in_report_and_data(division: Division) -> None:
+    told = known(0.93, 0)
+    told = replace(told, certainty=replace(told.certainty, division=division))
+    sections = write_sections(told)
+    assert [fault for section in sections for fault in check(section, told)] == []
+    files = make_artifacts(told, sections, data_files(told, opinions().matrix, synthetic().conversation.comments))
+    assert DIVISIONS[division] in files["report.html"].decode()
+    assert files["data/groups.csv"].decode().splitlines()[1].endswith(f",99,0,{division}")

@@ -9,11 +9,12 @@ import numpy as np
 
 from gateleg.apps.delphi.opinions.groups import Grouping, Groups, base_clusters, best_of, choices_of_k
 from gateleg.apps.delphi.opinions.kmeans import Clusters
-from gateleg.apps.delphi.opinions.restarts import restarted_clusters
+from gateleg.apps.delphi.opinions.restarts import by_mass, restarted_clusters
 from gateleg.apps.delphi.opinions.separation import separations
 
 if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.votes import Floats, Ints
+    from gateleg.apps.delphi.opinions.matrix import Indices
 
 #: With as many participants each has a base cluster of their own.
 MOST_ALONE = 2_000
@@ -43,6 +44,20 @@ def find_improved_groups(positions: Floats, inside: Ints, apart: bool = True) ->
     base = improved_base_clusters(people)
     every = np.arange(len(base))
     chosen = _grouping(people, base, every) if apart else _one_group(base, every, {})
+    return _divided(people, inside, base, chosen, apart)
+
+
+def regrouped(found: Groups, positions: Floats, places: Indices) -> Groups:
+    """The same people in other groups: for each member the place of theirs. The largest has the id 0, and each is divided anew."""
+    base = found.base
+    _, first = np.unique(base.places, return_index=True)
+    clusters = by_mass(base.centers, base.sizes.astype(np.float64), places[first], int(places.max()) + 1)
+    chosen = Grouping(clusters, found.groups.scores, found.groups.tried)
+    return _divided(positions[found.members], found.members, base, chosen, apart=True)
+
+
+def _divided(people: Floats, inside: Ints, base: Clusters, chosen: Grouping, apart: bool) -> Groups:
+    """Groups and the subgroups of each."""
     parts = {int(group): np.flatnonzero(chosen.clusters.labels == group) for group in chosen.clusters.ids}
     subgroups = {
         group: _grouping(people[np.isin(base.places, part)], base, part) if apart else _one_group(base, part, {})

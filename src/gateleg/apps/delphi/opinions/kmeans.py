@@ -123,7 +123,8 @@ def _resumed(points: Floats, k: int, weights: Floats, earlier: Ints) -> tuple[In
             return ids[:k], centers[:k]
         distances = ((points - centers[nearest(points, centers)]) ** 2).sum(axis=1)
         far = int(distances.argmax())
-        if distances[far] == 0:
+        if distances[far] <= _ROUNDING:
+            # All points lie on centres but for rounding: the furthest may have one of its own already.
             return ids, centers
         labels[far] = ids[-1] + 1
 

@@ -5,6 +5,8 @@ from typing import Literal
 Mode = Literal["improved", "exact"]
 #: In which order exact mode takes participants into the clustering, which begins with the first of them.
 Order = Literal["reading", "participant", "first-vote"]
+#: What came of a replay of the votes by time in improved mode: which division into groups was taken, and why.
+Division = Literal["seen", "same", "less-separated", "too-small", "no-times", "too-many", "one-group", "not-weighed"]
 
 PURPOSES: dict[Mode, str] = {
     "improved": "improved finds groups that hold for people who had no part in it, and says how sure they are: to read a conversation",
@@ -25,8 +27,21 @@ _BEGUN: dict[Order, str] = {
     "participant": ", beginning with the participants of the lowest ids",
     "first-vote": ", beginning with those who voted first",
 }
+_REPLAYED = "as they came about over time"
+#: What is told of each; nothing where there was nothing to choose between.
+DIVISIONS: dict[Division, str] = {
+    "seen": "These are the groups that a replay of the votes by time ends with, and so the nearest to what participants saw: they separate "
+    "people nearly as well as those that the votes alone would give, or better.",
+    "same": "A replay of the votes by time ends with the same groups.",
+    "less-separated": "A replay of the votes by time ends with other groups, which separate people clearly less well and were not taken.",
+    "too-small": "A replay of the votes by time ends with a group of fewer than three people or two per cent, and was not taken.",
+    "no-times": "The votes have no times, so nothing is known of the groups that participants saw.",
+    "too-many": "The conversation is too large to replay its votes by time, so nothing is known of the groups that participants saw.",
+    "one-group": "",
+    "not-weighed": "",
+}
 
 
-def how_found(mode: Mode, replayed: bool, order: Order = "reading") -> str:
+def how_found(mode: Mode, replayed: bool, order: Order = "reading", division: Division = "not-weighed") -> str:
     """How the groups of a run were found, in a sentence."""
-    return f"Groups were found in {mode} mode, {'as they came about over time' if replayed else _FOUND[mode] + _BEGUN[order]}."
+    return f"Groups were found in {mode} mode, {_REPLAYED if replayed or division == 'seen' else _FOUND[mode] + _BEGUN[order]}."

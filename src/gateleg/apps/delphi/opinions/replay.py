@@ -69,12 +69,20 @@ class Replayed:
 
 
 def replay(
-    votes: Votes, moderation: Moderation, updates: int = 100, components: int = 2, method: Method = "auto", start: float = 0.0
+    votes: Votes,
+    moderation: Moderation,
+    updates: int = 100,
+    components: int = 2,
+    method: Method = "auto",
+    start: float = 0.0,
+    *,
+    followed: bool = True,
 ) -> Replayed:
     """Go through the votes by time, with so many updates at even distances; who is in is decided vote by vote.
 
     With a `start` above nought the conversation was started anew when that share of the votes was there: these are read at once, comment
     by comment, and the first update is after them. The moderation is that of the end: when a decision was made is not in an export.
+    Unless it is `followed`, groups are looked for at the end only: they are the same, and the history has the last update alone.
     """
     ordered = votes.in_time()
     people, rows = np.unique(ordered.participants, return_inverse=True)
@@ -83,7 +91,8 @@ def replay(
     history: list[Update] = []
     inside, base, chosen = _nobody(components)
     done = 0
-    for end in _ends(len(ordered), updates, start):
+    ends = _ends(len(ordered), updates, start)
+    for end in ends:
         let_in = membership.begin if start and not done else membership.add
         let_in(rows[done:end], ordered.comments[done:end])
         matrix = VoteMatrix.of(ordered.take(np.arange(end)))
@@ -92,7 +101,11 @@ def replay(
         done = end
         out = moderation.out_of(matrix.comments)
         positions = participant_positions(matrix, out, principal_components(matrix, out, components, method))
-        base, chosen = _updated(matrix, positions, inside, memory)
+        base = _updated(matrix, positions, inside, memory)
+        if not followed and end != ends[-1]:
+            continue
+        chosen = grouping(base.centers, base.sizes.astype(np.float64))
+        memory.patience = memory.patience.after(best_of(chosen.scores))
         at = int(ordered.times[end - 1])
         seen = memory.patience
         history.append(Update(end, at, len(matrix.participants), len(inside), len(matrix.comments), seen.last, seen.kept))
@@ -116,13 +129,11 @@ def _ends(votes: int, updates: int, start: float = 0.0) -> list[int]:
     return [int(end) for end in np.unique(ends) if end]
 
 
-def _updated(matrix: VoteMatrix, positions: Floats, inside: Ints, memory: _Memory) -> tuple[Clusters, Grouping]:
+def _updated(matrix: VoteMatrix, positions: Floats, inside: Ints, memory: _Memory) -> Clusters:
     ids = matrix.participants[inside].tolist()
     base = k_means(positions[inside], BASE_CLUSTERS, iterations=BASE_ITERATIONS, earlier=_earlier(ids, memory.base))
     memory.base = dict(zip(ids, base.labels.tolist(), strict=True))
-    chosen = grouping(base.centers, base.sizes.astype(np.float64))
-    memory.patience = memory.patience.after(best_of(chosen.scores))
-    return base, chosen
+    return base
 
 
 def _earlier(ids: list[int], labels: Mapping[int, int]) -> Ints:

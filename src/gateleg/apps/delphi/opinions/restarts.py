@@ -37,7 +37,7 @@ def restarted_clusters(points: Floats, k: int, weights: Floats, least: float = 1
         found = sorted(_all_rested(points[kept], k, weights[kept], restarts), key=lambda division: round(division.looseness, 9))
         for division in found:
             if float(division.masses.min()) >= max(least, _ROUNDING):
-                return _by_mass(points, weights, nearest(points, division.centers), k)
+                return by_mass(points, weights, nearest(points, division.centers), k)
         alone = (found[0].masses < least)[found[0].places]
         if not alone.any():
             # Nobody is too far out: there are fewer different points than clusters.
@@ -110,7 +110,8 @@ def _squares(points: Floats, centers: Floats) -> Floats:
     return found
 
 
-def _by_mass(points: Floats, weights: Floats, places: Indices, k: int) -> Clusters:
+def by_mass(points: Floats, weights: Floats, places: Indices, k: int) -> Clusters:
+    """A division of points whose clusters are numbered anew: the heaviest has the id 0."""
     masses = np.bincount(places, weights=weights, minlength=k)
     order = np.argsort(-masses, kind="stable")
     rank = np.empty(k, dtype=np.intp)

@@ -36,6 +36,7 @@ from gateleg.apps.delphi.opinions.priorities import comment_priorities
 from gateleg.apps.delphi.opinions.projection import comment_positions, map_extremity, participant_positions
 from gateleg.apps.delphi.opinions.replay import Update, replay
 from gateleg.apps.delphi.opinions.representative import Representative, representatives_of
+from gateleg.apps.delphi.opinions.seen import with_history
 from gateleg.apps.delphi.opinions.stability import Stability, group_stability
 from gateleg.apps.delphi.opinions.tallies import Tallies, tally_votes
 
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.conversation import Comment
     from gateleg.apps.delphi.conversations.votes import Flags, Floats, Votes
     from gateleg.apps.delphi.opinions.matrix import Indices
-    from gateleg.apps.delphi.opinions.modes import Order
+    from gateleg.apps.delphi.opinions.modes import Division, Order
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,6 +86,8 @@ class Opinions:
     chance: Chance
     #: only with replay
     history: tuple[Update, ...]
+    #: which division improved mode has taken, and why
+    division: Division
 
     @property
     def out(self) -> Flags:
@@ -116,9 +119,9 @@ def analyse(
     report("groups")
     inside = members(matrix.vote_counts, len(matrix.comments))
     chance = chance_of(matrix, out, np.flatnonzero(inside))
-    groups, history = _groups(cast, matrix, moderation, positions, config, inside, chance)
+    found = _groups(cast, matrix, moderation, positions, config, inside, chance)
     report("statistics")
-    return _with_statistics(config, matrix, moderation, pca, positions, groups, chance, history)
+    return _with_statistics(config, matrix, moderation, pca, positions, found, chance)
 
 
 def _with_statistics(
@@ -127,11 +130,11 @@ def _with_statistics(
     moderation: Moderation,
     pca: Components,
     positions: Floats,
-    groups: Groups,
+    found: _Found,
     chance: Chance,
-    history: tuple[Update, ...],
 ) -> Opinions:
     """What follows once everybody has a position and a group."""
+    groups = found.groups
     improved = config.mode == "improved"
     ids, out = matrix.comments, moderation.out_of(matrix.comments)
     tallies = tally_votes(matrix, groups)
@@ -165,21 +168,32 @@ def _with_statistics(
         common_ground=common_ground(tallies.groups, group_ids, ids, out) if improved else (),
         stability=group_stability(matrix, out, groups, config.n_components),
         chance=chance,
-        history=history,
+        history=found.history,
+        division=found.division,
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Found:
+    """The groups, how they came about if the votes were replayed, and what a replay meant for them in improved mode."""
+
+    groups: Groups
+    history: tuple[Update, ...] = ()
+    division: Division = "not-weighed"
 
 
 def _groups(
     votes: Votes, matrix: VoteMatrix, moderation: Moderation, positions: Floats, config: VotesConfig, inside: Flags, chance: Chance
-) -> tuple[Groups, tuple[Update, ...]]:
+) -> _Found:
     if config.replay:
         replayed = replay(votes, moderation, config.replay_updates, config.n_components, config.pca_method, config.replay_from)
-        return replayed.groups, replayed.history
+        return _Found(replayed.groups, replayed.history)
     order = _order(votes, matrix, config.order)
     rows = order[inside[order]]
-    if config.mode == "improved":
-        return find_improved_groups(positions, rows, apart=not chance.likely), ()
-    return find_groups(positions, rows), ()
+    if config.mode == "exact":
+        return _Found(find_groups(positions, rows))
+    groups, division = with_history(find_improved_groups(positions, rows, apart=not chance.likely), votes, moderation, positions, config)
+    return _Found(groups, division=division)
 
 
 def _order(votes: Votes, matrix: VoteMatrix, order: Order) -> Indices:

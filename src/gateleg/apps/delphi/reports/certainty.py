@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gateleg.apps.delphi.opinions.modes import DIVISIONS
+
 if TYPE_CHECKING:
     from gateleg.apps.delphi.reports.findings import Findings
 
@@ -12,8 +14,9 @@ HOLDS, BARELY = 0.8, 0.5
 
 
 def certainty_of(findings: Findings) -> list[str]:
-    """Sentences on whether the groups may be chance, and how well they come back; none for runs that have not looked."""
-    return [sentence for sentence in (_chance(findings), _stability(findings)) if sentence]
+    """Sentences on whether the groups may be chance, how well they come back and whether participants saw them; none for runs that have
+    not looked."""
+    return [sentence for sentence in (_chance(findings), _stability(findings), DIVISIONS[findings.certainty.division]) if sentence]
 
 
 def verdict_of(findings: Findings) -> str:

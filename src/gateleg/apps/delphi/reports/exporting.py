@@ -88,7 +88,7 @@ def bridging_comments(findings: Findings) -> str:
 def opinion_groups(findings: Findings) -> str:
     """A row for each group: its letter, its id, its people, and how far the groups of the run can be trusted."""
     known = findings.certainty
-    titles = ["group", "group-id", "participants", "grouped-participants", "stability", "draws-by-lot", "draws-as-strong"]
+    titles = ["group", "group-id", "participants", "grouped-participants", "stability", "draws-by-lot", "draws-as-strong", "division"]
     stability = None if known.stability is None else round(known.stability, 4)
     rows: list[list[Cell]] = [
         [
@@ -99,6 +99,7 @@ def opinion_groups(findings: Findings) -> str:
             stability,
             known.draws or None,
             known.as_strong if known.draws else None,
+            None if known.division == "not-weighed" else known.division,
         ]
         for group in findings.groups
     ]

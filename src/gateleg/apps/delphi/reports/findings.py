@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
     from gateleg.apps.delphi.conversations.votes import Floats, Ints
-    from gateleg.apps.delphi.opinions.modes import Mode, Order
+    from gateleg.apps.delphi.opinions.modes import Division, Mode, Order
     from gateleg.apps.delphi.opinions.representative import Representative
     from gateleg.apps.delphi.opinions.stage import Opinions
     from gateleg.apps.delphi.opinions.tallies import Tally
@@ -135,6 +135,8 @@ class Certainty:
     #: how often votes by lot were compared with the real ones, and how often they differed as strongly; 0 where nobody looked
     draws: int = 0
     as_strong: int = 0
+    #: which division improved mode has taken, and why
+    division: Division = "not-weighed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +288,10 @@ def find(conversation: Conversation, opinions: Opinions, topics: Topics | None =
         known_words=None if topics is None else topics.known_words,
         from_words=topics is not None and topics.model == "words",
         certainty=Certainty(
-            None if opinions.stability is None else opinions.stability.overall, opinions.chance.draws, opinions.chance.as_strong
+            None if opinions.stability is None else opinions.stability.overall,
+            opinions.chance.draws,
+            opinions.chance.as_strong,
+            opinions.division,
         ),
         participation=participation_of(conversation.counted_votes(opinions.config.max_votes), statements),
     )

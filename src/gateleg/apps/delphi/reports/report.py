@@ -331,7 +331,7 @@ def _data(findings: Findings, data: Mapping[str, str], written_by: str) -> Marku
     ]
     method = (
         "Participants who voted often enough are placed by the main directions in which votes differ, and grouped by nearness. "
-        f"{how_found(findings.mode, findings.replayed, findings.order)} A comment "
+        f"{how_found(findings.mode, findings.replayed, findings.order, findings.certainty.division)} A comment "
         "is shared when the lower bound of agreement exceeds one half in every group, and divisive when majorities of two groups oppose "
         "each other. Bounds are 95% intervals by Wilson's method; fewer than five votes are never turned into a share. Topics come from "
         f"{'the words' if findings.from_words else 'the meaning'} of the comments, not from the votes."

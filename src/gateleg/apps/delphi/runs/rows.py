@@ -273,5 +273,6 @@ def summary_of(opinions: Opinions) -> dict[str, Any]:
         "explained": [round(share, 6) for share in opinions.pca.explained.tolist()],
         "stability": None if opinions.stability is None else round(opinions.stability.overall, 4),
         "chance": {"draws": opinions.chance.draws, "as_strong": opinions.chance.as_strong},
+        "division": opinions.division,
         "consensus": len(opinions.consensus.agree) + len(opinions.consensus.disagree),
     }

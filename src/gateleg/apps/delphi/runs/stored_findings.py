@@ -143,6 +143,8 @@ def _ranked(rows: VoteRows, kind: str) -> list[int]:
 
 
 def _certainty(run: Run) -> Certainty:
-    """What a run has found of it; those of earlier versions did not look for chance."""
+    """What a run has found of it; those of earlier versions did not look for chance, nor at the groups that participants saw."""
     chance = run.summary.get("chance") or {}
-    return Certainty(run.summary.get("stability"), chance.get("draws", 0), chance.get("as_strong", 0))
+    return Certainty(
+        run.summary.get("stability"), chance.get("draws", 0), chance.get("as_strong", 0), run.summary.get("division", "not-weighed")
+    )

@@ -54,7 +54,7 @@ def _show(reading: Reading, name: str, run: str) -> None:
     else:
         grouped = f"{findings.totals.grouped:,} of {findings.totals.participants:,} participants voted often enough to be compared."
         with section("Groups"):
-            how = how_found(findings.mode, findings.replayed, findings.order)
+            how = how_found(findings.mode, findings.replayed, findings.order, findings.certainty.division)
             tag("p", f"{grouped} Those who vote alike are a group. {how}", "meta")
             for told in certainty_of(findings):
                 tag("p", told)
