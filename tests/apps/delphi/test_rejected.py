@@ -43,6 +43,7 @@ from tests.apps.delphi.test_work import followed, worked
 from tests.apps.delphi.texts import local_embeddings
 from tests.apps.delphi.topics.test_naming import Answers
 
+PAGES = ("report", "summary", "map", "replay")
 #: Words that stand in rejected comments only: as many alike as make a topic, and one in each of some others.
 WORDS = ("zorblatt", "flimwick", "quendling")
 SECRET = re.compile("|".join(WORDS), re.IGNORECASE)
@@ -78,7 +79,7 @@ def artifacts_of(conversation: Conversation, topics: Topics) -> dict[str, bytes]
     asked: list[str] = []
     with translating(foreign, asked) as address, Models() as models:
         files |= translated_files(models.chat(address), files, "de")
-    assert {"replay.html", "summary.html", "report.de.html", "summary.de.html", "data/timeline.json"} <= set(files)
+    assert {"data/timeline.json", "data/bridging.csv", *(f"{page}.{end}" for page in PAGES for end in ("html", "de.html"))} <= set(files)
     assert not SECRET.search("".join(asked))
     return files
 
