@@ -235,6 +235,7 @@ async def _assert_silent(client: httpx.AsyncClient, root: str) -> None:
     routes += [f"{home}/comparison?before={root}&after={root}", f"{home}/conversations/town/runs/latest?stage=UMAP"]
     routes += [f"{home}/conversations/town/results/{table}?limit=200" for table in RESULTS]
     routes += [f"{home}/runs/{job}/results/{table}?limit=200" for job in jobs for table in RESULTS]
+    routes += [f"/api/search?q={word}" for word in WORDS] + [f"{home}/jobs?subject=town", f"{home}/jobs/{root}/tree"]
     [topics] = [one["job_id"] for one in stages if one["stage"] == "UMAP"]
     for table, key in (("Delphi_CommentClustersStructureKeywords", "cluster_key"), ("Delphi_CommentClustersLLMTopicNames", "topic_key")):
         rows = (await client.get(f"{home}/runs/{topics}/results/{table}?limit=200")).json()["items"]
