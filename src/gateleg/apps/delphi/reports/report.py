@@ -199,8 +199,8 @@ def _bridges(findings: Findings) -> Markup | None:
     ]
     table = tag("table", {"class": "all"}, tag("thead", None, head), tag("tbody", None, rows))
     note = (
-        "Comments that most of every group agree with, by how well they bridge the groups: by the lower bound of agreement in the group where it is lowest. In brackets, "
-        "between which bounds the true share lies in 95 of 100 cases."
+        "Comments that most of every group agree with, by how well they bridge the groups: by the lower bound of agreement in the group "
+        "where it is lowest. In brackets, between which bounds the true share lies in 95 of 100 cases."
     )
     wide = tag("div", {"class": "wide", "tabindex": 0, "role": "region", "aria-label": "What bridges groups, ranked"}, table)
     return _folded("What bridges the groups, ranked", [tag("p", {"class": "note"}, note), wide])
