@@ -1,6 +1,11 @@
 """Topics of comments beside umap-learn + EVoC on the same vectors: seconds of processor time, and how much of what was planted is found.
 
     .venv/bin/python bench/topics.py            planted vectors of several sizes; EVoC only where it is installed (pip install evoc)
+    .venv/bin/python bench/topics.py FOLDER     the conversations in the folders of a folder: how coherent each layer is beside k-means
+
+Coherence is the mean cosine of comments of one topic less that of comments of different topics. K-means gets the same vectors and makes as
+many topics: the division with the smallest error of ten beginnings, and beside it the most coherent of forty beginnings. The beginnings are
+not those that the layers are chosen by.
 
 Each side gets the same vectors. Ours finds nested layers from the neighbour graph and lays comments out with UMAP; the peer lays them out
 with UMAP and clusters with EVoC. Agreement is the adjusted Rand index of the best layer with what was planted; `left out` is the share of
@@ -8,16 +13,23 @@ comments that no layer's cluster holds. The first call of each side compiles and
 """
 
 import importlib
+import sys
 import time
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.cluster import KMeans  # type: ignore[import-untyped]
 
+from gateleg.ai import Models
 from gateleg.apps.delphi.agreement import agreement
+from gateleg.apps.delphi.conversations.exports import read_export
+from gateleg.apps.delphi.topics.coherence import coherence
 from gateleg.apps.delphi.topics.layering import find_layers
 from gateleg.apps.delphi.topics.projecting import project
+from gateleg.apps.delphi.topics.stage import analyse_comments
 
 SIZES = ((6, 120), (12, 400), (30, 1_500))
 
@@ -60,8 +72,30 @@ def measure(run: Callable[[Any], list[Any]], vectors: Any, topic_of: Any) -> tup
     return taken, found, left_out
 
 
+def beside_k_means(folder: Path) -> None:
+    """Print how coherent the layers of each conversation are, the coarsest first."""
+    print(f"{'conversation':<28} {'comments':>9} {'topics':>7} {'coherence':>10} {'k-means':>8} {'its best':>9}")
+    with Models() as models:
+        for place in sorted(path for path in folder.iterdir() if (path / "votes.csv").is_file()):
+            read = read_export(place / "votes.csv", place / "comments.csv")
+            found = analyse_comments(read.comments, models.embeddings(), votes=read.counted_votes)
+            for layer in reversed(found.layers.layers):
+                inside = (layer.labels >= 0) & (np.linalg.norm(found.vectors, axis=1) > 0)
+                vectors, labels = found.vectors[inside].astype(np.float64), layer.labels[inside]
+                unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+                count = int(labels.max()) + 1
+                usual = coherence(unit, KMeans(count, n_init=10, random_state=1_000).fit(unit).labels_)
+                tried = [KMeans(count, n_init=1, random_state=seed).fit(unit).labels_ for seed in range(1_000, 1_040)]
+                best = max(coherence(unit, labels) for labels in tried)
+                figures = f"{coherence(unit, labels):>10.3f} {usual:>8.3f} {best:>9.3f}"
+                print(f"{place.name:<28} {len(labels):>9,} {count:>7} {figures}", flush=True)
+
+
 def main() -> None:
     warnings.simplefilter("ignore")
+    if sys.argv[1:]:
+        beside_k_means(Path(sys.argv[1]))
+        return
     beside = peer()
     sides = {"gateleg": ours} | ({"umap-learn + EVoC": beside} if beside else {})
     for run in sides.values():

@@ -1,13 +1,16 @@
 import asyncio
 import os
 import signal
+import threading
+from collections.abc import Sequence
 from pathlib import Path
+from typing import IO
 
 import pytest
 
 from gateleg.errors import GatelegError
-from gateleg.limited_process import LimitReached, ProcessLimits, run_limited
-from gateleg.limited_process.children import _server, close_servers
+from gateleg.limited_process import LimitReached, ProcessLimits, run_limited, running
+from gateleg.limited_process.children import Child, _server, close_servers, open_child
 from tests.limited_functions import Refused
 
 LIMITS = ProcessLimits(seconds=20, memory=1_000_000_000)
@@ -66,14 +69,35 @@ async def test_output_ends_it(tmp_path: Path, preloaded: bool) -> None:
 
 async def test_a_task_that_is_cancelled_kills_it(tmp_path: Path, preloaded: bool) -> None:
     pid = tmp_path / "pid"
-    running = asyncio.ensure_future(run_limited(address("spin"), str(pid), LIMITS, preloaded=preloaded))
+    task = asyncio.ensure_future(run_limited(address("spin"), str(pid), LIMITS, preloaded=preloaded))
     while not (pid.exists() and pid.read_text()):
         await asyncio.sleep(0.01)
-    running.cancel()
+    task.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await running
+        await task
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)
+
+
+async def test_a_task_that_is_cancelled_while_its_process_is_opened_ends_it_too(preloaded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[Child] = []
+    begun, cancelled = threading.Event(), threading.Event()
+
+    def open_late(modules: Sequence[str], errors: IO[bytes], *, preloaded: bool) -> Child:
+        begun.set()
+        assert cancelled.wait(20)
+        opened.append(open_child(modules, errors, preloaded=preloaded))
+        return opened[-1]
+
+    monkeypatch.setattr(running, "open_child", open_late)
+    task = asyncio.ensure_future(run_limited(address("double"), 1, LIMITS, preloaded=preloaded))
+    assert await asyncio.to_thread(begun.wait, 20)
+    task.cancel()
+    await asyncio.sleep(0)
+    cancelled.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert [child.status for child in opened] == [-signal.SIGKILL]
 
 
 async def test_a_server_that_has_ended_is_started_again() -> None:

@@ -4,6 +4,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from gateleg.endpoint import EndpointOptions, serve_in_thread
 from gateleg.engine import Engine
 from gateleg.jobs import Queue, Submission, follow
 from gateleg.jobs import QueueSettings as JobSettings
+from gateleg.jobs import TestWorker as InlineWorker
+from gateleg.jobs.retention.archiving import log_key
 from gateleg.objects import DirectoryObjects
 from gateleg.store import Store
 from gateleg.web.settings import Settings
@@ -89,6 +92,27 @@ def test_a_handler_that_ignores_its_end_does_not_keep_its_worker(tmp_path: Path,
             process.kill()
     assert f"stopping: stubborn {job.job_id} have up to" in told
     assert ("went on although asked to stop" in told) if len(signals) == 1 else ("Ended at once" in told)
+
+
+def test_a_worker_of_mere_handlers_moves_long_logs_to_the_objects_that_it_is_given(tmp_path: Path) -> None:
+    month = 31 * 86400
+    with Store.connect(f"embedded:{tmp_path}/d", clock=lambda: time.time() - month) as store:
+        queue = Queue(store, chores.jobs)
+        queue.ensure_tables()
+        job = queue.submit(Submission("echo", {"words": [f"word {number}" for number in range(60)]}, subject="s")).job
+        InlineWorker(queue).run()
+    with worker_on(tmp_path, "--objects", f"dir:{tmp_path}/objects", app="tests.jobs.chores") as process:
+        try:
+            assert process.stdout is not None
+            assert "works on" in process.stdout.readline()
+            with Store.connect(f"embedded:{tmp_path}/d") as store:
+                while not Queue(store, chores.jobs).archive_page(subject="s").items:
+                    assert process.poll() is None
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(60) == 0
+        finally:
+            process.kill()
+    assert len(DirectoryObjects(tmp_path / "objects").get(log_key(job.job_id)).splitlines()) == 60
 
 
 async def test_a_worker_of_mere_handlers_writes_their_schedules(tmp_path: Path) -> None:

@@ -115,8 +115,9 @@ async def _stop_when(stop: "asyncio.Event", workers: "WorkerCrew") -> None:
 
 @asynccontextmanager
 async def _opened(app: str | None, settings: "Settings", rules: "JobSettings") -> "AsyncIterator[tuple[AsyncQueue, AsyncObjects | None]]":
-    """The queue to work on. Applications get all that a host has; mere handlers only need the store."""
+    """The queue to work on. Applications get all that a host has; mere handlers the store, and objects for long logs."""
     from gateleg.cli.installed import installed_applications, loaded
+    from gateleg.cli.jobs.log_objects import log_objects
     from gateleg.jobs import LAYOUTS, AsyncQueue, Jobs
     from gateleg.store import AsyncStore
     from gateleg.web import Application
@@ -138,7 +139,8 @@ async def _opened(app: str | None, settings: "Settings", rules: "JobSettings") -
         await queue.ensure_tables()
         # By the name of what is run: others that share the store have schedules of their own.
         await queue.declare_schedules({str(app): handlers.schedules})
-        yield queue, None
+        async with log_objects(settings) as objects:
+            yield queue, objects
 
 
 def _weights(text: str) -> dict[str, int]:

@@ -18,6 +18,8 @@ from gateleg.limited_process.limits import STATUSES, LimitReached, ProcessLimits
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gateleg.limited_process.children import Child
+
 
 async def run_limited(
     function: str,
@@ -51,7 +53,7 @@ async def _run(
     modules: Sequence[str], request: bytes, limits: ProcessLimits, refusals: Sequence[type[GatelegError]], preloaded: bool
 ) -> Any:
     with tempfile.TemporaryFile() as errors:
-        child = await asyncio.to_thread(open_child, modules, errors, preloaded=preloaded)
+        child = await _opened(modules, errors, preloaded)
         ending = asyncio.ensure_future(asyncio.to_thread(child.talk, request, limits.output))
         try:
             answer = await asyncio.wait_for(asyncio.shield(ending), limits.seconds)
@@ -62,6 +64,19 @@ async def _run(
             with contextlib.suppress(asyncio.CancelledError, ServerGone):
                 await ending
         return _result(answer, child.status, limits, refusals, errors)
+
+
+async def _opened(modules: Sequence[str], errors: IO[bytes], preloaded: bool) -> Child:
+    opening = asyncio.ensure_future(asyncio.to_thread(open_child, modules, errors, preloaded=preloaded))
+    try:
+        return await asyncio.shield(opening)
+    except asyncio.CancelledError:
+        # The thread goes on opening the process, which nobody else would end.
+        with contextlib.suppress(OSError, ServerGone):
+            child = await opening
+            child.kill()
+            await asyncio.to_thread(child.talk, b"", 0)
+        raise
 
 
 def _result(answer: bytes | None, status: int, limits: ProcessLimits, refusals: Sequence[type[GatelegError]], errors: IO[bytes]) -> Any:

@@ -14,6 +14,8 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +38,18 @@ class Counted:
     letters: dict[str, str]
     certainty: dict[str, str]
     topics: dict[str, set[str]] = field(default_factory=dict)
+    #: those that were asked for
+    tallies: dict[tuple[str, str | None], dict[int, int]] = field(default_factory=dict)
 
-    @property
+    @cached_property
+    def of_comment(self) -> dict[str, list[tuple[str, int]]]:
+        """For each comment who voted how."""
+        found: dict[str, list[tuple[str, int]]] = {}
+        for (person, comment), choice in self.votes.items():
+            found.setdefault(comment, []).append((person, choice))
+        return found
+
+    @cached_property
     def people(self) -> set[str]:
         return {person for person, _ in self.votes}
 
@@ -47,9 +59,11 @@ class Counted:
 
     def tally(self, comment: str, letters: str | None = None) -> dict[int, int]:
         """How often each choice was made on a comment, by everybody or by the groups with some letters."""
-        found = {1: 0, 0: 0, -1: 0}
-        for (person, about), choice in self.votes.items():
-            if about == comment and (letters is None or self.letters.get(self.group_of.get(person, ""), "?") in letters):
+        if (comment, letters) in self.tallies:
+            return self.tallies[comment, letters]
+        found = self.tallies[comment, letters] = {1: 0, 0: 0, -1: 0}
+        for person, choice in self.of_comment.get(comment, ()):
+            if letters is None or self.letters.get(self.group_of.get(person, ""), "?") in letters:
                 found[choice] += 1
         return found
 
@@ -170,6 +184,16 @@ def quoted(counted: Counted, said: str, cited: list[str]) -> str:
     body = " ".join(counted.bodies[cited[0]].replace("“", "‘").replace("”", "’").split())
     whole = said == body or (said.endswith("…") and len(said) > 1 and body.startswith(said[:-1]))
     return "" if whole else f"comment {cited[0]} says {body!r}"
+
+
+def about_oneself(body: str) -> bool:
+    """Whether a comment may be about its author: roughly, by its first word. Such comments are not common ground."""
+    return bool(re.match(r"(?:i|we|my|our|ich|我)\b|我", body.strip().lower()))
+
+
+def wilson_high(agrees: int, votes: int) -> float:
+    """The upper end of the same interval."""
+    return 1 - wilson_low(votes - agrees, votes)
 
 
 def wilson_low(agrees: int, votes: int) -> float:
@@ -356,15 +380,53 @@ def _heading(counted: Counted, said: dict[str, str], cited: list[str], section: 
     yield ""
 
 
-@proves(r"(?:No groups were found\. )?When the votes on each comment were dealt out at random .+, (?P<draws>\d+) times, .+")
+@proves(
+    r"(?P<none>No groups were found\. )?When the votes on each comment were dealt out at random .+, (?P<draws>\d+) times, "
+    r"they differed as strongly in (?P<strong>none|\d+) of these draws(?P<meaning>.+)"
+)
 def _chance(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
     yield same(said["draws"], int(counted.certainty["draws-by-lot"]), "draws")
+    yield same(said["strong"].replace("none", "no"), int(counted.certainty["draws-as-strong"]), "draws as strong")
+    if ("chance does not explain" in said["meaning"]) != (said["strong"] == "none"):
+        yield "it means the opposite"
+    if bool(said["none"]) != (len(counted.letters) == 1):
+        yield f"there are {len(counted.letters)} groups"
 
 
-@proves(r"When a fifth of the comments is left out, .+ a stability of (?P<stability>[\d.]+), where .+")
+@proves(r"No groups were found: no division into groups that are large enough also separates people who had no part in finding it\.")
+def _one_group(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
+    yield "" if len(counted.letters) == 1 else f"there are {len(counted.letters)} groups"
+
+
+@proves(r"Too few (?:of them|participants) voted often enough for groups to be found\.")
+def _too_few(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
+    yield "" if not counted.letters else f"there are {len(counted.letters)} groups"
+
+
+@proves(r"Hardly anybody passed on a comment, and every comment had enough votes\.")
+def _all_sure(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
+    for comment in counted.shown:
+        tally = counted.tally(comment)
+        if sum(tally.values()) < _ENOUGH or 5 * tally[0] >= sum(tally.values()):
+            yield f"comment {comment}: {tally}"
+
+
+@proves(r"No comment has a clear majority yet\.")
+def _no_majority(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
+    for comment in counted.shown:
+        tally = counted.tally(comment)
+        votes = sum(tally.values())
+        if votes >= _ENOUGH and wilson_low(tally[1], votes) > 0.5 and not about_oneself(counted.bodies[comment]):
+            yield f"comment {comment}: {tally}"
+
+
+@proves(r"When a fifth of the comments is left out, .+ a stability of (?P<stability>[\d.]+), where .+ the groups hold (?P<how>\w+).*")
 def _stability(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
     if abs(float(said["stability"]) - float(counted.certainty["stability"])) > 0.005 + 1e-9:
         yield f"{counted.certainty['stability']} stands in the table"
+    stability = float(counted.certainty["stability"])
+    if said["how"] != ("well" if stability >= 0.8 else "in" if stability >= 0.5 else "poorly"):
+        yield f"groups do not hold {said['how']} with {stability}"
 
 
 @proves(
@@ -385,7 +447,11 @@ def _division(counted: Counted, said: dict[str, str], cited: list[str], section:
 
 @proves(r"There is no comment that a clear majority of every group agrees with, as far as the votes tell\.")
 def _no_bridge(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
-    yield ""
+    for comment in counted.shown:
+        tallies = [counted.tally(comment, letter) for letter in counted.letters.values()]
+        clear = [sum(tally.values()) >= _ENOUGH and wilson_low(tally[1], sum(tally.values())) > 0.5 for tally in tallies]
+        if all(clear) and not about_oneself(counted.bodies[comment]):
+            yield f"comment {comment} is agreed with in every group"
 
 
 def recount_tables(counted: Counted, report: Path) -> Iterator[str]:
@@ -398,12 +464,148 @@ def recount_tables(counted: Counted, report: Path) -> Iterator[str]:
                 yield f"comment {row['comment-id']}, {prefix}: {found} stand in the table, {tally} counted"
 
 
+class Rows(HTMLParser):
+    """The rows of all tables of a page, and its terms with what stands beside them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[tuple[str, list[str]]] = []
+        self.terms: list[tuple[str, str]] = []
+        self._cells, self._open, self._card = [""], False, ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        known = dict(attrs)
+        if tag in {"tr", "dt"}:
+            self._cells = []
+        if tag in {"td", "th", "dt", "dd"}:
+            self._cells.append("")
+            self._open = True
+        if tag == "a" and (known.get("href") or "").startswith("#c"):
+            self._card = (known["href"] or "")[2:]
+
+    def handle_data(self, data: str) -> None:
+        if self._open:
+            self._cells[-1] += data
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in {"td", "th", "dt", "dd"}:
+            self._open = False
+        if tag == "tr":
+            self.rows.append((self._card, [cell.strip() for cell in self._cells]))
+        if tag == "dd":
+            self.terms.append((self._cells[0].strip(), self._cells[-1].strip()))
+
+
+_CARD = re.compile(rf"(\d+)% agree \((\d+) to (\d+)\), (\d+)% disagree, ({_N}) votes?")
+_FEW_CARD = re.compile(r"(\d+) agree, (\d+) disagree, (\d+) pass: not enough votes")
+_RANKED = re.compile(rf"(\d+)% of ({_N}) \((\d+)–(\d+)\)")
+
+
+def interval(agrees: int, votes: int, low: str, high: str) -> Iterator[str]:
+    for said, bound in ((low, wilson_low(agrees, votes)), (high, wilson_high(agrees, votes))):
+        if abs(100 * bound - int(said)) > 0.51:
+            yield f"a bound of {said} is said, {100 * bound:.2f} counted"
+
+
+def recount_page(counted: Counted, report: Path) -> Iterator[str]:
+    """Faults of what stands in `report.html` beside its sentences: its figures, votes on comments, what bridges, all comments, and time."""
+    page = Rows()
+    page.feed((report / "report.html").read_text(encoding="utf-8"))
+    cast = sum(comment in counted.bodies and comment not in counted.out for _, comment in counted.votes)
+    figures = {
+        "people voted": len(counted.people),
+        "people grouped": counted.grouped(),
+        "votes cast": len(counted.votes),
+        "comments shown": len(counted.shown),
+        "votes on these": cast,
+        "opinion groups": len(counted.letters),
+    }
+    found = dict(page.terms)
+    yield from (same(found[name], value, name) for name, value in figures.items())
+    least: list[float] = []
+    seen = {"cards": 0, "comments": 0}
+    for comment, cells in page.rows:
+        if cells[0] in {"Everyone", *(f"Group {letter}" for letter in counted.letters.values())} and len(cells) == 3:
+            letters = None if cells[0] == "Everyone" else cells[0][-1]
+            seen["cards"] += 1
+            yield from (f"card of {comment}, {cells[0]}: {why}" for why in _card(counted.tally(comment, letters), cells[2]) if why)
+        elif len(cells) == 2 + len(counted.letters) and all(_RANKED.fullmatch(cell) for cell in cells[2:]):
+            bounds = []
+            for letter, cell in zip(counted.letters.values(), cells[2:], strict=True):
+                said, tally = _RANKED.fullmatch(cell), counted.tally(comment, letter)
+                assert said is not None
+                bounds.append(wilson_low(tally[1], sum(tally.values())))
+                yield from (f"bridge {comment}: {why}" for why in share(said[1], said[2], tally, "agree") if why)
+                yield from (f"bridge {comment}: {why}" for why in interval(tally[1], sum(tally.values()), said[3], said[4]))
+                if 2 * tally[1] <= sum(tally.values()):
+                    yield f"bridge {comment}: most of Group {letter} do not agree"
+            least.append(min(bounds))
+        elif cells[0].isdigit() and len(cells) == 8 + len(counted.letters):
+            seen["comments"] += 1
+            yield from (f"row of {cells[0]}: {why}" for why in _row(counted, cells) if why)
+    if seen["comments"] != len(counted.shown) or not seen["cards"]:
+        yield f"{seen} were found on the page, of {len(counted.shown)} comments"
+    if least != sorted(least, reverse=True):
+        yield "what bridges is not ranked by its lower bounds"
+
+
+def _card(tally: dict[int, int], text: str) -> Iterator[str]:
+    votes = sum(tally.values())
+    if votes == 0:
+        yield "" if text == "no votes" else text
+    elif votes < _ENOUGH:
+        few = _FEW_CARD.fullmatch(text)
+        yield "" if few and [int(one) for one in few.groups()] == [tally[1], tally[-1], tally[0]] else f"{text}, {tally} counted"
+    elif said := _CARD.fullmatch(text):
+        yield from share(said[1], said[5], tally, "agree")
+        yield from share(said[4], said[5], tally, "disagree")
+        yield from interval(tally[1], votes, said[2], said[3])
+    else:
+        yield f"not understood: {text}"
+
+
+def _row(counted: Counted, cells: list[str]) -> Iterator[str]:
+    tally = counted.tally(cells[0])
+    yield same(cells[3], sum(tally.values()), "votes")
+    for side, cell in zip(("agree", "disagree", "pass"), cells[4:7], strict=True):
+        if cell == "–" or sum(tally.values()) < _ENOUGH:
+            yield "" if (cell == "–") == (sum(tally.values()) < _ENOUGH) else f"{cell} of {tally}"
+        else:
+            yield from share(cell.rstrip("%"), cells[3], tally, side)
+    for letter, cell in zip(counted.letters.values(), cells[7:-1], strict=True):
+        own = counted.tally(cells[0], letter)
+        if cell == "–":
+            yield "" if sum(own.values()) < _ENOUGH else f"Group {letter} has {own}"
+        else:
+            percent, _, votes = cell.partition("% of ")
+            yield from share(percent, votes, own, "agree")
+
+
+def recount_moments(counted: Counted, report: Path) -> Iterator[str]:
+    """Faults of how the groups came about: figures grow, groups fit into who was compared, and the last moment is the whole."""
+    path = report / "data/timeline.csv"
+    before = {"votes": 0, "participants": 0, "comments": 0}
+    row: dict[str, str] = {}
+    for row in read_rows(path) if path.exists() else []:
+        for name in before:
+            if int(row[name]) < before[name]:
+                yield f"{row['time']}: fewer {name} than before"
+            before[name] = int(row[name])
+        sizes = [int(row[f"group-{letter.lower()}-participants"]) for letter in counted.letters.values()]
+        if sum(sizes) > int(row["compared-participants"]) or (len(sizes) > 1 and row["may-be-chance"] == "1" and any(sizes)):
+            yield f"{row['time']}: groups of {sizes}"
+    if row:
+        whole = {"votes": len(counted.votes), "participants": len(counted.people), "compared-participants": counted.grouped()}
+        yield from (same(row[name], value, f"{name} at the end") for name, value in whole.items())
+
+
 def recount(votes: Path, comments: Path, report: Path) -> tuple[int, list[str]]:
-    """How many sentences a report has, and all faults of them and of its table of comments."""
+    """How many sentences a report has, and all faults of them, of its tables and of its page."""
     counted = read(votes, comments, report)
     program = Recount(counted)
     program.check(json.loads((report / "data/narrative.json").read_text(encoding="utf-8")))
-    return program.sentences, [*program.faults, *recount_tables(counted, report)]
+    others = [*recount_tables(counted, report), *recount_page(counted, report), *recount_moments(counted, report)]
+    return program.sentences, [*program.faults, *filter(None, others)]
 
 
 if __name__ == "__main__":

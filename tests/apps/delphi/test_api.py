@@ -7,6 +7,7 @@ from uuid import UUID, uuid4
 
 import httpx
 import pytest
+import pytest_asyncio
 
 from gateleg.apps.delphi.api import RESULTS
 from gateleg.apps.delphi.opinions.config import VotesConfig
@@ -24,31 +25,49 @@ HOME = "/api/delphi"
 TOWN = f"{HOME}/conversations/town"
 
 
-@pytest.fixture
-async def served(tmp_path: Path) -> AsyncIterator[Served]:
+#: One host for all tests, which runs in one event loop.
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def served(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Served]:
+    """A host that tests share: they leave the conversation `town` as it is, and use a `place` of their own for another."""
+    async with serving(tmp_path_factory.mktemp("served")) as served:
+        yield served
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def alone(tmp_path: Path) -> AsyncIterator[Served]:
+    """A host for one test, which may do anything with it."""
     async with serving(tmp_path) as served:
         yield served
+
+
+@pytest.fixture
+def place() -> str:
+    """Where a conversation that is not there yet would be."""
+    return f"{HOME}/conversations/{uuid4().hex}"
 
 
 def refused(answer: httpx.Response) -> tuple[int, str]:
     return answer.status_code, answer.json()["error"]["code"]
 
 
-async def test_an_upload_is_a_conversation_that_can_be_read(served: Served) -> None:
-    told = await served["operator"].put(f"{HOME}/conversations/new", json=FILES | {"topic": "Places"})
+async def test_an_upload_is_a_conversation_that_can_be_read(served: Served, place: str) -> None:
+    told = await served["operator"].put(place, json=FILES | {"topic": "Places"})
     assert (told.status_code, told.json()["n_votes"], told.json()["n_participants"]) == (200, 96, 12)
-    found = (await served["stranger"].get(f"{HOME}/conversations/new")).json()
+    found = (await served["stranger"].get(place)).json()
     assert (found["topic"], found["group"], found["upload"]["n_comments"], found["latest"]) == ("Places", None, 8, {})
-    comments = (await served["stranger"].get(f"{HOME}/conversations/new/comments", params={"limit": 3})).json()
+    comments = (await served["stranger"].get(f"{place}/comments", params={"limit": 3})).json()
     assert [one["comment_id"] for one in comments["items"]] == [0, 1, 2]
 
 
-async def test_rows_that_cannot_be_read_are_told_by_line_and_nothing_is_kept(served: Served) -> None:
-    told = await served["operator"].put(f"{HOME}/conversations/new", json=FILES | {"votes": f"{VOTES}1767571300,1,1,7\n1767571300,x,1,1\n"})
+async def test_rows_that_cannot_be_read_are_told_by_line_and_nothing_is_kept(served: Served, place: str) -> None:
+    told = await served["operator"].put(place, json=FILES | {"votes": f"{VOTES}1767571300,1,1,7\n1767571300,x,1,1\n"})
     assert refused(told) == (422, "unreadable-rows")
     details = told.json()["error"]["details"]
     assert [(one["file"], one["line"]) for one in details["problems"]] == [("votes.csv", 98), ("votes.csv", 99)]
-    assert (await served["admin"].get(f"{HOME}/conversations/new")).status_code == 404
+    assert (await served["admin"].get(place)).status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -61,46 +80,46 @@ async def test_rows_that_cannot_be_read_are_told_by_line_and_nothing_is_kept(ser
         (FILES | {"group": ""}, "invalid"),
     ],
 )
-async def test_files_that_are_none_are_refused(served: Served, sent: dict[str, Any], code: str) -> None:
-    assert refused(await served["operator"].put(f"{HOME}/conversations/new", json=sent)) == (422, code)
+async def test_files_that_are_none_are_refused(served: Served, place: str, sent: dict[str, Any], code: str) -> None:
+    assert refused(await served["operator"].put(place, json=sent)) == (422, code)
 
 
 def parts(**files: str | bytes) -> list[tuple[str, tuple[str, str | bytes]]]:
     return [("file", (f"{name}.csv", text)) for name, text in files.items()]
 
 
-async def test_files_are_uploaded_as_a_form_far_above_the_usual_limit(served: Served) -> None:
+async def test_files_are_uploaded_as_a_form_far_above_the_usual_limit(served: Served, place: str) -> None:
     many = VOTES + "".join(f"1767571300,{c},{p},1\n" for p in range(12, 12_000) for c in range(8))
     assert len(many) > 1_000_000
     told = await served["operator"].post(
-        f"{HOME}/conversations/new/files", params={"topic": "Places"}, files=parts(a=many, b=COMMENTS, c="comment-id,is-meta\n1,true\n")
+        f"{place}/files", params={"topic": "Places"}, files=parts(a=many, b=COMMENTS, c="comment-id,is-meta\n1,true\n")
     )
     assert (told.status_code, told.json()["n_votes"], told.json()["topic"]) == (200, 12_000 * 8, "Places")
-    comments = (await served["operator"].get(f"{HOME}/conversations/new/comments")).json()["items"]
+    comments = (await served["operator"].get(f"{place}/comments")).json()["items"]
     assert [one["comment_id"] for one in comments if one["is_meta"]] == [1]
 
 
-async def test_a_form_with_rows_that_cannot_be_read_is_told_by_file_and_line_and_nothing_is_kept(served: Served) -> None:
-    told = await served["operator"].post(f"{HOME}/conversations/new/files", files=parts(mine=f"{VOTES}1767571300,1,1,7\n", b=COMMENTS))
+async def test_a_form_with_rows_that_cannot_be_read_is_told_by_file_and_line_and_nothing_is_kept(served: Served, place: str) -> None:
+    told = await served["operator"].post(f"{place}/files", files=parts(mine=f"{VOTES}1767571300,1,1,7\n", b=COMMENTS))
     assert refused(told) == (422, "unreadable-rows")
     details = told.json()["error"]["details"]
     assert (details["count"], details["problems"]) == (1, [{"file": "mine.csv", "line": 98, "why": "vote is 7, not one of -1, 0, 1"}])
-    assert (await served["admin"].get(f"{HOME}/conversations/new")).status_code == 404
+    assert (await served["admin"].get(place)).status_code == 404
 
 
-async def test_a_form_without_files_is_refused(served: Served) -> None:
-    assert refused(await served["operator"].post(f"{HOME}/conversations/new/files", files=parts(a="x"))) == (422, "unreadable-file")
-    assert refused(await served["operator"].post(f"{HOME}/conversations/new/files", json={})) == (422, "unreadable-file")
+async def test_a_form_without_files_is_refused(served: Served, place: str) -> None:
+    assert refused(await served["operator"].post(f"{place}/files", files=parts(a="x"))) == (422, "unreadable-file")
+    assert refused(await served["operator"].post(f"{place}/files", json={})) == (422, "unreadable-file")
     broken = await served["operator"].post(
-        f"{HOME}/conversations/new/files", content=b"nonsense", headers={"content-type": "multipart/form-data; boundary=x"}
+        f"{place}/files", content=b"nonsense", headers={"content-type": "multipart/form-data; boundary=x"}
     )
     assert broken.status_code in (400, 422)
 
 
-async def test_what_is_to_be_new_does_not_replace_what_is_there(served: Served) -> None:
-    told = await served["operator"].post(f"{TOWN}/files", params={"new": "true"}, files=parts(a=VOTES, b=COMMENTS))
+async def test_what_is_to_be_new_does_not_replace_what_is_there(alone: Served) -> None:
+    told = await alone["operator"].post(f"{TOWN}/files", params={"new": "true"}, files=parts(a=VOTES, b=COMMENTS))
     assert refused(told) == (409, "name-taken")
-    assert (await served["operator"].post(f"{TOWN}/files", files=parts(a=VOTES, b=COMMENTS))).status_code == 200
+    assert (await alone["operator"].post(f"{TOWN}/files", files=parts(a=VOTES, b=COMMENTS))).status_code == 200
 
 
 async def test_who_may_not_upload_is_refused_before_the_files_are_read(served: Served) -> None:
@@ -108,8 +127,7 @@ async def test_who_may_not_upload_is_refused_before_the_files_are_read(served: S
     assert refused(told) == (403, "not-allowed")
 
 
-async def test_a_member_uploads_for_a_group_of_their_own_only(served: Served) -> None:
-    place = f"{HOME}/conversations/new"
+async def test_a_member_uploads_for_a_group_of_their_own_only(served: Served, place: str) -> None:
     assert refused(await served["member"].put(place, json=FILES)) == (403, "not-allowed")
     assert refused(await served["member"].put(place, json=FILES | {"group": "others"})) == (403, "not-allowed")
     assert (await served["member"].put(place, json=FILES | {"group": GROUP})).status_code == 200
@@ -117,21 +135,21 @@ async def test_a_member_uploads_for_a_group_of_their_own_only(served: Served) ->
     assert (await served["stranger"].get(place)).status_code == 404
 
 
-async def test_an_upload_does_not_take_a_conversation_from_its_group(served: Served) -> None:
-    await served["operator"].put(TOWN, json=FILES | {"group": "others"})
-    assert (await served["member"].get(TOWN)).json()["group"] == GROUP
-    assert (await served["stranger"].get(TOWN)).status_code == 404
+async def test_an_upload_does_not_take_a_conversation_from_its_group(alone: Served) -> None:
+    await alone["operator"].put(TOWN, json=FILES | {"group": "others"})
+    assert (await alone["member"].get(TOWN)).json()["group"] == GROUP
+    assert (await alone["stranger"].get(TOWN)).status_code == 404
 
 
-async def test_conversations_are_listed_page_by_page_and_only_those_that_the_caller_may_see(served: Served) -> None:
+async def test_conversations_are_listed_page_by_page_and_only_those_that_the_caller_may_see(alone: Served) -> None:
     for name in ("a", "b", "c"):
-        await served["operator"].put(f"{HOME}/conversations/{name}", json=FILES | ({"group": "others"} if name == "c" else {}))
+        await alone["operator"].put(f"{HOME}/conversations/{name}", json=FILES | ({"group": "others"} if name == "c" else {}))
 
     async def listed(caller: str) -> list[str]:
         found: list[str] = []
         params: dict[str, Any] = {"limit": 2}
         for _ in range(10):
-            page = (await served[caller].get(f"{HOME}/conversations", params=params)).json()
+            page = (await alone[caller].get(f"{HOME}/conversations", params=params)).json()
             found += [one["conversation_id"] for one in page["items"]]
             if page["next"] is None:
                 break
@@ -160,9 +178,9 @@ async def test_a_conversation_shows_the_latest_run_of_each_stage(served: Served)
     assert (one["job_id"], one["status"]) == (str(served.topics), "COMPLETED")
 
 
-async def test_a_conversation_without_a_run_has_no_latest_one(served: Served) -> None:
-    await served["operator"].put(f"{HOME}/conversations/new", json=FILES)
-    assert refused(await served["operator"].get(f"{HOME}/conversations/new/runs/latest")) == (404, "run-missing")
+async def test_a_conversation_without_a_run_has_no_latest_one(served: Served, place: str) -> None:
+    await served["operator"].put(place, json=FILES)
+    assert refused(await served["operator"].get(f"{place}/runs/latest")) == (404, "run-missing")
 
 
 async def test_runs_are_listed_newest_first(served: Served) -> None:
@@ -191,14 +209,14 @@ async def test_a_job_that_cannot_be_run_is_refused_when_it_is_submitted(served: 
     assert refused(await served["member"].post(f"{TOWN}/jobs", json=sent)) == (422, code)
 
 
-async def test_a_run_whose_job_has_ended_is_not_told_as_running(served: Served) -> None:
-    sent = await served["member"].post(f"{TOWN}/jobs", json={"job_type": "PCA"})
+async def test_a_run_whose_job_has_ended_is_not_told_as_running(alone: Served) -> None:
+    sent = await alone["member"].post(f"{TOWN}/jobs", json={"job_type": "PCA"})
     job_id = UUID(sent.json()["job_id"])
-    await start_run(served.host.store, Origin(job_id, "town", datetime.now(UTC)), {})
-    assert (await served["member"].get(f"{HOME}/runs/{job_id}")).json()[0]["status"] == "RUNNING"
-    await served.host.queue.cancel(job_id)
-    assert (await served["member"].get(f"{HOME}/runs/{job_id}")).json()[0]["status"] == "CANCELLED"
-    assert (await served["member"].get(f"{TOWN}/runs")).json()["items"][0]["status"] == "CANCELLED"
+    await start_run(alone.host.store, Origin(job_id, "town", datetime.now(UTC)), {})
+    assert (await alone["member"].get(f"{HOME}/runs/{job_id}")).json()[0]["status"] == "RUNNING"
+    await alone.host.queue.cancel(job_id)
+    assert (await alone["member"].get(f"{HOME}/runs/{job_id}")).json()[0]["status"] == "CANCELLED"
+    assert (await alone["member"].get(f"{TOWN}/runs")).json()["items"][0]["status"] == "CANCELLED"
 
 
 async def test_a_pipeline_is_the_runs_of_its_stages(served: Served) -> None:
@@ -249,16 +267,16 @@ async def test_a_run_is_like_itself(served: Served) -> None:
     assert refused(missing) == (404, "not-found")
 
 
-async def test_a_topic_that_is_renamed_keeps_the_name_that_it_had(served: Served) -> None:
-    topics = (await served["member"].get(f"{HOME}/runs/{served.topics}/results/Delphi_CommentClustersLLMTopicNames")).json()["items"]
+async def test_a_topic_that_is_renamed_keeps_the_name_that_it_had(alone: Served) -> None:
+    topics = (await alone["member"].get(f"{HOME}/runs/{alone.topics}/results/Delphi_CommentClustersLLMTopicNames")).json()["items"]
     topic = topics[0]
-    place = f"{HOME}/runs/{served.topics}/topics/{topic['topic_key']}/name"
-    told = (await served["member"].put(place, json={"name": "What we all want"})).json()
+    place = f"{HOME}/runs/{alone.topics}/topics/{topic['topic_key']}/name"
+    told = (await alone["member"].put(place, json={"name": "What we all want"})).json()
     assert (told["topic_name"], told["model_name"]) == ("What we all want", "member")
     assert [one["topic_name"] for one in told["earlier"]] == [topic["topic_name"]]
-    assert refused(await served["member"].put(place, json={"name": ""})) == (422, "bad-topic-name")
-    nowhere = f"{HOME}/runs/{served.topics}/topics/layer9_9/name"
-    assert refused(await served["member"].put(nowhere, json={"name": "Nothing"})) == (404, "run-missing")
+    assert refused(await alone["member"].put(place, json={"name": ""})) == (422, "bad-topic-name")
+    nowhere = f"{HOME}/runs/{alone.topics}/topics/layer9_9/name"
+    assert refused(await alone["member"].put(nowhere, json={"name": "Nothing"})) == (404, "run-missing")
 
 
 async def test_what_operators_and_members_change_is_in_the_audit_log(served: Served) -> None:
@@ -306,10 +324,10 @@ async def test_the_timeline_of_a_run_is_told_to_those_who_see_the_conversation(s
     assert refused(await served["stranger"].get(f"{HOME}/runs/{served.root}/timeline"))[0] == 404
 
 
-async def test_two_pipelines_are_compared_with_their_settings_and_topics(served: Served) -> None:
+async def test_two_pipelines_are_compared_with_their_settings_and_topics(alone: Served) -> None:
     later = uuid4()
-    await analysed(served.host, GROUP, later, VotesConfig(mode="exact"))
-    told = (await served["member"].get(f"{HOME}/comparison", params={"before": str(served.root), "after": str(later)})).json()
+    await analysed(alone.host, GROUP, later, VotesConfig(mode="exact"))
+    told = (await alone["member"].get(f"{HOME}/comparison", params={"before": str(alone.root), "after": str(later)})).json()
     assert ("mode", "improved", "exact") in [(one["name"], one["before"], one["after"]) for one in told["settings"]]
     assert {one["kind"] for one in told["topics"]} == {"kept"}
     assert sum(one["participants"] for one in told["differences"]["moves"]) >= told["differences"]["participants"]
@@ -336,10 +354,10 @@ async def test_results_of_a_job_are_asked_for_by_conversation_too(served: Served
     assert counts[0] > 0 == counts[1]
 
 
-async def test_operators_run_all_conversations_again(served: Served) -> None:
-    assert refused(await served["member"].post(f"{HOME}/reprocess", json={}))[0] == 403
-    assert refused(await served["operator"].post(f"{HOME}/reprocess", json={"conversations": ["town", "nowhere"]}))[0] == 404
-    jobs = (await served["operator"].post(f"{HOME}/reprocess", json={})).json()
+async def test_operators_run_all_conversations_again(alone: Served) -> None:
+    assert refused(await alone["member"].post(f"{HOME}/reprocess", json={}))[0] == 403
+    assert refused(await alone["operator"].post(f"{HOME}/reprocess", json={"conversations": ["town", "nowhere"]}))[0] == 404
+    jobs = (await alone["operator"].post(f"{HOME}/reprocess", json={})).json()
     assert [(job["subject"], job["job_type"], job["created_by"]) for job in jobs] == [("town", "FULL_PIPELINE", "operator")]
 
 

@@ -7,12 +7,15 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from gateleg.ai import Models
 from gateleg.apps.delphi.reports.explorer import write_explorer
 from gateleg.apps.delphi.reports.narrative import write_sections
 from gateleg.apps.delphi.reports.replay import write_replay
 from gateleg.apps.delphi.reports.report import write_report
+from gateleg.apps.delphi.reports.translation import translate_pages
 from tests.apps.delphi.reports.test_moments import followed
 from tests.apps.delphi.reports.test_report import HOSTILE, hostile_findings
+from tests.apps.delphi.reports.test_translation import foreign, translating
 from tests.apps.delphi.told import empty, findings, opinions
 from tests.conftest import chromium
 from tests.web.console.faults import serious_faults
@@ -240,3 +243,44 @@ def test_the_replay_fits_a_phone_in_the_dark_and_plays_in_steps_where_less_motio
     expect(page.locator("#replay")).to_have_attribute("data-moment", "1", timeout=20_000)
     assert serious_faults(page) == []
     context.close()
+
+
+def _english(page: Page, own: set[str]) -> set[str]:
+    """Words of a page, and of its labels, that `foreign` has not touched and that nobody wrote."""
+    said = page.evaluate(
+        "() => [...document.querySelectorAll('body *')].filter((one) => !['SCRIPT', 'STYLE', 'NOSCRIPT'].includes(one.tagName)).flatMap("
+        "(one) => [...[...one.childNodes].filter((node) => node.nodeType === 3).map((node) => node.textContent), "
+        "...['aria-label', 'title', 'aria-valuetext'].map((name) => one.getAttribute(name) ?? '')])"
+    )
+    return {word for text in said for word in re.findall(r"[^\W\d_]{2,}", text) if not word.startswith("x") and word.lower() not in own}
+
+
+def test_what_the_scripts_of_a_translated_page_say_is_in_its_language_too(page: Page, tmp_path: Path, said: list[str]) -> None:
+    found = followed()
+    pages = {"map.html": write_explorer(findings(), opinions().matrix), "replay.html": write_replay(found)}
+    asked: list[str] = []
+    with translating(foreign, asked) as address, Models() as models:
+        turned = translate_pages(models.chat(address), pages, "de")
+    written = [one.body for one in findings().statements.values()]
+    assert not [text for text in written if text in "\n".join(asked)]
+    written += [findings().title, found.title]
+    written += [text for layer in findings().topics for topic in layer for text in (topic.name, *(one.term for one in topic.keywords))]
+    # And how German writes a time, and the address of the model.
+    own = {word.lower() for text in [*written, "UTC, um Jan.", address] for word in re.findall(r"[^\W\d_]{2,}", text)}
+    assert not own & {"agree", "search", "topics", "choose", "everyone", "votes"}
+
+    opened = _show(page, tmp_path, turned["map.html"])
+    assert _english(opened, own) == set()
+    for name in ("xGroup A", "xShow xeverything"):
+        opened.locator(".panel").get_by_role("button", name=name).first.click()
+        assert _english(opened, own) == set()
+    opened.locator(".panel .list button").last.click()
+    assert "xagree" in (opened.locator(".panel").text_content() or "")
+    assert _english(opened, own) == set()
+    expect(opened.get_by_text("xTranslated")).to_be_attached()
+
+    opened = _show(page, tmp_path, turned["replay.html"])
+    assert re.search(r"xpeople xhad xvoted xon", opened.locator(".told").text_content() or "")
+    assert opened.locator(".steer button").text_content() == "xPlay"
+    assert _english(opened, own) == set()
+    assert said == []

@@ -43,6 +43,7 @@ from tests.apps.delphi.test_work import followed, worked
 from tests.apps.delphi.texts import local_embeddings
 from tests.apps.delphi.topics.test_naming import Answers
 
+PAGES = ("report", "summary", "map", "replay")
 #: Words that stand in rejected comments only: as many alike as make a topic, and one in each of some others.
 WORDS = ("zorblatt", "flimwick", "quendling")
 SECRET = re.compile("|".join(WORDS), re.IGNORECASE)
@@ -78,7 +79,7 @@ def artifacts_of(conversation: Conversation, topics: Topics) -> dict[str, bytes]
     asked: list[str] = []
     with translating(foreign, asked) as address, Models() as models:
         files |= translated_files(models.chat(address), files, "de")
-    assert {"replay.html", "summary.html", "report.de.html", "summary.de.html", "data/timeline.json"} <= set(files)
+    assert {"data/timeline.json", "data/bridging.csv", *(f"{page}.{end}" for page in PAGES for end in ("html", "de.html"))} <= set(files)
     assert not SECRET.search("".join(asked))
     return files
 
@@ -234,6 +235,7 @@ async def _assert_silent(client: httpx.AsyncClient, root: str) -> None:
     routes += [f"{home}/comparison?before={root}&after={root}", f"{home}/conversations/town/runs/latest?stage=UMAP"]
     routes += [f"{home}/conversations/town/results/{table}?limit=200" for table in RESULTS]
     routes += [f"{home}/runs/{job}/results/{table}?limit=200" for job in jobs for table in RESULTS]
+    routes += [f"/api/search?q={word}" for word in WORDS] + [f"{home}/jobs?subject=town", f"{home}/jobs/{root}/tree"]
     [topics] = [one["job_id"] for one in stages if one["stage"] == "UMAP"]
     for table, key in (("Delphi_CommentClustersStructureKeywords", "cluster_key"), ("Delphi_CommentClustersLLMTopicNames", "topic_key")):
         rows = (await client.get(f"{home}/runs/{topics}/results/{table}?limit=200")).json()["items"]

@@ -82,7 +82,7 @@ def run(
         str | None, typer.Option(help="A model that writes the text; what does not hold in it is left to templates, which do without.")
     ] = None,
     language: Annotated[
-        str, typer.Option(help="Write the report and its summary in another language as well, such as de; needs --translator or --author.")
+        str, typer.Option(help="Write the pages in another language as well, such as de; needs --translator or --author.")
     ] = "en",
     translator: Annotated[str | None, typer.Option(help="A model that translates, such as ollama:llama3.2.")] = None,
     pdf: Annotated[bool, typer.Option("--pdf", help="Print the report and its summary to PDF as well; needs Chromium.")] = False,

@@ -111,7 +111,10 @@ async def run_votes(
     run, upload = await start_run(store, origin, config.model_dump(mode="json"))
     report(0.0, "reading votes")
     conversation = await load_conversation(
-        store, upload, batch_size=config.batch_size, report=lambda read: report(0.15 * read / upload.n_votes, "reading votes")
+        store,
+        upload,
+        batch_size=config.batch_size,
+        report=lambda read: report(0.15 * min(1.0, read / max(1, upload.n_votes)), "reading votes"),
     )
     opinions = await asyncio.to_thread(_analysed, conversation, config, report)
     await write_opinions(store, opinions, origin, report)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from gateleg.cli.jobs.log_objects import log_objects
 from gateleg.commands.failures import FAILED, fail
 from gateleg.commands.printing import count
 
 if TYPE_CHECKING:
     from gateleg.jobs import TableNames
-    from gateleg.objects import AsyncObjects
     from gateleg.web.settings import Settings
 
 #: Jobs that one command moves at most.
@@ -39,20 +39,11 @@ async def _sweep(settings: Settings, tables: TableNames) -> tuple[int, int]:
     """How many jobs were archived, and how many long logs had no place to go."""
     from gateleg.jobs import AsyncQueue, Jobs
     from gateleg.jobs.retention.archiving import Archivist
-    from gateleg.objects import ThreadedObjects
     from gateleg.store import AsyncStore
-    from gateleg.web.host import open_vault
     from gateleg.web.queue_rules import queue_rules
-    from gateleg.web.settings import DEFAULT
 
     async with AsyncStore.connect(settings.store, settings.prefix, table_names=settings.table_names) as store:
         queue = AsyncQueue(store, Jobs(), queue_rules(settings), tables=tables)
-        if settings.origin("objects") == DEFAULT:
-            archivist = Archivist(queue)
-            return await archivist.sweep(limit=_MOST), archivist.kept_logs
-        objects = cast("AsyncObjects", ThreadedObjects(open_vault(settings, settings.load_secret())))
-        try:
+        async with log_objects(settings) as objects:
             archivist = Archivist(queue, objects)
             return await archivist.sweep(limit=_MOST), archivist.kept_logs
-        finally:
-            await objects.close()

@@ -2,26 +2,34 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from gateleg.apps.delphi.conversations.conversation import Conversation
+from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
+from gateleg.apps.delphi.conversations.votes import Votes
 from gateleg.apps.delphi.opinions.stage import analyse
 from gateleg.apps.delphi.reports.artifacts import data_files, make_artifacts
 from gateleg.apps.delphi.reports.findings import find
+from gateleg.apps.delphi.reports.moments import with_moments
 from gateleg.apps.delphi.reports.narrative import write_sections
 from gateleg.apps.delphi.topics.stage import analyse_comments
-from tests.apps.delphi.real import FOLDER, needs_real_conversations, real_conversation
+from tests.apps.delphi.real import FOLDER, NAMES, needs_real_conversations, real_conversation
 from tests.apps.delphi.recount import recount
 from tests.apps.delphi.texts import local_embeddings
 from tests.apps.delphi.told import synthetic
+
+#: The two smallest; the others take long.
+REAL = [name if place in (0, 2) else pytest.param(name, marks=pytest.mark.slow) for place, name in enumerate(NAMES)]
 
 
 def reported(conversation: Conversation, folder: Path) -> Path:
     """The files of a report, in a folder."""
     opinions = analyse(conversation.votes, conversation.comments)
-    findings = find(conversation, opinions, analyse_comments(conversation.comments, local_embeddings()))
+    plain = find(conversation, opinions, analyse_comments(conversation.comments, local_embeddings(), votes=conversation.counted_votes))
+    findings = with_moments(plain, conversation.counted_votes(), opinions.moderation, opinions.matrix.participants)
     data = data_files(findings, opinions.matrix, conversation.comments)
     for name, content in make_artifacts(findings, write_sections(findings), data, "templates", opinions.matrix).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -62,9 +70,27 @@ def test_a_report_of_a_synthetic_conversation_is_recounted(tmp_path: Path) -> No
     _, faults = recount(votes, comments, tmp_path / "report")
     assert [fault.rpartition(": ")[2] for fault in faults] == ["151 participants are said, 150 counted", "not understood"]
 
+    page = tmp_path / "report/report.html"
+    text = page.read_text(encoding="utf-8")
+    card = re.search(r"(\d+)% agree \((\d+) to (\d+)\)", text)
+    assert card is not None
+    page.write_text(text.replace(card.group(0), f"{card[1]}% agree ({card[2]} to {int(card[3]) - 2})", 1), encoding="utf-8")
+    _, more = recount(votes, comments, tmp_path / "report")
+    assert [fault.partition(": ")[2][:10] for fault in more if fault not in faults] == ["a bound of"]
+
+
+def test_a_report_of_votes_by_lot_is_recounted(tmp_path: Path) -> None:
+    random = np.random.default_rng(5)
+    rows = [(person, comment, int(random.integers(-1, 2)), 1_000 * person + comment) for person in range(60) for comment in range(12)]
+    conversation = Conversation("lot", Votes.of(rows), [Comment(number, f"The bridge number {number} is old") for number in range(12)])
+    votes, comments = exported(conversation, tmp_path)
+    _, faults = recount(votes, comments, reported(conversation, tmp_path / "report"))
+    assert faults == []
+    assert "No groups were found" in (tmp_path / "report/report.html").read_text(encoding="utf-8")
+
 
 @needs_real_conversations
-@pytest.mark.parametrize("name", ["15-per-hour-seattle", "brexit-consensus"])
+@pytest.mark.parametrize("name", REAL)
 def test_a_report_of_a_real_conversation_is_recounted(name: str, tmp_path: Path) -> None:
     report = reported(real_conversation(name), tmp_path)
     sentences, faults = recount(FOLDER / name / "votes.csv", FOLDER / name / "comments.csv", report)

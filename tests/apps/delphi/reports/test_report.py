@@ -114,3 +114,14 @@ def test_texts_of_either_direction_find_their_own() -> None:
 def test_a_report_has_the_maps_that_are_wanted(wanted: Any, names: set[str]) -> None:
     files = make_artifacts(findings(), write_sections(findings()), {}, visualizations=wanted)
     assert set(files) == names | {"report.html", "summary.html", "data/narrative.json"}
+
+
+def test_only_what_most_of_every_group_agree_with_is_ranked_as_a_bridge() -> None:
+    found = findings()
+    shown = re.search(r'aria-label="What bridges groups, ranked".*?</table>', write_report(found, write_sections(found)), re.DOTALL)
+    assert shown is not None
+    ranked = [int(number) for number in re.findall(r'href="#c(\d+)"', shown.group(0))]
+    assert ranked == [one.comment_id for one in found.bridges() if min(count.share("agree") for count in one.groups) > 0.5][:15]
+    apart = replace(found, statements={number: one for number, one in found.statements.items() if number not in ranked})
+    assert apart.bridges()
+    assert "What bridges the groups, ranked" not in write_report(apart, write_sections(apart))

@@ -10,6 +10,8 @@ from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
 from gateleg.apps.delphi.conversations.synthetic import SyntheticPlan, synthesise
 from gateleg.apps.delphi.conversations.votes import Votes
 from gateleg.apps.delphi.errors import ConversationMissing, UploadRaced
+from gateleg.apps.delphi.opinions.stage import analyse
+from gateleg.apps.delphi.reports.findings import find
 from gateleg.apps.delphi.runs import uploads
 from gateleg.apps.delphi.runs.run_tables import StoredComment, StoredConversation, Upload, VotesChunk
 from gateleg.apps.delphi.runs.uploads import find_upload, load_conversation, upload_conversation
@@ -41,6 +43,17 @@ async def test_a_conversation_is_kept_whole(store: AsyncStore) -> None:
         frozenset({3, 9}),
         {"voters": "2"},
     )
+
+
+async def test_an_upload_counts_the_votes_that_count_and_beside_them_those_that_were_changed_later(store: AsyncStore) -> None:
+    rows = [(1, 5, 1, 10), (1, 5, -1, 12), (2, 5, -1, 11), (9, 5, 1, 13), (9, 5, 0, 14)]
+    upload = await upload_conversation(store, small(rows=rows))
+    # Participant 9 was taken out by moderators.
+    assert (upload.n_votes, upload.n_superseded, upload.n_participants) == (2, 1, 2)
+    loaded = await load_conversation(store, upload)
+    totals = find(loaded, analyse(loaded.votes.without(loaded.removed_participants), loaded.comments)).totals
+    assert (totals.votes, totals.participants) == (upload.n_votes, upload.n_participants)
+    assert cells(loaded.votes) == cells(Votes.of(rows))
 
 
 async def test_votes_are_kept_in_chunks_far_below_the_limit(store: AsyncStore) -> None:

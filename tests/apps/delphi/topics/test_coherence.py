@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans  # type: ignore[import-untyped]
 
-from gateleg.apps.delphi.topics.coherence import coherence, coherent_topics, joined_topics
+from gateleg.apps.delphi.topics.coherence import coherence, coherent_topics, joined_topics, refined_topics
 from gateleg.apps.delphi.topics.neighbours import distinct
 from gateleg.apps.delphi.topics.stage import analyse_comments
 from tests.apps.delphi.planted import planted_vectors
-from tests.apps.delphi.real import needs_real_conversations, real_conversation
+from tests.apps.delphi.real import NAMES, needs_real_conversations, real_conversation
 from tests.apps.delphi.texts import local_embeddings
 
 
@@ -55,12 +55,34 @@ def test_topics_as_coherent_as_those_of_k_means_stay() -> None:
     assert coherent_topics(unit, topics, lambda labels: labels) is topics
 
 
+def test_topics_that_fall_short_of_k_means_get_better_by_as_few_moves_as_it_takes() -> None:
+    vectors, topics = planted_vectors(4, 80)
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    strayed = topics.copy()
+    strayed[:3] = (topics[:3] + 1) % 4
+    assert refined_topics(unit, strayed, 3).tolist() == topics.tolist()
+    assert refined_topics(unit, topics, 3) is topics
+
+
+def test_moves_keep_topics_as_large_as_they_must_be_and_inside_of_those_that_hold_them() -> None:
+    vectors, topics = planted_vectors(4, 80)
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    wrong, parents = (topics + np.arange(80) % 3) % 4, np.arange(80) % 2
+    # Two topics in each of two coarse ones.
+    fine = parents * 2 + wrong // 2
+    found = refined_topics(unit, fine, 19, parents)
+    assert coherence(unit, found) > coherence(unit, fine)
+    assert np.bincount(found).min() >= 19
+    assert {(int(topic) // 2, int(parent)) for topic, parent in zip(found, parents, strict=True)} == {(0, 0), (1, 1)}
+
+
 @pytest.mark.slow
 @needs_real_conversations
-@pytest.mark.parametrize("name", ["15-per-hour-seattle", "brexit-consensus", "land-bank-farmland"])
+@pytest.mark.parametrize("name", NAMES)
 def test_the_coarsest_topics_of_real_conversations_are_as_coherent_as_those_of_k_means(name: str) -> None:
-    topics = analyse_comments(real_conversation(name).comments, local_embeddings())
+    real = real_conversation(name)
+    topics = analyse_comments(real.comments, local_embeddings(), votes=real.counted_votes)
     unit = topics.vectors / np.linalg.norm(topics.vectors, axis=1, keepdims=True)
     labels = topics.layers.layers[-1].labels
-    peer = KMeans(labels.max() + 1, n_init=10, random_state=0).fit(unit).labels_
+    peer = KMeans(labels.max() + 1, n_init=10, random_state=1_000).fit(unit).labels_
     assert coherence(unit, labels) >= coherence(unit, peer)

@@ -58,8 +58,8 @@ def make_artifacts(
 def translated_files(
     chat: Chat, files: Mapping[str, bytes], language: str, report: Callable[[float], object] = lambda done: None
 ) -> dict[str, bytes]:
-    """The pages to read of a report in another language, by the names that they have then."""
-    pages = {name: files[name].decode() for name in (REPORT, SUMMARY) if name in files}
+    """The pages of a report in another language, by the names that they have then."""
+    pages = {name: files[name].decode() for name in (REPORT, SUMMARY, MAP, REPLAY) if name in files}
     turned = translate_pages(chat, pages, language, report)
     return {translated_name(name, language): text.encode() for name, text in turned.items()}
 

@@ -33,7 +33,7 @@ class ReportConfig(BaseModel):
     include_topics: bool = True
     include_consensus: bool = True
     include_uncertainty: bool = True
-    #: the language of `report.de.html` and `summary.de.html`, which come beside the English pages
+    #: the language of `report.de.html`, `summary.de.html`, `map.de.html` and `replay.de.html`, which come beside the English pages
     language: str = Field(default="en", max_length=35, pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$")
     #: the address of a chat model that translates; `model` does where there is none
     translator: str | None = None

@@ -21,8 +21,12 @@ if TYPE_CHECKING:
 #: What a page that runs its own scripts may load: nothing.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 #: Each before those that import it.
-_SCRIPTS = ("ballots.js", "plot.js", "explorer.js")
-_START = 'explore(document.getElementById("maps"), JSON.parse(document.getElementById("data").textContent));'
+_SCRIPTS = ("texts.js", "ballots.js", "plot.js", "explorer.js")
+#: The element that has the texts of scripts, which a translation replaces; and how scripts learn of them.
+TEXTS = "texts"
+SPEAK = f'speak(JSON.parse(document.getElementById("{TEXTS}").textContent));'
+_START = f'{SPEAK}\nexplore(document.getElementById("maps"), JSON.parse(document.getElementById("data").textContent));'
+_TEXT = re.compile(r'\bt\("([^"]+)"')
 
 
 def write_explorer(findings: Findings, matrix: VoteMatrix | None = None) -> str:
@@ -32,8 +36,14 @@ def write_explorer(findings: Findings, matrix: VoteMatrix | None = None) -> str:
     body = tag(
         "div",
         {"class": "alone"},
-        tag("header", None, tag("h1", {"dir": "auto"}, findings.title), tag("p", {"class": "note"}, verdict) if verdict else None),
-        tag("main", {"id": "maps"}, tag("noscript", None, _table(findings))),
+        tag(
+            "header",
+            None,
+            tag("h1", {"dir": "auto", "translate": "no"}, findings.title),
+            tag("p", {"class": "note"}, verdict) if verdict else None,
+        ),
+        tag("main", None, tag("div", {"id": "maps"}, tag("noscript", None, _table(findings)))),
+        json_script(TEXTS, script_texts(*_SCRIPTS)),
         json_script("data", atlas(findings, matrix)),
         tag("script", {"type": "module"}, raw(f"{bundle(*_SCRIPTS)}\n{_START}")),
     )
@@ -46,6 +56,11 @@ def bundle(*names: str) -> str:
     return re.sub(r"^export ", "", re.sub(r"^import .*$\n", "", text, flags=re.MULTILINE), flags=re.MULTILINE)
 
 
+def script_texts(*names: str) -> dict[str, str]:
+    """All texts that scripts show, by themselves: what a page brings for its translation."""
+    return {text: text for name in names for text in _TEXT.findall(static(name))}
+
+
 def _table(findings: Findings) -> Markup:
     titles = ["#", "Comment", "Agree", "Disagree", "Pass", "Topic"]
     rows = []
@@ -54,6 +69,6 @@ def _table(findings: Findings) -> Markup:
         topic = findings.topic(statement.topics[findings.main_layer]) if statement.topics else None
         votes = map(str, (count.agrees, count.disagrees, count.passes))
         cells = [str(statement.comment_id), statement.body, *votes, topic.name if topic else ""]
-        rows.append(tag("tr", None, (tag("td", {"dir": "auto"}, cell) for cell in cells)))
+        rows.append(tag("tr", None, (tag("td", {"dir": "auto", "translate": "no"}, cell) for cell in cells)))
     head = tag("tr", None, (tag("th", {"scope": "col"}, title) for title in titles))
     return tag("table", {"class": "all"}, tag("thead", None, head), tag("tbody", None, rows))

@@ -90,6 +90,7 @@ def _drawn(findings: Findings, people: Ints) -> list[dict[str, Any]]:
     return [
         {
             "when": when(one),
+            "at": one.at,
             "votes": one.votes,
             "participants": one.participants,
             "comments": one.comments,

@@ -181,7 +181,8 @@ def _common(findings: Findings, sections: Mapping[str, Section]) -> Markup:
 
 def _bridges(findings: Findings) -> Markup | None:
     """What bridges groups, ranked by the least that the group agrees which agrees least, with the interval of every group."""
-    ranked = findings.bridges()[:_MOST_RANKED]
+    # What most of a group do not agree with is no bridge, however it ranks; data/bridging.csv has them all.
+    ranked = [one for one in findings.bridges() if all(count.share("agree") > 0.5 for count in one.groups)][:_MOST_RANKED]
     if len(findings.groups) < 2 or not ranked:
         return None
     titles = ["Rank", "Comment", *(f"{group.letter}: agree" for group in findings.groups)]
@@ -198,8 +199,8 @@ def _bridges(findings: Findings) -> Markup | None:
     ]
     table = tag("table", {"class": "all"}, tag("thead", None, head), tag("tbody", None, rows))
     note = (
-        "Comments by how well they bridge the groups: by the lower bound of agreement in the group where it is lowest. In brackets, "
-        "between which bounds the true share lies in 95 of 100 cases."
+        "Comments that most of every group agree with, by how well they bridge the groups: by the lower bound of agreement in the group "
+        "where it is lowest. In brackets, between which bounds the true share lies in 95 of 100 cases."
     )
     wide = tag("div", {"class": "wide", "tabindex": 0, "role": "region", "aria-label": "What bridges groups, ranked"}, table)
     return _folded("What bridges the groups, ranked", [tag("p", {"class": "note"}, note), wide])

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from html import unescape
 from typing import TYPE_CHECKING
 
+import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
 from gateleg.ai import System, User
-from gateleg.apps.delphi.reports.markup import escape, tag
+from gateleg.apps.delphi.reports.markup import escape, json_script, tag
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,14 +29,17 @@ if TYPE_CHECKING:
 #: Passages that a model is given at once.
 _AT_ONCE = 20
 _LONGEST_LABEL = 120
-_TAG = re.compile(r"(<[^>]*>)")
+#: Scripts and styles as they are, with whatever signs they have; and tags.
+_TAG = re.compile(r"(<script\b.*?</script>|<style\b.*?</style>|<[^>]*>)", re.DOTALL)
+#: The texts that a page's scripts show, in JSON.
+_TEXTS = re.compile(r'<script type="application/json" id="texts">(.*)</script>', re.DOTALL)
 _NAME = re.compile(r"</?([a-zA-Z0-9]+)")
 _LABEL = re.compile(r'(?<= aria-label=")[^"]*(?=")')
 _VOID = frozenset({"br", "hr", "img", "input", "link", "meta", "col", "source", "!doctype"})
-_SILENT = frozenset({"script", "style", "desc"})
-#: What is taken out of a passage: quotations, names, files, figures, and the letters of groups.
+_SILENT = frozenset({"desc"})
+#: What is taken out of a passage: quotations, names, files, places of figures in the texts of scripts, figures, and the letters of groups.
 _KEPT = re.compile(
-    r"“[^”]*”|‘[^’]*’|\b[\w-]+\.(?:html|csv|json)\b|\b[a-z]+:[\w.@:/-]*\w|\d+(?:,\d{3})*(?:\.\d+)?%?"
+    r"“[^”]*”|‘[^’]*’|\$\d|\b[\w-]+\.(?:html|csv|json)\b|\b[a-z]+:[\w.@:/-]*\w|\d+(?:,\d{3})*(?:\.\d+)?%?"
     r"|(?<=Group )[A-Z]\b|\b[A-Z](?=: )|\b[A-Z](?= · )"
 )
 _PLACE = re.compile(r"\{(\d+)\}")
@@ -205,6 +209,9 @@ def rewritten(page: str, change: Callable[[str], str]) -> str:
         if not piece.startswith("<"):
             parts.append(escape(change(unescape(piece))) if piece.strip() and not held else piece)
             continue
+        if piece.startswith(("<script", "<style")):
+            parts.append(_rewritten_texts(piece, change))
+            continue
         name = _NAME.match(piece)
         kind = name.group(1).lower() if name else "!doctype"
         if kind in _VOID or name is None:
@@ -219,6 +226,12 @@ def rewritten(page: str, change: Callable[[str], str]) -> str:
             piece = _LABEL.sub(lambda label: _label(label.group(0), change), piece)
         parts.append(piece)
     return "".join(parts)
+
+
+def _rewritten_texts(script: str, change: Callable[[str], str]) -> str:
+    """The texts of scripts, each changed; any other script as it is."""
+    found = _TEXTS.fullmatch(script)
+    return json_script("texts", {text: change(said) for text, said in orjson.loads(found.group(1)).items()}) if found else script
 
 
 def _label(text: str, change: Callable[[str], str]) -> str:

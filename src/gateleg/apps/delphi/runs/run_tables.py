@@ -68,7 +68,10 @@ class Upload(Entity, table=uploads_table):
     topic: Attr[str] = field("")
     description: Attr[str] = field("")
     n_comments: Attr[int] = field(0)
+    #: the last vote of each participant on each comment, as reports count them; who was taken out by moderators does not count
     n_votes: Attr[int] = field(0)
+    #: votes that were changed later; they are kept, for what is said about the time before
+    n_superseded: Attr[int] = field(0)
     n_participants: Attr[int] = field(0)
     #: how many items hold the votes
     chunks: Attr[int] = field(0)

@@ -41,13 +41,16 @@ async def upload_conversation(
     check(current)
     votes = conversation.votes.by_person()
     removed = np.array(sorted(conversation.removed_participants), dtype=np.int64)
+    cast = conversation.counted_votes()
+    counted = cast.latest()
     upload = Upload(
         conversation_id=conversation.conversation_id,
         topic=conversation.topic,
         description=conversation.description,
         n_comments=len(conversation.comments),
-        n_votes=len(votes),
-        n_participants=len(np.unique(votes.participants)),
+        n_votes=len(counted),
+        n_superseded=len(cast) - len(counted),
+        n_participants=len(np.unique(counted.participants)),
         chunks=-(-len(votes) // VOTES_PER_CHUNK),
         removed_participants=pack(removed) if len(removed) else None,
         summary=conversation.summary,

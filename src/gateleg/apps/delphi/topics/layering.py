@@ -3,9 +3,9 @@
 Comments are joined with their nearest neighbours to a graph, whose communities are the topics. Communities are looked for at many
 resolutions, and the division is chosen that those of most resolutions agree with: such topics are in the comments, not in the settings.
 In it, comments that belong to the rest of another topic more than to the rest of their own move there. If k-means with as many topics is
-more coherent, its topics take their place. Coarser layers join topics as long as they stay as coherent as k-means would make them, finer
-layers divide them, so layers are nested by the way they are made. Every
-comment that says something belongs to a topic in every layer; how surely is told by its distance and confidence, and those that hardly
+more coherent, its topics take their place, and comments move until the topics are as coherent. Coarser layers join topics as long as they
+stay as coherent as k-means would make them, finer layers divide them, so layers are nested by the way they are made. Every comment that
+says something belongs to a topic in every layer; how surely is told by its distance and confidence, and those that hardly
 belong are marked as outliers.
 """
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from gateleg.apps.delphi.agreement import agreement
 from gateleg.apps.delphi.topics.belonging import settled
-from gateleg.apps.delphi.topics.coherence import coherent_topics, joined_topics
+from gateleg.apps.delphi.topics.coherence import coherent_topics, joined_topics, refined_topics
 from gateleg.apps.delphi.topics.communities import Graph, communities
 from gateleg.apps.delphi.topics.config import MOST_LAYERS
 from gateleg.apps.delphi.topics.neighbours import affinities, centred, distinct, nearest
@@ -124,12 +124,13 @@ def _divisions(graph: Graph, vectors: Floats, meanings: Floats, most_layers: int
         return [whole], 0
     anchor = max(usable, key=lambda place: (round(support[place], 6), -place))
     steady = _dissolved(settled(graph, tried[anchor], vectors), whole, vectors, smallest)
-    layers = [coherent_topics(meanings, steady, lambda labels: _dissolved(labels, whole, vectors, smallest))]
+    coherent = coherent_topics(meanings, steady, lambda labels: _dissolved(labels, whole, vectors, smallest))
+    layers = [refined_topics(meanings, coherent, smallest)]
     while len(layers) < most_layers and (coarser := _coarser(layers[-1], vectors, meanings)) is not None:
         layers.append(coarser)
     joined = len(layers)
     while len(layers) < most_layers and (finer := _finer(layers[0], len(graph), divided)) is not None:
-        layers.insert(0, finer)
+        layers.insert(0, refined_topics(meanings, finer, smallest, layers[0]))
     return layers, len(layers) - joined
 
 

@@ -72,6 +72,7 @@ def _head(view: View, shown: Portrait) -> None:
         with tag("div", classes="titles"):
             tag("h1", shown.conversation.topic or name, dir="auto")
             figures = f"{upload.n_participants:,} participants, {upload.n_comments:,} comments, {upload.n_votes:,} votes"
+            figures += f" ({upload.n_superseded:,} more were changed later)" if upload.n_superseded else ""
             with tag("p", classes="meta"):
                 tag("span", f"{figures}; uploaded ")
                 ago(upload.created_at)

@@ -41,7 +41,8 @@ class UploadView(BaseModel):
     topic: str
     description: str
     n_comments: int
-    n_votes: int
+    n_votes: int = Field(description="The last vote of each participant on each comment, as reports count them.")
+    n_superseded: int = Field(description="Votes that were changed later.")
     n_participants: int
 
     @classmethod

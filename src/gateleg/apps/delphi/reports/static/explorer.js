@@ -2,10 +2,12 @@
 // All texts are set with textContent: what participants wrote never becomes markup.
 import { AGREE, DISAGREE, PASS, UNSEEN, leastShare, makeBallots } from "./ballots.js";
 import { makePlot, outline } from "./plot.js";
+import { figure, t } from "./texts.js";
 
 const GROUP_FORMS = ["circle", "square", "triangle", "diamond", "cross"];
 export const formOf = (look) => GROUP_FORMS[look % GROUP_FORMS.length];
-const VOTE_WORDS = ["did not see it", "agree", "disagree", "pass"];
+const voteWord = (vote) => [t("did not see it"), t("agree"), t("disagree"), t("pass")][vote];
+export const nameOf = (group) => t("Group $1", group.letter);
 const LISTED = 200;
 
 export const make = (tag, attributes = {}, ...children) => {
@@ -19,7 +21,7 @@ export const make = (tag, attributes = {}, ...children) => {
   return element;
 };
 const percent = (part, whole) => `${Math.round((100 * part) / whole)}%`;
-const people = (count) => `${count.toLocaleString("en")} ${count === 1 ? "person" : "people"}`;
+const people = (count) => (count === 1 ? t("$1 person", figure(count)) : t("$1 people", figure(count)));
 const mix = (from, to, share) => {
   const hex = (text) => [1, 3, 5].map((place) => parseInt(text.slice(place, place + 2), 16));
   // In steps, so that points share their colours and are drawn together.
@@ -64,7 +66,7 @@ export const explore = (root, data, options = {}) => {
   data.comments.forEach((comment, place) => { comment.place = place; });
 
   const status = make("p", { class: "sr", role: "status" });
-  const panel = make("section", { class: "panel", "aria-label": "What is chosen", tabindex: "0" });
+  const panel = make("section", { class: "panel", "aria-label": t("What is chosen"), tabindex: "0" });
   const legends = { people: make("div", { class: "legend" }), comments: make("div", { class: "legend" }) };
   const say = (text) => { status.textContent = text; };
 
@@ -89,13 +91,13 @@ export const explore = (root, data, options = {}) => {
   };
 
   const half = (name, title, plot) => make("figure", { class: `half ${name}` }, make("figcaption", {}, make("h3", { text: title }), ...zooms(plot, title)), plot.holder, legends[name]);
-  const zooms = (plot, title) => [["+", "Zoom in", () => plot.map.zoom(1.4)], ["−", "Zoom out", () => plot.map.zoom(0.7)]].map(([text, name, onclick]) => make("button", { type: "button", class: "zoom", text, "aria-label": `${name}: ${title}`, onclick }));
+  const zooms = (plot, title) => [["+", t("Zoom in"), () => plot.map.zoom(1.4)], ["−", t("Zoom out"), () => plot.map.zoom(0.7)]].map(([text, name, onclick]) => make("button", { type: "button", class: "zoom", text, "aria-label": `${name}: ${title}`, onclick }));
   // Of very many people an even sample is drawn, and said to be one.
-  const crowdTitle = data.people && data.people.drawn < data.people.count ? `People (${data.people.drawn.toLocaleString("en")} of ${data.people.count.toLocaleString("en")} drawn)` : "People";
+  const crowdTitle = data.people && data.people.drawn < data.people.count ? t("People ($1 of $2 drawn)", figure(data.people.drawn), figure(data.people.count)) : t("People");
   const makeMap = (given) => { const holder = make("div", { class: "plot" }); return { holder, map: makePlot(holder, given) }; };
   const crowd = makeMap({
     xs: ballots.xs, ys: ballots.ys, plain: ballots.size > 150,
-    label: "Map of participants. Arrow keys go from one to the next, Enter chooses the people around, plus and minus zoom, Escape ends the choice.",
+    label: t("Map of participants. Arrow keys go from one to the next, Enter chooses the people around, plus and minus zoom, Escape ends the choice."),
     hover: (one) => { crowd.holder.title = one < 0 ? "" : whois(one); },
     choose: (one, byKey) => (one < 0 ? choose({}) : byKey ? choose({ people: around(one) }) : ballots.groups[one] >= 0 ? choose({ group: ballots.groups[one] }) : choose({})),
     around: (found) => { toggleDrawing(false); choose({ people: found.length ? found : null }); },
@@ -103,14 +105,14 @@ export const explore = (root, data, options = {}) => {
   });
   const field = makeMap({
     xs: Float32Array.from(placed, (comment) => comment.x), ys: Float32Array.from(placed, (comment) => comment.y), stretch: 1.7,
-    label: "Map of comments. Arrow keys go from comment to comment, Enter chooses, plus and minus zoom, Escape ends the choice.",
+    label: t("Map of comments. Arrow keys go from comment to comment, Enter chooses, plus and minus zoom, Escape ends the choice."),
     hover: (one) => { field.holder.title = one < 0 ? "" : placed[one].text; },
     choose: (one) => choose({ comment: one < 0 ? null : placed[one].id }),
-    said: (one) => say(`Comment ${placed[one].id}: ${placed[one].text}`),
+    said: (one) => say(`${t("Comment $1", placed[one].id)}: ${placed[one].text}`),
   });
   const whois = (one) => {
-    const group = ballots.groups[one], who = group < 0 ? "No group: too few votes" : data.groups[group].name;
-    return view.comment === null ? who : `${who}: ${VOTE_WORDS[ballots.ofComment(view.comment)[one]]}`;
+    const group = ballots.groups[one], who = group < 0 ? t("No group: too few votes") : nameOf(data.groups[group]);
+    return view.comment === null ? who : `${who}: ${voteWord(ballots.ofComment(view.comment)[one])}`;
   };
   const around = (one) => {
     const away = Float32Array.from(ballots.xs, (x, other) => Math.hypot(x - ballots.xs[one], ballots.ys[other] - ballots.ys[one]));
@@ -124,7 +126,7 @@ export const explore = (root, data, options = {}) => {
     const labels = picture.rings.filter((ring) => ring.middle).map((ring) => {
       const group = data.groups[ring.place];
       const top = Math.max(...ring.ring.map((one) => ballots.ys[one]));
-      return { x: ring.middle[0], y: top, above: true, lines: [`${group.name} · ${group.size.toLocaleString("en")}`, ...(asked || chosen || !group.motto ? [] : wrapped(group.motto))] };
+      return { x: ring.middle[0], y: top, above: true, lines: [`${nameOf(group)} · ${figure(group.size)}`, ...(asked || chosen || !group.motto ? [] : wrapped(group.motto))] };
     });
     let { palette, fill } = picture;
     if (asked) {
@@ -138,12 +140,12 @@ export const explore = (root, data, options = {}) => {
     crowd.map.show({ fill, palette, size: picture.size, outlines, labels });
     crowd.map.canvas.dataset.lit = fill.reduce((count, kind) => count + (palette[kind].dim || palette[kind].hollow ? 0 : 1), 0);
     if (!asked) {
-      legends.people.replaceChildren(...data.groups.map((group, place) => make("button", { type: "button", "aria-pressed": String(view.group === place), onclick: () => choose({ group: view.group === place ? null : place }) }, swatch(group.colour, formOf(place)), `${group.name} (${group.size.toLocaleString("en")})`)), make("span", {}, swatch(data.grey), "too few votes"));
+      legends.people.replaceChildren(...data.groups.map((group, place) => make("button", { type: "button", "aria-pressed": String(view.group === place), onclick: () => choose({ group: view.group === place ? null : place }) }, swatch(group.colour, formOf(place)), `${nameOf(group)} (${figure(group.size)})`)), make("span", {}, swatch(data.grey), t("too few votes")));
     } else {
       const counts = [0, 0, 0, 0];
       for (const one of asked) counts[one] += 1;
-      const kinds = [[AGREE, data.agree, "circle", view.topic ? "mostly agree" : "agree"], [DISAGREE, data.disagree, "diamond", view.topic ? "mostly disagree" : "disagree"], [PASS, data.grey, "square", view.topic ? "pass, or both" : "pass"], [UNSEEN, data.grey, "hollow", "did not see it"]];
-      legends.people.replaceChildren(...kinds.map(([kind, hue, form, word]) => make("span", {}, swatch(hue, form), `${word} (${counts[kind].toLocaleString("en")})`)));
+      const kinds = [[AGREE, data.agree, "circle", view.topic ? t("mostly agree") : t("agree")], [DISAGREE, data.disagree, "diamond", view.topic ? t("mostly disagree") : t("disagree")], [PASS, data.grey, "square", view.topic ? t("pass, or both") : t("pass")], [UNSEEN, data.grey, "hollow", t("did not see it")]];
+      legends.people.replaceChildren(...kinds.map(([kind, hue, form, word]) => make("span", {}, swatch(hue, form), `${word} (${figure(counts[kind])})`)));
     }
   };
 
@@ -174,8 +176,8 @@ export const explore = (root, data, options = {}) => {
     if (view.paint === "topic") {
       legends.comments.replaceChildren(...(data.layers[view.layer] ?? []).map((topic) => make("button", { type: "button", dir: "auto", "aria-pressed": String(view.topic === topic.key), onclick: () => choose({ topic: view.topic === topic.key ? "" : topic.key }) }, swatch(topic.colour, topic.shape), `${topic.name} (${topic.size})`)));
     } else {
-      const ends = view.paint === "divides" ? [[data.shared, "groups vote alike"], [data.divided, "groups differ"]] : [[data.agree, "most agree"], [data.between, "divided"], [data.disagree, "most disagree"]];
-      legends.comments.replaceChildren(...ends.map(([hue, word]) => make("span", {}, swatch(hue), word)), make("span", {}, swatch(data.grey, "hollow"), "not enough votes"));
+      const ends = view.paint === "divides" ? [[data.shared, t("groups vote alike")], [data.divided, t("groups differ")]] : [[data.agree, t("most agree")], [data.between, t("divided")], [data.disagree, t("most disagree")]];
+      legends.comments.replaceChildren(...ends.map(([hue, word]) => make("span", {}, swatch(hue), word)), make("span", {}, swatch(data.grey, "hollow"), t("not enough votes")));
     }
   };
 
@@ -192,47 +194,48 @@ export const explore = (root, data, options = {}) => {
   const row = (who, votes, whole, hue) => {
     const cast = votes[0] + votes[1] + votes[2];
     const shares = cast < data.enough ? [String(votes[0]), String(votes[1]), String(votes[2])] : votes.map((count) => percent(count, cast));
-    return make("tr", {}, make("th", { scope: "row" }, hue ? swatch(hue) : null, who), make("td", { class: "wide" }, bar(votes, whole ?? cast)), ...shares.map((text) => make("td", { class: "num", text })), make("td", { class: "num", text: whole === undefined ? "" : Math.max(0, whole - cast).toLocaleString("en") }));
+    return make("tr", {}, make("th", { scope: "row" }, hue ? swatch(hue) : null, who), make("td", { class: "wide" }, bar(votes, whole ?? cast)), ...shares.map((text) => make("td", { class: "num", text })), make("td", { class: "num", text: whole === undefined ? "" : figure(Math.max(0, whole - cast)) }));
   };
-  const votesTable = (rows, last = "not seen") => make("table", { class: "votes" }, make("thead", {}, make("tr", {}, ...["Who", "", "agree", "disagree", "pass", last].map((text) => make("th", { scope: "col", text })))), make("tbody", {}, ...rows));
+  const votesTable = (rows, last = t("not seen")) => make("table", { class: "votes" }, make("thead", {}, make("tr", {}, ...[t("Who"), "", t("agree"), t("disagree"), t("pass"), last].map((text) => make("th", { scope: "col", text })))), make("tbody", {}, ...rows));
   const line = (comment, note) => make("li", {}, make("button", { type: "button", dir: "auto", onclick: () => choose({ comment: comment.id }) }, make("span", { text: comment.text }), note ? make("span", { class: "small-print", text: note }) : null));
   const list = (title, comments, note) => (comments.length ? [make("h4", { text: title }), make("ol", { class: "list" }, ...comments.map((comment) => line(comment, note?.(comment))))] : []);
-  const back = () => make("button", { type: "button", class: "back", text: "Show everything", onclick: () => choose({}) });
+  const back = () => make("button", { type: "button", class: "back", text: t("Show everything"), onclick: () => choose({}) });
 
   const tellComment = (comment) => {
     const trail = data.layers.map((_, layer) => topicOf(comment, layer)).filter(Boolean).reverse();
     return [
-      make("h3", { text: `Comment ${comment.id}` }),
+      make("h3", { text: t("Comment $1", comment.id) }),
       make("blockquote", { text: comment.text, dir: "auto" }),
-      votesTable([row("Everyone", comment.all, data.people?.count), ...data.groups.map((group, place) => row(group.name, comment.groups[place], group.size, group.colour))]),
+      votesTable([row(t("Everyone"), comment.all, data.people?.count), ...data.groups.map((group, place) => row(nameOf(group), comment.groups[place], group.size, group.colour))]),
       make("p", { class: "trail" }, ...trail.map((topic) => make("button", { type: "button", dir: "auto", text: topic.name, onclick: () => choose({ topic: topic.key }) }))),
-      options.address ? make("p", {}, make("a", { href: options.address(comment.id), text: "The votes in full" })) : null,
+      options.address ? make("p", {}, make("a", { href: options.address(comment.id), text: t("The votes in full") })) : null,
     ];
   };
   const tellGroup = (place) => {
     const group = data.groups[place];
-    const said = ([id, side]) => `${percent(byId.get(id).groups[place][side === "agree" ? 0 : 1], byId.get(id).groups[place].reduce((a, b) => a + b, 0))} ${side}`;
+    const said = ([id, side]) => `${percent(byId.get(id).groups[place][side === "agree" ? 0 : 1], byId.get(id).groups[place].reduce((a, b) => a + b, 0))} ${side === "agree" ? t("agree") : t("disagree")}`;
     const words = new Map(group.says);
-    return [make("h3", {}, swatch(group.colour, formOf(place)), `${group.name}: ${people(group.size)}`), ...list("What sets it apart", group.says.map(([id]) => byId.get(id)), (comment) => said([comment.id, words.get(comment.id)])), make("p", { class: "small-print", text: "The map of comments shows what this group thinks of each." })];
+    return [make("h3", {}, swatch(group.colour, formOf(place)), `${nameOf(group)}: ${people(group.size)}`), ...list(t("What sets it apart"), group.says.map(([id]) => byId.get(id)), (comment) => said([comment.id, words.get(comment.id)])), make("p", { class: "small-print", text: t("The map of comments shows what this group thinks of each.") })];
   };
   const tellPeople = (chosen) => {
     const counts = data.groups.map((_, place) => chosen.filter((one) => ballots.groups[one] === place).length);
     const whole = (votes) => votes[0] + votes[1] + votes[2];
     const sure = (side) => data.comments.filter((comment) => whole(view.tally[comment.place]) >= data.enough)
       .map((comment) => [leastShare(view.tally[comment.place][side], whole(view.tally[comment.place])), comment]).filter(([least]) => least > 0.5).sort((a, b) => b[0] - a[0]).slice(0, 6).map(([, comment]) => comment);
-    const note = (side, word) => (comment) => `${percent(view.tally[comment.place][side], whole(view.tally[comment.place]))} of ${whole(view.tally[comment.place])} ${word}`;
-    const parts = data.groups.map((group, place) => (counts[place] ? `${counts[place].toLocaleString("en")} of ${group.name}` : "")).filter(Boolean).join(", ");
+    const shareOf = (comment, side) => [percent(view.tally[comment.place][side], whole(view.tally[comment.place])), figure(whole(view.tally[comment.place]))];
+    const note = (side) => (comment) => (side ? t("$1 of $2 disagree", ...shareOf(comment, side)) : t("$1 of $2 agree", ...shareOf(comment, side)));
+    const parts = data.groups.map((group, place) => (counts[place] ? t("$1 of $2", figure(counts[place]), nameOf(group)) : "")).filter(Boolean).join(", ");
     const agreed = sure(0), refused = sure(1);
-    return [make("h3", { text: people(chosen.length) }), make("p", { class: "small-print", text: parts || "None of them is in a group." }), ...list("What they agree on", agreed, note(0, "agree")), ...list("What they disagree with", refused, note(1, "disagree")), agreed.length + refused.length ? null : make("p", { text: "There is nothing that most of them clearly agree or disagree with." })];
+    return [make("h3", { text: people(chosen.length) }), make("p", { class: "small-print", text: parts || t("None of them is in a group.") }), ...list(t("What they agree on"), agreed, note(0)), ...list(t("What they disagree with"), refused, note(1)), agreed.length + refused.length ? null : make("p", { text: t("There is nothing that most of them clearly agree or disagree with.") })];
   };
   const tellTopic = (topic) => {
     const own = data.comments.filter(matches), sum = (pick) => own.reduce((total, comment) => pick(comment).map((count, side) => count + total[side]), [0, 0, 0]);
-    return [make("h3", { dir: "auto", text: topic.name }), make("p", { class: "small-print", dir: "auto", text: topic.words }), votesTable([row("Everyone", sum((comment) => comment.all)), ...data.groups.map((group, place) => row(group.name, sum((comment) => comment.groups[place]), undefined, group.colour))], ""), ...list(`${own.length} comments`, own.slice(0, LISTED))];
+    return [make("h3", { dir: "auto", text: topic.name }), make("p", { class: "small-print", dir: "auto", text: topic.words }), votesTable([row(t("Everyone"), sum((comment) => comment.all)), ...data.groups.map((group, place) => row(nameOf(group), sum((comment) => comment.groups[place]), undefined, group.colour))], ""), ...list(t("$1 comments", figure(own.length)), own.slice(0, LISTED))];
   };
   const tellAll = () => {
     const found = data.comments.filter(matches), shown = found.slice(0, LISTED);
-    const groups = view.words ? [] : [make("h3", { text: "Groups" }), make("ol", { class: "list" }, ...data.groups.map((group, place) => make("li", {}, make("button", { type: "button", onclick: () => choose({ group: place }) }, make("span", {}, swatch(group.colour, formOf(place)), `${group.name}: ${people(group.size)}`), make("span", { class: "small-print", dir: "auto", text: group.motto })))))];
-    return [...(data.groups.length ? groups : []), make("h3", { text: `${found.length} of ${data.comments.length} comments` }), make("ol", { class: "list" }, ...shown.map((comment) => line(comment))), found.length > shown.length ? make("p", { class: "small-print", text: "Search, or choose a topic, to see the others." }) : null];
+    const groups = view.words ? [] : [make("h3", { text: t("Groups") }), make("ol", { class: "list" }, ...data.groups.map((group, place) => make("li", {}, make("button", { type: "button", onclick: () => choose({ group: place }) }, make("span", {}, swatch(group.colour, formOf(place)), `${nameOf(group)}: ${people(group.size)}`), make("span", { class: "small-print", dir: "auto", text: group.motto })))))];
+    return [...(data.groups.length ? groups : []), make("h3", { text: t("$1 of $2 comments", figure(found.length), figure(data.comments.length)) }), make("ol", { class: "list" }, ...shown.map((comment) => line(comment))), found.length > shown.length ? make("p", { class: "small-print", text: t("Search, or choose a topic, to see the others.") }) : null];
   };
   const tell = () => {
     const told = view.comment !== null ? tellComment(byId.get(view.comment)) : view.people ? tellPeople(view.people) : view.group !== null ? tellGroup(view.group) : view.topic ? tellTopic(topics.get(view.topic)) : null;
@@ -241,21 +244,25 @@ export const explore = (root, data, options = {}) => {
   };
   const paint = () => { paintPeople(); paintComments(); tell(); };
 
+  const layerTitle = (count, number) => {
+    if (data.layers.length === 1) return t("$1 topics", figure(count));
+    return number === data.layers.length - 1 ? t("$1 topics (coarsest)", figure(count)) : number ? t("$1 topics (between)", figure(count)) : t("$1 topics (finest)", figure(count));
+  };
   const control = (name, node) => make("label", {}, name, node);
   const controls = {
     words: make("input", { type: "search", dir: "auto", oninput: (event) => choose({ words: event.target.value.trim().toLocaleLowerCase(), comment: null }) }),
-    layer: make("select", { onchange: (event) => choose({ layer: Number(event.target.value), topic: "" }) }, ...data.layers.map((layer, number) => make("option", { value: number, text: data.layers.length === 1 ? `${layer.length} topics` : `${layer.length} topics (${number === data.layers.length - 1 ? "coarsest" : number ? "between" : "finest"})` })).reverse()),
-    paint: make("select", { onchange: (event) => choose({ paint: event.target.value }) }, ...[["topic", "topic"], ["divides", "how much groups differ"], ["all", "what everyone thinks"], ...data.groups.map((group, place) => [String(place), `what ${group.name} thinks`]), ["people", "what the chosen people think"]].map(([value, text]) => make("option", { value, text, hidden: value === "people" }))),
+    layer: make("select", { onchange: (event) => choose({ layer: Number(event.target.value), topic: "" }) }, ...data.layers.map((layer, number) => make("option", { value: number, text: layerTitle(layer.length, number) })).reverse()),
+    paint: make("select", { onchange: (event) => choose({ paint: event.target.value }) }, ...[["topic", t("topic")], ["divides", t("how much groups differ")], ["all", t("what everyone thinks")], ...data.groups.map((group, place) => [String(place), t("what Group $1 thinks", group.letter)]), ["people", t("what the chosen people think")]].map(([value, text]) => make("option", { value, text, hidden: value === "people" }))),
   };
-  const pencil = make("button", { type: "button", "aria-pressed": "false", text: "Choose people", title: "Draw a line around people on their map; or hold Shift and drag", onclick: () => toggleDrawing(pencil.getAttribute("aria-pressed") !== "true") });
+  const pencil = make("button", { type: "button", "aria-pressed": "false", text: t("Choose people"), title: t("Draw a line around people on their map; or hold Shift and drag"), onclick: () => toggleDrawing(pencil.getAttribute("aria-pressed") !== "true") });
   const toggleDrawing = (yes) => { pencil.setAttribute("aria-pressed", String(yes)); crowd.map.draws(yes); };
   const table = () => {
-    const head = ["#", "Comment", "Agree", "Disagree", "Pass", "Topic"], rows = data.comments.map((comment) => [comment.id, comment.text, ...comment.all, topicOf(comment, data.layer)?.name ?? ""]);
+    const head = ["#", t("Comment"), t("Agree"), t("Disagree"), t("Pass"), t("Topic")], rows = data.comments.map((comment) => [comment.id, comment.text, ...comment.all, topicOf(comment, data.layer)?.name ?? ""]);
     return make("table", { class: "all" }, make("thead", {}, make("tr", {}, ...head.map((text) => make("th", { scope: "col", text })))), make("tbody", {}, ...rows.map((cells) => make("tr", {}, ...cells.map((text) => make("td", { dir: "auto", text }))))));
   };
-  const dialog = make("dialog", { "aria-label": "All comments" });
-  const openTable = () => { dialog.replaceChildren(make("form", { method: "dialog" }, make("button", { text: "Close" })), make("div", { class: "scroll", tabindex: "0" }, table())); dialog.showModal(); };
-  const switches = make("div", { class: "switch", role: "group", "aria-label": "Which map" }, ...[["people", "People"], ["comments", "Comments"]].map(([name, text]) => make("button", { type: "button", text, "aria-pressed": String(name === "people"), onclick: (event) => {
+  const dialog = make("dialog", { "aria-label": t("All comments") });
+  const openTable = () => { dialog.replaceChildren(make("form", { method: "dialog" }, make("button", { text: t("Close") })), make("div", { class: "scroll", tabindex: "0" }, table())); dialog.showModal(); };
+  const switches = make("div", { class: "switch", role: "group", "aria-label": t("Which map") }, ...[["people", t("People")], ["comments", t("Comments")]].map(([name, text]) => make("button", { type: "button", text, "aria-pressed": String(name === "people"), onclick: (event) => {
     root.dataset.half = name;
     for (const one of switches.children) one.setAttribute("aria-pressed", String(one === event.target));
   } })));
@@ -263,8 +270,8 @@ export const explore = (root, data, options = {}) => {
   root.classList.toggle("single", !ballots.size || !placed.length);
   root.dataset.half = ballots.size ? "people" : "comments";
   root.replaceChildren(make("div", { class: "layout" },
-    make("div", { class: "tools" }, control("Search", controls.words), data.layers.length ? control("Topics", controls.layer) : null, placed.length ? control("Colour by", controls.paint) : null, ballots.size ? pencil : null, make("button", { type: "button", text: "Table", onclick: openTable }), make("button", { type: "button", text: "Reset", onclick: () => { controls.words.value = ""; crowd.map.reset(); field.map.reset(); view.words = ""; choose({}); } }), switches),
-    make("div", { class: "maps" }, ballots.size ? half("people", crowdTitle, crowd) : null, placed.length ? half("comments", "Comments", field) : null), panel, status, dialog,
+    make("div", { class: "tools" }, control(t("Search"), controls.words), data.layers.length ? control(t("Topics"), controls.layer) : null, placed.length ? control(t("Colour by"), controls.paint) : null, ballots.size ? pencil : null, make("button", { type: "button", text: t("Table"), onclick: openTable }), make("button", { type: "button", text: t("Reset"), onclick: () => { controls.words.value = ""; crowd.map.reset(); field.map.reset(); view.words = ""; choose({}); } }), switches),
+    make("div", { class: "maps" }, ballots.size ? half("people", crowdTitle, crowd) : null, placed.length ? half("comments", t("Comments"), field) : null), panel, status, dialog,
   ));
   const repaint = () => { crowd.map.redraw(); field.map.redraw(); };
   window.addEventListener("gateleg-theme", repaint);

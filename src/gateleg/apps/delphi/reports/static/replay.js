@@ -2,10 +2,10 @@
 // moment. Who asked for less motion sees one moment after the other, and nothing moves in between.
 import { shorts, signed } from "./ballots.js";
 import { FORMS, outline } from "./plot.js";
-import { formOf, make, swatch } from "./explorer.js";
+import { formOf, make, nameOf, swatch } from "./explorer.js";
+import { figure, language, t } from "./texts.js";
 
 const STEP = 700, STILL_STEP = 1400, EDGE = 30;
-const many = (number) => number.toLocaleString("en");
 
 export const replay = (root, data) => {
   const moments = data.moments.map((one) => ({ ...one, xs: shorts(one.x), ys: shorts(one.y), groups: signed(one.in) }));
@@ -18,14 +18,16 @@ export const replay = (root, data) => {
   const date = make("p", { class: "date" });
   const stage = make("div", { class: "stage" }, canvas, date);
   const button = make("button", { type: "button", onclick: () => play(!playing) });
-  const slider = make("input", { type: "range", min: "0", max: String(last), step: "1", "aria-label": "Moment", oninput: () => { play(false); go(Number(slider.value)); say(); } });
+  const slider = make("input", { type: "range", min: "0", max: String(last), step: "1", "aria-label": t("Moment"), oninput: () => { play(false); go(Number(slider.value)); say(); } });
   const told = make("p", { class: "told" }), status = make("p", { class: "sr", role: "status" });
   const legend = make("ul", { class: "legend" });
 
+  // As the language writes it; runs of earlier versions have the English text only.
+  const dated = (one) => (language() === "en" || one.at === undefined ? one.when : new Intl.DateTimeFormat(language(), { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" }).format(one.at));
   const sentence = (one) => {
-    const parts = data.groups.map((group, place) => `${group.name} has ${many(one.sizes[place])}`).join(", ");
-    const groups = one.chance ? "No groups yet: votes by lot differ as strongly." : data.groups.length > 1 ? `${parts}.` : "There is one group.";
-    return `${one.when} (UTC): ${many(one.votes)} of ${many(data.votes)} votes. ${many(one.participants)} people had voted on ${many(one.comments)} comments, ${many(one.compared)} often enough to be compared. ${groups}`;
+    const parts = data.groups.map((group, place) => t("Group $1 has $2", group.letter, figure(one.sizes[place]))).join(", ");
+    const groups = one.chance ? t("No groups yet: votes by lot differ as strongly.") : data.groups.length > 1 ? `${parts}.` : t("There is one group.");
+    return `${dated(one)} (UTC): ${t("$1 of $2 votes.", figure(one.votes), figure(data.votes))} ${t("$1 people had voted on $2 comments, $3 often enough to be compared.", figure(one.participants), figure(one.comments), figure(one.compared))} ${groups}`;
   };
   const say = () => { status.textContent = told.textContent; };
   const style = (name) => getComputedStyle(root).getPropertyValue(name).trim() || "#888";
@@ -76,7 +78,7 @@ export const replay = (root, data) => {
     pen.textAlign = "center"; pen.lineJoin = "round"; pen.lineWidth = 4; pen.strokeStyle = paper; pen.fillStyle = ink;
     rings.forEach((ring, place) => {
       if (!ring) return;
-      const text = data.groups[place].name, x = Math.min(wide - 40, Math.max(40, ring.middle[0]));
+      const text = nameOf(data.groups[place]), x = Math.min(wide - 40, Math.max(40, ring.middle[0]));
       pen.strokeText(text, x, ring.middle[1]); pen.fillText(text, x, ring.middle[1]);
     });
     canvas.dataset.drawn = String(rest.length + kinds.reduce((sum, members) => sum + members.length, 0));
@@ -84,14 +86,14 @@ export const replay = (root, data) => {
   const redraw = () => { if (!frame) frame = requestAnimationFrame(draw); };
   const tell = () => {
     const one = moments[Math.round(at)];
-    date.textContent = one.when;
+    date.textContent = dated(one);
     told.textContent = sentence(one);
     slider.value = String(Math.round(at));
     slider.setAttribute("aria-valuetext", sentence(one));
     root.dataset.moment = String(Math.round(at));
-    const people = data.groups.map((group, place) => make("li", {}, swatch(group.colour, formOf(place)), `${group.name}: ${many(one.sizes[place])}`));
+    const people = data.groups.map((group, place) => make("li", {}, swatch(group.colour, formOf(place)), `${nameOf(group)}: ${figure(one.sizes[place])}`));
     const others = one.participants - one.sizes.reduce((sum, part) => sum + part, 0);
-    legend.replaceChildren(...people, make("li", {}, swatch(data.grey), `without a group: ${many(others)}`));
+    legend.replaceChildren(...people, make("li", {}, swatch(data.grey), t("without a group: $1", figure(others))));
   };
   const go = (moment) => {
     const shown = Math.round(at);
@@ -111,7 +113,7 @@ export const replay = (root, data) => {
   const play = (yes) => {
     if (yes === playing) return;
     playing = yes;
-    button.textContent = yes ? "Pause" : "Play";
+    button.textContent = yes ? t("Pause") : t("Play");
     root.dataset.playing = String(yes);
     if (!yes) { go(Math.round(at)); tell(); say(); return; }
     if (at >= last) go(0);
@@ -131,8 +133,8 @@ export const replay = (root, data) => {
     play(!playing);
   });
   root.classList.add("replay");
-  button.textContent = "Play";
-  const sample = data.drawn < data.count ? make("p", { class: "note", text: `${many(data.drawn)} of ${many(data.count)} people are drawn.` }) : null;
+  button.textContent = t("Play");
+  const sample = data.drawn < data.count ? make("p", { class: "note", text: t("$1 of $2 people are drawn.", figure(data.drawn), figure(data.count)) }) : null;
   root.replaceChildren(stage, make("div", { class: "steer" }, button, make("label", {}, slider)), legend, told, ...(sample ? [sample] : []), status);
   const watcher = new ResizeObserver(resize);
   watcher.observe(stage);

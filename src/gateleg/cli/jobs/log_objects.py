@@ -1,0 +1,31 @@
+"""Where commands that archive jobs put long logs."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from gateleg.objects import AsyncObjects
+    from gateleg.web.settings import Settings
+
+__all__ = ["log_objects"]
+
+
+@asynccontextmanager
+async def log_objects(settings: Settings) -> AsyncIterator[AsyncObjects | None]:
+    """The object store that the settings name, closed afterwards; None where they name none: then long logs stay in the queue's tables."""
+    from gateleg.objects import ThreadedObjects
+    from gateleg.web.host import open_vault
+    from gateleg.web.settings import DEFAULT
+
+    if settings.origin("objects") == DEFAULT:
+        yield None
+        return
+    objects = cast("AsyncObjects", ThreadedObjects(open_vault(settings, settings.load_secret())))
+    try:
+        yield objects
+    finally:
+        await objects.close()
