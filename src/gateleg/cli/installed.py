@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from gateleg.commands.failures import MISUSED, fail
 from gateleg.commands.settings import bad_settings_told
 from gateleg.extras import MissingPackage
-from gateleg.model.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -180,6 +179,8 @@ def named_application(place: str) -> Application:
 
 def loaded(place: str, otherwise: str) -> Any:
     """The object at `module:object`; without an object, the one named `otherwise`. Modules of the current directory are found."""
+    from gateleg.model.suggestions import did_you_mean
+
     module, _, name = place.partition(":")
     found = import_named(module)
     try:

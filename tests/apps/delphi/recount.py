@@ -430,7 +430,8 @@ def _stability(counted: Counted, said: dict[str, str], cited: list[str], section
 
 
 @proves(
-    r"(?P<told>(?:These are the groups that a|A) replay of the votes by time ends with .+|The (?:votes|conversation) .+ participants saw\.)"
+    r"(?P<told>(?:These are the groups that a|A) replay of the votes by time ends with\b.+"
+    r"|The (?:votes|conversation) .+ participants saw\.)"
 )
 def _division(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
     words = {

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.cli.installed import import_named
 from gateleg.commands.failures import MISUSED, fail
-from gateleg.model.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -59,6 +58,8 @@ def _tables_of(module: Any, name: str) -> list[Table]:
 
 def find_pattern(tables: Iterable[Table], name: str) -> Access[Any]:
     """The pattern of a name: `Job.ready`, `Orders/ready`, or `ready` where only one is called so."""
+    from gateleg.model.suggestions import did_you_mean
+
     patterns = [access for table in tables for spec in table.specs for access in spec.patterns.values()]
     owner, _, short = name.replace("/", ".").rpartition(".")
     found = [access for access in patterns if access.pattern.name == short and owner in ("", access.entity.__name__, _table_name(access))]

@@ -14,6 +14,7 @@ from gateleg.apps.delphi.opinions.groups import Groups
 from gateleg.apps.delphi.opinions.improved import find_improved_groups, least_size, regrouped
 from gateleg.apps.delphi.opinions.moderation import Moderation
 from gateleg.apps.delphi.opinions.replay import replay
+from gateleg.apps.delphi.opinions.silhouette import distances_between, silhouettes_at
 from gateleg.apps.delphi.opinions.stage import Opinions, analyse
 from tests.apps.delphi.real import needs_real_conversations, polis_groups, real_conversation
 
@@ -51,15 +52,24 @@ def test_one_that_separates_them_less_well_is_not(cuts: list[float]) -> None:
     assert seen.weigh(found(), people, np.digitize(people[:, 1], cuts)) == "less-separated"
 
 
-def test_another_number_of_groups_is_taken_if_it_separates_them_nearly_as_well() -> None:
-    random = np.random.default_rng(2)
-    people = random.normal(size=(150, 2))
+def test_another_number_of_groups_is_taken_only_if_it_separates_people_as_good_as_equally(monkeypatch: pytest.MonkeyPatch) -> None:
+    people = np.random.default_rng(2).normal(size=(150, 2))
     own = find_improved_groups(people, np.arange(len(people)))
     count = len(own.groups.clusters)
     number, other = next((number, division) for number, division in own.groups.tried.items() if number != count)
-    places = other.places[own.base.places]
+    places, distances = other.places[own.base.places], distances_between(people)
+    ours, theirs = (silhouettes_at(distances, one).mean() for one in (own.groups.clusters.places[own.base.places], places))
+    monkeypatch.setattr(seen, "EQUALLY", theirs / ours - 0.001)
     assert seen.weigh(own, people, places) == "seen"
     assert len(regrouped(own, people, places).groups.clusters) == number
+    monkeypatch.setattr(seen, "EQUALLY", theirs / ours + 0.001)
+    assert seen.weigh(own, people, places) == "less-separated"
+
+
+@pytest.mark.parametrize("groups", [4, 5])
+def test_planted_groups_are_neither_merged_nor_split_for_a_replay(groups: int) -> None:
+    conversation = synthesise(SyntheticPlan(groups=groups, seed=301)).conversation
+    assert len(analyse(conversation.votes, conversation.comments).groups.groups.clusters) == groups
 
 
 def test_no_small_group_is_taken_whoever_saw_it() -> None:

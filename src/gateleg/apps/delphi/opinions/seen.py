@@ -2,7 +2,8 @@
 
 People can often be divided in several ways that the votes support nearly equally well, and the votes do not tell which of them was shown
 while the conversation ran. A replay of the votes by time does, if not surely. Its division is taken if none of its groups is too small and
-it separates people nearly as well as the one that was found from the votes alone.
+it separates people nearly as well as the one that was found from the votes alone; one with another number of groups has to be as good as
+equal to it, because a replay that merges or splits groups that are really there separates people only a little less well.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 
 #: More votes than this are not replayed: each update reads all votes that were cast by then.
 MOST_VOTES = 200_000
-#: "Nearly as well": the share that its mean silhouette must have of that of the groups found from the votes alone.
-NEARLY = 0.85
+#: The share that its mean silhouette must have of that of the groups found from the votes alone: with as many groups, and with others.
+NEARLY, EQUALLY = 0.85, 0.95
 
 
 def with_history(found: Groups, votes: Votes, moderation: Moderation, positions: Floats, config: VotesConfig) -> tuple[Groups, Division]:
@@ -53,7 +54,8 @@ def weigh(found: Groups, positions: Floats, seen: Indices) -> Division:
         return "too-small"
     distances = distances_between(people)
     ours, theirs = (float(silhouettes_at(distances, places).mean()) for places in (own, seen))
-    return "seen" if theirs > 0 and theirs >= NEARLY * ours else "less-separated"
+    share = NEARLY if len(np.unique(seen)) == len(np.unique(own)) else EQUALLY
+    return "seen" if theirs > 0 and theirs >= share * ours else "less-separated"
 
 
 def _places(people: Floats, labels: Ints) -> Indices:
