@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gateleg.web import Resources
 
 PROJECT = UUID("6d75c9a1-0001-4000-8000-00676174656c")
-#: One minute in draft resolution: two cores make it in about half a minute when they do nothing else.
+#: One minute in draft resolution: two cores make it in about 40 seconds when they do nothing else.
 SECONDS, RESOLUTION = 60.0, 480
 _DEMO = Principal("demo", Role.OPERATOR)
 
