@@ -24,74 +24,74 @@ PYTHONS  := python3.12 python3.13
 
 .PHONY: help up test unit slow plain versions pythons browser sweep chromium lint types pyright format crash peers wheel bench docs conformance clean
 
-help: ## Show what can be made
+help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-up: $(RUNS) ## Run everything on http://127.0.0.1:8000 (or PORT=...): console, API and a worker, with something to see
+up: $(RUNS) ## Run the console, the API and a worker with demo data on http://127.0.0.1:8000 (or PORT=...)
 	$(BIN)/gateleg up --demo --data data --port $(PORT)
 
-test: lint types unit browser ## Everything CI runs: style, types, rooms and tests
+test: lint types unit browser ## Everything that CI runs: style, imports, types and tests
 
-unit: $(READY) ## The tests alone
+unit: $(READY) ## Only the tests
 	$(BIN)/pytest $(SPREAD)
 
-slow: $(READY) ## Whole runs on real data, in other processes and by a second type checker (minutes)
+slow: $(READY) ## Whole runs on real data, in separate processes, and typing tests with pyright (minutes)
 	$(BIN)/pytest $(SPREAD) -m slow tests
 	GATELEG_TEST_PREEMPTIONS=3 GATELEG_TEST_EXAMPLES=25 $(BIN)/pytest $(SPREAD) tests/jobs/test_interleavings.py tests/web/test_contract.py
 	GATELEG_TEST_LAWS=400 $(BIN)/pytest $(SPREAD) $(shell grep -rl '@given' tests --include='test_*.py')
 
-plain: $(READY) ## The data layer and jobs without any short way (GATELEG_PLAIN=1)
+plain: $(READY) ## Test the data layer and the queue with all fast paths off (GATELEG_PLAIN=1)
 	GATELEG_PLAIN=1 $(BIN)/pytest $(SPREAD) tests/model tests/store tests/jobs
 
-versions: $(READY) ## The model and the store with the lowest and the newest pydantic that we allow (minutes)
+versions: $(READY) ## Test the model and the store with the oldest and newest supported pydantic (minutes)
 	@for version in $(PYDANTIC); do \
 	  PATH="$(BIN):$$PATH" uv pip install --quiet --target .versions/$$version --python $(BIN)/python "pydantic==$$version" \
 	  && PYTHONPATH=.versions/$$version $(BIN)/python -c 'import pydantic; print("pydantic", pydantic.VERSION)' \
 	  && PYTHONPATH=.versions/$$version $(BIN)/pytest $(SPREAD) tests/model tests/store || exit 1; done
 
-pythons: ## The data layer, jobs and the engine on the other versions of Python that we allow, each in its own environment (minutes)
+pythons: ## Test the data layer, jobs and the engine on the other supported Python versions (minutes)
 	@for python in $(PYTHONS); do \
-	  $$python -V >/dev/null 2>&1 || { echo "There is no $$python here: name what there is with make pythons PYTHONS='...'"; exit 1; }; \
+	  $$python -V >/dev/null 2>&1 || { echo "$$python is not installed: name installed versions with make pythons PYTHONS='...'"; exit 1; }; \
 	  place=.versions/python-$$($$python -c 'import platform; print(platform.python_version())'); \
 	  $(MAKE) --no-print-directory VENV=$$place PYTHON=$$python $$place/.ready && echo "$$place" \
 	  && $$place/bin/pytest $(SPREAD) tests/model tests/store tests/jobs tests/engine || exit 1; done
 
-lint: $(READY) ## Style, and who may import whom
+lint: $(READY) ## Style and import rules
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 
-types: $(READY) ## mypy, strict
+types: $(READY) ## Type checks with mypy --strict
 	$(BIN)/mypy
 
-pyright: $(READY) ## The types once more, by pyright; needs Node (minutes)
+pyright: $(READY) ## Type checks with pyright; needs Node (minutes)
 	$(BIN)/pyright
 
-format: $(READY) ## Rewrite the code in the house style
+format: $(READY) ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-browser: $(READY) chromium ## The console in a real Chromium; skipped, and said so, where there is none
+browser: $(READY) chromium ## Test the console in Chromium; skipped with a message if there is none
 	$(BIN)/pytest $(SHARED) -m 'browser and not sweep and not peer' $(call marked,browser)
 
-sweep: $(READY) chromium ## Every page in every theme and width, for all who look and listen (minutes)
+sweep: $(READY) chromium ## Test every console page in every theme and width, with accessibility checks (minutes)
 	$(BIN)/pytest $(SHARED) -m 'sweep and not peer' $(call marked,sweep)
 
 chromium:
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
 	|| { command -v apt-get >/dev/null 2>&1 && [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } \
-	|| echo "There is no Chromium and it cannot be installed here: browser tests will be skipped"
+	|| echo "Chromium is not installed and cannot be installed here: browser tests will be skipped"
 
-crash: $(READY) ## Kill processes at random moments and look for lost writes (minutes)
+crash: $(READY) ## Kill processes at random moments and check for lost writes (minutes)
 	$(BIN)/pytest -m crash tests
 
-peers: $(READY) ## Tests beside other clients and servers, from npm and PyPI
+peers: $(READY) ## Test with other clients and servers, from npm and PyPI
 	$(BIN)/pytest -m peer tests
 
-wheel: $(READY) ## Build the wheel, install it with and without extras into fresh environments, and try each (minutes)
+wheel: $(READY) ## Build the wheel and test it in fresh environments, with and without extras (minutes)
 	$(BIN)/pytest -m wheel -o faulthandler_timeout=0 tests/test_wheel.py
 
-bench: $(READY) ## Measure beside emulators, data layers and queues of others (an hour; uses npm, PostgreSQL and Redis where they are there)
+bench: $(READY) ## Benchmark beside other emulators, data layers and queues (an hour; uses npm, PostgreSQL and Redis if installed)
 	$(BIN)/python bench/engine.py
 	$(BIN)/python bench/model.py
 	$(BIN)/python bench/verbs.py
@@ -106,10 +106,10 @@ bench: $(READY) ## Measure beside emulators, data layers and queues of others (a
 conformance: $(READY) ## Run a public suite against the endpoint: make conformance SUITE=<its checkout>
 	$(BIN)/python bench/conformance.py "$(SUITE)"
 
-docs: $(READY) ## Write the reference pages that the code generates
+docs: $(READY) ## Generate the reference pages from the code
 	$(BIN)/python docs/generate.py
 
-clean: ## Remove the environment and caches; data stays
+clean: ## Remove the environment and caches, but not the data
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/bin/python:
@@ -118,10 +118,10 @@ ifneq ($(UV),)
 	$(UV) venv --quiet --allow-existing --seed --python $(PYTHON) $(VENV)
 else
 	$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet uv || echo "Going on without uv: pip installs the same, more slowly"
+	@$(BIN)/python -m pip install --quiet uv || echo "uv is not available: installing with pip, which is slower"
 endif
 
-# uv installs in seconds what takes pip minutes; where it cannot be had, pip does it.
+# uv installs in seconds what takes pip minutes; without uv, pip does it.
 define install
 	@echo "Installing $(1)"
 	@PATH="$(BIN):$$PATH" uv pip install --quiet --python $(BIN)/python $(1) \

@@ -43,7 +43,7 @@ from gateleg.apps.agents.tables import (
 from gateleg.apps.agents.tenancy import Partition, assemble
 from gateleg.store import AsyncStore, Metrics
 from gateleg.web import Principal, Role
-from gateleg.web.host import unopened_resources
+from gateleg.web.host import settings_only_resources
 from gateleg.web.settings import Settings
 from peers import ours, running
 
@@ -111,7 +111,7 @@ async def fill(store: AsyncStore) -> None:
 
 async def measure_ours(store: AsyncStore, metrics: Metrics, rounds: int) -> dict[str, Any]:
     """Our schema, from a document to its JSON."""
-    schema, resources = make_schema(), replace(unopened_resources(application, Settings()), store=store)
+    schema, resources = make_schema(), replace(settings_only_resources(application, Settings()), store=store)
     call = Call.of(None, resources, assemble(ANN, AgentsSettings()))  # type: ignore[arg-type]
     found: dict[str, Any] = {}
     for name, query in QUERIES.items():

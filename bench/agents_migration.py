@@ -32,11 +32,11 @@ sys.path.insert(0, str(HERE.parent))
 from tests.apps.agents.migrations.old_data import old_data  # noqa: E402
 
 from gateleg.apps.agents.catalogue_tables import TABLES  # noqa: E402
+from gateleg.apps.agents.derived_data import rebuild  # noqa: E402
 from gateleg.apps.agents.migrations.m0001_partition_keys import migration  # noqa: E402
 from gateleg.apps.agents.migrations.old_layout import OLD_ITEMS  # noqa: E402
-from gateleg.apps.agents.recounting import rebuild  # noqa: E402
 from gateleg.apps.agents.tables import TENANT_ITEMS, VersionPointer  # noqa: E402
-from gateleg.migrate import Conduct, Migrator, migrations_table  # noqa: E402
+from gateleg.migrate import Migrator, MoveOptions, migrations_table  # noqa: E402
 from gateleg.model import spec_of  # noqa: E402
 from gateleg.store import Store  # noqa: E402
 
@@ -132,7 +132,7 @@ def prove(folder: Path, items: int, kills: int, seed: int) -> dict[str, Any]:
         lost, extra = compare(before, store)
         later = Store(store.transport, clock=lambda: time.time() + AHEAD * (kills + 2))
         began = time.perf_counter()
-        verified = Migrator(later, "agents", [migration], by="bench", conduct=Conduct(segments=2, force=True)).verify(1)
+        verified = Migrator(later, "agents", [migration], by="bench", options=MoveOptions(segments=2, force=True)).verify(1)
         seconds = time.perf_counter() - began
         again = rebuild(store)
         pointers = sum(1 for _ in store.export(VersionPointer))

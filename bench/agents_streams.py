@@ -35,10 +35,10 @@ from gateleg.ai import User
 from gateleg.apps.agents.application import application
 from gateleg.apps.agents.running.asking import ask
 from gateleg.apps.agents.running.following import follow_run
-from gateleg.apps.agents.running.questions import Ask
+from gateleg.apps.agents.running.questions import Question
 from gateleg.apps.agents.tables import Agent, VersionPointer, new_id
-from gateleg.apps.agents.tenancy import Asked, assemble
-from gateleg.jobs import WorkerCrew
+from gateleg.apps.agents.tenancy import RequestedTenant, assemble
+from gateleg.jobs.worker import WorkerCrew
 from gateleg.web import Principal, Role
 from gateleg.web.host import Host
 from gateleg.web.settings import load_settings
@@ -150,7 +150,7 @@ async def opened(folder: str, url: str, model: dict[str, Any] | None = None) -> 
     flags = {"store": f"embedded:{folder}", "objects": f"dir:{folder}/objects", "data": Path(folder)}
     async with Host.open(load_settings(flags=flags, environ=environment(url)), [application]) as host:
         resources = host.resources["agents"]
-        place = assemble(ANN, resources.settings, Asked()).partition
+        place = assemble(ANN, resources.settings, RequestedTenant()).partition
         made = Agent(partition=place, agent_uuid=f"agent-{new_id()}", agent_name="Bench", **(model or HOUSE))
         agent = await resources.store.create(made)
         await resources.store.create(
@@ -177,11 +177,11 @@ async def in_one_process(url: str) -> AsyncIterator[tuple[OneStream, list[int]]]
     with tempfile.TemporaryDirectory() as folder:
         async with opened(folder, url) as (host, agent), working(host):
             resources = host.resources["agents"]
-            context = assemble(ANN, resources.settings, Asked())
+            context = assemble(ANN, resources.settings, RequestedTenant())
 
             async def one() -> Stream:
                 stream = Stream(asked=time.time())
-                asked = await ask(resources, context, Ask(agent_uuid=agent.agent_uuid, user_query="Hello?"))
+                asked = await ask(resources, context, Question(agent_uuid=agent.agent_uuid, user_query="Hello?"))
                 async for frame in await follow_run(resources, context, asked.thread_uuid, asked.run_uuid):
                     stream.take(frame.kind, frame.index, frame.delta, frame.status)
                 return stream
@@ -250,7 +250,7 @@ async def measure_local(rounds: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         async with opened(folder, "http://127.0.0.1:9/v1", LOCAL) as (host, agent), working(host):
             resources = host.resources["agents"]
-            context = assemble(ANN, resources.settings, Asked())
+            context = assemble(ANN, resources.settings, RequestedTenant())
             for number in range(rounds + 1):
                 began = time.perf_counter()
                 async for delta in resources.models.chat("local:smollm2").stream([User("Hello?")], max_tokens=8):
@@ -258,7 +258,7 @@ async def measure_local(rounds: int) -> dict[str, Any]:
                         direct.append(time.perf_counter() - began)
                         break
                 began = time.perf_counter()
-                asked = await ask(resources, context, Ask(agent_uuid=agent.agent_uuid, user_query="Hello?"))
+                asked = await ask(resources, context, Question(agent_uuid=agent.agent_uuid, user_query="Hello?"))
                 came = 0.0
                 async for frame in await follow_run(resources, context, asked.thread_uuid, asked.run_uuid):
                     came = came or (time.perf_counter() if frame.kind == "text" else 0.0)

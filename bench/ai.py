@@ -237,7 +237,8 @@ def compare(quick: bool) -> None:
 
 def around(quick: bool) -> None:
     """The cache, and the local chat model."""
-    from gateleg.ai import Models, User, cache_table
+    from gateleg.ai import Models, User
+    from gateleg.ai.tables import cache_table
     from gateleg.store import Store
 
     wanted = sentences(20, 200 if quick else 1000)

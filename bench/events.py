@@ -47,7 +47,7 @@ async def work(folder: str, flush: float) -> None:
     """Run jobs in this process until it is ended."""
     from gateleg.jobs.worker import worker as module
 
-    setattr(module, "FLUSH_NEAR", flush)  # noqa: B010
+    setattr(module, "EMBEDDED_FLUSH_SECONDS", flush)  # noqa: B010
     async with AsyncStore.connect(f"embedded:{folder}") as store:
         queue = AsyncQueue(store, jobs)
         await queue.ensure_tables()

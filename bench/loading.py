@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gateleg.engine import Engine
-from gateleg.engine.checkpoints import LIMIT
+from gateleg.engine.checkpoints import CHECKPOINT_FRAMES
 from waits import NAME, definition, item
 
 COMMIT = 5000
@@ -70,7 +70,7 @@ def by_engine(engine: Engine, numbers: range) -> None:
 def bare(path: str) -> apsw.Connection:
     """SQLite with the settings that the engine has, and a table like the engine's."""
     connection = apsw.Connection(path)
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "cache_size=-16000", f"wal_autocheckpoint={LIMIT}"):
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "cache_size=-16000", f"wal_autocheckpoint={CHECKPOINT_FRAMES}"):
         connection.execute(f"PRAGMA {pragma}").fetchall()
     connection.execute("CREATE TABLE items(k BLOB PRIMARY KEY, size INTEGER NOT NULL, v BLOB NOT NULL)")
     return connection

@@ -23,7 +23,7 @@ import boto3
 from rich.console import Console
 from rich.table import Table as Figures
 
-from gateleg.migrate import Conduct, KeyMove, Pace, Phase, migrations_table
+from gateleg.migrate import KeyMove, MoveOptions, Phase, RateLimits, migrations_table
 from gateleg.migrate.moves.steps import advance, go_back
 from gateleg.model import Attr, Entity, Key, Table, field
 from gateleg.store import Store
@@ -72,14 +72,14 @@ def fill(store: Store, items: int) -> None:
         store.batch_write([Note(id=f"{number:08d}", owner=f"owner {number % 100}", text=TEXT) for number in some])
 
 
-def backfilled(store: Store, pace: Pace | None = None) -> float:
+def backfilled(store: Store, limits: RateLimits | None = None) -> float:
     """Seconds of a backfill, without the phases before and after it."""
-    conduct = Conduct(segments=SEGMENTS, pace=pace or Pace())
-    store.drive(advance(move, STAGE, Phase.DUAL_WRITE, store.setup, conduct))
+    options = MoveOptions(segments=SEGMENTS, limits=limits or RateLimits())
+    store.drive(advance(move, STAGE, Phase.DUAL_WRITE, store.setup, options))
     began = time.perf_counter()
-    store.drive(advance(move, STAGE, Phase.BACKFILL, store.setup, conduct))
+    store.drive(advance(move, STAGE, Phase.BACKFILL, store.setup, options))
     seconds = time.perf_counter() - began
-    store.drive(go_back(move, STAGE, Phase.OFF, store.setup, conduct))
+    store.drive(go_back(move, STAGE, Phase.OFF, store.setup, options))
     return seconds
 
 
@@ -161,7 +161,7 @@ def measure(items: int) -> dict[str, Any]:
             backfilled(store)
         limited: dict[str, Any] = {}
         with reader(url, items, limited):
-            results["limited"] = items / backfilled(store, Pace(write_units=items / 5, page_size=25))
+            results["limited"] = items / backfilled(store, RateLimits(write_units=items / 5, page_size=25))
         results["reader"] = {"alone": calm, "beside a backfill": beside, "beside a limited backfill": limited}
     with Store.embedded() as store:
         fill(store, items)

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from gateleg.migrate import Conduct, Pace, Phase
+from gateleg.migrate import MoveOptions, Phase, RateLimits
 from gateleg.migrate.moves.passes import progress_of
 from gateleg.migrate.moves.steps import advance, verify
 from gateleg.migrate.moves.tasks import backfill
@@ -45,12 +45,12 @@ class PageLog:
 def operate(place: str, log: str) -> None:
     """Backfill to the end. A process of its own, which is killed."""
     with Store.connect(place, hooks=[PageLog(Path(log))]) as store:
-        store.drive(advance(move, STAGE, Phase.BACKFILL, store.setup, conduct()))
+        store.drive(advance(move, STAGE, Phase.BACKFILL, store.setup, options()))
 
 
-def conduct() -> Conduct:
+def options() -> MoveOptions:
     """The same for every operator."""
-    return Conduct(segments=SEGMENTS, pace=Pace(page_size=PAGE))
+    return MoveOptions(segments=SEGMENTS, limits=RateLimits(page_size=PAGE))
 
 
 def measure_killed(items: int) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def measure_killed(items: int) -> dict[str, Any]:
             began = time.perf_counter()
             fill(store, items)
             results["fill_seconds"] = time.perf_counter() - began
-            store.drive(advance(move, STAGE, Phase.DUAL_WRITE, store.setup, conduct()))
+            store.drive(advance(move, STAGE, Phase.DUAL_WRITE, store.setup, options()))
             began = time.perf_counter()
             operator = _started(place, log)
             _wait_for(store, operator, items // 2)
@@ -77,7 +77,7 @@ def measure_killed(items: int) -> dict[str, Any]:
             results["read"] = sum(count for (count,) in _COUNT.iter_unpack(log.read_bytes()))
             results["read_twice"] = results["read"] - items
             began = time.perf_counter()
-            found = store.drive(verify(move, STAGE, store.setup, conduct()))
+            found = store.drive(verify(move, STAGE, store.setup, options()))
             results["verify_seconds"] = time.perf_counter() - began
             results |= {"old": found.old, "new": found.new, "same_sum": found.same_sum, "wrong": found.wrong, "holds": found.holds}
             assert _count(store, notes.name) == items

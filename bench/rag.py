@@ -12,10 +12,10 @@ the same vectors.
 
 import argparse
 import json
-import random
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,8 @@ HOME = Path(__file__).parents[1] / ".bench"
 SCRIPT = Path(__file__).with_name("rag_contestants.py")
 PEERS = {"chroma": ("chroma", "chromadb"), "lancedb": ("lance", "lancedb")}
 DIMENSIONS, CLUSTERS, QUERIES, ROUNDS = 384, 500, 300, 3
+#: Words of a made-up text, and chunks that are made or compared at a time.
+WORDS, PART = 60, 20_000
 WAYS = ("vector", "filter1", "filter10", "filter50", "hybrid")
 
 
@@ -83,18 +85,35 @@ class Contestant:
         subprocess.run(["chrt", "-a", "-f", "-p", "10", str(self.process.pid)], check=True)
 
 
-def write(folder: Path, vectors: NDArray[Any], texts: list[str], groups: NDArray[Any], queries: NDArray[Any], questions: list[str]) -> None:
-    for name, array in (("vectors", vectors), ("groups", groups), ("queries", queries)):
-        np.save(folder / f"{name}.npy", array)
-    (folder / "texts.json").write_text(json.dumps(texts))
+def write_inputs(
+    folder: Path,
+    chunks: Iterable[tuple[NDArray[np.float32], list[str]]],
+    groups: NDArray[Any],
+    queries: NDArray[Any],
+    questions: list[str],
+) -> None:
+    """The files that contestants read. Vectors and texts are written part by part: a million of them need not fit into memory."""
+    with (folder / "vectors.f32").open("wb") as vectors, (folder / "texts.jsonl").open("w") as lines:
+        for part, texts in chunks:
+            np.ascontiguousarray(part, dtype="<f4").tofile(vectors)
+            lines.writelines(f"{json.dumps(text)}\n" for text in texts)
+    np.save(folder / "groups.npy", groups)
+    np.save(folder / "queries.npy", queries)
     (folder / "questions.json").write_text(json.dumps(questions))
 
 
-def clustered(count: int, rng: np.random.Generator) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.float32]]:
-    centres = rng.normal(size=(CLUSTERS, DIMENSIONS)).astype(np.float32)
-    cluster = rng.integers(0, CLUSTERS, count)
-    vectors = centres[cluster] + 0.6 * rng.normal(size=(count, DIMENSIONS)).astype(np.float32)
-    return _unit(vectors), cluster, centres
+def clustered(count: int, centres: NDArray[np.float32], rng: np.random.Generator) -> Iterator[tuple[NDArray[np.float32], list[str]]]:
+    """Vectors around centres, with texts whose words are as frequent as in real ones: few that are everywhere, many that are rare."""
+    for first in range(0, count, PART):
+        size = min(PART, count - first)
+        cluster = rng.integers(0, len(centres), size)
+        vectors = centres[cluster] + 0.6 * rng.normal(size=(size, DIMENSIONS)).astype(np.float32)
+        words = _words(rng, (size, WORDS))
+        yield _unit(vectors), [" ".join([*(f"w{word}" for word in row), f"topic{own}"]) for row, own in zip(words, cluster, strict=True)]
+
+
+def _words(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.int64]:
+    return np.asarray(np.minimum(rng.zipf(1.2, shape), 200_000), dtype=np.int64)
 
 
 def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -102,22 +121,28 @@ def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def speed(count: int, names: list[str], hurry: bool) -> None:
-    rng, words = np.random.default_rng(1), random.Random(1)
-    vectors, cluster, centres = clustered(count, rng)
-    # Words as frequent as in real texts: few that are everywhere, many that are rare.
-    common = [f"w{number}" for number in np.minimum(rng.zipf(1.2, 60 * count), 200_000)]
-    texts = [" ".join(common[60 * place : 60 * place + 60]) + f" topic{cluster[place]}" for place in range(count)]
+    rng = np.random.default_rng(1)
+    centres = rng.normal(size=(CLUSTERS, DIMENSIONS)).astype(np.float32)
     groups = rng.integers(0, 100, count)
     chosen = rng.integers(0, CLUSTERS, QUERIES)
     queries = _unit(centres[chosen] + 0.6 * rng.normal(size=(QUERIES, DIMENSIONS)).astype(np.float32))
-    questions = [" ".join([f"topic{one}", *words.sample(common, 5)]) for one in chosen]
-    print(f"\n{count:,} chunks, {QUERIES} queries, k=10; milliseconds, one query at a time, the quietest of {ROUNDS} rounds")
+    asked = _words(rng, (QUERIES, 5))
+    questions = [" ".join([f"topic{topic}", *(f"w{word}" for word in words)]) for topic, words in zip(chosen, asked, strict=True)]
+    print(f"\n{count:,} chunks, {QUERIES} queries, k=10; milliseconds, one query at a time, the quietest of {ROUNDS} rounds", flush=True)
     with tempfile.TemporaryDirectory(dir=HOME) as made:
         folder = Path(made)
-        write(folder, vectors, texts, groups, queries, questions)
-        results = _measured([Contestant(name, folder, "speed") for name in names], hurry)
-    truths = {"vector": _truth(vectors, queries, None)} | {f"filter{part}": _truth(vectors, queries, groups < part) for part in (1, 10, 50)}
+        write_inputs(folder, clustered(count, centres, rng), groups, queries, questions)
+        filters = {"vector": None} | {f"filter{part}": groups < part for part in (1, 10, 50)}
+        truths = {way: _truth(folder / "vectors.f32", queries, passing) for way, passing in filters.items()}
+        results = _measured([_started(name, folder) for name in names], hurry)
     _print_speed(count, results, truths)
+
+
+def _started(name: str, folder: Path) -> Contestant:
+    """A contestant that has been filled. One is filled after the other; all of them stay, to be asked in turns."""
+    found = Contestant(name, folder, "speed")
+    print(f"  {name} is filled after {found.filled['ready']:,.0f} s", flush=True)
+    return found
 
 
 def _measured(contestants: list[Contestant], hurry: bool) -> dict[str, dict[str, Any]]:
@@ -137,10 +162,19 @@ def _measured(contestants: list[Contestant], hurry: bool) -> dict[str, dict[str,
     return results
 
 
-def _truth(vectors: NDArray[np.float32], queries: NDArray[np.float32], passing: NDArray[np.bool_] | None) -> list[set[int]]:
-    places = np.arange(len(vectors)) if passing is None else np.flatnonzero(passing)
-    own = vectors[places]
-    return [set(places[np.argpartition(-(own @ query), 10)[:10]].tolist()) for query in queries]
+def _truth(path: Path, queries: NDArray[np.float32], passing: NDArray[np.bool_] | None) -> list[set[int]]:
+    """The ten nearest of the vectors that pass, all compared, for each query."""
+    best = np.full((len(queries), 10), -np.inf, dtype=np.float32)
+    places = np.full((len(queries), 10), -1, dtype=np.int64)
+    vectors = np.memmap(path, dtype="<f4", mode="r").reshape(-1, DIMENSIONS)
+    for first in range(0, len(vectors), PART):
+        own = np.arange(first, min(first + PART, len(vectors)))
+        own = own if passing is None else own[passing[own]]
+        scores = np.concatenate([best, queries @ vectors[own].T], axis=1)
+        together = np.concatenate([places, np.broadcast_to(own, (len(queries), len(own)))], axis=1)
+        kept = np.argpartition(-scores, 9, axis=1)[:, :10]
+        best, places = np.take_along_axis(scores, kept, axis=1), np.take_along_axis(together, kept, axis=1)
+    return [{place for place in row if place >= 0} for row in places.tolist()]
 
 
 def _print_speed(count: int, results: dict[str, dict[str, Any]], truths: dict[str, list[set[int]]]) -> None:
@@ -184,7 +218,7 @@ def _searched(labelled: Labelled) -> dict[str, dict[str, Any]]:
     texts = [text for _, text in labelled.chunks()]
     vectors, queries = _embedded(labelled.name, texts, list(labelled.queries.values()))
     with tempfile.TemporaryDirectory(dir=HOME) as made:
-        write(Path(made), vectors, texts, np.zeros(len(texts), dtype=np.int64), queries, list(labelled.queries.values()))
+        write_inputs(Path(made), [(vectors, texts)], np.zeros(len(texts), dtype=np.int64), queries, list(labelled.queries.values()))
         return {name: Contestant(name, Path(made), "quality").answer() for name in ("gateleg", *PEERS)}
 
 

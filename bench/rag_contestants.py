@@ -1,16 +1,17 @@
 """One vector store at work on a folder of vectors and texts; prints what it did as JSON. Each has a process and an environment of its own.
 
-`python rag_contestants.py NAME FOLDER [speed|quality]`, where NAME is gateleg, chroma or lancedb. The folder has `vectors.npy`,
-`texts.json`, `groups.npy` (0 to 99: the part of the chunks that passes a filter, in percent), `queries.npy` and `questions.json`. Nothing
-is imported from the project but by gateleg itself.
+`python rag_contestants.py NAME FOLDER [speed|quality]`, where NAME is gateleg, chroma or lancedb. The folder has `vectors.f32` and
+`texts.jsonl`, which are read in batches, `groups.npy` (0 to 99: the part of the chunks that passes a filter, in percent), `queries.npy` and
+`questions.json`. Nothing is imported from the project but by gateleg itself.
 """
 
+import itertools
 import json
 import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -154,20 +155,21 @@ CONTESTANTS: dict[str, Any] = {"gateleg": Gateleg, "chroma": Chroma, "lancedb": 
 
 def run(name: str, folder: Path, what: str) -> None:
     """Fill a store, say so, and answer what is asked on the standard input, one line each."""
-    vectors, queries, groups = (np.load(folder / f"{part}.npy") for part in ("vectors", "queries", "groups"))
-    texts, questions = (json.loads((folder / f"{part}.json").read_text()) for part in ("texts", "questions"))
+    queries, groups = (np.load(folder / f"{part}.npy") for part in ("queries", "groups"))
+    questions = json.loads((folder / "questions.json").read_text())
     home = folder / f"at-{name}-{os.getpid()}"
     home.mkdir()
     before = memory()
     try:
         one = CONTESTANTS[name](home)
         began = time.perf_counter()
-        for first in range(0, len(texts), BATCH):
-            part = slice(first, first + BATCH)
-            one.add(first, vectors[part], texts[part], groups[part])
-        added = time.perf_counter() - began
+        reading = 0.0
+        for first, vectors, texts, seconds in _batches(folder, queries.shape[1]):
+            reading += seconds
+            one.add(first, vectors, texts, groups[first : first + len(texts)])
+        added = time.perf_counter() - began - reading
         one.finish()
-        _tell({"added": added, "ready": time.perf_counter() - began})
+        _tell({"added": added, "ready": time.perf_counter() - began - reading})
         if what == "quality":
             _tell(_quality(one, queries, questions))
             return
@@ -177,6 +179,20 @@ def run(name: str, folder: Path, what: str) -> None:
         _tell({"memory": memory() - before, "disk": disk})
     finally:
         shutil.rmtree(home, ignore_errors=True)
+
+
+def _batches(folder: Path, dimensions: int) -> Iterator[tuple[int, Any, list[str], float]]:
+    """The chunks, a batch at a time: the number of its first one, vectors, texts, and the seconds that reading them took."""
+    with (folder / "vectors.f32").open("rb") as vectors, (folder / "texts.jsonl").open() as lines:
+        first = 0
+        while True:
+            began = time.perf_counter()
+            texts = [json.loads(line) for line in itertools.islice(lines, BATCH)]
+            if not texts:
+                return
+            part = np.fromfile(vectors, dtype="<f4", count=len(texts) * dimensions).reshape(len(texts), dimensions)
+            yield first, part, texts, time.perf_counter() - began
+            first += len(texts)
 
 
 def _tell(found: dict[str, Any]) -> None:

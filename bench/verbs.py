@@ -24,8 +24,8 @@ from rich.console import Console
 from rich.table import Table as Figures
 
 from gateleg.engine import Engine
-from gateleg.model import GSI, Attr, Entity, Key, Pattern, Table, Version, field, stamp
-from gateleg.store import AsyncStore, Store, create, get, patch, put
+from gateleg.model import GSI, Attr, Entity, Key, Pattern, Table, Version, field, spec_of, stamp
+from gateleg.store import AsyncStore, Store, create, patch, put
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport, EmbeddedTransport
 
 WHEN = datetime(2026, 3, 1, 10, 0, 0, 123456, tzinfo=UTC)
@@ -94,6 +94,22 @@ def scene(number: int) -> Scene:
     return Scene(film=OWNER, number=number, text="A singer walks through a field of tall grass at dusk")
 
 
+def get_request(instance: Any) -> dict[str, Any]:
+    """The GetItem request for an instance."""
+    spec = spec_of(type(instance))
+    return {"TableName": spec.table.name, "Key": spec.ref(instance).key}
+
+
+def create_request(instance: Any) -> dict[str, Any]:
+    """The PutItem request that creates an item."""
+    return create(instance).params()
+
+
+def put_request(instance: Any) -> dict[str, Any]:
+    """The PutItem request that replaces an item."""
+    return put(instance).params()
+
+
 class World:
     """An engine with both tables, and the verbs on it."""
 
@@ -114,17 +130,13 @@ class World:
         """Stored instances."""
         return [self.store.create(instance) for instance in self.emptied(build)]
 
-    def requests(self, operation: str, made: list[Any]) -> list[tuple[str, dict[str, Any]]]:
-        """What some operations send."""
-        return [(operation, one.params()) for one in made]
-
     def cases(self, kind: str, build: Callable[[int], Any], entity: Any, parts: Callable[[Any], dict[str, Any]]) -> list[Case]:
         """All rows of one entity."""
         store, waiting = self.store, self.async_store
         pattern, hashes = (Note.of_owner, {"owner": "anna"}) if entity is Note else (Scene.of_film, {"film": OWNER})
 
         def own(prepare: Callable[[Callable[[int], Any]], list[Any]], operation: str, make: Callable[[Any], Any]) -> Callable[[Any], Any]:
-            return lambda _: self.requests(operation, [make(one) for one in prepare(build)])
+            return lambda _: [(operation, make(one)) for one in prepare(build)]
 
         def keys() -> list[Any]:
             return [parts(one) for one in self.filled(build)]
@@ -137,14 +149,16 @@ class World:
             return [one async for one in waiting.query(pattern, limit=100, **hashes)]
 
         return [
-            Case(f"get, {kind}", keys, lambda key: store.get(entity, **key), own(self.filled, "GetItem", get)),
-            Case(f"create, {kind}", lambda: self.emptied(build), store.create, own(self.emptied, "PutItem", create)),
-            Case(f"put, {kind}", lambda: self.filled(build), store.put, own(self.filled, "PutItem", put)),
+            Case(f"get, {kind}", keys, lambda key: store.get(entity, **key), own(self.filled, "GetItem", get_request)),
+            Case(
+                f"create, {kind}", lambda: self.emptied(build), store.create, own(self.emptied, "PutItem", lambda new: create(new).params())
+            ),
+            Case(f"put, {kind}", lambda: self.filled(build), store.put, own(self.filled, "PutItem", lambda one: put(one).params())),
             Case(
                 f"patch, {kind}",
                 lambda: self.filled(build),
                 lambda one: store.patch(one, entity.text.set("Buy bread")),
-                own(self.filled, "UpdateItem", lambda one: patch(one, entity.text.set("Buy bread"))),
+                own(self.filled, "UpdateItem", lambda one: patch(one, entity.text.set("Buy bread")).params()),
             ),
             Case(f"query of 100, {kind}", hundred, lambda _: list(store.query(pattern, limit=100, **hashes))),
             Case(f"get awaited, {kind}", keys, lambda key: waiting.get(entity, **key), awaited=True),

@@ -1,4 +1,4 @@
-"""The Python API reference: one page for each room, written from the names that its root exports."""
+"""The Python API reference: one page for each public package, generated from the names in its `__all__`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import enum
 import importlib
 import inspect
 import re
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,34 +18,42 @@ import gateleg
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-#: The rooms with a public root, in the order of the reference, and the title of each page.
+#: The public packages in the order of the reference, with the subject of each and the guides that show it in use.
 ROOMS = {
-    "model": "Models: entities, keys, indexes, access patterns",
-    "store": "Stores: reading, writing, transactions",
-    "jobs": "Jobs: the queue and its worker",
-    "objects": "Objects: files in a folder or in S3",
-    "ai": "Language models: chat and embeddings",
-    "migrate": "Migrations: plan and apply tables",
-    "ops": "Operations: explain, document, move",
-    "engine": "The embedded engine",
-    "endpoint": "The endpoint",
-    "web": "The host",
-    "web.uploads": "Uploads",
-    "web.events": "Live events",
-    "web.console.components": "What pages of the console are made of",
-    "commands": "What commands are made of",
-    "errors": "The base of every error",
-    "model.planning": "Plans of requests, for stores",
-    "model.expressions": "Conditions and actions, for stores",
-    "store.flow": "Flows of requests, for rooms above the store",
-    "store.transports": "What transports share",
+    "model": "Declare entities, keys, indexes and access patterns. Guide: [declare a model](../../how-to/model.md)",
+    "store": "Read and write entities, with transactions and batches. Guide: [the store](../../how-to/store.md)",
+    "jobs": "The job queue and its worker. Guide: [run jobs](../../how-to/jobs.md)",
+    "jobs.monitor": "Statistics, history and trees of jobs, for dashboards. Guide: [run jobs](../../how-to/jobs.md)",
+    "jobs.tables": "The items of the queue's tables. Guide: [run jobs](../../how-to/jobs.md#the-queues-tables)",
+    "jobs.worker": "Run workers in a program of your own. Guide: [run jobs](../../how-to/jobs.md)",
+    "jobs.purging": "Purge items with everything that belongs to them. Guide: [purge](../../how-to/purge.md)",
+    "jobs.table_streams": "Consume the streams of tables. Guide: [stream consumers](../../how-to/stream-consumer.md)",
+    "objects": "Files in a folder or in S3. Guide: [store files](../../how-to/objects.md)",
+    "ai": "Chat, embedding, reranking and media models. Guide: [use models](../../how-to/models.md)",
+    "migrate": "Compare and apply tables, and run migrations. Guide: [change a schema](../../how-to/migrate.md)",
+    "ops": "Explain, lint, document, export and import tables. Guide: [tables](../../how-to/tables.md)",
+    "engine": "The embedded DynamoDB. Guide: [quickstart](../../quickstart.md#call-the-engine-directly)",
+    "endpoint": "The engine over HTTP. Guide: [serve the DynamoDB protocol](../../how-to/serve.md)",
+    "web": "The HTTP host and its applications. Guide: [write an application](../../how-to/applications.md)",
+    "web.uploads": "Uploads. Guide: [uploads](../../how-to/uploads.md)",
+    "web.events": "Live events (server-sent events) of an application. Guide: [write an application](../../how-to/applications.md)",
+    "web.console.components": "Components for console pages. Guide: [write an application](../../how-to/applications.md)",
+    "commands": "Building blocks for commands of an application. Guide: [write an application](../../how-to/applications.md)",
+    "errors": "The base class of every error. See also [all errors](../errors.md)",
+    "model.planning": "Plan requests from entities. For authors of stores and tools",
+    "model.expressions": "Conditions and update actions. For authors of stores and tools",
+    "model.inspection": "Describe and lint declared tables. For authors of tools",
+    "store.operations": "Every verb as a function that builds its operation. Guide: [the store](../../how-to/store.md)",
+    "store.locks": "Locks that several processes share. Guide: [the store](../../how-to/store.md)",
+    "store.flow": "Flows of requests that a sync or an async store runs. For authors of operations",
+    "store.transports": "What transports share. For authors of transports",
 }
-#: Longer signatures are written with one parameter a line.
+#: Longer signatures are written with one parameter per line.
 _WIDTH = 110
 
 
 def page(room: str) -> str:
-    """The reference page of a room."""
+    """The reference page of a package."""
     module = importlib.import_module(f"gateleg.{room}")
     exported = {name: getattr(module, name) for name in sorted(module.__all__, key=str.lower)}
     kinds: list[tuple[str, dict[str, Any]]] = [
@@ -68,9 +77,11 @@ def _is_error(value: type) -> bool:
 
 
 def _overview(module: Any) -> list[str]:
-    text = inspect.getdoc(module) or ""
-    first, _, rest = text.partition("\n")
-    return [f"{first}\n"] + ([f"```text\n{rest.strip()}\n```\n"] if rest.strip() else [])
+    """The docstring of a module, with its indented lines as code blocks."""
+    indented = re.compile(r"((?:^(?: {4}.*)?\n)*^ {4}.*(?:\n|\Z))", re.MULTILINE)
+    blocks = filter(str.strip, indented.split(inspect.getdoc(module) or ""))
+    code = ((textwrap.dedent(block).strip("\n"), block.lstrip("\n").startswith("    ")) for block in blocks)
+    return [f"```text\n{text}\n```\n" if is_code else f"{text.strip()}\n" for text, is_code in code]
 
 
 def _entry(name: str, value: Any) -> list[str]:
@@ -87,7 +98,7 @@ def _class(name: str, value: type) -> list[str]:
     lines = [f"### `{name}`\n"]
     if _is_error(value):
         code = getattr(value, "code", None)
-        lines.append(f"An error{f' with the code `{code}`' if code else ''}, a `{value.__mro__[1].__name__}`.\n")
+        lines.append(f"{f'Error code `{code}`. ' if code else ''}Subclass of `{value.__mro__[1].__name__}`.\n")
         return [*lines, _doc(value)]
     if not issubclass(value, enum.Enum) and not _has_fields(value):
         lines.append(_code(_signature(name, value)))

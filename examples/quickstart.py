@@ -1,4 +1,4 @@
-"""Run it as it is, or with an address: `python quickstart.py [embedded:./data | dynamodb:eu-west-1 | http://127.0.0.1:8000]`."""
+"""Run it as it is, or with an address: `python quickstart.py [embedded:./data | dynamodb:eu-west-1 | http://127.0.0.1:8001]`."""
 
 import sys
 

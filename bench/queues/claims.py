@@ -16,10 +16,11 @@ from typing import Any
 import orjson
 
 from gateleg.engine import Engine
-from gateleg.jobs import AsyncQueue, Job, Results, Submission
-from gateleg.jobs.claim.selection import Picker
+from gateleg.jobs import AsyncQueue, Job, Submission
+from gateleg.jobs.claim.selection import CandidateSelector
 from gateleg.jobs.rules import Completed
-from gateleg.jobs.worker.worker import shared
+from gateleg.jobs.tables import Results
+from gateleg.jobs.worker.group_commit import with_group_commit
 from gateleg.store import AsyncStore
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport
 from queues.table import jobs
@@ -34,19 +35,19 @@ class Bench:
 
     def __init__(self, queue: AsyncQueue) -> None:
         self.queue = queue
-        self.picker = Picker(time.monotonic)
+        self.selector = CandidateSelector(time.monotonic)
         self.claimed: list[Job] = []
 
     async def claim(self) -> None:
         """Claim all jobs."""
         while len(self.claimed) < ROUND:
-            self.claimed += await self.queue.claim_several(self.picker, "default", "bench", TURN)
+            self.claimed += await self.queue.claim_several(self.selector, "default", "bench", TURN)
 
     async def finish(self) -> None:
         """Complete all of them, those of one turn together."""
         while self.claimed:
             turn = [self.claimed.pop() for _ in range(TURN)]
-            await asyncio.gather(*(self.queue.finish(job, DONE, whole=True) for job in turn))
+            await asyncio.gather(*(self.queue.finish(job, DONE, unchanged=True) for job in turn))
 
 
 async def _timed(act: Callable[[], Awaitable[None]]) -> float:
@@ -77,7 +78,7 @@ async def _counted(act: Callable[[], Awaitable[None]]) -> int:
 async def measure(rounds: int) -> dict[str, tuple[float, int]]:
     """For both steps the best microseconds of a job, and the functions that it enters."""
     store = AsyncStore(AsyncEmbeddedTransport(Engine(":memory:"), owned=True))
-    bench = Bench(shared(AsyncQueue(store, jobs)))
+    bench = Bench(with_group_commit(AsyncQueue(store, jobs)))
     await bench.queue.ensure_tables()
     best: dict[str, tuple[float, int]] = {}
     for turn in range(rounds + 1):

@@ -10,7 +10,7 @@ from typing import Any
 
 from gateleg.engine import Engine
 from gateleg.jobs import AsyncQueue, Job, JobContext, Jobs, Queue, Submission, Worker
-from gateleg.jobs.worker.gc_tuning import collect_garbage_less_often
+from gateleg.jobs.worker import exclude_loaded_modules
 from gateleg.store import AsyncStore, Store
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport, EmbeddedTransport
 from queues import audit
@@ -90,7 +90,7 @@ async def _work(concurrency: int) -> None:
     timed.taken = []
     worker = Worker(timed, concurrency=concurrency)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.stop)
-    collect_garbage_less_often()  # as `gateleg worker` does
+    exclude_loaded_modules()  # as `gateleg worker` does
     await worker.run()
     await store.close()
     if timed.taken:

@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.table import Table
 
 from gateleg.engine import Engine
-from gateleg.jobs import Job, JobContext, Jobs, JobStatus, Queue, Results, Submission
-from gateleg.jobs.claim.selection import Picker
+from gateleg.jobs import Job, JobContext, Jobs, JobStatus, Queue, Submission
+from gateleg.jobs.claim.selection import CandidateSelector
 from gateleg.jobs.rules import Completed
-from gateleg.jobs.tables.job import Attempt
+from gateleg.jobs.tables import Attempt, Results
 from gateleg.model import spec_of
 from gateleg.store import Store
 from gateleg.store.transports.embedded import EmbeddedTransport
@@ -55,7 +55,7 @@ def units(console: Console, count: int = 200) -> None:
         transport = Metered(engine)
         queue = Queue(Store(transport), jobs)
         queue.ensure_tables()
-        picker = Picker(time.monotonic, fresh_for=60)
+        selector = CandidateSelector(time.monotonic, fresh_for=60)
         running: list[Job] = []
 
         def submit() -> None:
@@ -64,7 +64,7 @@ def units(console: Console, count: int = 200) -> None:
 
         def claim() -> None:
             while len(running) < count:
-                running.extend(queue.claim_several(picker, "default", "bench", 10))
+                running.extend(queue.claim_several(selector, "default", "bench", 10))
 
         def renew() -> None:
             for job in running:
@@ -119,11 +119,11 @@ def _opened(path: str) -> Queue:
 def _round(queue: Queue, count: int = 100) -> float:
     """Microseconds for one job, of processor time: other programs matter less for it."""
     queue.submit_many([Submission("noop") for _ in range(count)])
-    picker = Picker(time.monotonic)
+    selector = CandidateSelector(time.monotonic)
     began = time.process_time()
     done = 0
     while done < count:
-        for job in queue.claim_several(picker, "default", "bench", 10):
+        for job in queue.claim_several(selector, "default", "bench", 10):
             queue.finish(job, DONE)
             done += 1
     return (time.process_time() - began) / count * 1e6
@@ -132,7 +132,7 @@ def _round(queue: Queue, count: int = 100) -> float:
 def load(queue: Queue, count: int) -> None:
     """Write finished jobs as they would be in the table, past the queue."""
     (done,) = queue.submit_many([Submission("noop")])
-    (job,) = queue.claim_several(Picker(time.monotonic), "default", "bench", 1)
+    (job,) = queue.claim_several(CandidateSelector(time.monotonic), "default", "bench", 1)
     queue.finish(job, DONE)
     final = queue.get(done.job.job_id)
     assert final.status == JobStatus.COMPLETED

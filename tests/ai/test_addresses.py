@@ -8,19 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr, ValidationError
 
-from gateleg.ai import (
-    BadModelAddress,
-    BadStructure,
-    Meter,
-    ModelAddress,
-    Models,
-    ModelSettings,
-    Price,
-    RateLimited,
-    Usage,
-    parse_model_address,
-)
-from gateleg.ai.addresses import PROVIDERS
+from gateleg.ai import Models, ModelSettings, Price, RateLimited, Usage
+from gateleg.ai.addresses import PROVIDERS, ModelAddress, parse_model_address
+from gateleg.ai.errors import BadModelAddress, BadStructure
+from gateleg.ai.metering import Meter
 
 NAMES = st.text(alphabet="abcxyz0189.:-/_@", min_size=1, max_size=20)
 PLACES = st.sampled_from(["http://host", "https://host/v1", "http://[::1]:8000", "https://host:8443/a/b"])

@@ -7,22 +7,8 @@ import orjson
 import pytest
 from pydantic import BaseModel
 
-from gateleg.ai import (
-    Assistant,
-    ExtraMissing,
-    KeyMissing,
-    ModelAccessDenied,
-    ModelFailed,
-    Models,
-    ModelUnreachable,
-    RateLimited,
-    StreamBroken,
-    System,
-    Tool,
-    ToolCall,
-    ToolResult,
-    User,
-)
+from gateleg.ai import Assistant, KeyMissing, ModelFailed, Models, ModelUnreachable, RateLimited, System, Tool, ToolCall, ToolResult, User
+from gateleg.ai.errors import ExtraMissing, ModelAccessDenied, StreamBroken
 from tests.ai.driving import Asker
 from tests.ai.speaking import asked, head, said, streamed
 from tests.net.http.faulty import RESET, Act, service

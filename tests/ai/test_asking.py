@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from gateleg.ai import Assistant, BadArguments, Message, Models, System, Tool, ToolCall, ToolResult, User, dump_messages, load_messages
-from gateleg.ai.asking import asked_of
-from gateleg.ai.errors import BadAsk
+from gateleg.ai import Assistant, Message, Models, System, Tool, ToolCall, ToolResult, User
+from gateleg.ai.asking import chat_request
+from gateleg.ai.errors import BadArguments, BadAsk
+from gateleg.ai.messages import dump_messages, load_messages
 
 TOOL = Tool("look", "Looks")
 
@@ -21,7 +22,7 @@ TOOL = Tool("look", "Looks")
         ([User("?")], {"temperature": float("nan")}, "temperature"),
         ([User("?")], {"max_tokens": 0}, "max_tokens"),
         ([User("?")], {"timeout": -1}, "timeout"),
-        ([User("?")], {"stop": ["x", ""]}, "empty text"),
+        ([User("?")], {"stop": ["x", ""]}, "stop sequence is empty"),
         ([User("?")], {"tools": [TOOL, TOOL]}, "same name"),
         ([User("?")], {"tools": [Tool("a b", "")]}, "cannot name a tool"),
         ([User("?")], {"tools": [Tool("", "")]}, "cannot name a tool"),
@@ -33,15 +34,15 @@ TOOL = Tool("look", "Looks")
 )
 def test_ask_is_refused(messages: list[Message], options: Any, problem: str) -> None:
     with pytest.raises(BadAsk, match=problem):
-        asked_of(messages, options)
+        chat_request(messages, options)
 
 
 def test_ask_takes_messages_from_any_iterable() -> None:
-    assert asked_of((User(text) for text in "ab"), {}).messages == (User("a"), User("b"))
+    assert chat_request((User(text) for text in "ab"), {}).messages == (User("a"), User("b"))
 
 
 def test_system_messages_can_be_taken_apart() -> None:
-    asked = asked_of([System("a"), User("?"), System("b")], {})
+    asked = chat_request([System("a"), User("?"), System("b")], {})
     assert (asked.system, asked.turns) == ("a\n\nb", (User("?"),))
 
 

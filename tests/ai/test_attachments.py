@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from gateleg.ai import Attachment, Models, ModelSettings, NotOffered, Script, UploadedFile, User, dump_messages, load_messages
-from gateleg.ai.asking import Asked
-from gateleg.ai.errors import BadAsk
-from gateleg.ai.forecasts import forecast_ask
+from gateleg.ai import Attachment, Models, ModelSettings, Script, UploadedFile, User
+from gateleg.ai.asking import ChatRequest
+from gateleg.ai.errors import BadAsk, NotOffered
+from gateleg.ai.forecasts import forecast_chat
+from gateleg.ai.messages import dump_messages, load_messages
 from gateleg.ai.providers.spoken_tools import spoken
 from tests.ai.driving import Asker
 from tests.ai.speaking import asked, head, said
@@ -80,9 +81,9 @@ def test_file_that_makes_no_sense_is_refused(file: Attachment) -> None:
 
 
 def test_files_count_in_the_forecast() -> None:
-    from gateleg.ai.asking import asked_of
+    from gateleg.ai.asking import chat_request
 
-    alone, together = (forecast_ask(asked_of([User("?", files)], {}), 10).input for files in ((), (PICTURE, NOTES)))
+    alone, together = (forecast_chat(chat_request([User("?", files)], {}), 10).input for files in ((), (PICTURE, NOTES)))
     assert together - alone > 1_000
 
 
@@ -213,7 +214,7 @@ def test_local_model_takes_text_alone() -> None:
 
 def test_local_model_reads_text_files_as_part_of_the_message() -> None:
     note = Attachment("text/plain", b"The password is swordfish.", "note.txt")
-    (message,) = spoken(Asked((User("What is it?", (note,)),))).messages
+    (message,) = spoken(ChatRequest((User("What is it?", (note,)),))).messages
     assert message == User("File note.txt:\nThe password is swordfish.\n\nWhat is it?")
 
 
@@ -297,7 +298,7 @@ def said_json(body: Any) -> bytes:
 
 
 def test_providers_that_keep_no_files_say_so() -> None:
-    with Models() as models, pytest.raises(NotOffered, match="keeps no files"):
+    with Models() as models, pytest.raises(NotOffered, match="does not store files"):
         models.chat("ollama:x@http://127.0.0.1:9").upload(PAPER)
-    with Models() as models, pytest.raises(NotOffered, match="keeps no files"):
+    with Models() as models, pytest.raises(NotOffered, match="does not store files"):
         models.chat_with(Script([])).upload(PAPER)

@@ -7,20 +7,8 @@ import numpy as np
 import pytest
 from pydantic import BaseModel
 
-from gateleg.ai import (
-    ModelAccessDenied,
-    Models,
-    ModelUnreachable,
-    NotOffered,
-    RateLimited,
-    StreamBroken,
-    System,
-    Tool,
-    ToolCall,
-    ToolResult,
-    User,
-)
-from gateleg.ai.errors import BadAsk
+from gateleg.ai import Models, ModelUnreachable, RateLimited, System, Tool, ToolCall, ToolResult, User
+from gateleg.ai.errors import BadAsk, ModelAccessDenied, NotOffered, StreamBroken
 from tests.ai.driving import Asker
 from tests.ai.speaking import asked, framed, head, said, streamed
 from tests.net.http.faulty import Act, service

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.ai import AsyncModels, Models, ModelSettings, Reply, System, Tool, ToolCall, Usage, User, cache_table
-from gateleg.ai.asking import Asked, asked_of
-from gateleg.ai.cache import LARGEST, ask_digest, reply_entry, reply_of, text_digest, vector_entry, vector_of
+from gateleg.ai import AsyncModels, Models, ModelSettings, Reply, System, Tool, ToolCall, Usage, User
+from gateleg.ai.asking import ChatRequest, chat_request
+from gateleg.ai.cache import MAX_ENTRY_BYTES, chat_digest, reply_entry, reply_of, text_digest, vector_entry, vector_of
 from gateleg.ai.errors import BadAsk
-from gateleg.ai.tables import Remembered
+from gateleg.ai.tables import Remembered, cache_table
 from gateleg.store import AsyncStore, Store, TableMissing
 from tests.ai.speaking import asked, events, said
 from tests.net.http.faulty import service
@@ -110,7 +110,7 @@ def test_kept_reply_is_streamed_in_one_piece(store: Store) -> None:
 
 
 def test_every_part_of_an_ask_makes_another_entry() -> None:
-    plain = asked_of([User("?")], {})
+    plain = chat_request([User("?")], {})
     tool = Tool("t", "d")
     others = [
         replace(plain, messages=(User("!"),)),
@@ -123,9 +123,9 @@ def test_every_part_of_an_ask_makes_another_entry() -> None:
         replace(plain, tools=(replace(tool, description="e"),)),
         replace(plain, tools=(tool,), tool_choice="none"),
     ]
-    assert len({ask_digest("m", one) for one in [plain, *others]}) == 1 + len(others)
-    assert ask_digest("m", plain) == ask_digest("m", replace(plain, timeout=3.0))
-    assert ask_digest("m", plain) != ask_digest("n", plain)
+    assert len({chat_digest("m", one) for one in [plain, *others]}) == 1 + len(others)
+    assert chat_digest("m", plain) == chat_digest("m", replace(plain, timeout=3.0))
+    assert chat_digest("m", plain) != chat_digest("n", plain)
 
 
 def test_reply_comes_back_as_it_was() -> None:
@@ -136,12 +136,12 @@ def test_reply_comes_back_as_it_was() -> None:
 
 
 def test_reply_that_is_too_large_is_not_kept() -> None:
-    text = np.random.default_rng(0).bytes(LARGEST).hex()
+    text = np.random.default_rng(0).bytes(MAX_ENTRY_BYTES).hex()
     assert reply_entry("d", "m", Reply(text + text[::-1]), None) is None
 
 
 def test_largest_reply_fits_into_an_item(store: Store) -> None:
-    text = np.random.default_rng(0).bytes(LARGEST * 17 // 20).hex()
+    text = np.random.default_rng(0).bytes(MAX_ENTRY_BYTES * 17 // 20).hex()
     entry = reply_entry("d" * 64, "m" * 200, Reply(text), None)
     assert entry is not None
     assert store.put(entry).content == entry.content
@@ -150,7 +150,7 @@ def test_largest_reply_fits_into_an_item(store: Store) -> None:
 def test_entry_that_cannot_be_read_counts_as_none(store: Store) -> None:
     with service(told("one")) as server, Models(store=store) as models:
         address = f"ollama:m@{server.url}"
-        store.put(Remembered(digest=ask_digest(address, Asked((User("?"),))), model=address, content=b"broken"))
+        store.put(Remembered(digest=chat_digest(address, ChatRequest((User("?"),))), model=address, content=b"broken"))
         assert models.chat(address, cache=True).reply([User("?")]).text == "one"
 
 
@@ -180,7 +180,7 @@ def test_answer_that_cannot_be_kept_is_given_all_the_same(caplog: pytest.LogCapt
     store.transport.call = refuse_writes  # type: ignore[method-assign]
     with caplog.at_level(logging.WARNING), service(told("paid for")) as server, Models(store=store) as models:
         assert models.chat(f"ollama:m@{server.url}", cache=True).reply([User("?")]).text == "paid for"
-    assert "could not be kept" in caplog.text
+    assert "could not write a model reply" in caplog.text
 
 
 def test_cache_without_a_store_is_refused() -> None:

@@ -8,8 +8,8 @@ import orjson
 import pytest
 from pydantic import BaseModel
 
-from gateleg.ai import KeyMissing, ModelAccessDenied, Models, ModelUnreachable, RateLimited, System, Tool, ToolResult, User
-from gateleg.ai.errors import BadAnswer
+from gateleg.ai import KeyMissing, Models, ModelUnreachable, RateLimited, System, Tool, ToolResult, User
+from gateleg.ai.errors import BadAnswer, ModelAccessDenied
 from tests.ai.driving import Asker
 from tests.ai.speaking import asked, head, said, streamed
 from tests.net.http.faulty import Act, service

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 import pytest
 from pydantic import BaseModel, Field
 
-from gateleg.ai import Models, ModelSettings, System, Tool, User, WeightsMissing
-from gateleg.ai.errors import ContextExceeded
+from gateleg.ai import Models, ModelSettings, System, Tool, User
+from gateleg.ai.errors import ContextExceeded, WeightsMissing
 from gateleg.ai.providers import local_chat
 from gateleg.ai.providers.local_chat import CONTEXT, serve
 from tests.ai.driving import Asker

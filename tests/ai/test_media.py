@@ -12,22 +12,17 @@ from gateleg.ai import (
     Account,
     AsyncModels,
     Attachment,
-    ContentRefused,
-    MediaFailed,
     MediaJob,
     MediaRequest,
-    ModelAccessDenied,
     Models,
     ModelSettings,
-    NotOffered,
     Price,
     RateLimited,
     SpendCapReached,
-    SpendCaps,
-    SubmissionUnknown,
     UsageDay,
 )
-from gateleg.ai.errors import BadAsk
+from gateleg.ai.errors import BadAsk, ContentRefused, MediaFailed, ModelAccessDenied, NotOffered, SubmissionUnknown
+from gateleg.ai.settings import SpendCaps
 from gateleg.ai.tables import Spend
 from gateleg.store import AsyncStore, Store
 from tests.ai.driving import Ticking

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.special import softmax  # type: ignore[import-untyped]
 
-from gateleg.ai import Models, WeightsMissing
+from gateleg.ai import Models
+from gateleg.ai.errors import WeightsMissing
 from gateleg.ai.minilm import model as minilm_model
 from gateleg.ai.minilm.model import MAX_TOKENS, minilm
 from gateleg.ai.minilm.network import soften
@@ -64,9 +65,12 @@ def test_attention_is_a_softmax_however_far_scores_lie_apart(spread: float) -> N
 
 
 def test_threads_share_the_model() -> None:
+    # Some builds of OpenBLAS ignore the limit of one core outside of the main thread, and two cores round differently.
     expected = minilm().embed(SENTENCES[:4])
     found: list[bool] = []
-    threads = [threading.Thread(target=lambda: found.append(np.array_equal(minilm().embed(SENTENCES[:4]), expected))) for _ in range(4)]
+    threads = [
+        threading.Thread(target=lambda: found.append(bool(np.abs(minilm().embed(SENTENCES[:4]) - expected).max() < 1e-6))) for _ in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

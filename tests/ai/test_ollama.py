@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from pydantic import BaseModel
 
-from gateleg.ai import Assistant, Message, NotOffered, StreamBroken, Tool, ToolCall, ToolResult, User
-from gateleg.ai.errors import BadAnswer, ModelRefused
+from gateleg.ai import Assistant, Message, Tool, ToolCall, ToolResult, User
+from gateleg.ai.errors import BadAnswer, ModelRefused, NotOffered, StreamBroken
 from tests.ai.driving import Asker
 from tests.ai.speaking import asked, head, lines, said
 from tests.net.http.faulty import service

@@ -7,23 +7,9 @@ import numpy as np
 import pytest
 from pydantic import BaseModel, SecretStr
 
-from gateleg.ai import (
-    Assistant,
-    CallDelta,
-    Delta,
-    KeyMissing,
-    Message,
-    ModelAccessDenied,
-    Models,
-    ModelSettings,
-    StreamBroken,
-    System,
-    Tool,
-    ToolCall,
-    ToolResult,
-    User,
-)
-from gateleg.ai.errors import BadAnswer, ContextExceeded
+from gateleg.ai import Assistant, Delta, KeyMissing, Message, Models, ModelSettings, System, Tool, ToolCall, ToolResult, User
+from gateleg.ai.errors import BadAnswer, ContextExceeded, ModelAccessDenied, StreamBroken
+from gateleg.ai.replies import CallDelta
 from tests.ai.driving import Asker
 from tests.ai.speaking import asked, events, head, said, streamed
 from tests.net.http.faulty import answer, service

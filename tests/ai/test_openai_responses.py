@@ -7,23 +7,9 @@ import orjson
 import pytest
 from pydantic import BaseModel, SecretStr
 
-from gateleg.ai import (
-    Attachment,
-    KeyMissing,
-    ModelFailed,
-    Models,
-    ModelSettings,
-    NotOffered,
-    RateLimited,
-    StreamBroken,
-    System,
-    Tool,
-    ToolResult,
-    UploadedFile,
-    User,
-)
-from gateleg.ai.asking import asked_of
-from gateleg.ai.errors import BadAnswer
+from gateleg.ai import Attachment, KeyMissing, ModelFailed, Models, ModelSettings, RateLimited, System, Tool, ToolResult, UploadedFile, User
+from gateleg.ai.asking import chat_request
+from gateleg.ai.errors import BadAnswer, NotOffered, StreamBroken
 from gateleg.ai.providers.openai_responses import ResponsesDialect
 from tests.ai.driving import Asker
 from tests.ai.speaking import asked, events, head, said
@@ -192,5 +178,5 @@ def test_what_the_api_lacks_is_refused_and_its_key_is_openais() -> None:
 
 
 def test_openai_itself_is_asked_for_what_its_models_thought() -> None:
-    _, body = ResponsesDialect(reasoning=True).ask("gpt-x", asked_of([User("?")], {}), stream=False)
+    _, body = ResponsesDialect(reasoning=True).ask("gpt-x", chat_request([User("?")], {}), stream=False)
     assert body["include"] == ["reasoning.encrypted_content"]

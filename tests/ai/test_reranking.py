@@ -6,22 +6,9 @@ from typing import Any
 
 import pytest
 
-from gateleg.ai import (
-    MODEL_TABLES,
-    Account,
-    AsyncModels,
-    BadModelAddress,
-    ModelAccessDenied,
-    Models,
-    ModelSettings,
-    NotOffered,
-    Price,
-    SpendCapReached,
-    SpendCaps,
-    UsageDay,
-)
-from gateleg.ai.errors import BadAnswer, BadAsk
-from gateleg.ai.settings import ProviderSettings
+from gateleg.ai import MODEL_TABLES, Account, AsyncModels, Models, ModelSettings, Price, SpendCapReached, UsageDay
+from gateleg.ai.errors import BadAnswer, BadAsk, BadModelAddress, ModelAccessDenied, NotOffered
+from gateleg.ai.settings import ProviderSettings, SpendCaps
 from gateleg.store import Store
 from tests.ai.speaking import asked, head, said
 from tests.net.http.faulty import service

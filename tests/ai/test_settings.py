@@ -5,8 +5,9 @@ from decimal import Decimal
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from gateleg.ai import KeyMissing, Models, ModelSettings, Price, SpendCaps, User, parse_model_address
-from gateleg.ai.settings import ProviderSettings
+from gateleg.ai import KeyMissing, Models, ModelSettings, Price, User
+from gateleg.ai.addresses import parse_model_address
+from gateleg.ai.settings import ProviderSettings, SpendCaps
 from tests.ai.speaking import asked, head, said
 from tests.net.http.faulty import service
 

@@ -17,20 +17,17 @@ from gateleg.ai import (
     ModelFailed,
     Models,
     ModelSettings,
-    ModelTimedOut,
     Price,
-    PriceUnknown,
     Reply,
     Script,
     SpendCapReached,
-    SpendCaps,
-    StreamBroken,
     Usage,
     UsageDay,
     User,
 )
 from gateleg.ai.addresses import parse_model_address
-from gateleg.ai.errors import BadAsk
+from gateleg.ai.errors import BadAsk, ModelTimedOut, PriceUnknown, StreamBroken
+from gateleg.ai.settings import SpendCaps
 from gateleg.ai.spending import Spending
 from gateleg.ai.tables import Spend
 from gateleg.store import AsyncStore, Store
@@ -205,7 +202,7 @@ async def test_call_that_is_cancelled_counts_with_its_estimate() -> None:
         asked = asyncio.Event()
 
         class Slow(Script):
-            def reply(self, asked_of: Any, deadline: Any) -> Any:
+            def reply(self, chat_request: Any, deadline: Any) -> Any:
                 from gateleg.ai.steps import Pause
 
                 yield Pause(0)

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from gateleg.ai import BadStructure, ModelSettings, Price, User
-from gateleg.ai.structures import Misfit, read_structure
+from gateleg.ai import ModelSettings, Price, User
+from gateleg.ai.errors import BadStructure
+from gateleg.ai.structures import StructureMismatch, read_structure
 from tests.ai.driving import Asker
 from tests.ai.speaking import asked, said
 from tests.net.http.faulty import service
@@ -46,7 +47,7 @@ def test_structure_is_found_in_what_is_said_around_it(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "no", "[1]", '"name"', '{"name": "Bikes"', "{" * 5000, '{"name": "x"}', '{"weight": 1}'])
 def test_what_is_no_structure_is_a_misfit(text: str) -> None:
-    with pytest.raises(Misfit):
+    with pytest.raises(StructureMismatch):
         read_structure(Topic, text)
 
 

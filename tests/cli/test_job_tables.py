@@ -6,7 +6,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from gateleg.cli.commands import app
-from gateleg.jobs import LAYOUTS, Queue, Submission
+from gateleg.jobs import Queue, Submission
+from gateleg.jobs.tables import LAYOUTS
 from gateleg.store import Store
 from tests.jobs.chores import jobs
 
@@ -59,7 +60,7 @@ def test_an_empty_queue_beside_one_with_jobs_is_told(place: str) -> None:
     with Store.connect(place) as store:
         Queue(store, jobs, tables=LAYOUTS["delphi"]).ensure_tables()
     told = run(place, "list").stderr
-    assert "the store has jobs in JobQueue, and none in DelphiJobQueue" in told
+    assert "the store has jobs in JobQueue, but this queue uses DelphiJobQueue" in told
     assert "--job-tables plain" in told
     assert run(place, "list", "--job-tables", "plain").stderr == ""
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 
 from gateleg.cli import installed
 from gateleg.cli.commands import app
-from gateleg.jobs import FailedChange, stream_table
+from gateleg.jobs.table_streams import FailedChange, stream_table
 from gateleg.store import Store
 
 

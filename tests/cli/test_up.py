@@ -108,7 +108,7 @@ def test_up_serves_everything_works_on_jobs_and_drains_on_ctrl_c(songs: Path) ->
         svg = client.get("/objects/demo/charts/decades.svg")
         assert svg.text.startswith("<svg")
         # A worker that dies is replaced, so the next job is done by another.
-        workers = client.get("/api/jobs/workers").json()
+        workers = client.get("/api/jobs/workers").json()["items"]
         (pid,) = {worker["pid"] for worker in workers}
         os.kill(pid, signal.SIGKILL)
         again = submitted(client, "demo.decades")
@@ -145,10 +145,10 @@ def test_a_second_ctrl_c_ends_up_and_its_worker_at_once(tmp_path: Path) -> None:
         assert process.stdout is not None
         job = client.post("/api/jobs", json={"job_type": "stubborn"}).json()["job"]["job_id"]
         told(tmp_path, f"stubborn {job} started")
-        (pid,) = {worker["pid"] for worker in client.get("/api/jobs/workers").json()}
+        (pid,) = {worker["pid"] for worker in client.get("/api/jobs/workers").json()["items"]}
         process.send_signal(signal.SIGINT)
         assert any(line.startswith("Stopping: jobs have up to 600 s to end") for line in process.stdout)
-        told(tmp_path, f"stopping: stubborn {job} have up to 600 s to end")
+        told(tmp_path, f"shutting down: waiting up to 600 s for stubborn {job}")
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 130
     gone(pid)
@@ -174,7 +174,7 @@ def test_serve_answers_without_a_worker_and_stops_when_told(tmp_path: Path) -> N
     with running(tmp_path, "serve", "--log", "json", "--dynamodb") as (process, client):
         target = {"X-Amz-Target": "DynamoDB_20120810.ListTables", "Content-Type": "application/x-amz-json-1.0"}
         assert "DelphiJobQueue" in client.post("/dynamodb", content=b"{}", headers=target).json()["TableNames"]
-        assert client.get("/api/jobs/workers").json() == []
+        assert client.get("/api/jobs/workers").json()["items"] == []
         assert client.get("/api/music").status_code == 404
         with client.stream("GET", "/events/stats") as stream:
             assert stream.status_code == 200

@@ -1,4 +1,4 @@
-"""Links between pages lead somewhere: the file is there, and so is the heading."""
+"""Links between pages lead to files and headings that exist, and the index leads to every page."""
 
 import re
 from pathlib import Path
@@ -33,3 +33,10 @@ def test_links_lead_somewhere(page: Path) -> None:
         if not target.exists() or (anchor and anchor not in _anchors(target)):
             broken.append(link)
     assert not broken
+
+
+def test_the_index_links_to_every_page() -> None:
+    index = ROOT / "docs" / "README.md"
+    linked = {(index.parent / link.partition("#")[0]).resolve() for link in _LINK.findall(_prose(index)) if "://" not in link}
+    pages = [page for page in sorted((ROOT / "docs").rglob("*.md")) if page != index]
+    assert [str(page.relative_to(ROOT)) for page in pages if page not in linked] == []

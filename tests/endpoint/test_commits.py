@@ -14,7 +14,7 @@ from tests.endpoint.fakes import FakeEngine, Wire, message
 PUT = {"X-Amz-Target": "DynamoDB_20120810.PutItem"}
 CREATE = {"X-Amz-Target": "DynamoDB_20120810.CreateTable"}
 TABLE = {
-    "TableName": "Shared",
+    "TableName": "ServerState",
     "BillingMode": "PAY_PER_REQUEST",
     "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
     "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
@@ -105,12 +105,12 @@ def test_reads_go_on_while_another_process_writes(tmp_path: Path) -> None:
     with Engine(path) as engine, Engine(path) as other, serve_in_thread(engine) as url, Wire(url) as writer, Wire(url) as reader:
         engine.call("CreateTable", TABLE)
         held = other.begin_group()
-        writer.send(message(b'{"TableName":"Shared","Item":{"id":{"S":"a"}}}', PUT))
-        assert reader.ask(b'{"TableName":"Shared","Key":{"id":{"S":"a"}}}').body == b"{}"
+        writer.send(message(b'{"TableName":"ServerState","Item":{"id":{"S":"a"}}}', PUT))
+        assert reader.ask(b'{"TableName":"ServerState","Key":{"id":{"S":"a"}}}').body == b"{}"
         assert waits(writer)
         held.commit()
         assert writer.receive().status == 200
-        assert reader.ask(b'{"TableName":"Shared","Key":{"id":{"S":"a"}}}').body == b'{"Item":{"id":{"S":"a"}}}'
+        assert reader.ask(b'{"TableName":"ServerState","Key":{"id":{"S":"a"}}}').body == b'{"Item":{"id":{"S":"a"}}}'
 
 
 def test_writes_wait_for_another_writer_and_are_then_made() -> None:

@@ -134,7 +134,7 @@ TREES = st.recursive(
     lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(NAMES, inner, max_size=4)),
     max_leaves=12,
 )
-MEMBERS = st.sampled_from(
+MAX_GZIP_MEMBERS = st.sampled_from(
     [
         "TableName",
         "Key",
@@ -185,11 +185,11 @@ MEMBERS = st.sampled_from(
     ]
 )
 BODIES = st.one_of(
-    st.dictionaries(MEMBERS, TREES, max_size=6),
-    st.dictionaries(MEMBERS, TREES, max_size=6).map(lambda body: {**body, "TableName": "Songs"}),
+    st.dictionaries(MAX_GZIP_MEMBERS, TREES, max_size=6),
+    st.dictionaries(MAX_GZIP_MEMBERS, TREES, max_size=6).map(lambda body: {**body, "TableName": "Songs"}),
     st.builds(
         lambda body, pk, sk: {**body, "TableName": "Songs", "Key": {"pk": pk, "sk": sk}, "Item": {"pk": pk, "sk": sk}},
-        st.dictionaries(MEMBERS, TREES, max_size=4),
+        st.dictionaries(MAX_GZIP_MEMBERS, TREES, max_size=4),
         VALUES,
         VALUES,
     ),

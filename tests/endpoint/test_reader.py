@@ -3,7 +3,7 @@ from hypothesis import strategies as st
 
 from gateleg.endpoint.answers import BAD_REQUEST, TOO_LARGE
 from gateleg.endpoint.limits import Limits
-from gateleg.endpoint.reader import Phase, Reader
+from gateleg.endpoint.reader import Phase, RequestReader
 from tests.endpoint.fakes import message
 
 LIMITS = Limits(body=1000, head=2000)
@@ -22,8 +22,8 @@ MESSAGES = st.sampled_from(
 )
 
 
-def read(pieces: list[bytes]) -> Reader:
-    reader = Reader(LIMITS)
+def read(pieces: list[bytes]) -> RequestReader:
+    reader = RequestReader(LIMITS)
     for piece in pieces:
         reader.feed(piece)
     return reader
@@ -41,7 +41,7 @@ def test_how_the_bytes_are_cut_does_not_matter(messages: list[bytes], data: st.D
 @given(st.lists(st.binary(max_size=50), max_size=5))
 def test_no_bytes_break_the_reader(pieces: list[bytes]) -> None:
     reader = read(pieces)
-    assert reader.last_word in (None, BAD_REQUEST)
+    assert reader.final_response in (None, BAD_REQUEST)
 
 
 def test_header_names_are_lower_case_and_repeated_values_joined() -> None:
@@ -51,30 +51,30 @@ def test_header_names_are_lower_case_and_repeated_values_joined() -> None:
 
 
 def test_the_phase_tells_what_is_missing() -> None:
-    reader = Reader(LIMITS)
+    reader = RequestReader(LIMITS)
     request = message(b"{}")
     phases = []
     for piece in (request[:10], request[10:-2], request[-2:]):
         reader.feed(piece)
         phases.append(reader.phase)
-    assert phases == [Phase.HEAD, Phase.BODY, Phase.BETWEEN]
+    assert phases == [Phase.HEAD, Phase.BODY, Phase.IDLE]
 
 
 def test_a_body_over_the_limit_is_refused_before_it_is_whole() -> None:
     reader = read([message(b"x" * 1001)[:-1001]])
-    assert (reader.ended, reader.last_word, list(reader.requests)) == (True, TOO_LARGE, [])
+    assert (reader.ended, reader.final_response, list(reader.requests)) == (True, TOO_LARGE, [])
 
 
 def test_a_chunked_body_over_the_limit_is_refused_when_it_gets_there() -> None:
     reader = read([message(b"", {"Content-Length": None, "Transfer-Encoding": "chunked"}), b"3e8\r\n" + b"x" * 1000 + b"\r\n"])
     assert not reader.ended
     reader.feed(b"1\r\nx\r\n")
-    assert reader.last_word == TOO_LARGE
+    assert reader.final_response == TOO_LARGE
 
 
 def test_a_head_over_the_limit_is_refused_before_it_ends() -> None:
     reader = read([b"GET / HTTP/1.1\r\nx: ", b"y" * 2001])
-    assert reader.last_word == BAD_REQUEST
+    assert reader.final_response == BAD_REQUEST
 
 
 def test_a_long_body_before_a_head_is_not_counted_as_head() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gateleg.endpoint import EndpointOptions, serve_in_thread
 from gateleg.endpoint.requests import Request
-from gateleg.endpoint.signature import Verifier, read_claim, realm_of
+from gateleg.endpoint.signature import Verifier, namespace_of, read_claim
 from gateleg.engine.errors import EngineError
 from tests.endpoint.fakes import FakeEngine, Wire
 
@@ -205,15 +205,15 @@ def test_no_claim_breaks_the_verifier(header: bytes, query: bytes, date: bytes) 
 
 
 def test_a_realm_is_the_same_for_the_same_key_and_region() -> None:
-    assert realm_of(KEY, "eu-west-1") == realm_of(KEY, "eu-west-1")
-    assert realm_of(KEY, "eu-west-1").region == "eu-west-1"
-    assert realm_of(KEY, "eu-west-1").account != realm_of("other", "eu-west-1").account
-    assert realm_of("123456789012", "eu-west-1").account == "123456789012"
+    assert namespace_of(KEY, "eu-west-1") == namespace_of(KEY, "eu-west-1")
+    assert namespace_of(KEY, "eu-west-1").region == "eu-west-1"
+    assert namespace_of(KEY, "eu-west-1").account != namespace_of("other", "eu-west-1").account
+    assert namespace_of("123456789012", "eu-west-1").account == "123456789012"
 
 
 @pytest.mark.parametrize("key_id", ["", "AKIA", "ü", "1" * 11])
 def test_an_account_has_twelve_digits(key_id: str) -> None:
-    account = realm_of(key_id, "").account
+    account = namespace_of(key_id, "").account
     assert len(account) == 12
     assert account.isdigit()
 
@@ -234,7 +234,7 @@ def send(wire: Wire, request: Request) -> tuple[int, bytes]:
 
 def test_a_server_with_credentials_serves_those_who_have_them(guarded: Wire, fake: FakeEngine) -> None:
     assert send(guarded, signed(b'{"a":1}'))[0] == 200
-    assert fake.calls == [("ListTables", b'{"a":1}', realm_of(KEY, "eu-west-1"))]
+    assert fake.calls == [("ListTables", b'{"a":1}', namespace_of(KEY, "eu-west-1"))]
 
 
 def test_a_server_with_credentials_refuses_others(guarded: Wire, fake: FakeEngine) -> None:

@@ -70,7 +70,7 @@ def test_its_new_key_cannot_be_updated(anew: World, path: Path) -> None:
 def test_its_new_key_cannot_be_updated_by_what_was_made_ready_before(ours: World, theirs: World, path: Path) -> None:
     ours.create("a")
     request = {"TableName": "Music", "Key": text(b="1"), "UpdateExpression": "SET b = :b", "ExpressionAttributeValues": text(**{":b": "2"})}
-    update = ours.engine.ready("UpdateItem", request)
+    update = ours.engine.prepare_call("UpdateItem", request)
     theirs.call("DeleteTable", TableName="Music")
     theirs.create("b")
     with pytest.raises(EngineError, match="Cannot update attribute b"):
@@ -122,6 +122,6 @@ def test_a_reader_does_not_bring_back_what_a_write_under_way_has_changed(ours: W
     ours.create("a")
     catalog = ours.engine.catalog
     with ours.engine.database.write() as connection:
-        catalog.drop(connection, catalog.find(ours.engine.namespace, "Music"))
+        catalog.drop(connection, catalog.table(ours.engine.namespace, "Music"))
         catalog._load(theirs.engine.database.connection, only_newer=True)
-        assert catalog.known_layout(ours.engine.namespace, "Music") is None
+        assert catalog.cached_layout(ours.engine.namespace, "Music") is None

@@ -27,7 +27,7 @@ def status(world: World) -> str:
 @pytest.fixture
 def music(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     """A table of ten items, and chunks of four."""
-    monkeypatch.setattr(backfill, "CHUNK", 4)
+    monkeypatch.setattr(backfill, "SMALL_TABLE_ROWS", 4)
     world.create("a")
     for number in range(10):
         world.put(text(a=f"{number}", b=f"b{number % 3}"))
@@ -101,7 +101,7 @@ def test_a_table_that_is_deleted_while_it_is_indexed_leaves_nothing(music: World
 
 
 def test_a_backfill_goes_on_where_another_process_stopped(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backfill, "CHUNK", 4)
+    monkeypatch.setattr(backfill, "SMALL_TABLE_ROWS", 4)
     path = tmp_path / "data.db"
     first = World(path)
     first.create("a")
@@ -119,15 +119,15 @@ def test_a_backfill_goes_on_where_another_process_stopped(tmp_path: Any, monkeyp
 
 
 def test_two_processes_share_a_backfill(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backfill, "CHUNK", 4)
+    monkeypatch.setattr(backfill, "SMALL_TABLE_ROWS", 4)
     first, second = World(tmp_path / "data.db"), World(tmp_path / "data.db")
     first.create("a")
     for number in range(10):
         first.put(text(a=f"{number}", b="b"))
     add_index(first)
-    layout = next(iter(first.engine.catalog.every()))
+    layout = next(iter(first.engine.catalog.layouts()))
     for world in (second, first, second):
-        world.engine._maintenance._fill(layout.table)
+        world.engine._maintenance._backfill(layout.table)
     assert first.call("Scan", TableName="Music", IndexName="by-b")["Count"] == 10
     assert status(second) == "ACTIVE"
     first.engine.close()

@@ -4,17 +4,17 @@ from pathlib import Path
 import apsw
 import pytest
 
-from gateleg.engine.busy_handler import LONGEST, BusyHandler, pause_after
+from gateleg.engine.busy_handler import MAX_WAIT_SECONDS, BusyHandler, next_pause
 
 
 def test_pauses_grow_with_the_wait() -> None:
-    pauses = [pause_after(waited) for waited in (0.0, 0.019, 0.02, 0.3, 59.9)]
+    pauses = [next_pause(waited) for waited in (0.0, 0.019, 0.02, 0.3, 59.9)]
     assert pauses == sorted(pauses)
     assert pauses[0] < pauses[-1]
 
 
 def test_a_wait_is_counted_from_its_first_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter([100.0, 100.0 + LONGEST, 500.0])
+    clock = iter([100.0, 100.0 + MAX_WAIT_SECONDS, 500.0])
     slept: list[float] = []
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
     monkeypatch.setattr(time, "sleep", slept.append)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateleg.engine.capacity import read_units, write_units
-from gateleg.engine.keys import partitions, segment
+from gateleg.engine.keys import count_partitions, segment_range
 from tests.engine.operations.requests import UNITS, index
 from tests.engine.world import Item, World, text
 
@@ -140,9 +140,9 @@ def test_pages_of_a_scan_cost_for_the_partitions_they_visit(world: World) -> Non
 @given(st.integers(1, 16), st.data())
 def test_a_segment_lies_in_as_many_partitions_as_it_meets(total: int, data: st.DataObject) -> None:
     number = data.draw(st.integers(0, total - 1))
-    start, end = segment(number, total)
+    start, end = segment_range(number, total)
     expected = sum(1 for part in range(4) if part * total < (number + 1) * 4 and number * 4 < (part + 1) * total)
-    assert partitions(start, end, 4) == expected
+    assert count_partitions(start, end, 4) == expected
 
 
 def test_a_batch_tells_the_units_of_each_table(music: World) -> None:

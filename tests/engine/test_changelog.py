@@ -53,12 +53,12 @@ def test_a_change_in_the_moment_is_not_after_it(database: Database) -> None:
 
 def test_undoing_gives_each_row_as_it_was_before_its_first_change(database: Database) -> None:
     log(database, [(1, 0, 1), (1, 1, 0), (1, 1, 1), (2, 1, 1), (1, 1, 0)])
-    assert list(changelog.undo(database.connection, 1, 2)) == [(b"0", b"old 2"), (b"1", b"old 3")]
+    assert list(changelog.rows_before(database.connection, 1, 2)) == [(b"0", b"old 2"), (b"1", b"old 3")]
 
 
 def test_the_net_change_of_a_row_has_its_first_old_and_its_last_new_state(database: Database) -> None:
     log(database, [(1, 0, 1), (1, 1, 0), (1, 1, 1), (1, 1, 1), (1, 1, 0)])
-    assert list(changelog.net(database.connection, 1, 1, 5)) == [(b"old 2", b"new 2", 101.0), (b"old 1", b"new 4", 103.0)]
+    assert list(changelog.net_changes(database.connection, 1, 1, 5)) == [(b"old 2", b"new 2", 101.0), (b"old 1", b"new 4", 103.0)]
 
 
 def test_the_tables_in_the_log_are_listed_once(database: Database) -> None:
@@ -68,9 +68,9 @@ def test_the_tables_in_the_log_are_listed_once(database: Database) -> None:
 
 def test_trimming_forgets_one_tables_changes_from_before_a_moment(database: Database) -> None:
     log(database, [(1, 0, 0), (2, 1, 0), (1, 1, 0), (1, 1, 0)])
-    assert changelog.reaches(database.connection, 1, 103.0)
+    assert changelog.has_older(database.connection, 1, 103.0)
     changelog.trim(database.connection, 1, 103.0)
-    assert not changelog.reaches(database.connection, 1, 103.0)
+    assert not changelog.has_older(database.connection, 1, 103.0)
     assert database.rows("SELECT seq FROM changes ORDER BY seq") == [(2,), (4,)]
 
 

@@ -16,7 +16,7 @@ _LIMIT = 40
 
 @pytest.fixture(autouse=True)
 def short_log(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoints, "LIMIT", _LIMIT)
+    monkeypatch.setattr(checkpoints, "CHECKPOINT_FRAMES", _LIMIT)
 
 
 def opened(path: Path) -> Engine:
@@ -81,7 +81,7 @@ def test_a_log_that_a_reader_needs_grows_until_it_is_done(tmp_path: Path) -> Non
 
 
 def test_a_log_begins_anew_while_others_write_without_a_pause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoints, "LIMIT", 10**9)
+    monkeypatch.setattr(checkpoints, "CHECKPOINT_FRAMES", 10**9)
     with opened(tmp_path) as first, opened(tmp_path) as second:
         first.call("CreateTable", table("a"))
         enough = threading.Event()
@@ -98,10 +98,10 @@ def test_a_log_begins_anew_while_others_write_without_a_pause(tmp_path: Path, mo
             while frames(tmp_path) < 10 * _LIMIT:
                 put(first, next(numbers))
             before = salt(tmp_path)
-            monkeypatch.setattr(checkpoints, "LIMIT", _LIMIT)
+            monkeypatch.setattr(checkpoints, "CHECKPOINT_FRAMES", _LIMIT)
             connection = first.database.connection
             for _ in range(50):
-                connection.log = checkpoints.Log(connection, connection.busy_handler)
+                connection.log = checkpoints.WriteAheadLog(connection, connection.busy_handler)
                 put(first, next(numbers))
                 if salt(tmp_path) != before:
                     break
@@ -121,7 +121,7 @@ def test_a_log_that_another_has_folded_is_left_alone(tmp_path: Path, monkeypatch
 
     with opened(tmp_path) as engine, opened(tmp_path) as other, opened(tmp_path) as reader:
         engine.call("CreateTable", table("a"))
-        other.database.connection.log._next = 10**9
+        other.database.connection.log._next_checkpoint = 10**9
         for number in range(60):
             put(other, number)
         with reader.database.snapshot() as reading:

@@ -9,19 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.engine import copies, drops, pacing
+from gateleg.engine import copies, drops, step_pacer
 from gateleg.engine.engine import Engine
+from gateleg.engine.file_repair import repair
 from gateleg.engine.integrity import check_integrity, compact
-from gateleg.engine.repairing import repair
 from tests.engine.operations.requests import index
 from tests.engine.world import World, text
 
 
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, name in ((copies, "CHUNK"), (copies, "INDEXED_CHUNK"), (drops, "CHUNK")):
+    for module, name in ((copies, "SMALL_TABLE_ROWS"), (copies, "TABLE_CHUNK_ROWS"), (drops, "SMALL_TABLE_ROWS")):
         monkeypatch.setattr(module, name, 3)
-    monkeypatch.setattr(pacing, "STEP_SECONDS", 0)
+    monkeypatch.setattr(step_pacer, "STEP_SECONDS", 0)
 
 
 @pytest.fixture
@@ -84,8 +84,8 @@ def write(world: World, kind: str, key: str) -> None:
 @given(before=_writes, during=_writes)
 def test_a_backup_holds_what_the_table_held_when_it_was_begun(before: list[tuple[str, str]], during: list[tuple[str, str]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(copies, "CHUNK", 2)
-        patch.setattr(copies, "INDEXED_CHUNK", 2)
+        patch.setattr(copies, "SMALL_TABLE_ROWS", 2)
+        patch.setattr(copies, "TABLE_CHUNK_ROWS", 2)
         world = World()
         world.create("a")
         for number in range(6):
@@ -111,7 +111,7 @@ def test_a_table_is_restored_to_a_moment_while_it_is_written_to(
     before: list[tuple[str, str]], since: list[tuple[str, str]], during: list[tuple[str, str]]
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(copies, "INDEXED_CHUNK", 2)
+        patch.setattr(copies, "TABLE_CHUNK_ROWS", 2)
         world = World()
         world.create("a")
         world.recoverable()
@@ -213,7 +213,7 @@ def test_changes_that_a_restore_will_undo_are_not_forgotten(music: World) -> Non
     music.call("RestoreTableToPointInTime", SourceTableName="Music", TargetTableName="Restored", RestoreDateTime=moment)
     music.recoverable(False)
     music.now += 2 * 86400
-    music.engine._maintenance._trim()
+    music.engine._maintenance._trim_history()
     music.engine.maintain()
     assert music.items("Restored") == held
 
@@ -223,7 +223,7 @@ def test_an_update_that_was_worked_out_before_a_backup_keeps_the_row(music: Worl
     request = {"TableName": "Music", "Key": text(a="9"), **change}
     music.call("UpdateItem", **request)
     held = music.items()
-    later = music.engine.ready("UpdateItem", {**request, "ExpressionAttributeValues": text(**{":b": "again"})})
+    later = music.engine.prepare_call("UpdateItem", {**request, "ExpressionAttributeValues": text(**{":b": "again"})})
     arn = backup(music)
     later()
     music.engine.maintain()
@@ -303,7 +303,7 @@ def test_repairing_leaves_out_what_is_half_done(tmp_path: Path) -> None:
     report = repair(str(tmp_path / "music.db"), str(tmp_path / "repaired.db"))
     assert [note for note in report.notes if "was lost" in note] == []
     assert "Restored was being restored, and is not complete: restore it again." in report.notes
-    assert "The backup second of Music was being made, and is not complete: make it again." in report.notes
+    assert "The backup second of Music was in progress and is incomplete: create it again." in report.notes
     again = World(tmp_path / "repaired.db")
     assert again.items() == held
     assert [summary["BackupName"] for summary in again.call("ListBackups")["BackupSummaries"]] == ["first"]
@@ -409,10 +409,10 @@ def test_one_process_at_a_time_takes_the_steps(tmp_path: Path) -> None:
     for world in (first, second):
         world.engine._maintenance._thread = threading.current_thread()
     connection = first.engine.database.connection
-    assert first.engine._maintenance._may_step(connection)
-    assert not second.engine._maintenance._may_step(second.engine.database.connection)
+    assert first.engine._maintenance._take_lease(connection)
+    assert not second.engine._maintenance._take_lease(second.engine.database.connection)
     second.now += 6
-    assert second.engine._maintenance._may_step(second.engine.database.connection)
+    assert second.engine._maintenance._take_lease(second.engine.database.connection)
     for world in (first, second):
         world.engine._maintenance._thread = None
         world.engine.close()

@@ -13,8 +13,8 @@ import pytest
 
 from gateleg.endpoint import serve_in_thread
 from gateleg.engine import Engine, EngineError, check_integrity, compact, has_checksums, repair
-from gateleg.engine.checksums import RESERVED
-from gateleg.engine.pages import SIZE, Pages
+from gateleg.engine.checksums import RESERVED_BYTES
+from gateleg.engine.sqlite_pages import PAGE_SIZE, Pages
 from tests.endpoint.fakes import Wire
 from tests.engine.operations.requests import index
 
@@ -207,7 +207,7 @@ def test_a_byte_that_changes_is_harmless_or_reported_and_costs_no_other_item(who
 @pytest.mark.parametrize("seed", range(24))
 def test_a_stretch_of_bytes_that_changes_is_harmless_or_reported_too(whole: Path, tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
-    start = chance.randrange(SIZE, whole.stat().st_size - 600)
+    start = chance.randrange(PAGE_SIZE, whole.stat().st_size - 600)
     survives(damage(whole, tmp_path, *range(start, start + chance.choice((2, 30, 600))), bit=0x55))
 
 
@@ -228,7 +228,7 @@ def root_of(whole: Path, name: str) -> int:
 def test_the_root_of_a_table_may_be_damaged(whole: Path, tmp_path: Path, name: str, within: int) -> None:
     root = root_of(whole, name)
     assert root > 1
-    place = (root - 1) * SIZE + within
+    place = (root - 1) * PAGE_SIZE + within
     assert not survives(damage(whole, tmp_path, place))
     shutil.rmtree(tmp_path)
     assert not survives(damage(whole, tmp_path, place, place + 1, bit=0x33))
@@ -237,13 +237,15 @@ def test_the_root_of_a_table_may_be_damaged(whole: Path, tmp_path: Path, name: s
 def place_of(whole: Path, text: str) -> int:
     """Where a text lies in the rows of Plain, not in its backup or free pages."""
     with Engine(str(whole), background=False) as engine:
-        wanted = f"items_{engine.catalog.find(engine.namespace, 'Plain').id}"
+        wanted = f"items_{engine.catalog.table(engine.namespace, 'Plain').id}"
     connection = apsw.Connection(str(whole), flags=apsw.SQLITE_OPEN_READONLY)
     numbers = [int(str(number)) for (number,) in connection.execute("SELECT pageno FROM dbstat WHERE name = ?", (wanted,))]
     connection.close()
     content = whole.read_bytes()
     (place,) = [  # one page holds it
-        (number - 1) * SIZE + at for number in numbers if (at := content[(number - 1) * SIZE : number * SIZE].find(text.encode())) >= 0
+        (number - 1) * PAGE_SIZE + at
+        for number in numbers
+        if (at := content[(number - 1) * PAGE_SIZE : number * PAGE_SIZE].find(text.encode())) >= 0
     ]
     return place
 
@@ -302,7 +304,7 @@ def test_over_http_damage_is_an_error_and_never_broken_json(hurt: Path) -> None:
 
 def test_the_check_names_damaged_items(hurt: Path) -> None:
     faults = check_integrity(str(hurt))
-    assert any(fault.startswith("page ") and fault.endswith("is not as it was written") for fault in faults)
+    assert any(fault.startswith("page ") and fault.endswith("is corrupt") for fault in faults)
     assert 'Plain: the item {"id":{"B":"0041"}} cannot be read' in faults
 
 
@@ -311,7 +313,7 @@ def test_an_item_that_the_log_has_is_taken_from_there(whole: Path, tmp_path: Pat
     pages = Pages(whole)
     leaves = [cell.child for cell in pages.cells(root) if cell.child is not None]
     pages.close()
-    path = damage(whole, tmp_path, *range((leaves[0] - 1) * SIZE + 3000, (leaves[0] - 1) * SIZE + 3010))
+    path = damage(whole, tmp_path, *range((leaves[0] - 1) * PAGE_SIZE + 3000, (leaves[0] - 1) * PAGE_SIZE + 3010))
     saved, lost, report = repaired(path)
     assert saved["Songs"] == EXPECTED["Songs"]
     assert report.recovered["Songs"] > 0
@@ -319,10 +321,10 @@ def test_an_item_that_the_log_has_is_taken_from_there(whole: Path, tmp_path: Pat
 
 
 def test_a_single_wrong_bit_is_set_right(whole: Path, tmp_path: Path) -> None:
-    saved, lost, report = repaired(damage(whole, tmp_path, root_of(whole, "catalog") * SIZE - 200))
+    saved, lost, report = repaired(damage(whole, tmp_path, root_of(whole, "catalog") * PAGE_SIZE - 200))
     assert saved == EXPECTED
     assert not lost
-    assert report.notes == ["1 damaged pages had a single wrong bit, which was set right."]
+    assert report.notes == ["1 damaged pages had a single wrong bit, which was corrected."]
 
 
 def old_format(whole: Path, folder: Path) -> Path:
@@ -355,7 +357,7 @@ def test_a_file_without_checksums_is_used_as_it_is_until_it_is_compacted(whole: 
     assert has_checksums(str(path))
     assert check_integrity(str(path)) == []
     content = path.read_bytes()
-    assert (content[20], int.from_bytes(content[60:64], "big"), content[18]) == (RESERVED, 2, 2)
+    assert (content[20], int.from_bytes(content[60:64], "big"), content[18]) == (RESERVED_BYTES, 2, 2)
     with Engine(str(path), background=False) as engine:
         assert read_everything(engine)
 

@@ -10,7 +10,7 @@ import pytest
 
 from gateleg.engine import Engine, EngineError, check_integrity
 from gateleg.engine.database import Database
-from gateleg.engine.fileformat import FORMAT
+from gateleg.engine.file_format import FORMAT
 from gateleg.engine.layout import Layout
 from tests.engine.operations.requests import table
 
@@ -47,7 +47,7 @@ def test_a_missing_folder_is_made(tmp_path: Path) -> None:
 def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "letter.txt"
     path.write_text("Dear database, " * 100)
-    assert open_error(path) == f"{path} is not a Gateleg file: it is not a SQLite database, or its beginning is damaged"
+    assert open_error(path) == f"{path} is not a Gateleg file: it is not a SQLite database, or its header is damaged"
     assert path.read_text().startswith("Dear database")
 
 
@@ -72,7 +72,7 @@ def test_a_file_of_a_later_version_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_folder_in_place_of_the_file_is_refused(tmp_path: Path) -> None:
-    assert open_error(tmp_path) == f"{tmp_path} cannot be opened: check that the folder exists and may be written to"
+    assert open_error(tmp_path) == f"{tmp_path} cannot be opened: check that the folder exists and is writable"
 
 
 def test_a_file_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_a_file_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.name == "nt" or not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
-    assert open_error(tmp_path / "data.db").endswith("check that the folder exists and may be written to")
+    assert open_error(tmp_path / "data.db").endswith("check that the folder exists and is writable")
     tmp_path.chmod(0o700)
 
 
@@ -129,7 +129,7 @@ def test_a_thread_that_has_ended_leaves_no_connection_behind(engine: Engine) -> 
         thread = threading.Thread(target=put, args=(engine, str(number)))
         thread.start()
         thread.join()
-    assert len(engine.database._open) <= 2
+    assert len(engine.database._connections) <= 2
     assert len(names(engine)) == 20
 
 
@@ -156,7 +156,7 @@ def test_a_group_that_cannot_be_committed_leaves_nothing(engine: Engine) -> None
     group = engine.begin_group()
     put(engine, "x")
     engine.database.group_connection().execute("ROLLBACK")
-    with pytest.raises(EngineError, match="nothing of it was written"):
+    with pytest.raises(EngineError, match="nothing was written"):
         group.commit()
     assert names(engine) == set()
     put(engine, "y")
@@ -167,9 +167,9 @@ def test_nothing_is_written_in_a_group_that_sqlite_has_rolled_back(engine: Engin
     group = engine.begin_group()
     put(engine, "x")
     engine.database.group_connection().execute("ROLLBACK")
-    with pytest.raises(EngineError, match="nothing of it was written"):
+    with pytest.raises(EngineError, match="nothing was written"):
         put(engine, "y")
-    with pytest.raises(EngineError, match="nothing of it was written"):
+    with pytest.raises(EngineError, match="nothing was written"):
         group.commit()
     assert names(engine) == set()
 
@@ -188,7 +188,7 @@ def test_an_item_that_is_half_written_gives_up_its_group(engine: Engine, monkeyp
         put(engine, "y")
     monkeypatch.setattr(Layout, "write", real)
     for refused in (lambda: put(engine, "z"), group.commit):
-        with pytest.raises(EngineError, match="nothing of it was written"):
+        with pytest.raises(EngineError, match="nothing was written"):
             refused()
     assert names(engine) == set()
     put(engine, "y")
@@ -261,7 +261,7 @@ def test_a_refused_condition_does_not_cost_a_look_at_all_definitions(engine: Eng
 
 def test_a_snapshot_sees_one_state(engine: Engine) -> None:
     put(engine, "x")
-    query = f"SELECT count(*) FROM items_{engine.catalog.known()[0].table.id}"
+    query = f"SELECT count(*) FROM items_{engine.catalog.cached_layouts()[0].table.id}"
     with engine.database.snapshot() as connection:
         before = connection.execute(query).fetchone()
         thread = threading.Thread(target=put, args=(engine, "y"))

@@ -16,7 +16,7 @@ _ROWS = "CREATE TABLE items_1(k BLOB PRIMARY KEY, size INTEGER NOT NULL, v BLOB 
 
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drops, "CHUNK", 3)
+    monkeypatch.setattr(drops, "SMALL_TABLE_ROWS", 3)
 
 
 @pytest.fixture

@@ -73,7 +73,7 @@ def test_an_update_costs_what_a_put_of_the_same_item_costs(before: Item, after: 
 
 def entries(world: World, name: str) -> list[Any]:
     """The rows of an index."""
-    layout = world.engine.catalog.layout(world.engine.namespace, "Music").by_name[name]
+    layout = world.engine.catalog.layout(world.engine.namespace, "Music").index_by_name[name]
     return world.engine.database.rows(f"SELECT * FROM {layout.name}")
 
 
@@ -97,7 +97,7 @@ def test_a_put_of_the_same_projection_leaves_the_entry_alone(tmp_path: Path) -> 
     song = {**KEY, **text(genre="jazz"), "year": {"N": "1965"}}
     world.put(song)
     with world.engine.database.write() as connection:
-        connection.execute(f"DELETE FROM {world.engine.catalog.layout(world.engine.namespace, 'Music').by_name['keys'].name}")
+        connection.execute(f"DELETE FROM {world.engine.catalog.layout(world.engine.namespace, 'Music').index_by_name['keys'].name}")
     world.put({**song, "stars": {"N": "5"}})
     assert entries(world, "keys") == []
     world.put({**song, "year": {"N": "1966"}})

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gateleg.engine import drops, expiry
 from gateleg.engine.integrity import check_integrity
-from gateleg.engine.maintenance import SWEEP_CHUNK
+from gateleg.engine.maintenance import EXPIRED_CHUNK_ITEMS
 from tests.engine.operations.requests import index
 from tests.engine.operations.test_streams import arn, records
 from tests.engine.world import START, World, stream, text
@@ -102,7 +102,7 @@ def test_another_attribute_can_be_named_afterwards(music: World) -> None:
 
 
 def test_more_items_than_one_chunk_expire_in_one_round(music: World) -> None:
-    for number in range(SWEEP_CHUNK + 1):
+    for number in range(EXPIRED_CHUNK_ITEMS + 1):
         put(music, f"{number:04d}", START - 1)
     music.engine.maintain()
     assert keys(music) == ""
@@ -139,7 +139,7 @@ def test_expiry_by_the_key_works(world: World) -> None:
 def test_looking_for_expired_items_reads_no_others(music: World) -> None:
     put(music, "x", START - 1)
     put(music, "y", START + 1)
-    layout = music.engine.catalog.known()[0]
+    layout = music.engine.catalog.cached_layouts()[0]
     with music.engine.database.reading() as connection:
         assert len(expiry.due(connection, layout, START, 10)) == 1
     name = f"expiry_index_{layout.table.id}"
@@ -149,17 +149,17 @@ def test_looking_for_expired_items_reads_no_others(music: World) -> None:
 
 def faults(world: World) -> tuple[int, int]:
     with world.engine.database.reading() as connection:
-        return expiry.faults(connection, world.engine.catalog.known()[0].table)
+        return expiry.faults(connection, world.engine.catalog.cached_layouts()[0].table)
 
 
 def pending(world: World) -> bool:
     with world.engine.database.reading() as connection:
-        return expiry.pending(connection, world.engine.catalog.known()[0].table)
+        return expiry.pending(connection, world.engine.catalog.cached_layouts()[0].table)
 
 
 def step(world: World, most: int) -> None:
     with world.engine.database.write() as connection:
-        expiry.fill(connection, world.engine.catalog.known()[0].table, most)
+        expiry.fill(connection, world.engine.catalog.cached_layouts()[0].table, most)
 
 
 CHANGES = st.tuples(st.integers(0, 11), st.one_of(st.none(), st.just("never"), st.integers(int(START) - 3, int(START) + 3)))
@@ -170,7 +170,7 @@ CHANGES = st.tuples(st.integers(0, 11), st.one_of(st.none(), st.just("never"), s
 def test_the_index_is_right_however_writes_and_steps_interleave(before: list[Any], after: list[Any]) -> None:
     world = World()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(expiry, "CHUNK", 2)
+        patch.setattr(expiry, "SMALL_TABLE_ROWS", 2)
         world.create("a")
         for change in before:
             write(world, *change)
@@ -194,8 +194,8 @@ def write(world: World, number: int, expires: int | str | None) -> None:
 @pytest.fixture
 def large(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     """A table that is too large to be taken in at once, and too large for its index to be dropped at once."""
-    monkeypatch.setattr(expiry, "CHUNK", 2)
-    monkeypatch.setattr(drops, "CHUNK", 2)
+    monkeypatch.setattr(expiry, "SMALL_TABLE_ROWS", 2)
+    monkeypatch.setattr(drops, "SMALL_TABLE_ROWS", 2)
     world.create("a")
     for number in range(9):
         put(world, f"{number}", START + 1)
@@ -222,7 +222,7 @@ def test_it_can_be_switched_off_and_on_before_what_was_there_is_removed(large: W
 
 def test_what_an_earlier_version_made_is_replaced(music: World) -> None:
     put(music, "x", START - 1)
-    table = music.engine.catalog.known()[0].table
+    table = music.engine.catalog.cached_layouts()[0].table
     with music.engine.database.write() as connection:
         expiry.remove(connection, table)
         connection.execute(f"CREATE INDEX expiry_{table.id} ON items_{table.id}(size)")

@@ -28,8 +28,8 @@ def music(tmp_path: Path) -> Iterator[World]:
 
 def names(world: World) -> tuple[str, str, str]:
     """The SQLite tables of the items and of the two indexes."""
-    (layout,) = world.engine.catalog.known()
-    return layout.name, layout.by_name["ByGenre"].name, layout.by_name["ByYear"].name
+    (layout,) = world.engine.catalog.cached_layouts()
+    return layout.name, layout.index_by_name["ByGenre"].name, layout.index_by_name["ByYear"].name
 
 
 def damage(world: World, sql: str, *bindings: Any) -> list[str]:
@@ -50,13 +50,13 @@ def test_a_file_that_was_only_used_is_whole(music: World) -> None:
 
 def test_a_size_that_is_not_the_items_is_found(music: World) -> None:
     assert damage(music, "UPDATE {items} SET size = size + 7 WHERE CAST(v AS TEXT) LIKE '%\"x\"%'") == [
-        f"Music: {NINA_X} has 25 bytes but is counted with 32"
+        f"Music: {NINA_X} has 25 bytes but is recorded with 32"
     ]
 
 
 def test_a_row_under_another_key_is_found(music: World) -> None:
     faults = damage(music, "UPDATE {items} SET k = X'00' WHERE CAST(v AS TEXT) LIKE '%\"x\"%'")
-    assert f"Music: the row of {NINA_X} lies under another key" in faults
+    assert f"Music: the row of {NINA_X} is stored under another key" in faults
 
 
 def test_a_row_that_cannot_be_read_is_found(music: World) -> None:
@@ -88,17 +88,17 @@ def test_an_entry_that_is_out_of_date_is_found(music: World) -> None:
 def test_the_size_of_an_entry_is_looked_at(music: World) -> None:
     (fault,) = damage(music, "UPDATE {years} SET size = 1 WHERE CAST(v AS TEXT) LIKE '%\"x\"%'")
     assert fault.startswith(f"Music.ByYear: {NINA_X} has ")
-    assert fault.endswith("bytes but is counted with 1")
+    assert fault.endswith("bytes but is recorded with 1")
 
 
 def test_an_edited_log_is_found(music: World) -> None:
     faults = damage(music, "UPDATE changes SET new = replace(new, 'live', 'dead') WHERE seq = 1")
-    assert faults == ["Music: the log of changes does not end in the row that is there"]
+    assert faults == ["Music: the change log does not end with the current row"]
 
 
 def test_a_row_written_behind_the_logs_back_is_found(music: World) -> None:
     faults = damage(music, "DELETE FROM {items} WHERE CAST(v AS TEXT) LIKE '%\"z\"%'")
-    assert "Music: the log of changes does not end in the row that is there" in faults
+    assert "Music: the change log does not end with the current row" in faults
 
 
 def test_a_damaged_page_is_found(music: World) -> None:
@@ -187,8 +187,8 @@ def test_the_check_looks_at_tables_of_all_realms(tmp_path: Path) -> None:
     with Engine(str(tmp_path / "data.db"), background=False) as engine:
         engine.call("CreateTable", table("a"), Namespace("999999999999", "eu-west-1"))
         engine.call("PutItem", {"TableName": "Music", "Item": text(a="x")}, Namespace("999999999999", "eu-west-1"))
-        (layout,) = engine.catalog.known()
+        (layout,) = engine.catalog.cached_layouts()
         with apsw.Connection(engine.path) as other:
             other.execute(f"UPDATE {layout.name} SET size = 0")
         other.close()
-        assert check_integrity(engine.path) == ['Music: {"a":{"S":"x"}} has 2 bytes but is counted with 0']
+        assert check_integrity(engine.path) == ['Music: {"a":{"S":"x"}} has 2 bytes but is recorded with 0']

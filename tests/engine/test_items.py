@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateleg.engine import EngineError
-from gateleg.engine.values import MAX_ITEM_SIZE, examine_item
+from gateleg.engine.values import MAX_ITEM_SIZE, canonicalize_item
 from tests.engine.operations.requests import index
 from tests.engine.world import Item, World, text
 
@@ -206,7 +206,7 @@ def test_keys_of_the_greatest_length_are_fine(music: World) -> None:
 
 def sized(size: int) -> Item:
     """An item of that many bytes."""
-    return {**KEY, "filler": {"S": "x" * (size - examine_item({**KEY, "filler": {"S": ""}})[1])}}
+    return {**KEY, "filler": {"S": "x" * (size - canonicalize_item({**KEY, "filler": {"S": ""}})[1])}}
 
 
 def test_an_item_may_have_400_kilobytes_and_not_a_byte_more(music: World) -> None:

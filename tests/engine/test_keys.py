@@ -28,7 +28,7 @@ def test_binary_keys_sort_by_their_bytes(one: bytes, other: bytes) -> None:
 
 @given(decimals, decimals)
 def test_number_keys_sort_by_their_value(one: Decimal, other: Decimal) -> None:
-    first, second = (keys.component("N", numbers.spell(value)) for value in (one, other))
+    first, second = (keys.component("N", numbers.format_decimal(value)) for value in (one, other))
     assert (first < second) == (one < other)
 
 
@@ -41,34 +41,34 @@ def test_two_attributes_sort_one_after_the_other(a: str, b: str, c: str, d: str)
 
 @given(strings, strings)
 def test_a_stem_bounds_exactly_the_values_that_begin_with_it(value: str, prefix: str) -> None:
-    stem = keys.stem("S", prefix)
-    inside = stem <= keys.component("S", value) < keys.after(stem)
+    stem = keys.prefix_component("S", prefix)
+    inside = stem <= keys.component("S", value) < keys.prefix_end(stem)
     assert inside == value.startswith(prefix)
 
 
 @given(st.binary(min_size=1, max_size=6), st.binary(max_size=6))
 def test_after_bounds_exactly_the_keys_with_a_prefix(prefix: bytes, tail: bytes) -> None:
     if prefix.strip(b"\xff"):
-        assert prefix + tail < keys.after(prefix)
-        assert not keys.after(prefix).startswith(prefix)
+        assert prefix + tail < keys.prefix_end(prefix)
+        assert not keys.prefix_end(prefix).startswith(prefix)
 
 
 @given(strings, st.one_of(st.none(), strings))
 def test_the_short_way_for_texts_gives_the_general_key(hash_: str, range_: str | None) -> None:
     item = {"h": {"S": hash_}, "r": {"S": range_ or "-"}}
     attributes = (RANGE,) if range_ else ()
-    general = keys.partition((HASH,), [hash_]) + b"".join(keys.component("S", item[a.name]["S"]) for a in attributes)
-    assert keys.builder((HASH,), attributes)(item) == general
+    general = keys.partition_prefix((HASH,), [hash_]) + b"".join(keys.component("S", item[a.name]["S"]) for a in attributes)
+    assert keys.row_key_builder((HASH,), attributes)(item) == general
 
 
 @given(st.integers(1, 50), st.binary(min_size=4, max_size=20))
 def test_every_key_lies_in_exactly_one_segment(total: int, key: bytes) -> None:
-    spans = [keys.segment(number, total) for number in range(total)]
+    spans = [keys.segment_range(number, total) for number in range(total)]
     assert sum(start <= key and (end is None or key < end) for start, end in spans) == 1
 
 
-@given(strings, decimals.map(numbers.spell).map(lambda text: ("N", text)) | binaries.map(lambda raw: ("B", b64encode(raw).decode())))
+@given(strings, decimals.map(numbers.format_decimal).map(lambda n: ("N", n)) | binaries.map(lambda raw: ("B", b64encode(raw).decode())))
 def test_the_short_way_for_a_text_and_something_else_gives_the_general_key(hash_: str, value: tuple[str, str]) -> None:
     kind, content = value
-    general = keys.partition((HASH,), [hash_]) + keys.component(kind, content)
-    assert keys.builder((HASH,), (RANGES[kind],))({"h": {"S": hash_}, "r": {kind: content}}) == general
+    general = keys.partition_prefix((HASH,), [hash_]) + keys.component(kind, content)
+    assert keys.row_key_builder((HASH,), (RANGES[kind],))({"h": {"S": hash_}, "r": {kind: content}}) == general

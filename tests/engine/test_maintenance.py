@@ -57,7 +57,7 @@ def test_opening_a_file_that_needs_upkeep_starts_the_thread(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("where", ["memory", "file"])
 def test_the_thread_deletes_expired_items(tmp_path: Path, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(maintenance, "BUSY_SECONDS", 0.01)
+    monkeypatch.setattr(maintenance, "BUSY_INTERVAL_SECONDS", 0.01)
     world = World(tmp_path / "data.db" if where == "file" else ":memory:", background=True)
     world.create("a")
     world.expire_by("t")
@@ -68,8 +68,8 @@ def test_the_thread_deletes_expired_items(tmp_path: Path, where: str, monkeypatc
 
 @pytest.mark.parametrize("where", ["memory", "file"])
 def test_the_thread_fills_indexes_while_others_write(tmp_path: Path, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(maintenance, "BUSY_SECONDS", 0.01)
-    monkeypatch.setattr(backfill, "CHUNK", 10)
+    monkeypatch.setattr(maintenance, "BUSY_INTERVAL_SECONDS", 0.01)
+    monkeypatch.setattr(backfill, "SMALL_TABLE_ROWS", 10)
     world = World(tmp_path / "data.db" if where == "file" else ":memory:", background=True)
     world.create("a")
     for number in range(200):
@@ -105,7 +105,7 @@ def test_two_processes_delete_an_expired_item_once(tmp_path: Path) -> None:
 
 
 def test_a_failed_round_is_followed_by_another(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    monkeypatch.setattr(maintenance, "BUSY_SECONDS", 0.01)
+    monkeypatch.setattr(maintenance, "BUSY_INTERVAL_SECONDS", 0.01)
     world = World(background=True)
     rounds: list[None] = []
 
@@ -113,12 +113,12 @@ def test_a_failed_round_is_followed_by_another(monkeypatch: pytest.MonkeyPatch, 
         rounds.append(None)
         raise RuntimeError("for the test")
 
-    monkeypatch.setattr(world.engine._maintenance, "round", fail)
+    monkeypatch.setattr(world.engine._maintenance, "run_once", fail)
     world.create("a")
     world.expire_by("t")
     assert waited(lambda: len(rounds) > 2)
     world.engine.close()
-    assert "A round of maintenance failed" in caplog.text
+    assert "maintenance round failed" in caplog.text
 
 
 def test_closing_twice_is_harmless() -> None:
@@ -143,7 +143,7 @@ def test_changes_for_recovery_are_kept_for_as_long_as_it_reaches(world: World) -
 def test_a_failure_that_lasts_is_logged_once_and_damage_without_a_traceback(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(maintenance, "BUSY_SECONDS", 0.001)
+    monkeypatch.setattr(maintenance, "BUSY_INTERVAL_SECONDS", 0.001)
     world = World(background=True)
     rounds: list[str] = []
 
@@ -152,7 +152,7 @@ def test_a_failure_that_lasts_is_logged_once_and_damage_without_a_traceback(
         if rounds[-1] != "whole":
             raise apsw.CorruptError("for the test")
 
-    monkeypatch.setattr(world.engine._maintenance, "round", fail)
+    monkeypatch.setattr(world.engine._maintenance, "run_once", fail)
     world.create("a")
     world.expire_by("t")
     assert waited(lambda: len(rounds) > 12)

@@ -4,9 +4,9 @@ import base64
 
 from gateleg.engine import keys
 from gateleg.engine.expressions import compare
-from gateleg.engine.expressions.prepare import _plans
+from gateleg.engine.expressions.prepare import _request_plans
 from gateleg.engine.numbers import canonical
-from gateleg.engine.protocol.quick_check import remembered
+from gateleg.engine.protocol.quick_check import cached_test
 from tests.engine.world import World, text
 
 
@@ -20,10 +20,10 @@ def test_long_binaries_are_not_kept_when_they_were_compared(world: World) -> Non
     world.create("a")
     long = base64.b64encode(bytes(5000)).decode()
     world.put({"a": {"S": "x"}, "b": {"B": long}})
-    before = compare._kept.cache_info().currsize
+    before = compare._cached_decode.cache_info().currsize
     found = world.items(FilterExpression="b > :b", ExpressionAttributeValues={":b": {"B": long[:-4]}})
     assert [item["a"] for item in found] == [{"S": "x"}]
-    assert compare._kept.cache_info().currsize == before
+    assert compare._cached_decode.cache_info().currsize == before
 
 
 def test_the_test_of_a_long_text_is_not_remembered() -> None:
@@ -33,26 +33,26 @@ def test_the_test_of_a_long_text_is_not_remembered() -> None:
         asked.append(given)
         return True
 
-    test = remembered(proper, 10)
+    test = cached_test(proper, 10)
     assert [test("short"), test("short"), test("x" * 5000)] == [True, True, False]
     assert asked == ["short"]
 
 
 def test_what_belongs_to_long_names_is_not_kept(world: World) -> None:
     world.create("a")
-    before = len(_plans)
+    before = len(_request_plans)
     for number in range(3):
         request = {"UpdateExpression": "SET #n = :v", "ExpressionAttributeValues": text(**{":v": "1"})}
         names = {"#n": "x" * 9000 + str(number)}
         world.call("UpdateItem", TableName="Music", Key=text(a="1"), ExpressionAttributeNames=names, **request)
-    assert len(_plans) <= before
-    (layout,) = world.engine.catalog.known()
-    layout.touched(frozenset({"x" * 9000}))
-    assert layout._touched == {}
+    assert len(_request_plans) <= before
+    (layout,) = world.engine.catalog.cached_layouts()
+    layout.affected_indexes(frozenset({"x" * 9000}))
+    assert layout._affected_indexes == {}
     assert len(world.items()[0]) == 4
 
 
 def test_texts_that_are_too_long_for_a_key_are_not_kept_as_keys() -> None:
     for number in range(5):
-        keys._text_partition("x" * 5000 + str(number))
-    assert keys._text_partition.cache_info().currsize == 1
+        keys._text_partition_prefix("x" * 5000 + str(number))
+    assert keys._text_partition_prefix.cache_info().currsize == 1

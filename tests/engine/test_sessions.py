@@ -95,7 +95,7 @@ def test_a_configuration_of_the_users_is_kept(session: Any) -> None:
 
 
 def test_other_services_are_refused(session: Any) -> None:
-    with pytest.raises(ValueError, match="no s3"):
+    with pytest.raises(ValueError, match="does not offer s3"):
         session.client("s3")
 
 

@@ -53,13 +53,13 @@ def request_of(update: dict[str, Any], choice: int) -> dict[str, Any]:
 
 def outcome(engine: Engine, operation: str, request: dict[str, Any]) -> Any:
     try:
-        return engine.ready(operation, request)()
+        return engine.prepare_call(operation, request)()
     except EngineError as error:
         return error.code, error.message
 
 
 def forget(engine: Engine) -> None:
-    for layout in engine.catalog.known():
+    for layout in engine.catalog.cached_layouts():
         layout.recent.clear()
 
 
@@ -94,7 +94,7 @@ def test_it_makes_no_difference_that_the_row_is_remembered(tmp_path_factory: pyt
 
 def raise_plays(engine: Engine) -> Any:
     request = request_of({"Key": KEYS[0], "UpdateExpression": "ADD plays :n", "ReturnValues": "ALL_NEW"}, 0)
-    return engine.ready("UpdateItem", request)
+    return engine.prepare_call("UpdateItem", request)
 
 
 def test_what_another_process_wrote_in_between_counts(tmp_path: Path) -> None:
@@ -140,6 +140,6 @@ def test_only_so_many_small_rows_are_remembered(world: World) -> None:
         for value in ({"S": "y"}, {"S": "z"}):
             request = {"TableName": "Music", "Key": text(a=str(number)), "UpdateExpression": "SET b = :v"}
             world.engine.call("UpdateItem", request | {"ExpressionAttributeValues": {":v": large if number == 299 else value}})
-    (layout,) = world.engine.catalog.known()
+    (layout,) = world.engine.catalog.cached_layouts()
     assert len(layout.recent) == 64
     assert max(len(content) for _, content in layout.recent.values()) < 100

@@ -50,7 +50,7 @@ UPDATES = st.fixed_dictionaries(
 @given(UPDATES)
 def test_it_answers_what_a_call_does_and_leaves_the_same(request: dict[str, Any]) -> None:
     one, two = world_with_an_item(), world_with_an_item()
-    answer = one.engine.ready("UpdateItem", request)
+    answer = one.engine.prepare_call("UpdateItem", request)
     assert outcome(answer) == outcome(lambda: two.engine.call("UpdateItem", request))
     assert one.call("Scan", TableName="Music") == two.call("Scan", TableName="Music")
     one.engine.close()
@@ -79,7 +79,7 @@ def test_a_statement_makes_no_difference(steps: list[Any]) -> None:
         values = {":v": first} | ({":w": second} if ":w" in step["UpdateExpression"] else {})
         request = {"TableName": "Music", **step, "ExpressionAttributeValues": values}
         statement = tuple((name, part) for name, part in request.items() if name not in ("Key", "ExpressionAttributeValues"))
-        answer = one.engine.ready("UpdateItem", request, statement)
+        answer = one.engine.prepare_call("UpdateItem", request, statement)
         assert outcome(answer) == outcome(lambda request=request: two.engine.call("UpdateItem", request))
     assert one.call("Scan", TableName="Music") == two.call("Scan", TableName="Music")
     assert one.call("Scan", TableName="Music", IndexName="by_c") == two.call("Scan", TableName="Music", IndexName="by_c")
@@ -90,8 +90,8 @@ def test_a_statement_makes_no_difference(steps: list[Any]) -> None:
 def test_nothing_happens_before_the_second_step(world: World) -> None:
     world.create("a")
     request = {"TableName": "Music", "Key": text(a="x"), "UpdateExpression": "SET b = :v", "ExpressionAttributeValues": text(**{":v": "y"})}
-    update = world.engine.ready("UpdateItem", request)
-    put = world.engine.ready("PutItem", {"TableName": "Music", "Item": text(a="z")})
+    update = world.engine.prepare_call("UpdateItem", request)
+    put = world.engine.prepare_call("PutItem", {"TableName": "Music", "Item": text(a="z")})
     assert world.call("Scan", TableName="Music")["Count"] == 0
     update()
     put()
@@ -101,7 +101,7 @@ def test_nothing_happens_before_the_second_step(world: World) -> None:
 def test_a_table_that_was_made_anew_in_between_is_seen(world: World) -> None:
     world.create("a")
     request = {"TableName": "Music", "Key": text(a="x"), "UpdateExpression": "SET c = :v", "ExpressionAttributeValues": text(**{":v": "y"})}
-    update = world.engine.ready("UpdateItem", request)
+    update = world.engine.prepare_call("UpdateItem", request)
     world.call("DeleteTable", TableName="Music")
     world.create("a", "b")
     with pytest.raises(EngineError, match="does not match the schema"):
@@ -114,8 +114,8 @@ def test_what_an_operation_needs_is_imported_by_the_first_step() -> None:
         import sys
         from gateleg.engine import Engine
         with Engine() as engine:
-            answer = engine.ready("PutItem", {})
+            answer = engine.prepare_call("PutItem", {})
             print("gateleg.engine.operations.items" in sys.modules)
-            engine.ready("NoSuchOperation", {})
+            engine.prepare_call("NoSuchOperation", {})
     """
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "True\n"

@@ -3,7 +3,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.engine.values import examine, examine_item, item_size, size
+from gateleg.engine.values import canonicalize, canonicalize_item, item_size, size
 
 scalars = st.one_of(
     st.text(st.characters(codec="utf-8"), max_size=8).map(lambda text: {"S": text}),
@@ -26,11 +26,11 @@ values = st.recursive(
 
 @given(values)
 def test_the_size_of_a_canonical_value_is_what_examining_it_tells(value: dict[str, Any]) -> None:
-    canonical, bytes_ = examine(value, 0)
+    canonical, bytes_ = canonicalize(value, 0)
     assert size(canonical) == bytes_
 
 
 @given(st.dictionaries(st.text("aé", max_size=3), values, max_size=4))
 def test_the_size_of_a_canonical_item_is_what_examining_it_tells(item: dict[str, Any]) -> None:
-    canonical, bytes_ = examine_item(item)
+    canonical, bytes_ = canonicalize_item(item)
     assert item_size(canonical) == bytes_

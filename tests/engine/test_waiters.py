@@ -16,13 +16,13 @@ def path(tmp_path: Path) -> str:
 
 def test_another_process_is_seen_from_its_announcement_to_its_withdrawal(path: str) -> None:
     one, other = Waiters(path), Waiters(path)
-    assert not other.present()
+    assert not other.any()
     one.announce()
     one.announce()
-    assert other.present()
-    assert one.present()
+    assert other.any()
+    assert one.any()
     one.withdraw()
-    assert not other.present()
+    assert not other.any()
     one.close()
     other.close()
 
@@ -32,9 +32,9 @@ def test_several_wait_at_once(path: str) -> None:
     first.announce()
     second.announce()
     first.withdraw()
-    assert third.present()
+    assert third.any()
     second.close()  # as the system does for a process that dies
-    assert not third.present()
+    assert not third.any()
     for one in (first, third):
         one.close()
 
@@ -42,28 +42,28 @@ def test_several_wait_at_once(path: str) -> None:
 def test_a_thread_is_seen_while_it_waits_for_the_lock(path: str) -> None:
     waiters, lock = Waiters(path), threading.Lock()
     waiters.acquire(lock)
-    assert not waiters.present()
+    assert not waiters.any()
     thread = threading.Thread(target=waiters.acquire, args=(lock,))
     thread.start()
-    assert waited(waiters.present)
+    assert waited(waiters.any)
     lock.release()
     thread.join()
-    assert not waiters.present()
+    assert not waiters.any()
     waiters.close()
 
 
 def test_a_folder_that_cannot_be_opened_counts_as_somebody_waiting(tmp_path: Path) -> None:
     waiters = Waiters(str(tmp_path / "missing" / "data.db"))
     waiters.announce()
-    assert waiters.present()
-    assert not Waiters(":memory:").present()
+    assert waiters.any()
+    assert not Waiters(":memory:").any()
 
 
 def test_closing_gives_the_descriptors_back(path: str) -> None:
     before = set(os.listdir("/proc/self/fd"))
     waiters = Waiters(path)
     waiters.announce()
-    waiters.present()
+    waiters.any()
     assert len(set(os.listdir("/proc/self/fd")) - before) == 2
     waiters.close()
     assert set(os.listdir("/proc/self/fd")) == before
@@ -79,8 +79,8 @@ def test_a_writer_is_seen_while_it_waits_for_one_of_another_process(path: str) -
     with holder.write():
         thread = threading.Thread(target=write)
         thread.start()
-        assert waited(watcher.present)
+        assert waited(watcher.any)
     thread.join()
-    assert not watcher.present()
+    assert not watcher.any()
     for one in (holder, waiter, watcher):
         one.close()

@@ -150,8 +150,8 @@ async def test_a_stream_is_replayed_to_the_owner_only(served: Served) -> None:
 
 async def test_search_tiles_tools_and_checks_follow_the_same_rules(served: Served) -> None:
     host, ann, bob = served.host, Principal("ann", Role.MEMBER), Principal("bob", Role.MEMBER)
-    assert [hit["title"] for hit in (await served.ann.get("/api/search", params={"q": "tab"})).json()] == ["Table"]
-    assert (await served.bob.get("/api/search", params={"q": "tab"})).json() == []
+    assert [hit["title"] for hit in (await served.ann.get("/api/search", params={"q": "tab"})).json()["items"]] == ["Table"]
+    assert (await served.bob.get("/api/search", params={"q": "tab"})).json()["items"] == []
     (application,) = host.applications
     assert application.tiles is not None
     assert [len(await application.tiles(host.resources["poems"], one)) for one in (ann, bob)] == [1, 0]

@@ -26,7 +26,7 @@ from gateleg.jobs.worker.worker import Worker
 from gateleg.store import AsyncStore
 from gateleg.store.transports import ServiceError, Unreachable
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport, open_engine
-from gateleg.store.transports.inline_embedded import DirectTransport
+from gateleg.store.transports.inline_embedded import InlineEmbeddedTransport
 
 LEASE = 1.0
 LINES = 45
@@ -113,13 +113,13 @@ class FaultyThreads(AsyncEmbeddedTransport):
         return reply
 
 
-class Faulty(DirectTransport):
+class Faulty(InlineEmbeddedTransport):
     """The transport of a worker, with faults of single requests and of whole commits."""
 
     fate: Fate
 
     def answer(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> dict[str, Any]:
-        return self._fated(lambda: DirectTransport.answer(self, operation, request, statement))
+        return self._fated(lambda: InlineEmbeddedTransport.answer(self, operation, request, statement))
 
     def ready(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> Callable[[], dict[str, Any]]:
         step = super().ready(operation, request, statement)
@@ -147,11 +147,11 @@ class AuditedExecution(Execution):
 
     audit: int
 
-    async def carry_out(
+    async def execute(
         self, vacate: Callable[[], None] = lambda: None, turn: Callable[[], Coroutine[Any, Any, None]] | None = None
     ) -> Job | None:
         """As usual, with a note."""
-        job = await super().carry_out(vacate, turn)
+        job = await super().execute(vacate, turn)
         told = "lost" if job is None else job.attempts[-1].outcome
         os.write(self.audit, f"{self.job.job_id} {self.job.attempt} {told}\n".encode())
         return job
@@ -162,7 +162,7 @@ class AuditedWorker(Worker):
 
     def execution(self, job: Job, handler: Handler) -> Execution:
         """As usual, audited."""
-        return AuditedExecution(self.queue, job, handler, self.means)
+        return AuditedExecution(self.queue, job, handler, self.resources)
 
 
 async def main(data: str, audit: str, seed: str, rate: float, offset: float, lease: float) -> None:

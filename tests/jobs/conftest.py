@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gateleg.jobs.claim.selection import Picker
+from gateleg.jobs.claim.selection import CandidateSelector
 from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.queue import Queue
@@ -43,5 +43,5 @@ def queue(store: Store, jobs: Jobs, names: TableNames) -> Queue:
 
 
 @pytest.fixture
-def picker(clock: ManualClock) -> Picker:
-    return Picker(clock, fresh_for=-1.0)
+def selector(clock: ManualClock) -> CandidateSelector:
+    return CandidateSelector(clock, fresh_for=-1.0)

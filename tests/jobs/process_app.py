@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from gateleg.jobs import AsyncQueue, GiveUp, JobContext, Jobs, JobsFactory, QueueSettings, Retry, Submission, Worker
+from gateleg.jobs import AsyncQueue, GiveUp, JobContext, Jobs, QueueSettings, Retry, Submission, Worker
+from gateleg.jobs.handlers import JobsFactory
 from gateleg.store import AsyncStore
 
 if TYPE_CHECKING:

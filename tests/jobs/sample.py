@@ -6,13 +6,13 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from gateleg.jobs.claim.selection import Picker
+from gateleg.jobs.claim.selection import CandidateSelector
 from gateleg.jobs.claim.staleness import Staleness
 from gateleg.jobs.context import JobContext
 from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.queue import AsyncQueue, Queue
-from gateleg.jobs.retention.archiving import Archivist
+from gateleg.jobs.retention.archiving import Archiver
 from gateleg.jobs.rules import Completed, Failed, Retry
 from gateleg.jobs.submit.submission import Submission
 from gateleg.jobs.tables.job import Failure, Job, Results
@@ -61,8 +61,8 @@ def reaped(queue: Queue, clock: ManualClock, name: str = "default", seconds: flo
     return queue.reap(name, leases)
 
 
-def claimed(queue: Queue, picker: Picker, worker: str = "w1", name: str = "default") -> Job:
-    job = queue.claim(picker, name, worker)
+def claimed(queue: Queue, selector: CandidateSelector, worker: str = "w1", name: str = "default") -> Job:
+    job = queue.claim(selector, name, worker)
     assert job is not None
     return job
 
@@ -72,4 +72,4 @@ def swept(queue: Queue, limit: int = 1000) -> int:
     assert isinstance(queue.store.transport, EmbeddedTransport)
     store = AsyncStore(AsyncEmbeddedTransport(queue.store.transport.engine))
     store.setup = queue.store.setup
-    return asyncio.run(Archivist(AsyncQueue(store, queue.context.jobs, tables=queue.tables.names)).sweep(limit=limit))
+    return asyncio.run(Archiver(AsyncQueue(store, queue.context.jobs, tables=queue.tables.names)).sweep(limit=limit))

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from gateleg.jobs.claim.selection import Picker
+from gateleg.jobs.claim.selection import CandidateSelector
 from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.monitor.logs import entries_of, extended
 from gateleg.jobs.queue import AsyncQueue
-from gateleg.jobs.retention.archiving import Archivist, log_key
+from gateleg.jobs.retention.archiving import Archiver, log_key
 from gateleg.jobs.submit.submission import Submission
 from gateleg.jobs.tables.archive import ArchivedJob
 from gateleg.jobs.tables.job import Job
@@ -26,19 +26,19 @@ async def queue(clock: ManualClock) -> AsyncIterator[Any]:
         yield queue
 
 
-async def finished(queue: AsyncQueue, picker: Picker, lines: int) -> Job:
+async def finished(queue: AsyncQueue, selector: CandidateSelector, lines: int) -> Job:
     await queue.submit(Submission("plain"))
-    job = await queue.claim(picker, "default", "w")
+    job = await queue.claim(selector, "default", "w")
     assert job is not None
     entries = [entry for number in range(lines) for entry in entries_of(f"line {number}", "INFO", queue.context.now())]
     logs, chunk = extended(job.job_id, job.logs, entries)
     return await queue.finish(job, DONE, logs=logs, chunk=chunk)
 
 
-async def test_a_long_log_becomes_an_object(queue: AsyncQueue, picker: Picker, clock: ManualClock, tmp_path: Path) -> None:
-    long, short = await finished(queue, picker, 100), await finished(queue, picker, 3)
+async def test_a_long_log_becomes_an_object(queue: AsyncQueue, selector: CandidateSelector, clock: ManualClock, tmp_path: Path) -> None:
+    long, short = await finished(queue, selector, 100), await finished(queue, selector, 3)
     objects = ThreadedObjects(DirectoryObjects(tmp_path, secret=b"s" * 32))
-    archivist = Archivist(queue, objects)
+    archivist = Archiver(queue, objects)
     clock.advance(days=8)
     assert await archivist.sweep() == 2
     archived = await queue.get_or_archived(long.job_id)
@@ -52,21 +52,21 @@ async def test_a_long_log_becomes_an_object(queue: AsyncQueue, picker: Picker, c
     await objects.close()
 
 
-async def test_without_objects_the_log_stays_in_the_ledger(queue: AsyncQueue, picker: Picker, clock: ManualClock) -> None:
-    job = await finished(queue, picker, 100)
+async def test_without_objects_the_log_stays_in_the_ledger(queue: AsyncQueue, selector: CandidateSelector, clock: ManualClock) -> None:
+    job = await finished(queue, selector, 100)
     clock.advance(days=8)
-    archivist = Archivist(queue)
+    archivist = Archiver(queue)
     assert [await archivist.sweep(limit=1), await archivist.sweep()] == [1, 0]
     assert len(await archivist.log(await queue.get_or_archived(job.job_id))) == 100
 
 
 async def test_the_last_lines_are_in_the_archive_also_for_those_who_have_read_some(
-    queue: AsyncQueue, picker: Picker, clock: ManualClock, tmp_path: Path
+    queue: AsyncQueue, selector: CandidateSelector, clock: ManualClock, tmp_path: Path
 ) -> None:
-    job = await finished(queue, picker, 100)
+    job = await finished(queue, selector, 100)
     objects = ThreadedObjects(DirectoryObjects(tmp_path, secret=b"s" * 32))
     clock.advance(days=8)
-    await Archivist(queue, objects).sweep()
+    await Archiver(queue, objects).sweep()
     lines = await queue.log(job.job_id, after=50)
     assert [line.message for line in lines] == [f"line {number}" for number in range(80, 100)]
     await objects.close()

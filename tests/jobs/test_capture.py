@@ -13,7 +13,7 @@ from gateleg.jobs.context import JobContext
 from gateleg.jobs.handlers import Jobs, Runs
 from gateleg.jobs.submit.submission import Submission
 from gateleg.jobs.tables.job import Job
-from gateleg.jobs.worker import output
+from gateleg.jobs.worker import recorder
 from gateleg.jobs.worker.capture import PrintedLines
 from gateleg.jobs.worker.worker import Worker
 from tests.jobs.test_worker import ONCE, done, ended, working
@@ -194,12 +194,12 @@ async def test_a_worker_can_leave_output_alone() -> None:
 
 @pytest.mark.parametrize("runs", ["inline", "process"])
 async def test_a_handler_that_prints_without_end_does_not_fill_memory(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(output, "CAPTURED_LINES", 50)
+    monkeypatch.setattr(recorder, "MAX_CAPTURED_LINES", 50)
     async with working(speaking(runs)) as (queue, _):
         job = await done(queue, Submission("prints_much", {"lines": 20_000}))
         lines = [line.message for line in await queue.log(job.job_id)]
     kept = [line for line in lines if line.startswith("line ")]
-    left_out = [int(line.split()[0].replace(",", "")) for line in lines if "left out" in line]
+    left_out = [int(line.split()[0].replace(",", "")) for line in lines if "were dropped here" in line]
     assert kept[0] == "line 0"
     assert left_out
     assert len(kept) + sum(left_out) == 20_000

@@ -1,79 +1,79 @@
 import asyncio
 from pathlib import Path
 
-from gateleg.jobs.worker.change_watcher import Sight
+from gateleg.jobs.worker.change_watcher import ChangeWatcher
 from gateleg.store import AsyncStore
 from gateleg.store.transports.embedded import open_async_embedded
-from gateleg.store.transports.inline_embedded import DirectTransport
+from gateleg.store.transports.inline_embedded import InlineEmbeddedTransport
 
 
-class Told(DirectTransport):
-    """A transport that is told what has changed, and tells when it was asked."""
+class FakeTransport(InlineEmbeddedTransport):
+    """A transport that is noticed what has changed, and tells when it was asked."""
 
-    number = 1
+    version = 1
 
     def __init__(self, path: Path) -> None:
         super().__init__(open_async_embedded(str(path)))
-        self.asked = asyncio.Event()
+        self.polled = asyncio.Event()
 
     def changes(self) -> int:
-        self.asked.set()
-        return self.number
+        self.polled.set()
+        return self.version
 
 
-async def test_a_change_since_the_last_look_is_told(tmp_path: Path) -> None:
-    transport, told = Told(tmp_path), asyncio.Event()
-    sight = Sight(transport)
-    sight.look()
-    with sight.watching(told.set):
-        transport.number = 2
-        await asyncio.wait_for(told.wait(), 30)
+async def test_a_commit_after_the_mark_calls_back(tmp_path: Path) -> None:
+    transport, noticed = FakeTransport(tmp_path), asyncio.Event()
+    watcher = ChangeWatcher(transport)
+    watcher.mark_seen()
+    with watcher.watching(noticed.set):
+        transport.version = 2
+        await asyncio.wait_for(noticed.wait(), 30)
     await transport.close()
 
 
-async def test_what_was_there_at_the_last_look_is_not_told(tmp_path: Path) -> None:
-    transport, told = Told(tmp_path), asyncio.Event()
-    sight = Sight(transport)
-    transport.number = 2
-    sight.look()
-    with sight.watching(told.set):
+async def test_a_commit_before_the_mark_does_not_call_back(tmp_path: Path) -> None:
+    transport, noticed = FakeTransport(tmp_path), asyncio.Event()
+    watcher = ChangeWatcher(transport)
+    transport.version = 2
+    watcher.mark_seen()
+    with watcher.watching(noticed.set):
         for _ in range(3):
-            transport.asked.clear()
-            await asyncio.wait_for(transport.asked.wait(), 30)
-        assert not told.is_set()
+            transport.polled.clear()
+            await asyncio.wait_for(transport.polled.wait(), 30)
+        assert not noticed.is_set()
     await transport.close()
 
 
-async def test_nobody_is_asked_after_the_end(tmp_path: Path) -> None:
-    transport, told = Told(tmp_path), asyncio.Event()
-    sight = Sight(transport)
-    with sight.watching(told.set):
+async def test_polling_ends_with_the_block(tmp_path: Path) -> None:
+    transport, noticed = FakeTransport(tmp_path), asyncio.Event()
+    watcher = ChangeWatcher(transport)
+    with watcher.watching(noticed.set):
         pass
-    assert sight._glance is not None
-    assert sight._glance.cancelled()
-    assert not transport.asked.is_set()
+    assert watcher._timer is not None
+    assert watcher._timer.cancelled()
+    assert not transport.polled.is_set()
     await transport.close()
 
 
-async def test_glances_become_rarer_while_changes_bring_nothing_and_more_frequent_once_they_do(tmp_path: Path) -> None:
-    transport, told = Told(tmp_path), asyncio.Event()
-    sight = Sight(transport)
-    first = sight._every
+async def test_the_interval_grows_with_each_change_and_resets_once_jobs_were_found(tmp_path: Path) -> None:
+    transport, noticed = FakeTransport(tmp_path), asyncio.Event()
+    watcher = ChangeWatcher(transport)
+    first = watcher._poll_seconds
     for _ in range(3):
-        sight.look()
-        transport.number += 1
-        told.clear()
-        with sight.watching(told.set):
-            await asyncio.wait_for(told.wait(), 30)
-    assert sight._every == 8 * first
-    sight.rest()
-    assert sight._every == first
+        watcher.mark_seen()
+        transport.version += 1
+        noticed.clear()
+        with watcher.watching(noticed.set):
+            await asyncio.wait_for(noticed.wait(), 30)
+    assert watcher._poll_seconds == 8 * first
+    watcher.reset_interval()
+    assert watcher._poll_seconds == first
     await transport.close()
 
 
-async def test_a_store_that_is_elsewhere_is_not_watched() -> None:
+async def test_a_remote_store_is_not_watched() -> None:
     async with AsyncStore.connect("http://localhost:1") as store:
-        sight = Sight(store.transport)
-        sight.look()
-        with sight.watching(lambda: None):
-            assert sight._glance is None
+        watcher = ChangeWatcher(store.transport)
+        watcher.mark_seen()
+        with watcher.watching(lambda: None):
+            assert watcher._timer is None

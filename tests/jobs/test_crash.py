@@ -256,9 +256,9 @@ def _crewed(tmp_path: Path) -> Iterator[tuple[Queue, Crew]]:
             crew.end()
 
 
-def _holds_all_duties(queue: Queue, worker_id: str) -> bool:
+def _holds_all_leader_leases(queue: Queue, worker_id: str) -> bool:
     found = [queue.store.find(LeaderLease, name=name) for name in DUTIES]
-    return all(duty is not None and duty.holder == worker_id for duty in found)
+    return all(lease is not None and lease.holder == worker_id for lease in found)
 
 
 def _is_run_by(queue: Queue, name: UUID, worker_id: str) -> bool:
@@ -301,7 +301,7 @@ def test_a_worker_whose_clock_was_hours_ahead_leaves_nothing_behind_when_it_is_k
         queue.schedule("often", Submission("at-once"), every=1)
         lost = queue.submit(Submission("waits-for-a-file", {"file": str(file)})).job.job_id
         ahead = crew.start(0.0, offset=HOURS_AHEAD, lease=lease)
-        crew.wait_until(lambda: _is_run_by(queue, lost, ahead) and _holds_all_duties(queue, ahead), "the first worker has all")
+        crew.wait_until(lambda: _is_run_by(queue, lost, ahead) and _holds_all_leader_leases(queue, ahead), "the first worker has all")
         crew.wait_until(lambda: _follows(queue, HOURS_AHEAD) is not None, "the schedule follows the clock that is ahead")
         put_off = queue.submit(Submission("fails-once")).job.job_id
         crew.wait_until(lambda: bool(queue.get(put_off).attempts), "the first worker has put a job off")
@@ -319,7 +319,7 @@ def test_a_worker_whose_clock_was_hours_ahead_leaves_nothing_behind_when_it_is_k
         took = {}
         waits: list[tuple[str, Callable[[], bool]]] = [
             ("the lost job completed", lambda: _is_completed(queue, lost)),
-            ("the duties taken over", lambda: _holds_all_duties(queue, successor)),
+            ("the leader leases taken over", lambda: _holds_all_leader_leases(queue, successor)),
             ("the delayed job completed", lambda: _is_completed(queue, delayed)),
             ("the job that was put off completed", lambda: _is_completed(queue, put_off)),
             ("the schedule run again", lambda: (one := _follows(queue, 0.0)) is not None and _is_completed(queue, one.last_job_id)),
@@ -348,7 +348,7 @@ def test_workers_whose_clocks_are_further_apart_than_a_lease_take_no_jobs_from_e
         file = tmp_path / "done"
         names = [queue.submit(Submission("waits-for-a-file", {"file": str(file)})).job.job_id for _ in range(8)]
         leader = crew.start(0.0, lease=LONGER_LEASE)
-        crew.wait_until(lambda: _holds_all_duties(queue, leader), "the first worker has the duties")
+        crew.wait_until(lambda: _holds_all_leader_leases(queue, leader), "the first worker has the leader leases")
         other = crew.start(0.0, offset=offset, lease=LONGER_LEASE)
         leases: dict[UUID, set[datetime]] = {name: set() for name in names}
 

@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
-from gateleg.jobs import AsyncQueue, Jobs, JobStatus, Submission, WorkerCrew
+from gateleg.jobs import AsyncQueue, Jobs, JobStatus, Submission
 from gateleg.jobs.errors import BadHandler
+from gateleg.jobs.worker import WorkerCrew
 from gateleg.store import AsyncStore
 from tests.jobs.test_limits import Hall, settled, small
 from tests.jobs.test_worker import done, reaches

@@ -5,9 +5,11 @@ from datetime import timedelta
 import pytest
 from pydantic import BaseModel
 
-from gateleg.jobs import BadSchedule, DeclaredSchedule, JobContext, Jobs, ManualClock, Queue, Schedule, Submission
+from gateleg.jobs import BadSchedule, JobContext, Jobs, ManualClock, Queue, Submission
 from gateleg.jobs.declared_schedules import declare_schedules
 from gateleg.jobs.errors import BadHandler
+from gateleg.jobs.handlers import DeclaredSchedule
+from gateleg.jobs.tables import Schedule
 from gateleg.store import Store
 from tests.jobs.interleaving import Actor, Choices, run, search
 

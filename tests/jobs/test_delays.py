@@ -7,10 +7,10 @@ import pytest
 
 from gateleg.endpoint import serve_in_thread
 from gateleg.engine import Engine
-from gateleg.jobs.claim.selection import Picker
+from gateleg.jobs.claim.selection import CandidateSelector
 from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.queue import Queue
-from gateleg.jobs.rules import Ending, Snoozed
+from gateleg.jobs.rules import AttemptOutcome, Snoozed
 from gateleg.jobs.submit.submission import Submission
 from gateleg.jobs.tables.job import Job, Readiness, queue_table
 from gateleg.migrate import Step, TableSettings, apply
@@ -34,11 +34,11 @@ def store(request: pytest.FixtureRequest, clock: ManualClock) -> Iterator[Store]
         yield store
 
 
-def delayed_by_a_clock_that_is_ahead(queue: Queue, picker: Picker, clock: ManualClock, ending: Ending) -> Job:
+def delayed_by_a_clock_that_is_ahead(queue: Queue, selector: CandidateSelector, clock: ManualClock, ending: AttemptOutcome) -> Job:
     """A job that a worker has put off, whose clock is then set back by as much as it was ahead."""
     queue.submit(Submission("PCA", {"n_components": 2}))
     clock.advance(hours=2)
-    job = queue.finish(claimed(queue, picker, name="math"), ending)
+    job = queue.finish(claimed(queue, selector, name="math"), ending)
     clock.advance(hours=-2)
     assert (job.readiness, job.run_at) == (Readiness.DELAYED, clock.now + HOURS + timedelta(seconds=10))
     return job
@@ -46,24 +46,24 @@ def delayed_by_a_clock_that_is_ahead(queue: Queue, picker: Picker, clock: Manual
 
 @pytest.mark.parametrize("ending", [failed(), Snoozed(10)], ids=["retried", "snoozed"])
 def test_a_job_that_a_clock_ahead_has_put_off_waits_no_longer_than_its_delay(
-    queue: Queue, picker: Picker, clock: ManualClock, ending: Ending
+    queue: Queue, selector: CandidateSelector, clock: ManualClock, ending: AttemptOutcome
 ) -> None:
-    job = delayed_by_a_clock_that_is_ahead(queue, picker, clock, ending)
-    assert queue.recount_delays("math").number == 1
+    job = delayed_by_a_clock_that_is_ahead(queue, selector, clock, ending)
+    assert queue.correct_delays("math").number == 1
     assert queue.get(job.job_id).run_at == clock.now + timedelta(seconds=10)
-    assert queue.recount_delays("math").number == 0
+    assert queue.correct_delays("math").number == 0
     clock.advance(9)
     assert queue.promote("math") == 0
     clock.advance(1)
     assert queue.promote("math") == 1
-    assert claimed(queue, picker, name="math").job_id == job.job_id
+    assert claimed(queue, selector, name="math").job_id == job.job_id
 
 
 def test_a_delay_of_a_submission_is_counted_anew_as_well(queue: Queue, clock: ManualClock) -> None:
     clock.advance(hours=2)
     job = submitted(queue, delay=60)
     clock.advance(hours=-2)
-    assert queue.recount_delays("default").number == 1
+    assert queue.correct_delays("default").number == 1
     assert queue.get(job.job_id).run_at == clock.now + timedelta(seconds=60)
 
 
@@ -71,14 +71,14 @@ def test_a_time_that_was_chosen_is_never_moved(queue: Queue, clock: ManualClock)
     clock.advance(hours=2)
     chosen = submitted(queue, run_at=clock.now + timedelta(days=30))
     clock.advance(hours=-2)
-    assert queue.recount_delays("default").number == 0
+    assert queue.correct_delays("default").number == 0
     assert queue.get(chosen.job_id).run_at == chosen.run_at
 
 
 def test_a_long_delay_of_a_clock_that_is_right_stays(queue: Queue, clock: ManualClock) -> None:
     long = submitted(queue, delay=30 * 86_400)
     for _ in range(3):
-        assert queue.recount_delays("default").number == 0
+        assert queue.correct_delays("default").number == 0
         clock.advance(hours=20)
     assert queue.get(long.job_id).run_at == long.run_at
 
@@ -86,7 +86,7 @@ def test_a_long_delay_of_a_clock_that_is_right_stays(queue: Queue, clock: Manual
 def test_clocks_that_are_a_little_apart_move_nothing(queue: Queue, clock: ManualClock) -> None:
     submitted(queue, delay=60)
     clock.advance(-4)
-    assert queue.recount_delays("default").number == 0
+    assert queue.correct_delays("default").number == 0
 
 
 def test_a_look_examines_so_many_jobs_and_the_next_goes_on_after_them(queue: Queue, clock: ManualClock) -> None:
@@ -95,13 +95,13 @@ def test_a_look_examines_so_many_jobs_and_the_next_goes_on_after_them(queue: Que
     clock.advance(hours=2)
     late = submitted(queue, delay=86_400)
     clock.advance(hours=-2)
-    first = queue.recount_delays("default", examine=3)
+    first = queue.correct_delays("default", examine=3)
     assert (first.number, first.next is None) == (0, False)
     # What a look begins after may be due, or gone, by the time of the next one.
     clock.advance(86_400 + 45)
     assert queue.promote("default") == 4
     clock.advance(-86_400 - 45)
-    second = queue.recount_delays("default", first.next, examine=3)
+    second = queue.correct_delays("default", first.next, examine=3)
     assert (second.number, second.next) == (1, None)
     assert queue.get(late.job_id).run_at == clock.now + timedelta(days=1)
 
@@ -111,9 +111,9 @@ def test_a_job_that_was_changed_meanwhile_is_left_to_the_next_look(queue: Queue,
     job = submitted(queue, delay=60)
     clock.advance(hours=-2)
     queue.cancel(job.job_id)
-    assert queue.recount_delays("default").number == 0
+    assert queue.correct_delays("default").number == 0
     queue.retry(job.job_id)
-    assert queue.recount_delays("default").number == 1
+    assert queue.correct_delays("default").number == 1
 
 
 def test_a_table_that_was_made_before_delays_were_noted_goes_on_as_it_was(clock: ManualClock) -> None:
@@ -124,7 +124,7 @@ def test_a_table_that_was_made_before_delays_were_noted_goes_on_as_it_was(clock:
         clock.advance(hours=2)
         submitted(queue, delay=60)
         clock.advance(hours=-2)
-        assert queue.recount_delays("default").number == 0
+        assert queue.correct_delays("default").number == 0
         clock.advance(hours=3)
         assert queue.promote("default") == 1
 
@@ -139,7 +139,7 @@ def test_applying_the_declared_tables_gives_an_older_one_what_it_lacks(clock: Ma
         clock.advance(hours=-2)
         done = apply(store, queue_table, TableSettings(), Agreeing()).done
         assert [step.action for step in done] == ["delete-index", "create-index"]
-        assert queue.recount_delays("default").number == 1
+        assert queue.correct_delays("default").number == 1
         assert queue.get(job.job_id).run_at == clock.now + timedelta(seconds=60)
 
 

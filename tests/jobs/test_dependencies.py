@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import pytest
 
-from gateleg.jobs.claim.selection import Picker
+from gateleg.jobs.claim.selection import CandidateSelector
 from gateleg.jobs.errors import (
     DependencyCycle,
     DependencyMissing,
@@ -89,29 +89,29 @@ class TestFanIn:
 
 
 class TestDependencies:
-    def test_a_job_waits_for_those_it_depends_on(self, queue: Queue, picker: Picker) -> None:
+    def test_a_job_waits_for_those_it_depends_on(self, queue: Queue, selector: CandidateSelector) -> None:
         first, second = submitted(queue, priority=90), submitted(queue, priority=80)
         last = submitted(queue, depends_on=[first.job_id, second.job_id])
         assert last.readiness is Readiness.BLOCKED
-        queue.finish(claimed(queue, picker), DONE)
+        queue.finish(claimed(queue, selector), DONE)
         assert queue.get(last.job_id).waiting_for == {str(second.job_id)}
-        running = claimed(queue, picker)
-        assert queue.claim(picker, "default", "w2") is None
+        running = claimed(queue, selector)
+        assert queue.claim(selector, "default", "w2") is None
         queue.finish(running, DONE)
-        assert claimed(queue, picker).job_id == last.job_id
+        assert claimed(queue, selector).job_id == last.job_id
 
-    def test_a_completed_dependency_is_not_waited_for(self, queue: Queue, picker: Picker) -> None:
+    def test_a_completed_dependency_is_not_waited_for(self, queue: Queue, selector: CandidateSelector) -> None:
         first = submitted(queue)
-        queue.finish(claimed(queue, picker), DONE)
+        queue.finish(claimed(queue, selector), DONE)
         assert submitted(queue, depends_on=[first.job_id]).readiness is Readiness.READY
 
-    def test_a_failed_dependency_is_refused(self, queue: Queue, picker: Picker) -> None:
+    def test_a_failed_dependency_is_refused(self, queue: Queue, selector: CandidateSelector) -> None:
         first = submitted(queue)
-        queue.finish(claimed(queue, picker), failed(final=True))
+        queue.finish(claimed(queue, selector), failed(final=True))
         with pytest.raises(DependencyMissing, match="is FAILED"):
             submitted(queue, depends_on=[first.job_id])
 
-    def test_jobs_submitted_together_depend_on_each_other(self, queue: Queue, picker: Picker) -> None:
+    def test_jobs_submitted_together_depend_on_each_other(self, queue: Queue, selector: CandidateSelector) -> None:
         pca, umap, report = uuid4(), uuid4(), uuid4()
         queue.submit_many(
             [
@@ -121,7 +121,7 @@ class TestDependencies:
             ]
         )
         order = []
-        while (job := queue.claim(picker, "default", "w")) is not None:
+        while (job := queue.claim(selector, "default", "w")) is not None:
             order.append(job.job_stage)
             queue.finish(job, DONE)
         assert order == ["pca", "umap", "report"]
@@ -140,15 +140,17 @@ class TestDependencies:
             queue.submit(Submission("plain", job_id=one, depends_on=[one]))
         assert everything(queue) == []
 
-    def test_a_dependent_that_is_added_while_its_dependency_runs_is_released_with_it(self, queue: Queue, picker: Picker) -> None:
+    def test_a_dependent_that_is_added_while_its_dependency_runs_is_released_with_it(
+        self, queue: Queue, selector: CandidateSelector
+    ) -> None:
         first = submitted(queue)
-        running = claimed(queue, picker)
+        running = claimed(queue, selector)
         last = submitted(queue, depends_on=[first.job_id])
         queue.finish(running, DONE)
         assert queue.get(last.job_id).readiness is Readiness.READY
 
-    def test_a_delayed_dependent_still_waits_for_its_time(self, queue: Queue, picker: Picker) -> None:
+    def test_a_delayed_dependent_still_waits_for_its_time(self, queue: Queue, selector: CandidateSelector) -> None:
         first = submitted(queue)
         last = submitted(queue, depends_on=[first.job_id], delay=100)
-        queue.finish(claimed(queue, picker), DONE)
+        queue.finish(claimed(queue, selector), DONE)
         assert queue.get(last.job_id).readiness is Readiness.DELAYED

@@ -12,7 +12,7 @@ from gateleg.jobs import AsyncQueue, JobContext, Jobs, ManualClock, Queue, Queue
 from gateleg.jobs.change_feed import ChangeFeed
 from gateleg.jobs.errors import BadEvent
 from gateleg.jobs.tables.records import EventChunk
-from gateleg.jobs.worker.output import EVENT_LIMIT, Notes
+from gateleg.jobs.worker.recorder import MAX_EVENT_BYTES, AttemptRecorder
 from gateleg.store import AsyncStore, Store
 from tests.jobs.test_worker import done, working
 
@@ -38,7 +38,7 @@ async def test_events_are_kept_in_order_and_written_together(runs: str) -> None:
         job = await done(queue, Submission("speaks", {"tokens": 500}))
         assert job.emitted == 500
         chunks = [chunk async for chunk in queue.store.query(EventChunk.of_job, job_id=job.job_id)]
-        update = await queue.look_on(job.job_id, emitted=450)
+        update = await queue.read_update(job.job_id, emitted=450)
     assert [one["text"] for chunk in chunks for one in chunk.events] == [f"t{number}" for number in range(500)]
     assert len(chunks) < 50
     assert (update.events[0], len(update.events), update.emitted) == ({"text": "t450"}, 50, 500)
@@ -50,18 +50,18 @@ def test_events_are_read_from_any_number_on(store: Store, clock: ManualClock) ->
     queue.ensure_tables()
     job_id = queue.submit(Submission("speaks", {"tokens": 2})).job.job_id
     TestWorker(queue, clock).run()
-    update = queue.look_on(job_id)
+    update = queue.read_update(job_id)
     assert ([one["text"] for one in update.events], update.emitted) == (["t0", "t1"], 2)
-    assert queue.look_on(job_id, emitted=1).events == [{"text": "t1"}]
-    assert queue.look_on(job_id, emitted=2).events == []
+    assert queue.read_update(job_id, emitted=1).events == [{"text": "t1"}]
+    assert queue.read_update(job_id, emitted=2).events == []
 
 
 def test_what_cannot_be_an_event_is_refused_where_it_is_emitted() -> None:
-    notes = Notes(lambda: datetime.now(UTC))
-    with pytest.raises(BadEvent, match="must be JSON"):
+    notes = AttemptRecorder(lambda: datetime.now(UTC))
+    with pytest.raises(BadEvent, match="not a JSON value"):
         notes.emit({1, 2})
-    with pytest.raises(BadEvent, match="may have"):
-        notes.emit("x" * EVENT_LIMIT)
+    with pytest.raises(BadEvent, match="the maximum is"):
+        notes.emit("x" * MAX_EVENT_BYTES)
 
 
 async def test_events_of_another_process_come_without_a_poll(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ async def test_events_of_another_process_come_without_a_poll(tmp_path: Path) -> 
     async with AsyncStore.embedded(str(tmp_path)) as near, AsyncStore.embedded(str(tmp_path)) as elsewhere:
         queue, other = AsyncQueue(near, jobs), AsyncQueue(elsewhere, speaking())
         await queue.ensure_tables()
-        worker = Worker(queue, duties=False)
+        worker = Worker(queue, maintenance=False)
         running = asyncio.ensure_future(worker.run())
         try:
             job_id = (await other.submit(Submission("speaks"))).job.job_id
@@ -110,7 +110,7 @@ async def test_nobody_looks_for_changes_unless_somebody_waits(tmp_path: Path) ->
 class Patient(Worker):
     """Collects what handlers say for an hour."""
 
-    def _flush_every(self) -> float:
+    def _flush_seconds(self) -> float:
         return 3600.0
 
 
@@ -127,7 +127,7 @@ async def test_the_first_events_are_written_at_once() -> None:
     async with AsyncStore.embedded() as store:
         queue = AsyncQueue(store, jobs, QueueSettings(lease_seconds=36_000))
         await queue.ensure_tables()
-        worker = Patient(queue, duties=False)
+        worker = Patient(queue, maintenance=False)
         running = asyncio.ensure_future(worker.run())
         try:
             job_id = (await queue.submit(Submission("speaks"))).job.job_id

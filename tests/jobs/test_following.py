@@ -2,21 +2,21 @@ import asyncio
 from typing import Any
 
 from gateleg.jobs import AsyncQueue, JobContext, Jobs, Queue, Submission, Worker, follow, follow_async
-from gateleg.jobs.claim.selection import Picker
+from gateleg.jobs.claim.selection import CandidateSelector
 from gateleg.jobs.monitor.logs import entries_of, extended
 from gateleg.jobs.tables.job import JobStatus, Progress
 from gateleg.store import AsyncStore
 from tests.jobs.sample import DONE, claimed, submitted
 
 
-def test_following_tells_every_change_once(queue: Queue, picker: Picker) -> None:
+def test_following_tells_every_change_once(queue: Queue, selector: CandidateSelector) -> None:
     job = submitted(queue)
     steps: list[Any] = []
 
     def happen(seconds: float) -> None:
         """What goes on between two looks."""
         if not steps:
-            steps.append(claimed(queue, picker))
+            steps.append(claimed(queue, selector))
         elif len(steps) == 1:
             logs, _ = extended(job.job_id, steps[0].logs, entries_of("one\ntwo", "INFO", queue.context.now()))
             queue.renew(steps[0], logs=logs, progress=Progress(done=1, total=2))

@@ -8,22 +8,23 @@ from typing import Any
 
 import pytest
 
-from gateleg.jobs.claim.selection import Picker
+from gateleg.jobs.claim.selection import CandidateSelector
 from gateleg.jobs.context import JobContext
 from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.queue import AsyncQueue, Queue
 from gateleg.jobs.submit.submission import Submission
 from gateleg.jobs.tables.job import Job, JobStatus
-from gateleg.jobs.worker.worker import Worker, shared
+from gateleg.jobs.worker.group_commit import with_group_commit
+from gateleg.jobs.worker.worker import Worker
 from gateleg.store import AsyncStore, NotFound, Store, StoreError
 from gateleg.store.group_commit import GroupCommitStore
 from gateleg.store.transports import ServiceError
 from gateleg.store.transports.embedded import open_async_embedded
-from gateleg.store.transports.inline_embedded import DirectTransport
+from gateleg.store.transports.inline_embedded import InlineEmbeddedTransport
 from tests.jobs.sample import DONE, make_jobs
 
 
-class Counted(DirectTransport):
+class Counted(InlineEmbeddedTransport):
     """A transport that counts commits, and fails the next one when told to."""
 
     commits = 0
@@ -46,22 +47,22 @@ class Counted(DirectTransport):
 async def opened(path: Path) -> AsyncIterator[tuple[AsyncQueue, Counted]]:
     transport = Counted(open_async_embedded(str(path)))
     async with AsyncStore(transport) as store:
-        queue = shared(AsyncQueue(store, make_jobs()))
+        queue = with_group_commit(AsyncQueue(store, make_jobs()))
         await queue.ensure_tables()
         yield queue, transport
 
 
-def picker() -> Picker:
-    return Picker(lambda: 0.0, fresh_for=-1.0, undisturbed=True)
+def selector() -> CandidateSelector:
+    return CandidateSelector(lambda: 0.0, fresh_for=-1.0, exclusive=True)
 
 
 async def test_what_is_asked_in_the_same_turn_is_one_commit(tmp_path: Path) -> None:
     async with opened(tmp_path) as (queue, transport):
         await queue.submit_many([Submission("plain") for _ in range(8)])
-        first = await queue.claim_several(picker(), "default", "w", 4)
+        first = await queue.claim_several(selector(), "default", "w", 4)
         before = transport.commits
         endings = asyncio.gather(*(queue.finish(job, DONE) for job in first))
-        second = await queue.claim_several(picker(), "default", "w", 4)
+        second = await queue.claim_several(selector(), "default", "w", 4)
         ended = await endings
         assert transport.commits == before + 1
         assert {job.status for job in ended} == {JobStatus.COMPLETED}
@@ -73,8 +74,8 @@ async def test_a_commit_waits_for_what_is_expected_but_not_for_ever(tmp_path: Pa
         store = queue.store
         assert isinstance(store, GroupCommitStore)
         await queue.submit_many([Submission("plain") for _ in range(2)])
-        first, second = await queue.claim_several(picker(), "default", "w", 2)
-        monkeypatch.setattr("gateleg.store.group_commit._LINGER", 600.0)
+        first, second = await queue.claim_several(selector(), "default", "w", 2)
+        monkeypatch.setattr("gateleg.store.group_commit._LINGER_SECONDS", 600.0)
         expected = iter([True] * 5)
         store.expects_more = lambda: next(expected, False)
         before = transport.commits
@@ -83,7 +84,7 @@ async def test_a_commit_waits_for_what_is_expected_but_not_for_ever(tmp_path: Pa
             await asyncio.sleep(0)
         await asyncio.gather(ending, queue.finish(second, DONE))
         assert transport.commits == before + 1
-        monkeypatch.setattr("gateleg.store.group_commit._LINGER", 0.001)
+        monkeypatch.setattr("gateleg.store.group_commit._LINGER_SECONDS", 0.001)
         store.expects_more = lambda: True
         assert (await queue.submit(Submission("plain"))).job.status == JobStatus.PENDING
 
@@ -92,10 +93,10 @@ async def test_a_flow_goes_on_when_its_write_is_durable_and_not_before(tmp_path:
     async with opened(tmp_path) as (queue, transport):
         await queue.submit_many([Submission("plain") for _ in range(2)])
         transport.fails = True
-        mine = picker()
+        mine = selector()
         with pytest.raises(StoreError):
             await queue.claim_several(mine, "default", "w", 2)
-        assert len(mine.unclear) == 2
+        assert len(mine.unconfirmed) == 2
         assert [job async for job in queue.store.query(Job.in_status(status=JobStatus.PROCESSING))] == []
         assert len(await queue.claim_several(mine, "default", "w", 2)) == 2
 
@@ -103,7 +104,7 @@ async def test_a_flow_goes_on_when_its_write_is_durable_and_not_before(tmp_path:
 async def test_an_end_whose_commit_fails_is_written_again(tmp_path: Path) -> None:
     async with opened(tmp_path) as (queue, transport):
         await queue.submit(Submission("plain"))
-        (job,) = await queue.claim_several(picker(), "default", "w", 1)
+        (job,) = await queue.claim_several(selector(), "default", "w", 1)
         transport.fails = True
         assert (await queue.finish(job, DONE)).status == JobStatus.COMPLETED
         assert len((await queue.get(job.job_id)).attempts) == 1
@@ -112,14 +113,14 @@ async def test_an_end_whose_commit_fails_is_written_again(tmp_path: Path) -> Non
 async def test_nobody_waits_for_a_commit_that_breaks(tmp_path: Path) -> None:
     async with opened(tmp_path) as (queue, transport):
         transport.breaks = True
-        claims = [queue.claim_several(picker(), "default", "w", 1) for _ in range(2)]
+        claims = [queue.claim_several(selector(), "default", "w", 1) for _ in range(2)]
         assert [type(one) for one in await asyncio.gather(*claims, return_exceptions=True)] == [OSError, OSError]
 
 
 async def test_a_flow_that_is_refused_leaves_the_others_of_its_commit_alone(tmp_path: Path) -> None:
     async with opened(tmp_path) as (queue, _):
         await queue.submit(Submission("plain"))
-        (job,) = await queue.claim_several(picker(), "default", "w", 1)
+        (job,) = await queue.claim_several(selector(), "default", "w", 1)
         missing = queue.store.patch(Job.key(job_id=Job(job_type="x").job_id), Job.tags.set(["t"]))
         ending = asyncio.ensure_future(queue.finish(job, DONE))
         with pytest.raises(NotFound):
@@ -130,10 +131,10 @@ async def test_a_flow_that_is_refused_leaves_the_others_of_its_commit_alone(tmp_
 async def test_a_flow_whose_task_was_cancelled_writes_nothing(tmp_path: Path) -> None:
     async with opened(tmp_path) as (queue, _):
         await queue.submit(Submission("plain"))
-        claim = asyncio.ensure_future(queue.claim_several(picker(), "default", "w", 1))
+        claim = asyncio.ensure_future(queue.claim_several(selector(), "default", "w", 1))
         await asyncio.sleep(0)
         claim.cancel()
-        assert len(await queue.claim_several(picker(), "default", "w", 1)) == 1
+        assert len(await queue.claim_several(selector(), "default", "w", 1)) == 1
 
 
 async def test_many_flows_are_several_commits(tmp_path: Path) -> None:
@@ -146,7 +147,7 @@ async def test_many_flows_are_several_commits(tmp_path: Path) -> None:
 async def test_what_a_flow_reads_after_a_write_is_what_it_wrote(tmp_path: Path) -> None:
     async with opened(tmp_path) as (queue, _):
         await queue.submit(Submission("plain", concurrency_key="k"))
-        (job,) = await queue.claim_several(picker(), "default", "w", 1)
+        (job,) = await queue.claim_several(selector(), "default", "w", 1)
         assert (job.status, job.attempt) == (JobStatus.PROCESSING, 1)
 
 
@@ -159,11 +160,11 @@ async def test_a_store_with_a_timeout_is_driven_as_usual(tmp_path: Path) -> None
 
 async def test_other_stores_are_left_alone(tmp_path: Path) -> None:
     async with AsyncStore.embedded() as store:
-        near = shared(AsyncQueue(store, Jobs()))
+        near = with_group_commit(AsyncQueue(store, Jobs()))
         assert isinstance(near.store, GroupCommitStore)
-        assert shared(near) is near
+        assert with_group_commit(near) is near
     far = AsyncQueue(AsyncStore.connect("http://localhost:1"), Jobs())
-    assert shared(far) is far
+    assert with_group_commit(far) is far
 
 
 def test_workers_of_one_file_lose_no_claims(tmp_path: Path) -> None:
@@ -184,7 +185,7 @@ def test_workers_of_one_file_lose_no_claims(tmp_path: Path) -> None:
             await asyncio.to_thread(everything.wait, 60)
             worker.stop()
             await running
-            return worker._picker.losses
+            return worker._selector.lost_claims
 
     with Store.embedded(str(tmp_path)) as store:
         queue = Queue(store, jobs)
@@ -204,8 +205,8 @@ def test_workers_of_one_file_lose_no_claims(tmp_path: Path) -> None:
 async def test_a_look_past_keys_that_are_full_is_in_the_commit_of_its_claims(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with opened(tmp_path) as (queue, transport):
         await queue.submit_many([Submission("plain") for _ in range(3)])
-        mine, before, apart = picker(), transport.commits, []
-        mine.full("busy")
+        mine, before, apart = selector(), transport.commits, []
+        mine.record_key_full("busy")
         call = transport.call
 
         async def watched(operation: str, *arguments: Any, **options: Any) -> dict[str, Any]:

@@ -117,5 +117,5 @@ def test_a_plain_function_runs_in_a_thread_unless_told_otherwise() -> None:
         return 1
 
     assert (jobs.of("plain").runs, jobs.of("async").runs) == ("thread", "inline")
-    with pytest.raises(BadHandler, match="would hold up all other jobs"):
+    with pytest.raises(BadHandler, match="would block all other jobs"):
         jobs.handler("x", runs="inline")(plain)

@@ -5,15 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.jobs.claim.selection import Picker
+from gateleg.jobs.claim.selection import CandidateSelector
 from gateleg.jobs.manual_clock import ManualClock
-from gateleg.jobs.monitor.counts import Tallies
+from gateleg.jobs.monitor.counts import WorkerCounters
 from gateleg.jobs.monitor.history import moments, series
 from gateleg.jobs.queue import AsyncQueue, Queue
 from gateleg.jobs.submit.submission import Submission
 from gateleg.jobs.tables.job import Job
 from gateleg.jobs.tables.records import Hour, Minute
-from gateleg.jobs.worker.maintenance import Duties
+from gateleg.jobs.worker.maintenance import MaintenanceTasks
 from gateleg.store import AsyncStore
 from tests.jobs.sample import DONE, claimed, make_jobs, submitted
 
@@ -21,10 +21,10 @@ NOON = datetime(2100, 1, 1, 12, tzinfo=UTC)
 
 
 def count(queue: Queue, worker: str, number: int, clock: ManualClock) -> None:
-    tallies = Tallies(worker)
+    tallies = WorkerCounters(worker)
     tallies.count("default", "plain", clock.now, "completed", number)
     tallies.claimed(Job(job_type="plain", created_at=clock.now), clock.now)
-    queue.write_tallies(tallies)
+    queue.write_counts(tallies)
 
 
 def test_minutes_add_up_what_all_workers_did(queue: Queue, clock: ManualClock) -> None:
@@ -32,42 +32,46 @@ def test_minutes_add_up_what_all_workers_did(queue: Queue, clock: ManualClock) -
     count(queue, "b", 4, clock)
     clock.advance(minutes=1)
     count(queue, "a", 5, clock)
-    assert queue.note_history("default") == 1
+    assert queue.record_history("default") == 1
     (hour,) = queue.history()
     assert {number: minute.completed for number, minute in hour.minutes.items()} == {"0": 7, "1": 5}
 
 
 def test_noting_again_counts_nothing_twice_and_later_tallies_are_added(queue: Queue, clock: ManualClock) -> None:
     count(queue, "a", 3, clock)
-    queue.note_history("default")
-    assert queue.note_history("default") == 0
+    queue.record_history("default")
+    assert queue.record_history("default") == 0
     clock.advance(minutes=1)
-    queue.note_history("default")
+    queue.record_history("default")
     clock.advance(minutes=-1)
     count(queue, "b", 2, clock)
     clock.advance(minutes=2)
-    queue.note_history("default")
+    queue.record_history("default")
     (hour,) = queue.history()
     assert hour.minutes["0"].completed == 5
 
 
-def test_the_depth_of_a_queue_is_kept_for_the_minute_in_which_somebody_looked(queue: Queue, picker: Picker, clock: ManualClock) -> None:
+def test_the_depth_of_a_queue_is_kept_for_the_minute_in_which_somebody_looked(
+    queue: Queue, selector: CandidateSelector, clock: ManualClock
+) -> None:
     for _ in range(3):
         submitted(queue)
-    claimed(queue, picker)
+    claimed(queue, selector)
     count(queue, "a", 1, clock)
-    queue.note_history("default")
+    queue.record_history("default")
     clock.advance(minutes=1)
-    queue.finish(claimed(queue, picker), DONE)
-    queue.note_history("default")
+    queue.finish(claimed(queue, selector), DONE)
+    queue.record_history("default")
     (hour,) = queue.history()
     assert [(minute.waiting, minute.running) for minute in hour.minutes.values()] == [(2, 1), (1, 1)]
 
 
-def test_the_depth_of_a_queue_is_counted_without_reading_its_jobs(queue: Queue, picker: Picker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_depth_of_a_queue_is_counted_without_reading_its_jobs(
+    queue: Queue, selector: CandidateSelector, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for _ in range(3):
         submitted(queue)
-    claimed(queue, picker)
+    claimed(queue, selector)
     asked: list[tuple[str, str | None, str | None]] = []
     call = queue.store.transport.call
 
@@ -76,7 +80,7 @@ def test_the_depth_of_a_queue_is_counted_without_reading_its_jobs(queue: Queue, 
         return call(operation, request, **options)
 
     monkeypatch.setattr(queue.store.transport, "call", watched)
-    queue.note_history("default")
+    queue.record_history("default")
     queue.stats("default")
     assert ("Query", "ReadyIndex", "COUNT") in asked
     assert ("Query", "DueIndex", "COUNT") in asked
@@ -88,14 +92,14 @@ def test_a_note_across_the_hour_changes_both_hours(queue: Queue, clock: ManualCl
     count(queue, "a", 1, clock)
     clock.advance(minutes=1)
     count(queue, "a", 2, clock)
-    assert queue.note_history("default") == 2
+    assert queue.record_history("default") == 2
     assert [sorted(hour.minutes) for hour in queue.history()] == [["59"], ["0"]]
 
 
 def test_history_reaches_back_as_far_as_asked(queue: Queue, clock: ManualClock) -> None:
     for _ in range(30):
         count(queue, "a", 1, clock)
-        queue.note_history("default")
+        queue.record_history("default")
         clock.advance(hours=1)
     assert len(queue.history()) == 23
     assert len(queue.history(hours=5)) == 4
@@ -106,8 +110,8 @@ async def test_the_worker_that_watches_a_queue_notes_its_history() -> None:
         queue = AsyncQueue(store, make_jobs())
         await queue.ensure_tables()
         await queue.submit(Submission("plain"))
-        duties = Duties(queue, ("default",), "w")
-        await duties.round()
+        tasks = MaintenanceTasks(queue, ("default",), "w")
+        await tasks.run_once()
         (hour,) = await queue.history()
         assert [minute.waiting for minute in hour.minutes.values()] == [1]
 

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from gateleg.jobs.claim.selection import Picker
+from gateleg.jobs.claim.selection import CandidateSelector
 from gateleg.jobs.errors import (
     BadSubmission,
     DependencyMissing,
@@ -27,9 +27,9 @@ class TestIdempotency:
         assert second.job.job_id == first.job.job_id
         assert len(everything(queue)) == 1
 
-    def test_a_repetition_answers_with_the_first_job_after_its_end(self, queue: Queue, picker: Picker) -> None:
+    def test_a_repetition_answers_with_the_first_job_after_its_end(self, queue: Queue, selector: CandidateSelector) -> None:
         first = queue.submit(Submission("plain", idempotency_key="k"))
-        queue.finish(claimed(queue, picker), DONE)
+        queue.finish(claimed(queue, selector), DONE)
         again = queue.submit(Submission("plain", idempotency_key="k"))
         assert (again.job.job_id, again.job.status) == (first.job.job_id, JobStatus.COMPLETED)
 
@@ -75,14 +75,14 @@ class TestRepetitions:
         assert [one.job.job_id for one in again] == [one.job.job_id for one in first]
         assert len(everything(queue)) == 5
 
-    def test_a_parent_that_runs_again_gets_its_first_children(self, queue: Queue, picker: Picker, clock: ManualClock) -> None:
+    def test_a_parent_that_runs_again_gets_its_first_children(self, queue: Queue, selector: CandidateSelector, clock: ManualClock) -> None:
         submitted(queue)
         asked = [Submission("plain", {"part": number}, idempotency_key=f"part {number}") for number in range(3)]
-        first = queue.submit_many(asked, under=claimed(queue, picker, "lost"))
+        first = queue.submit_many(asked, under=claimed(queue, selector, "lost"))
         reaped(queue, clock)
         clock.advance(60)
         queue.promote("default")
-        parent = next(job for job in (claimed(queue, picker, "other") for _ in range(4)) if job.attempt == 2)
+        parent = next(job for job in (claimed(queue, selector, "other") for _ in range(4)) if job.attempt == 2)
         again = queue.submit_many(asked, under=parent)
         assert [(one.job.job_id, one.created) for one in again] == [(one.job.job_id, False) for one in first]
 
@@ -93,7 +93,7 @@ class TestRepetitions:
         assert [again[0].job.job_id, again[2].job.job_id] == [one.job.job_id for one in first]
         assert len(everything(queue)) == 4
 
-    def test_a_new_one_waits_for_the_first_job_in_place_of_its_repetition(self, queue: Queue, picker: Picker) -> None:
+    def test_a_new_one_waits_for_the_first_job_in_place_of_its_repetition(self, queue: Queue, selector: CandidateSelector) -> None:
         (first,) = queue.submit_many([Submission("plain", {"is": "needed"}, job_id=uuid4(), idempotency_key="needed")])
         needed = Submission("plain", {"is": "needed"}, job_id=uuid4(), idempotency_key="needed")
         after = Submission("plain", {"is": "after"}, depends_on=[needed.job_id or uuid4()], idempotency_key="after")
@@ -101,8 +101,8 @@ class TestRepetitions:
         assert (repeated.created, repeated.job.job_id) == (False, first.job.job_id)
         assert fresh.job.dependencies == [first.job.job_id]
         assert fresh.job.readiness == Readiness.BLOCKED
-        queue.finish(claimed(queue, picker), DONE)
-        assert claimed(queue, picker).job_id == fresh.job.job_id
+        queue.finish(claimed(queue, selector), DONE)
+        assert claimed(queue, selector).job_id == fresh.job.job_id
 
     def test_a_new_one_is_below_the_first_job_in_place_of_its_repetition(self, queue: Queue) -> None:
         (first,) = queue.submit_many([Submission("plain", job_id=uuid4(), idempotency_key="above")])
@@ -158,18 +158,18 @@ class TestUniqueness:
         assert second.job.job_id == first.job.job_id
         assert len(everything(queue)) == 1
 
-    def test_the_key_is_free_once_the_first_is_claimed(self, queue: Queue, picker: Picker) -> None:
+    def test_the_key_is_free_once_the_first_is_claimed(self, queue: Queue, selector: CandidateSelector) -> None:
         first = queue.submit(Submission("plain", unique_key="k"))
-        claimed(queue, picker)
+        claimed(queue, selector)
         second = queue.submit(Submission("plain", unique_key="k"))
         assert second.created
         third = queue.submit(Submission("plain", unique_key="k"))
         assert third.job.job_id == second.job.job_id != first.job.job_id
 
-    def test_both_kinds_of_keys_go_together(self, queue: Queue, picker: Picker) -> None:
+    def test_both_kinds_of_keys_go_together(self, queue: Queue, selector: CandidateSelector) -> None:
         first = queue.submit(Submission("plain", unique_key="k", idempotency_key="k"))
         assert not queue.submit(Submission("plain", unique_key="k", idempotency_key="k")).created
-        claimed(queue, picker)
+        claimed(queue, selector)
         assert queue.submit(Submission("plain", unique_key="k", idempotency_key="k")).job.job_id == first.job.job_id
         assert queue.submit(Submission("plain", unique_key="k")).created
 

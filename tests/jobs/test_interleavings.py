@@ -13,14 +13,14 @@ import pytest
 
 from gateleg.jobs import admin, schedules
 from gateleg.jobs.claim import claims, leases
-from gateleg.jobs.claim.selection import Picker
+from gateleg.jobs.claim.selection import CandidateSelector
 from gateleg.jobs.claim.staleness import Staleness
 from gateleg.jobs.errors import LeaseLost, ParentGone
 from gateleg.jobs.finish import complete
 from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.queue_context import QueueSettings
-from gateleg.jobs.rules import Ending, Released
+from gateleg.jobs.rules import AttemptOutcome, Released
 from gateleg.jobs.submit import enqueue
 from gateleg.jobs.submit.submission import Submission
 from gateleg.jobs.tables.job import Job, JobStatus, Readiness
@@ -50,12 +50,12 @@ class World:
     def submit(self, **options: Any) -> Job:
         return self.queue.submit(Submission("plain", queue=self.name, **options)).job
 
-    def picker(self) -> Picker:
-        return Picker(self.clock, fresh_for=-1.0, lost_for=0.0)
+    def selector(self) -> CandidateSelector:
+        return CandidateSelector(self.clock, fresh_for=-1.0, claimed_for=0.0)
 
-    def works(self, worker: str, ending: Ending = DONE, picker: Picker | None = None) -> Flow[Job | None]:
+    def works(self, worker: str, ending: AttemptOutcome = DONE, selector: CandidateSelector | None = None) -> Flow[Job | None]:
         """Claim one job and end it."""
-        job = yield from claims.claim(self.context, picker or self.picker(), self.name, worker)
+        job = yield from claims.claim(self.context, selector or self.selector(), self.name, worker)
         if job is None:
             return None
         self.starts.append(worker)
@@ -66,7 +66,7 @@ class World:
 
     def keeps(self, worker: str) -> Flow[Job | None]:
         """Claim one job, renew its lease once, and end it."""
-        job = yield from claims.claim(self.context, self.picker(), self.name, worker)
+        job = yield from claims.claim(self.context, self.selector(), self.name, worker)
         if job is None:
             return None
         yield Pause(0)
@@ -88,13 +88,13 @@ class World:
 
     def until_quiet(self) -> None:
         """What workers would do until nothing is left to do."""
-        picker, seen = self.picker(), Staleness[UUID]()
+        selector, seen = self.selector(), Staleness[UUID]()
         self.queue.reap(self.name, seen)
         for _ in range(50):
             self.clock.advance(100)
             lost = self.queue.reap(self.name, seen)
             self.queue.promote(self.name)
-            job = self.queue.claim(picker, self.name, "late")
+            job = self.queue.claim(selector, self.name, "late")
             if job is None and lost:
                 continue
             if job is None:
@@ -132,7 +132,7 @@ def play(
     world: Callable[[], World],
     prepare: Callable[[World], Any],
     cast: Callable[[World, Any], dict[str, Flow[Any]]],
-    judge: Callable[[World, Any, list[Actor]], None],
+    decide: Callable[[World, Any, list[Actor]], None],
     *,
     preemptions: int = PREEMPTIONS,
     faults: dict[str, int] | None = None,
@@ -145,7 +145,7 @@ def play(
         one.ends = one.clock.now
         assert unexpected(actors) == []
         one.until_quiet()
-        judge(one, given, actors)
+        decide(one, given, actors)
 
     return search(scenario)
 
@@ -173,22 +173,22 @@ def test_two_reapers_and_a_heartbeat(world: Callable[[], World]) -> None:
     def cast(one: World, job: Job) -> dict[str, Flow[Any]]:
         return {"a": one.keeps("a"), "time": one.time_passes(31), "r1": one.reaps(), "r2": one.reaps()}
 
-    def judge(one: World, job: Job, actors: list[Actor]) -> None:
+    def decide(one: World, job: Job, actors: list[Actor]) -> None:
         completed_once(one, job, actors)
         # Nobody takes a job whose lease has not ended.
         assert actors[0].error is None or one.renewed is None or one.renewed <= one.ends
 
-    assert play(world, lambda one: one.submit(), cast, judge) > 100
+    assert play(world, lambda one: one.submit(), cast, decide) > 100
 
 
 def test_answers_that_are_lost_at_every_write(world: Callable[[], World]) -> None:
     """A worker whose claim was not answered asks again, and finds out."""
 
     def persistent(one: World, worker: str) -> Flow[Any]:
-        picker = one.picker()
+        selector = one.selector()
         while True:
             try:
-                return (yield from one.works(worker, picker=picker))
+                return (yield from one.works(worker, selector=selector))
             except LeaseLost:
                 raise
             except Exception:
@@ -201,21 +201,21 @@ def test_answers_that_are_lost_at_every_write(world: Callable[[], World]) -> Non
 
 
 def test_a_failure_is_counted_once_when_its_answer_is_lost(world: Callable[[], World]) -> None:
-    def judge(one: World, job: Job, actors: list[Actor]) -> None:
+    def decide(one: World, job: Job, actors: list[Actor]) -> None:
         final = one.queue.get(job.job_id)
         assert (final.retry_count, final.attempt) == (1, 2)
         assert attempts_add_up(final)
 
     def cast(one: World, job: Job) -> dict[str, Flow[Any]]:
-        claimed = one.queue.claim(one.picker(), one.name, "a")
+        claimed = one.queue.claim(one.selector(), one.name, "a")
         assert claimed is not None
         return {"a": complete.finish(one.context, claimed, failed()), "reaper": one.reaps()}
 
-    assert play(world, lambda one: one.submit(), cast, judge, faults={"a": 3}) > 5
+    assert play(world, lambda one: one.submit(), cast, decide, faults={"a": 3}) > 5
 
 
 def test_a_job_that_is_to_wait_is_not_claimed_from_an_old_list(world: Callable[[], World]) -> None:
-    def judge(one: World, job: Job, actors: list[Actor]) -> None:
+    def decide(one: World, job: Job, actors: list[Actor]) -> None:
         history = one.queue.get(job.job_id).attempts
         for before, after in itertools.pairwise(history):
             assert after.started_at - before.ended_at >= timedelta(seconds=0.5)
@@ -223,11 +223,11 @@ def test_a_job_that_is_to_wait_is_not_claimed_from_an_old_list(world: Callable[[
     def cast(one: World, job: Job) -> dict[str, Flow[Any]]:
         return {"a": one.works("a", failed()), "b": one.works("b", failed())}
 
-    assert play(world, lambda one: one.submit(), cast, judge, preemptions=3) > 10
+    assert play(world, lambda one: one.submit(), cast, decide, preemptions=3) > 10
 
 
 def test_cancelling_against_claiming_and_completing(world: Callable[[], World]) -> None:
-    def judge(one: World, job: Job, actors: list[Actor]) -> None:
+    def decide(one: World, job: Job, actors: list[Actor]) -> None:
         final = one.queue.get(job.job_id)
         assert (final.status, len(one.completions)) in ((JobStatus.COMPLETED, 1), (JobStatus.CANCELLED, 0))
         assert attempts_add_up(final)
@@ -239,11 +239,11 @@ def test_cancelling_against_claiming_and_completing(world: Callable[[], World]) 
             "force": admin.cancel(one.context, job.job_id, force=True),
         }
 
-    assert play(world, lambda one: one.submit(), cast, judge) > 50
+    assert play(world, lambda one: one.submit(), cast, decide) > 50
 
 
 def test_a_cancelled_lease_that_ends_is_cancelled(world: Callable[[], World]) -> None:
-    def judge(one: World, job: Job, actors: list[Actor]) -> None:
+    def decide(one: World, job: Job, actors: list[Actor]) -> None:
         final = one.queue.get(job.job_id)
         assert final.finished
         assert len(one.completions) == (final.status == JobStatus.COMPLETED)
@@ -256,11 +256,11 @@ def test_a_cancelled_lease_that_ends_is_cancelled(world: Callable[[], World]) ->
             "reaper": one.reaps(),
         }
 
-    assert play(world, lambda one: one.submit(), cast, judge, preemptions=2) > 50
+    assert play(world, lambda one: one.submit(), cast, decide, preemptions=2) > 50
 
 
 def test_a_dependent_that_is_submitted_while_its_dependency_ends(world: Callable[[], World]) -> None:
-    def judge(one: World, job: Job, actors: list[Actor]) -> None:
+    def decide(one: World, job: Job, actors: list[Actor]) -> None:
         dependent = one.queue.get(actors[1].result.job.job_id)
         assert (dependent.status, dependent.waiting_for) == (JobStatus.COMPLETED, None)
         assert len(one.completions) == 2
@@ -269,7 +269,7 @@ def test_a_dependent_that_is_submitted_while_its_dependency_ends(world: Callable
         submission = Submission("plain", queue=one.name, depends_on=[job.job_id])
         return {"a": one.works("a"), "submit": enqueue.submit(one.context, submission)}
 
-    assert play(world, lambda one: one.submit(), cast, judge, preemptions=9) > 20
+    assert play(world, lambda one: one.submit(), cast, decide, preemptions=9) > 20
 
 
 def test_two_dependencies_that_end_together(world: Callable[[], World]) -> None:
@@ -277,14 +277,14 @@ def test_two_dependencies_that_end_together(world: Callable[[], World]) -> None:
         parents = [one.submit(), one.submit()]
         return one.submit(depends_on=[parent.job_id for parent in parents])
 
-    def judge(one: World, last: Job, actors: list[Actor]) -> None:
+    def decide(one: World, last: Job, actors: list[Actor]) -> None:
         assert one.queue.get(last.job_id).status == JobStatus.COMPLETED
         assert len(one.completions) == 3
 
     def cast(one: World, last: Job) -> dict[str, Flow[Any]]:
         return {"a": one.works("a"), "b": one.works("b")}
 
-    assert play(world, prepare, cast, judge, preemptions=3) > 100
+    assert play(world, prepare, cast, decide, preemptions=3) > 100
 
 
 def test_a_dependency_that_fails_while_it_is_retried(world: Callable[[], World]) -> None:
@@ -297,25 +297,25 @@ def test_a_dependency_that_fails_while_it_is_retried(world: Callable[[], World])
         yield from admin.retry(one.context, claimed.job_id)
 
     def settles(one: World) -> Flow[None]:
-        job = yield from claims.claim(one.context, one.picker(), one.name, "settler")
+        job = yield from claims.claim(one.context, one.selector(), one.name, "settler")
         if job is None:
             return
         if job.job_type == complete.SETTLE:
             yield from admin.settle(one.context, job.job_config["job_id"])
         yield from complete.finish(one.context, job, DONE if job.job_type == complete.SETTLE else Released())
 
-    def judge(one: World, jobs: tuple[Job, Job], actors: list[Actor]) -> None:
+    def decide(one: World, jobs: tuple[Job, Job], actors: list[Actor]) -> None:
         first, last = (one.queue.get(job.job_id) for job in jobs)
         assert first.finished
         assert last.status == first.status
         assert last.readiness is not Readiness.BLOCKED
 
     def cast(one: World, jobs: tuple[Job, Job]) -> dict[str, Flow[Any]]:
-        claimed = one.queue.claim(one.picker(), one.name, "a")
+        claimed = one.queue.claim(one.selector(), one.name, "a")
         assert claimed is not None
         return {"a": fails_and_is_retried(one, claimed), "first": settles(one), "second": settles(one)}
 
-    assert play(world, prepare, cast, judge, preemptions=2) > 100
+    assert play(world, prepare, cast, decide, preemptions=2) > 100
 
 
 def test_a_concurrency_key_never_lets_in_too_many(world: Callable[[], World]) -> None:
@@ -323,7 +323,7 @@ def test_a_concurrency_key_never_lets_in_too_many(world: Callable[[], World]) ->
         return [one.submit(concurrency_key=one.name), one.submit(concurrency_key=one.name)]
 
     def watched(one: World, worker: str, running: set[str]) -> Flow[None]:
-        job = yield from claims.claim(one.context, one.picker(), one.name, worker)
+        job = yield from claims.claim(one.context, one.selector(), one.name, worker)
         if job is None:
             return
         assert not running
@@ -334,7 +334,7 @@ def test_a_concurrency_key_never_lets_in_too_many(world: Callable[[], World]) ->
         yield from complete.finish(one.context, job, DONE)
         one.completions.append(worker)
 
-    def judge(one: World, jobs: list[Job], actors: list[Actor]) -> None:
+    def decide(one: World, jobs: list[Job], actors: list[Actor]) -> None:
         slots = one.queue.store.get(Slots, concurrency_key=one.name)
         assert not slots.holders
         assert len(one.completions) == 2
@@ -343,12 +343,12 @@ def test_a_concurrency_key_never_lets_in_too_many(world: Callable[[], World]) ->
         running: set[str] = set()
         return {"a": watched(one, "a", running), "b": watched(one, "b", running)}
 
-    assert play(world, prepare, cast, judge, preemptions=4) > 100
+    assert play(world, prepare, cast, decide, preemptions=4) > 100
 
 
 def test_a_child_is_refused_to_a_worker_that_lost_its_job(world: Callable[[], World]) -> None:
     def has_child(one: World) -> Flow[Any]:
-        job = yield from claims.claim(one.context, one.picker(), one.name, "a")
+        job = yield from claims.claim(one.context, one.selector(), one.name, "a")
         if job is None:
             return None
         try:
@@ -357,7 +357,7 @@ def test_a_child_is_refused_to_a_worker_that_lost_its_job(world: Callable[[], Wo
             return None
         return child.job
 
-    def judge(one: World, job: Job, actors: list[Actor]) -> None:
+    def decide(one: World, job: Job, actors: list[Actor]) -> None:
         child = actors[0].result
         children = [branch for branch in one.queue.tree(job.job_id) if branch.job_id != job.job_id]
         assert [branch.job_id for branch in children] == ([] if child is None else [child.job_id])
@@ -365,7 +365,7 @@ def test_a_child_is_refused_to_a_worker_that_lost_its_job(world: Callable[[], Wo
     def cast(one: World, job: Job) -> dict[str, Flow[Any]]:
         return {"a": has_child(one), "force": admin.cancel(one.context, job.job_id, force=True)}
 
-    assert play(world, lambda one: one.submit(), cast, judge, preemptions=9) > 10
+    assert play(world, lambda one: one.submit(), cast, decide, preemptions=9) > 10
 
 
 def taken_down(it: World) -> tuple[Job, Job]:
@@ -385,10 +385,10 @@ def test_a_dependent_that_begins_again_while_its_job_is_completed_is_not_forgott
         it = world()
         first, second = taken_down(it)
         it.queue.retry(first.job_id)
-        job = it.queue.claim(it.picker(), it.name, "w")
+        job = it.queue.claim(it.selector(), it.name, "w")
         if job is not None and job.job_type == complete.SETTLE:
             it.queue.cancel(job.job_id, force=True)
-            job = it.queue.claim(it.picker(), it.name, "w")
+            job = it.queue.claim(it.selector(), it.name, "w")
         assert job is not None
         actors = [
             Actor("end", complete.finish(it.context, job, DONE)),

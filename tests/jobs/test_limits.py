@@ -65,9 +65,9 @@ async def test_a_thousand_waiting_jobs_behind_a_limit_are_not_read_again_and_aga
         asked: list[tuple[str, int]] = []
         claim = worker.queue.claim_several
 
-        async def counted(picker: Any, name: str, *rest: Any) -> Any:
+        async def counted(selector: Any, name: str, *rest: Any) -> Any:
             asked.append((name, rest[1]))
-            return await claim(picker, name, *rest)
+            return await claim(selector, name, *rest)
 
         worker.queue.claim_several = counted  # type: ignore[assignment]
         for _ in range(20):

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from gateleg.jobs.claim.selection import Picker
+from gateleg.jobs.claim.selection import CandidateSelector
 from gateleg.jobs.context import JobContext
 from gateleg.jobs.handlers import Handler, Jobs
 from gateleg.jobs.manual_clock import ManualClock
@@ -15,7 +15,7 @@ from gateleg.jobs.queue_context import QueueSettings
 from gateleg.jobs.rules import Retry
 from gateleg.jobs.submit.submission import Submission
 from gateleg.jobs.tables.job import Job, JobStatus, Readiness, queue_table
-from gateleg.jobs.worker.maintenance import Duties
+from gateleg.jobs.worker.maintenance import MaintenanceTasks
 from gateleg.store import AsyncStore, Store, TableMissing
 from tests.jobs.test_worker import done, ended, working
 
@@ -88,7 +88,7 @@ async def spoil(store: AsyncStore, job: Job) -> None:
     )
 
 
-async def test_a_job_that_cannot_be_read_stops_no_worker_and_no_duty() -> None:
+async def test_an_unreadable_job_stops_neither_the_worker_nor_its_maintenance() -> None:
     async with working(jobs_of("a"), settings=QueueSettings(lease_seconds=0.5), concurrency=1) as (queue, _):
         await queue.pause("default")
         odd = (await queue.submit(Submission("a", priority=90))).job
@@ -110,7 +110,7 @@ class TestAClock:
             queue = AsyncQueue(store, jobs_of("a"), QueueSettings(lease_seconds=30))
             await queue.ensure_tables()
             await queue.submit(Submission("a"))
-            job = await queue.claim(Picker(ticks), "default", "w")
+            job = await queue.claim(CandidateSelector(ticks), "default", "w")
             assert job is not None
             yield clock, ticks, queue, job
 
@@ -121,9 +121,9 @@ class TestAClock:
     @pytest.mark.parametrize("hours", [-8, 8])
     async def test_that_jumps_takes_no_job_from_a_worker_that_is_there(self, hours: float) -> None:
         async with self.running() as (clock, ticks, queue, job):
-            duties = Duties(queue, ("default",), "w")
+            tasks = MaintenanceTasks(queue, ("default",), "w")
             for second in range(100):
-                await duties.round()
+                await tasks.run_once()
                 if second == 20:
                     clock.advance(hours=hours)
                 if second % 10 == 0:
@@ -135,9 +135,9 @@ class TestAClock:
     @pytest.mark.parametrize("hours", [-8, 0, 8])
     async def test_that_jumps_leaves_no_job_with_a_worker_that_is_gone(self, hours: float) -> None:
         async with self.running() as (clock, ticks, queue, job):
-            duties = Duties(queue, ("default",), "w")
+            tasks = MaintenanceTasks(queue, ("default",), "w")
             for second in range(40):
-                await duties.round()
+                await tasks.run_once()
                 if second == 2:
                     clock.advance(hours=hours)
                 clock.advance(1)
@@ -149,13 +149,13 @@ class TestAClock:
             await queue.schedule("often", Submission("a"), every=2)
             clock.advance(hours=2)
             await queue.renew(job)
-            await Duties(queue, ("default",), "killed").round()
+            await MaintenanceTasks(queue, ("default",), "killed").run_once()
             delayed = (await queue.submit(Submission("a", delay=5))).job
             clock.advance(hours=-2)
             before = (await queue.schedules())[0].last_run_at
-            duties = Duties(queue, ("default",), "other")
+            tasks = MaintenanceTasks(queue, ("default",), "other")
             for _ in range(60):
-                await duties.round()
+                await tasks.run_once()
                 clock.advance(1)
                 ticks.advance(1)
             assert await self.outcome(queue, job) == "lost"
@@ -167,25 +167,25 @@ class TestAClock:
 
     async def test_a_process_that_was_stopped_leaves_others_the_time_of_a_lease(self) -> None:
         async with self.running() as (clock, ticks, queue, job):
-            duties = Duties(queue, ("default",), "w")
-            await duties.round()
+            tasks = MaintenanceTasks(queue, ("default",), "w")
+            await tasks.run_once()
             for one in (clock, ticks):
                 one.advance(hours=1)
-            await duties.round()
+            await tasks.run_once()
             assert (await queue.renew(job)).until > clock.now
 
-    async def test_a_worker_that_has_no_duty_yet_knows_the_leases_when_it_gets_it(self) -> None:
+    async def test_a_new_worker_knows_which_leases_are_stale_when_it_becomes_the_leader(self) -> None:
         async with self.running() as (clock, ticks, queue, job):
-            await Duties(queue, ("default",), "killed").round()
-            duties = Duties(queue, ("default",), "next")
+            await MaintenanceTasks(queue, ("default",), "killed").run_once()
+            tasks = MaintenanceTasks(queue, ("default",), "next")
             for _ in range(37):
-                await duties.round()
+                await tasks.run_once()
                 clock.advance(1)
                 ticks.advance(1)
             assert await self.outcome(queue, job) == "lost"
 
 
-async def test_a_duty_that_fails_keeps_no_other_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_failing_task_does_not_stop_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = ManualClock()
     async with AsyncStore.embedded(clock=clock, ticks=clock) as store:
         queue = AsyncQueue(store, jobs_of("a"))
@@ -200,7 +200,7 @@ async def test_a_duty_that_fails_keeps_no_other_waiting(monkeypatch: pytest.Monk
             raise TableMissing("gone")
 
         monkeypatch.setattr(queue, "reap", fails)
-        await Duties(queue, ("first", "second"), "w").round()
+        await MaintenanceTasks(queue, ("first", "second"), "w").run_once()
         assert asked == ["first", "second"]
         assert (await queue.get(delayed.job_id)).readiness is Readiness.READY
         assert [one.skipped for one in await queue.schedules() if one.last_job_id] == [0]

@@ -71,7 +71,7 @@ async def test_a_result_that_cannot_be_stored_is_a_failure_that_says_so(result: 
     job = await ran(lambda job: result)
     assert job.status == JobStatus.FAILED
     assert failure(job)[0] == kind
-    assert "has returned" in failure(job)[1]
+    assert "handler returned" in failure(job)[1]
 
 
 async def test_a_metric_that_cannot_be_stored_is_a_failure_that_says_so() -> None:
@@ -159,7 +159,7 @@ async def test_a_job_without_room_for_its_last_words_is_completed_without_them(m
         job = await done(queue, Submission("odd", {"text": "y" * 380_000}))
     assert job.job_results is not None
     assert (job.status, job.job_results.value) == (JobStatus.COMPLETED, "kept")
-    assert "could not be written" in job.logs.entries[0].message
+    assert "could not be stored" in job.logs.entries[0].message
 
 
 async def test_a_lease_is_renewed_also_when_there_is_no_room_for_what_was_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,7 +178,7 @@ async def test_a_lease_is_renewed_also_when_there_is_no_room_for_what_was_said(m
         queue.context.settings.__dict__["config_limit"] = 390_000
         job = await done(queue, Submission("odd", {"text": "y" * 380_000}))
     assert (job.status, job.tries) == (JobStatus.COMPLETED, 1)
-    assert "could not be written" in job.logs.entries[0].message
+    assert "could not be stored" in job.logs.entries[0].message
 
 
 async def test_a_handler_that_exits_ends_itself_and_not_the_worker() -> None:
@@ -192,13 +192,13 @@ async def test_a_handler_that_exits_ends_itself_and_not_the_worker() -> None:
     async def works(job: JobContext, config: dict[str, Any]) -> None: ...
 
     async with working(jobs) as (queue, _):
-        assert "status 3" in failure(await done(queue, Submission("exits")))[1]
+        assert "sys.exit(3)" in failure(await done(queue, Submission("exits")))[1]
         assert (await done(queue, Submission("works"))).status == JobStatus.COMPLETED
 
 
 @pytest.mark.parametrize("seconds", [float("nan"), float("inf"), 1e15])
 def test_a_job_cannot_be_snoozed_for_ever(seconds: float) -> None:
-    with pytest.raises(ValueError, match="snoozed"):
+    with pytest.raises(ValueError, match="Snooze takes"):
         Snooze(seconds)
 
 
@@ -222,7 +222,7 @@ async def test_a_thread_that_speaks_without_end_does_not_keep_its_job_from_endin
 def _impatient(worker: Worker) -> Callable[..., Any]:
     from gateleg.jobs.worker.attempt import Execution
 
-    return lambda job, handler: Execution(worker.queue, job, handler, worker.means, grace=0.1)
+    return lambda job, handler: Execution(worker.queue, job, handler, worker.resources, grace=0.1)
 
 
 async def prints_a_long_line(job: JobContext, config: dict[str, Any]) -> str:

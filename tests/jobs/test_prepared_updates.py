@@ -6,17 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.jobs.claim.claims import Term, claim_write, planned_claim
-from gateleg.jobs.claim.selection import Candidate, Picker
-from gateleg.jobs.finish.job_changes import completion, is_usual, planned_completion
+from gateleg.jobs.claim.claims import LeaseTerm, claim_write, planned_claim
+from gateleg.jobs.claim.selection import Candidate, CandidateSelector
+from gateleg.jobs.finish.job_changes import completion, is_plain_completion, planned_completion
 from gateleg.jobs.manual_clock import ManualClock
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.queue_context import QueueContext
-from gateleg.jobs.rules import Completed, Verdict
+from gateleg.jobs.rules import Completed, Decision
 from gateleg.jobs.tables.job import Attempt, Job, JobStatus, Results
 from gateleg.jobs.tables.queue_tables import moved_to, tables_named
 from gateleg.jobs.tables.table_names import LAYOUTS, TableNames
-from gateleg.store import IllegalTransition, Store, create, transact
+from gateleg.store import IllegalTransition, Store, create
+from gateleg.store.operations import transact
 from gateleg.store.setup import Setup
 from tests.jobs.sample import claimed, make_jobs, submitted
 
@@ -71,7 +72,7 @@ def test_a_prepared_claim_is_the_claim_that_the_model_plans(
     context = QueueContext(Setup(prefix="test-", clock=now.timestamp), make_jobs(), tables=tables_named(names))
     kind = context.tables.job
     candidate = Candidate(job_id, version, queue, 50)
-    term = Term.of(context, worker)
+    term = LeaseTerm.of(context, worker)
     written, planned = (make(kind, candidate, term, token) for make in (claim_write, planned_claim))
     assert request(written, context.setup) == request(planned, context.setup)
 
@@ -82,30 +83,30 @@ def test_a_prepared_completion_is_the_completion_that_the_model_plans(names: Tab
     setup = Setup(prefix="test-", clock=now.timestamp)
     context, now = QueueContext(setup, make_jobs(), tables=tables_named(names)), setup.now()
     job = moved_to(context.tables.job, job)
-    verdict = Verdict(JobStatus.COMPLETED, "completed", results=results, retry_count=job.retry_count)
-    assert is_usual(job, verdict)
-    assert request(completion(context, job, verdict, now), setup) == request(planned_completion(context, job, verdict, now), setup)
+    decision = Decision(JobStatus.COMPLETED, "completed", results=results, retry_count=job.retry_count)
+    assert is_plain_completion(job, decision)
+    assert request(completion(context, job, decision, now), setup) == request(planned_completion(context, job, decision, now), setup)
 
 
-def test_a_job_that_is_known_whole_becomes_what_the_store_has(queue: Queue, picker: Picker) -> None:
+def test_a_job_that_is_known_whole_becomes_what_the_store_has(queue: Queue, selector: CandidateSelector) -> None:
     submitted(queue, config={"path": "a/b", "numbers": [1, 2]})
-    job = claimed(queue, picker)
+    job = claimed(queue, selector)
     results = Results(result_type="SUCCESS", value={"rows": 3}, summary_metrics={"seconds": 1.5})
-    assert queue.finish(job, Completed(results), whole=True) == queue.get(job.job_id)
+    assert queue.finish(job, Completed(results), unchanged=True) == queue.get(job.job_id)
 
 
-def test_a_refused_claim_says_why(queue: Queue, picker: Picker) -> None:
+def test_a_refused_claim_says_why(queue: Queue, selector: CandidateSelector) -> None:
     job = submitted(queue)
-    claimed(queue, picker)
+    claimed(queue, selector)
     with pytest.raises(IllegalTransition) as refused:
-        queue.store.run(claim_write(queue.tables.job, Candidate(job.job_id, 1, "default", 50), Term.of(queue.context, "w"), "t"))
+        queue.store.run(claim_write(queue.tables.job, Candidate(job.job_id, 1, "default", 50), LeaseTerm.of(queue.context, "w"), "t"))
     assert isinstance(refused.value.current, Job)
     assert refused.value.current.status == JobStatus.PROCESSING
 
 
 def test_a_claim_can_be_part_of_a_transaction(queue: Queue, store: Store, clock: ManualClock) -> None:
     job = submitted(queue)
-    write = claim_write(queue.tables.job, Candidate(job.job_id, 1, "default", 50), Term.of(queue.context, "w"), "t")
+    write = claim_write(queue.tables.job, Candidate(job.job_id, 1, "default", 50), LeaseTerm.of(queue.context, "w"), "t")
     results = store.run(transact([write, create(queue.tables.job(job_type="plain"))]))
     assert results is not None
     assert queue.get(job.job_id).worker_id == "w"

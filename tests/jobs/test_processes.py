@@ -16,7 +16,7 @@ import pytest
 from gateleg.jobs import AsyncQueue, Job, JobContext, Jobs, JobStatus, QueueSettings, Submission, Worker
 from gateleg.jobs.errors import BadHandler, UseAwait
 from gateleg.jobs.worker import processes
-from gateleg.jobs.worker.quarantine import confined
+from gateleg.jobs.worker.quarantine import in_own_process
 from gateleg.jobs.worker.scratch import ScratchFolders
 from gateleg.jobs.worker.supervisor import descendants
 from gateleg.store import AsyncStore
@@ -96,7 +96,7 @@ async def test_domain_errors_end_a_job_as_they_do_inline(tmp_path: Path) -> None
 async def test_a_handler_that_listens_to_nobody_is_killed_with_all_it_has_started(
     tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(processes, "KILL_AFTER", 0.1)
+    monkeypatch.setattr(processes, "KILL_AFTER_SECONDS", 0.1)
     file = tmp_path / "pids"
     async with beside(tmp_path) as (queue, worker):
         job = (await queue.submit(Submission("hangs", {"file": str(file)}))).job
@@ -181,19 +181,19 @@ async def test_waiting_in_an_event_loop_is_refused() -> None:
 
 
 def test_a_suspect_job_of_an_application_can_be_confined() -> None:
-    assert confined(registered("embedded::memory:").of("echo")).runs == "process"
+    assert in_own_process(registered("embedded::memory:").of("echo")).runs == "process"
 
 
 async def test_the_next_process_is_started_before_it_is_needed_and_ends_with_the_worker(tmp_path: Path) -> None:
     async with beside(tmp_path) as (queue, worker):
         await done(queue, Submission("counts"))
-        spare = worker.means.children._spare
+        spare = worker.resources.children._spare
         assert spare is not None
         waiting = await spare
         await gone(lambda: bool(descendants(waiting.process.pid)))
         (handler,) = descendants(waiting.process.pid)
         assert value_of(await done(queue, Submission("counts")))["pid"] == handler
-        later = worker.means.children._spare
+        later = worker.resources.children._spare
         assert later is not None
         last = await later
         assert last.alive

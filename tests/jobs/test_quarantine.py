@@ -11,7 +11,7 @@ from gateleg.jobs.handlers import Handler, Jobs
 from gateleg.jobs.rules import Retry
 from gateleg.jobs.submit.submission import Submission
 from gateleg.jobs.tables.job import Job, JobStatus, Readiness
-from gateleg.jobs.worker.quarantine import confined
+from gateleg.jobs.worker.quarantine import in_own_process
 from tests.jobs.test_worker import Numbers, adds, ended, reaches, working
 
 running: set[str] = set()
@@ -37,10 +37,10 @@ async def waits_a_moment(job: JobContext, config: dict[str, Any]) -> None:
 def test_what_a_process_can_import_runs_in_one() -> None:
     async def inner(job: JobContext, config: Any) -> None: ...
 
-    assert confined(Handler("x", tells_its_process)).runs == "process"
-    assert confined(Handler("x", plain, runs="thread")).runs == "process"
-    assert confined(Handler("x", adds, config=Numbers)).runs == "process"
-    assert confined(Handler("x", inner)).runs == "inline"
+    assert in_own_process(Handler("x", tells_its_process)).runs == "process"
+    assert in_own_process(Handler("x", plain, runs="thread")).runs == "process"
+    assert in_own_process(Handler("x", adds, config=Numbers)).runs == "process"
+    assert in_own_process(Handler("x", inner)).runs == "inline"
 
 
 async def lost(queue: Any, job_type: str, times: int, **options: Any) -> Job:

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from gateleg.jobs.claim.selection import Picker
+from gateleg.jobs.claim.selection import CandidateSelector
 from gateleg.jobs.claim.staleness import Staleness
 from gateleg.jobs.context import JobContext
 from gateleg.jobs.errors import BadSubmission, JobMissing, QueueDraining
@@ -17,14 +17,14 @@ from gateleg.store import Store
 from tests.jobs.sample import DONE, claimed, make_jobs, submitted
 
 
-def test_a_draining_queue_takes_no_new_jobs_and_runs_the_old_ones(queue: Queue, picker: Picker) -> None:
+def test_a_draining_queue_takes_no_new_jobs_and_runs_the_old_ones(queue: Queue, selector: CandidateSelector) -> None:
     submitted(queue)
     state = queue.drain("default", by="ops")
     with pytest.raises(QueueDraining):
         submitted(queue)
     with pytest.raises(QueueDraining):
         queue.submit_many([Submission("plain")])
-    assert queue.claim(picker, "default", "w", state) is not None
+    assert queue.claim(selector, "default", "w", state) is not None
     queue.resume("default")
     submitted(queue)
 
@@ -54,17 +54,17 @@ def test_what_cannot_name_a_queue_cannot_be_paused(queue: Queue) -> None:
         queue.pause("a#b")
 
 
-def test_a_duty_is_one_workers_until_its_term_ends(queue: Queue, clock: ManualClock) -> None:
+def test_a_leader_lease_belongs_to_one_worker_until_it_expires(queue: Queue, clock: ManualClock) -> None:
     terms: Staleness[str] = Staleness()
-    assert queue.take_duty("sweep", "a", 10, terms)
-    assert queue.take_duty("sweep", "a", 10, terms)
-    assert not queue.take_duty("sweep", "b", 10, terms)
+    assert queue.acquire_leader_lease("sweep", "a", 10, terms)
+    assert queue.acquire_leader_lease("sweep", "a", 10, terms)
+    assert not queue.acquire_leader_lease("sweep", "b", 10, terms)
     clock.advance(11)
-    assert queue.take_duty("sweep", "b", 10, terms)
-    queue.drop_duty("sweep", "a")
-    assert not queue.take_duty("sweep", "a", 10, terms)
-    queue.drop_duty("sweep", "b")
-    assert queue.take_duty("sweep", "a", 10, terms)
+    assert queue.acquire_leader_lease("sweep", "b", 10, terms)
+    queue.release_leader_lease("sweep", "a")
+    assert not queue.acquire_leader_lease("sweep", "a", 10, terms)
+    queue.release_leader_lease("sweep", "b")
+    assert queue.acquire_leader_lease("sweep", "a", 10, terms)
 
 
 def test_workers_are_forgotten_when_they_are_silent(queue: Queue, clock: ManualClock) -> None:
@@ -79,13 +79,13 @@ def test_workers_are_forgotten_when_they_are_silent(queue: Queue, clock: ManualC
 
 
 class TestLists:
-    def test_jobs_are_found_by_every_filter(self, queue: Queue, picker: Picker, clock: ManualClock) -> None:
+    def test_jobs_are_found_by_every_filter(self, queue: Queue, selector: CandidateSelector, clock: ManualClock) -> None:
         first = submitted(queue, subject="s", tags=["red"], priority=90)
         clock.advance(1)
         second = queue.submit(Submission("PCA", subject="s")).job
         clock.advance(1)
         third = submitted(queue, queue="other")
-        queue.finish(claimed(queue, picker), DONE)
+        queue.finish(claimed(queue, selector), DONE)
 
         def found(**filters: object) -> list[object]:
             return [job.job_id for job in queue.jobs_page(**filters)]  # type: ignore[arg-type]
@@ -118,35 +118,35 @@ class TestLists:
 
 
 @pytest.mark.parametrize("hours", [-2, 2, 24 * 2000])
-def test_a_duty_is_taken_when_it_was_not_renewed_for_a_term_whatever_the_clocks_say(store: Store, jobs: Jobs, hours: float) -> None:
+def test_a_leader_lease_that_is_not_renewed_is_taken_over_whatever_the_clocks_say(store: Store, jobs: Jobs, hours: float) -> None:
     wrong, right, ticks = ManualClock(), ManualClock(), ManualClock()
     wrong.advance(hours=hours)
     killed, other = (Queue(Store(store.transport, clock=clock, ticks=ticks), jobs) for clock in (wrong, right))
     killed.ensure_tables()
-    assert killed.take_duty("sweep", "killed", 15, Staleness())
+    assert killed.acquire_leader_lease("sweep", "killed", 15, Staleness())
     terms: Staleness[str] = Staleness()
     for _ in range(4):
         # While it is renewed nobody else takes it.
-        assert not other.take_duty("sweep", "other", 15, terms)
+        assert not other.acquire_leader_lease("sweep", "other", 15, terms)
         for clock in (wrong, right, ticks):
             clock.advance(5)
-        assert killed.take_duty("sweep", "killed", 15, Staleness())
-    assert not other.take_duty("sweep", "other", 15, terms)
+        assert killed.acquire_leader_lease("sweep", "killed", 15, Staleness())
+    assert not other.acquire_leader_lease("sweep", "other", 15, terms)
     ticks.advance(14)
-    assert not other.take_duty("sweep", "other", 15, terms)
+    assert not other.acquire_leader_lease("sweep", "other", 15, terms)
     ticks.advance(1)
-    assert other.take_duty("sweep", "other", 15, terms)
-    assert not killed.take_duty("sweep", "killed", 15, Staleness())
+    assert other.acquire_leader_lease("sweep", "other", 15, terms)
+    assert not killed.acquire_leader_lease("sweep", "killed", 15, Staleness())
 
 
-def test_a_duty_of_a_worker_with_longer_terms_is_not_taken_before_they_end(queue: Queue, clock: ManualClock) -> None:
-    assert queue.take_duty("sweep", "long", 15, Staleness())
+def test_a_longer_leader_lease_is_not_taken_over_before_it_expires(queue: Queue, clock: ManualClock) -> None:
+    assert queue.acquire_leader_lease("sweep", "long", 15, Staleness())
     terms: Staleness[str] = Staleness()
-    assert not queue.take_duty("sweep", "short", 1, terms)
+    assert not queue.acquire_leader_lease("sweep", "short", 1, terms)
     clock.advance(14)
-    assert not queue.take_duty("sweep", "short", 1, terms)
+    assert not queue.acquire_leader_lease("sweep", "short", 1, terms)
     clock.advance(2)
-    assert queue.take_duty("sweep", "short", 1, terms)
+    assert queue.acquire_leader_lease("sweep", "short", 1, terms)
 
 
 def test_the_jobs_of_the_queue_itself_are_listed_when_they_are_asked_for(queue: Queue, store: Store) -> None:

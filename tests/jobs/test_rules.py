@@ -7,25 +7,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateleg.jobs.rules import (
+    AttemptOutcome,
     Cancelled,
     Completed,
-    Ending,
+    Decision,
     Failed,
     Released,
     Retry,
     Snoozed,
-    Verdict,
     attempt_of,
+    decide,
     expiry_of,
     failure_of,
     history_with,
-    is_suspect,
-    judge,
     lease_expired,
+    must_run_alone,
     readiness_at,
 )
 from gateleg.jobs.tables.job import KEPT_ATTEMPTS, Attempt, Failure, Job, JobStatus, Readiness, Results
-from gateleg.jobs.worker.output import Notes
+from gateleg.jobs.worker.recorder import AttemptRecorder
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CHANCE = random.Random(1)
@@ -40,22 +40,22 @@ def failure(kind: str = "ValueError", *bases: str) -> Failed:
     return Failed(Failure(kind=kind, message="no"), (kind, *bases))
 
 
-def judged(ending: Ending, retry: Retry | None = None, **values: Any) -> Verdict:
-    return judge(job(**values), ending, retry or Retry(jitter=0), NOW, CHANCE)
+def judged(ending: AttemptOutcome, retry: Retry | None = None, **values: Any) -> Decision:
+    return decide(job(**values), ending, retry or Retry(jitter=0), NOW, CHANCE)
 
 
 def test_a_failure_with_retries_left_waits_for_its_delay() -> None:
-    verdict = judged(failure(), retry_count=2)
-    assert (verdict.status, verdict.retry_count, verdict.outcome) == (JobStatus.PENDING, 3, "retried")
-    assert verdict.run_at == NOW + timedelta(seconds=4)
+    decision = judged(failure(), retry_count=2)
+    assert (decision.status, decision.retry_count, decision.outcome) == (JobStatus.PENDING, 3, "retried")
+    assert decision.run_at == NOW + timedelta(seconds=4)
 
 
 def test_a_failure_without_retries_left_is_final() -> None:
-    verdict = judged(failure(), retry_count=3)
-    assert (verdict.status, verdict.retry_count) == (JobStatus.FAILED, 3)
-    assert verdict.failure is not None
-    told = {"error": "ValueError", "message": verdict.failure.message}
-    assert verdict.results == Results(result_type="FAILURE", summary_metrics=told)
+    decision = judged(failure(), retry_count=3)
+    assert (decision.status, decision.retry_count) == (JobStatus.FAILED, 3)
+    assert decision.failure is not None
+    told = {"error": "ValueError", "message": decision.failure.message}
+    assert decision.results == Results(result_type="FAILURE", summary_metrics=told)
 
 
 def test_a_final_failure_is_not_tried_again() -> None:
@@ -63,8 +63,8 @@ def test_a_final_failure_is_not_tried_again() -> None:
 
 
 def test_a_lost_worker_is_counted_apart_from_retries() -> None:
-    verdict = judged(lease_expired("w", NOW), retry_count=3)
-    assert (verdict.status, verdict.outcome, verdict.retry_count, verdict.losses) == (JobStatus.PENDING, "lost", 3, 1)
+    decision = judged(lease_expired("w", NOW), retry_count=3)
+    assert (decision.status, decision.outcome, decision.retry_count, decision.losses) == (JobStatus.PENDING, "lost", 3, 1)
 
 
 def test_a_job_that_must_not_begin_again_fails_with_its_worker() -> None:
@@ -73,21 +73,21 @@ def test_a_job_that_must_not_begin_again_fails_with_its_worker() -> None:
 
 @pytest.mark.parametrize(("losses", "suspect"), [(None, False), (1, False), (2, True), (9, True)])
 def test_a_job_that_was_lost_twice_is_to_run_alone(losses: int | None, suspect: bool) -> None:
-    assert is_suspect(Job(job_type="x", losses=losses)) is suspect
+    assert must_run_alone(Job(job_type="x", losses=losses)) is suspect
 
 
 def test_a_snooze_counts_as_no_retry() -> None:
-    verdict = judged(Snoozed(60), retry_count=1)
-    assert (verdict.status, verdict.retry_count, verdict.run_at) == (JobStatus.PENDING, 1, NOW + timedelta(seconds=60))
+    decision = judged(Snoozed(60), retry_count=1)
+    assert (decision.status, decision.retry_count, decision.run_at) == (JobStatus.PENDING, 1, NOW + timedelta(seconds=60))
 
 
 def test_a_release_is_ready_at_once_and_counts_as_no_retry() -> None:
-    verdict = judged(Released(), retry_count=1)
-    assert (verdict.status, verdict.retry_count, verdict.run_at) == (JobStatus.PENDING, 1, None)
+    decision = judged(Released(), retry_count=1)
+    assert (decision.status, decision.retry_count, decision.run_at) == (JobStatus.PENDING, 1, None)
 
 
 @pytest.mark.parametrize("ending", [failure(), Snoozed(1), Released(), Cancelled(), lease_expired("w", NOW)])
-def test_whatever_ends_an_attempt_that_was_to_be_cancelled_cancels_it(ending: Ending) -> None:
+def test_whatever_ends_an_attempt_that_was_to_be_cancelled_cancels_it(ending: AttemptOutcome) -> None:
     assert judged(ending, cancel_requested=NOW, cancel_reason="enough").status == JobStatus.CANCELLED
 
 
@@ -132,7 +132,7 @@ def test_delays_without_jitter_never_shrink(count: int) -> None:
 
 @pytest.mark.parametrize("values", [{"times": -1}, {"factor": 0.5}, {"jitter": 2}, {"longest": -1}])
 def test_impossible_rules_are_refused(values: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="A retry needs"):
+    with pytest.raises(ValueError, match="Retry needs"):
         Retry(**values)
 
 
@@ -140,7 +140,7 @@ def test_the_history_keeps_the_last_attempts() -> None:
     one = job()
     for number in range(KEPT_ATTEMPTS + 5):
         one = one.model_copy(update={"attempt": number})
-        one = one.model_copy(update={"attempts": history_with(one, attempt_of(one, Verdict(JobStatus.PENDING, "retried"), NOW))})
+        one = one.model_copy(update={"attempts": history_with(one, attempt_of(one, Decision(JobStatus.PENDING, "retried"), NOW))})
     assert [attempt.number for attempt in one.attempts] == list(range(5, KEPT_ATTEMPTS + 5))
 
 
@@ -148,7 +148,7 @@ def test_snoozes_that_follow_each_other_are_one_attempt() -> None:
     one = job()
     for number, outcome in enumerate(("snoozed", "snoozed", "snoozed", "retried", "snoozed", "completed"), start=1):
         one = one.model_copy(update={"attempt": number, "started_at": NOW + timedelta(minutes=number)})
-        ended = attempt_of(one, Verdict(JobStatus.PENDING, outcome), NOW + timedelta(minutes=number, seconds=1))  # type: ignore[arg-type]
+        ended = attempt_of(one, Decision(JobStatus.PENDING, outcome), NOW + timedelta(minutes=number, seconds=1))  # type: ignore[arg-type]
         snoozes = (one.snoozes or 0) + (outcome == "snoozed")
         one = one.model_copy(update={"attempts": history_with(one, ended), "snoozes": snoozes})
     shown = [(attempt.number, attempt.outcome, attempt.times) for attempt in one.attempts]
@@ -181,12 +181,12 @@ def test_events_expire_long_after_the_sweeper() -> None:
 def test_an_attempt_is_whole_though_it_is_made_unchecked() -> None:
     now = datetime(2026, 1, 2, tzinfo=UTC)
     job = Job(job_type="any", worker_id="w", started_at=now, attempt=1)
-    attempt = attempt_of(job, Verdict(JobStatus.COMPLETED, "completed"), now)
+    attempt = attempt_of(job, Decision(JobStatus.COMPLETED, "completed"), now)
     assert attempt.__dict__.keys() == Attempt.model_fields.keys()
     assert attempt == Attempt.model_validate(attempt.model_dump())
 
 
 def test_results_are_whole_though_they_are_made_unchecked() -> None:
-    results = Notes(lambda: datetime.now(UTC)).results(7, 0.25)
+    results = AttemptRecorder(lambda: datetime.now(UTC)).results(7, 0.25)
     assert results.__dict__.keys() == Results.model_fields.keys()
     assert results == Results.model_validate(results.model_dump())

@@ -20,7 +20,7 @@ from gateleg.jobs import (
     giving_up,
     reporting,
 )
-from gateleg.jobs.stages import verdict
+from gateleg.jobs.stages import combined_status
 from tests.jobs.test_worker import done, ended, reaches, working
 
 
@@ -35,7 +35,7 @@ from tests.jobs.test_worker import done, ended, reaches, working
     ],
 )
 def test_stages_end_together(states: list[str], expected: JobStatus | None) -> None:
-    assert verdict({str(number): JobStatus(state) for number, state in enumerate(states)}) is expected
+    assert combined_status({str(number): JobStatus(state) for number, state in enumerate(states)}) is expected
 
 
 class Film:

@@ -13,10 +13,3 @@ def test_what_was_gone_is_new_when_it_comes_back() -> None:
     seen.observe({"a": 1}, 0.0)
     seen.observe({}, 10.0)
     assert seen.observe({"a": 1}, 20.0) == {"a": 0.0}
-
-
-def test_whoever_forgets_begins_again() -> None:
-    seen: Staleness[str] = Staleness()
-    seen.observe({"a": 1}, 0.0)
-    seen.forget()
-    assert seen.observe({"a": 1}, 20.0) == {"a": 0.0}

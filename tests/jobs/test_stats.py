@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.jobs.claim.selection import Picker
+from gateleg.jobs.claim.selection import CandidateSelector
 from gateleg.jobs.manual_clock import ManualClock
-from gateleg.jobs.monitor.counts import Tallies, bound_of, bucket_of, quantile
+from gateleg.jobs.monitor.counts import WorkerCounters, bound_of, bucket_of, quantile
 from gateleg.jobs.monitor.metrics import Metric, metrics
 from gateleg.jobs.monitor.stats import QueueStats, Work
 from gateleg.jobs.queue import Queue
@@ -15,21 +15,21 @@ from gateleg.jobs.tables.job import Job
 from tests.jobs.sample import DONE, claimed, failed, submitted
 
 
-def test_stats_tell_what_waits_runs_and_was_done(queue: Queue, picker: Picker, clock: ManualClock) -> None:
-    tallies = Tallies("w1")
+def test_stats_tell_what_waits_runs_and_was_done(queue: Queue, selector: CandidateSelector, clock: ManualClock) -> None:
+    tallies = WorkerCounters("w1")
     for _ in range(4):
         submitted(queue)
     submitted(queue, delay=100)
     clock.advance(8)
     for ending in (DONE, failed(final=True)):
-        job = claimed(queue, picker)
+        job = claimed(queue, selector)
         tallies.claimed(job, clock.now)
         clock.advance(2)
         tallies.ended(queue.finish(job, ending))
-    claimed(queue, picker)
+    claimed(queue, selector)
     tallies.count("default", "plain", clock.now, "lost_claims", 3)
-    assert queue.write_tallies(tallies) == 1
-    assert queue.write_tallies(tallies) == 0
+    assert queue.write_counts(tallies) == 1
+    assert queue.write_counts(tallies) == 0
     found = queue.stats("default", minutes=10)
     assert (found.waiting, found.delayed, found.running, found.oldest_waiting) == (1, 1, 1, 12)
     assert (found.work.completed, found.work.failed, found.work.claimed, found.work.lost_claims) == (1, 1, 2, 3)
@@ -52,14 +52,14 @@ def test_the_oldest_waiting_job_is_found_behind_any_number_of_others(queue: Queu
 
 
 def test_tallies_of_a_minute_that_is_over_are_written_and_forgotten(queue: Queue, clock: ManualClock) -> None:
-    tallies = Tallies("w1")
+    tallies = WorkerCounters("w1")
     job = Job(job_type="plain", created_at=clock.now)
     tallies.claimed(job, clock.now)
     clock.advance(60)
     tallies.claimed(job, clock.now)
-    assert queue.write_tallies(tallies) == 2
+    assert queue.write_counts(tallies) == 2
     clock.advance(60)
-    assert queue.write_tallies(tallies) == 0
+    assert queue.write_counts(tallies) == 0
     assert queue.stats("default").work.claimed == 2
 
 

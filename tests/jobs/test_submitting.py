@@ -4,7 +4,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from gateleg.jobs.claim.selection import Picker
+from gateleg.jobs.claim.selection import CandidateSelector
 from gateleg.jobs.errors import (
     BadConfig,
     BadSubmission,
@@ -68,8 +68,8 @@ def test_a_bad_submission_is_refused_and_nothing_is_written(
     ("options", "message"),
     [
         ({"config": [1, 2]}, r"is a list; it must be a pydantic model or a dictionary"),
-        ({"depends_on": ["abc"]}, r"depends_on has 'abc', which is not a UUID"),
-        ({"parent": "abc"}, r"parent has 'abc', which is not a UUID"),
+        ({"depends_on": ["abc"]}, r"depends_on='abc' is not a UUID"),
+        ({"parent": "abc"}, r"parent='abc' is not a UUID"),
         ({"run_at": datetime(2030, 1, 1)}, r"has no time zone. Give an aware datetime"),
     ],
 )
@@ -80,14 +80,14 @@ def test_an_option_of_a_wrong_type_is_refused_where_it_is_given(options: dict[st
 
 def test_a_dependency_is_given_by_its_id(queue: Queue) -> None:
     first = queue.submit(Submission("plain"))
-    with pytest.raises(BadSubmission, match=r"depends_on has a Submitted where a job's id belongs. Give its .job.job_id"):
+    with pytest.raises(BadSubmission, match=r"depends_on is a Submitted; it must be the id of a job. Pass its .job.job_id"):
         Submission("plain", depends_on=[first])  # type: ignore[list-item]
-    with pytest.raises(BadSubmission, match=r"Give its .job_id"):
+    with pytest.raises(BadSubmission, match=r"Pass its .job_id"):
         Submission("plain", depends_on=[first.job])  # type: ignore[list-item]
 
 
 def test_only_submissions_are_submitted(queue: Queue) -> None:
-    message = r"A str was submitted.*Write submit\(Submission\('plain', config\)\)"
+    message = r"takes a Submission, not a str.*Write submit\(Submission\('plain', config\)\)"
     with pytest.raises(BadSubmission, match=message):
         queue.submit("plain")  # type: ignore[arg-type]
     with pytest.raises(BadSubmission, match=message):
@@ -102,15 +102,15 @@ def test_a_bad_config_tells_which_field_is_wrong(queue: Queue) -> None:
     assert refused.value.problems[0]["loc"] == ("n_components",)
 
 
-def test_a_delayed_job_cannot_be_claimed_before_its_time(queue: Queue, picker: Picker, clock: ManualClock) -> None:
+def test_a_delayed_job_cannot_be_claimed_before_its_time(queue: Queue, selector: CandidateSelector, clock: ManualClock) -> None:
     job = submitted(queue, delay=60)
     assert (job.readiness, job.run_at) == (Readiness.DELAYED, clock.now + timedelta(seconds=60))
     clock.advance(59)
     assert queue.promote("default") == 0
-    assert queue.claim(picker, "default", "w1") is None
+    assert queue.claim(selector, "default", "w1") is None
     clock.advance(1)
     assert queue.promote("default") == 1
-    assert claimed(queue, picker).job_id == job.job_id
+    assert claimed(queue, selector).job_id == job.job_id
 
 
 def test_many_plain_jobs_are_written_in_batches(queue: Queue, store: Store) -> None:
@@ -119,10 +119,10 @@ def test_many_plain_jobs_are_written_in_batches(queue: Queue, store: Store) -> N
     assert queue.get(answers[7].job.job_id) == answers[7].job
 
 
-def test_jobs_of_one_call_are_started_in_their_order(queue: Queue, picker: Picker) -> None:
+def test_jobs_of_one_call_are_started_in_their_order(queue: Queue, selector: CandidateSelector) -> None:
     answers = queue.submit_many([Submission("plain", priority=90 if number == 7 else 50) for number in range(20)])
     wanted = sorted(range(20), key=lambda number: (number != 7, number))
-    assert [claimed(queue, picker).job_id for _ in range(20)] == [answers[number].job.job_id for number in wanted]
+    assert [claimed(queue, selector).job_id for _ in range(20)] == [answers[number].job.job_id for number in wanted]
 
 
 def test_a_job_is_part_of_the_callers_transaction(queue: Queue, store: Store) -> None:
@@ -162,9 +162,9 @@ class TestEnlisting:
         enlisted = queue.enlist(Submission("plain", **options))
         assert (enlisted.created, enlisted.writes, enlisted.job.job_id) == (False, (), first.job_id)
 
-    def test_a_key_whose_holder_has_started_is_taken_over(self, queue: Queue, store: Store, picker: Picker) -> None:
+    def test_a_key_whose_holder_has_started_is_taken_over(self, queue: Queue, store: Store, selector: CandidateSelector) -> None:
         queue.submit(Submission("plain", unique_key="u"))
-        claimed(queue, picker)
+        claimed(queue, selector)
         enlisted = queue.enlist(Submission("plain", unique_key="u"))
         store.transact(enlisted.writes)
         assert queue.enlist(Submission("plain", unique_key="u")).job.job_id == enlisted.job.job_id

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from gateleg.jobs import LAYOUTS, Jobs, Queue, Submission, TableNames, TestWorker
+from gateleg.jobs import Jobs, Queue, Submission, TableNames, TestWorker
+from gateleg.jobs.tables import LAYOUTS
 from gateleg.jobs.tables.queue_tables import tables_named
 from gateleg.model import spec_of
 from gateleg.store import Store
@@ -81,7 +82,7 @@ class TestAnotherLayout:
             queue = Queue(store, chores)
             queue.ensure_tables()
             assert queue.other_layout() == "delphi"
-            assert "jobs in DelphiJobQueue, and none in JobQueue" in caplog.text
+            assert "jobs in DelphiJobQueue, but this queue uses JobQueue" in caplog.text
 
     def test_is_not_told_of_when_it_has_none(self) -> None:
         with Store.embedded() as store:

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from gateleg.jobs import AsyncQueue, BadConfig, JobContext, Jobs, JobStatus, Queue, Submission, TestWorker
 from gateleg.jobs.errors import BadHandler, BadSubmission
 from gateleg.jobs.tasks import SubmitOptions, Task
-from gateleg.jobs.worker.quarantine import confined
+from gateleg.jobs.worker.quarantine import in_own_process
 from gateleg.store import AsyncStore, Store
 
 jobs = Jobs()
@@ -106,7 +106,7 @@ def test_an_annotation_that_cannot_be_evaluated_is_refused() -> None:
 
 
 def test_a_submission_to_a_store_says_what_to_write(queue: Queue) -> None:
-    with pytest.raises(BadSubmission, match=r"'Store', which is no queue. Write greet\.submit\(queue, config\)"):
+    with pytest.raises(BadSubmission, match=r"'Store', which is not a queue. Write greet\.submit\(queue, config\)"):
         greet.submit(queue.store, Greeting(name="Nina"))  # type: ignore[arg-type]
 
 
@@ -121,7 +121,7 @@ def test_a_task_is_registered_again_under_another_name() -> None:
 
 
 def test_a_task_can_be_confined_to_a_process() -> None:
-    assert confined(jobs.of("greet")).runs == "process"
+    assert in_own_process(jobs.of("greet")).runs == "process"
 
 
 def test_the_options_of_a_task_are_those_of_a_submission() -> None:

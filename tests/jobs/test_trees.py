@@ -1,6 +1,6 @@
 import pytest
 
-from gateleg.jobs.claim.selection import Picker
+from gateleg.jobs.claim.selection import CandidateSelector
 from gateleg.jobs.errors import BadSubmission, ParentGone
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.submit.submission import Submission
@@ -19,21 +19,21 @@ def test_a_tree_has_every_job_below_its_parent(queue: Queue) -> None:
     assert [branch.job_id for branch in queue.tree(left.job_id)] == [left.job_id, leaf.job_id]
 
 
-def test_progress_rolls_up(queue: Queue, picker: Picker) -> None:
+def test_progress_rolls_up(queue: Queue, selector: CandidateSelector) -> None:
     root = submitted(queue, priority=90)
     submitted(queue, parent=root.job_id, priority=80)
     submitted(queue, parent=root.job_id, priority=70)
-    queue.finish(claimed(queue, picker), DONE)
-    queue.renew(claimed(queue, picker), progress=Progress(done=1, total=2))
+    queue.finish(claimed(queue, selector), DONE)
+    queue.renew(claimed(queue, selector), progress=Progress(done=1, total=2))
     whole = queue.tree(root.job_id)
     assert whole.fraction == pytest.approx((1 + 0.5 + 0) / 3)
     assert whole.counts == {JobStatus.COMPLETED: 1, JobStatus.PROCESSING: 1, JobStatus.PENDING: 1}
 
 
-def test_a_tree_that_ended_badly_is_finished_but_not_done(queue: Queue, picker: Picker) -> None:
+def test_a_tree_that_ended_badly_is_finished_but_not_done(queue: Queue, selector: CandidateSelector) -> None:
     root = submitted(queue, priority=90)
     other = submitted(queue, parent=root.job_id)
-    queue.finish(claimed(queue, picker), DONE)
+    queue.finish(claimed(queue, selector), DONE)
     assert queue.tree(root.job_id).unfinished == 1
     queue.cancel_tree(root.job_id)
     whole = queue.tree(root.job_id)
@@ -42,11 +42,11 @@ def test_a_tree_that_ended_badly_is_finished_but_not_done(queue: Queue, picker: 
     assert whole.summary == "1 of 2 done, 1 cancelled"
 
 
-def test_a_branch_is_cancelled_with_all_below_it(queue: Queue, picker: Picker) -> None:
+def test_a_branch_is_cancelled_with_all_below_it(queue: Queue, selector: CandidateSelector) -> None:
     root = submitted(queue, priority=100)
     left, right = submitted(queue, parent=root.job_id, priority=90), submitted(queue, parent=root.job_id)
-    claimed(queue, picker)
-    running = claimed(queue, picker)
+    claimed(queue, selector)
+    running = claimed(queue, selector)
     assert running.job_id == left.job_id
     leaf = queue.submit(Submission("plain"), under=running).job
     assert len(queue.cancel_tree(left.job_id)) == 2
@@ -60,7 +60,7 @@ def test_a_branch_is_cancelled_with_all_below_it(queue: Queue, picker: Picker) -
 def test_a_cancelled_job_has_no_more_children(queue: Queue) -> None:
     root = submitted(queue)
     queue.cancel(root.job_id)
-    with pytest.raises(ParentGone, match=r"There is no parent .*Check parent="):
+    with pytest.raises(ParentGone, match=r"does not exist or is cancelled.*as parent="):
         submitted(queue, parent=root.job_id)
 
 

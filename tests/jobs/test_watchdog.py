@@ -64,18 +64,18 @@ async def test_a_handler_that_blocks_is_told_with_its_job_and_its_stack_once_eac
     assert job.status == JobStatus.COMPLETED
     assert len(told.records) == 2
     message = told.records[0].getMessage()
-    assert f"blocks {job.job_id} blocks the worker's event loop" in message
+    assert f"blocks {job.job_id} has blocked the worker's event loop" in message
     assert "in blocks_until" in message
     assert "runners.py" not in message
     assert told.records[0].job_id == str(job.job_id)  # type: ignore[attr-defined]
     warned = [entry.message for entry in job.logs.entries if entry.level == "WARNING"]
-    assert len([line for line in warned if line.startswith("The handler blocks the worker's event loop")]) == 2
+    assert len([line for line in warned if line.startswith("The handler has blocked the worker's event loop")]) == 2
 
 
 async def test_what_blocks_beside_handlers_is_told_with_its_stack(told: Told) -> None:
     with watching_loop(0.05):
         blocks_until(told)
-    assert "not by a handler itself" in told.records[0].getMessage()
+    assert "but not by a handler" in told.records[0].getMessage()
     assert "in blocks_until" in told.records[0].getMessage()
 
 

@@ -314,7 +314,7 @@ async def test_a_submission_of_another_process_wakes_a_worker_that_waits(tmp_pat
     async with AsyncStore.embedded(str(tmp_path)) as near, AsyncStore.embedded(str(tmp_path)) as elsewhere:
         queue, other = AsyncQueue(near, make_jobs()), AsyncQueue(elsewhere, make_jobs())
         await queue.ensure_tables()
-        worker = Worker(queue, idle=(600, 600), duties=False)
+        worker = Worker(queue, idle=(600, 600), maintenance=False)
         task = asyncio.ensure_future(worker.run())
         await until(lambda: other.workers())
         try:

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from gateleg.migrate import backfill
-from gateleg.migrate.backfill import brought_up
+from gateleg.migrate.backfill import bring_up
 from gateleg.model import GSI, Attr, Entity, Item, Key, ModelError, Table, Version, field, spec_of, upcaster
-from gateleg.store import ScanProgress, Store
+from gateleg.store import Store
 from gateleg.store.flow import Request
+from gateleg.store.operations import ScanProgress
 from gateleg.store.transports import ServiceError
 from tests.store import libraries
 from tests.store.doubles import play, quiet_setup, refusal
@@ -108,20 +109,20 @@ def test_a_run_that_was_cut_short_goes_on_where_it_was(store: Store) -> None:
 def test_an_item_that_a_user_changed_first_is_looked_at_again() -> None:
     spec = spec_of(Person)
     newer = older(1, city={"S": "Ulm"})
-    played = play(brought_up(older(1), spec, quiet_setup()), [refusal("ConditionalCheckFailedException"), {"Item": newer}, {}])
+    played = play(bring_up(older(1), spec, quiet_setup()), [refusal("ConditionalCheckFailedException"), {"Item": newer}, {}])
     assert played.result == "rewritten"
     assert played.requests[-1].payload["Item"]["city_pk"] == {"S": "CITY#Ulm"}
 
 
 def test_an_item_that_was_deleted_meanwhile_stays_deleted() -> None:
-    played = play(brought_up(older(1), spec_of(Person), quiet_setup()), [refusal("ConditionalCheckFailedException"), {}])
+    played = play(bring_up(older(1), spec_of(Person), quiet_setup()), [refusal("ConditionalCheckFailedException"), {}])
     assert played.result == "gone"
 
 
 def test_an_item_that_never_rests_is_a_fault() -> None:
     answers: list[Any] = [refusal("ConditionalCheckFailedException"), {"Item": older(1)}] * 5
     with pytest.raises(ModelError, match="5 times"):
-        play(brought_up(older(1), spec_of(Person), quiet_setup()), answers)
+        play(bring_up(older(1), spec_of(Person), quiet_setup()), answers)
 
 
 CHANGES = ["SET tags = :tags", "SET city = :city", "REMOVE tags"]
@@ -137,7 +138,7 @@ def test_what_a_user_changed_since_it_was_read_is_kept(store: Store, change: str
     values = {":tags": {"L": [{"S": "new"}]}, ":city": {"S": "Ulm"}}
     used = {name: value for name, value in values.items() if name in change}
     update: dict[str, Any] = where | {"UpdateExpression": change} | ({"ExpressionAttributeValues": used} if used else {})
-    flow = brought_up(item, spec_of(Person), store.setup)
+    flow = bring_up(item, spec_of(Person), store.setup)
     request = next(flow)
     assert isinstance(request, Request)
     if request.operation == "GetItem":
@@ -159,7 +160,7 @@ def test_a_version_is_not_all_that_a_rewrite_compares() -> None:
 
     upcaster(Note, to=2)(lambda item: item)
     item: Item = {"id": {"S": "1"}, "version": {"N": "3"}, "lines": {"L": []}}
-    (request,) = play(brought_up(item, spec_of(Note), quiet_setup()), [{}]).requests
+    (request,) = play(bring_up(item, spec_of(Note), quiet_setup()), [{}]).requests
     condition = "attribute_exists(#id) AND #version = :0 AND #lines = :1 AND attribute_not_exists(#_schema)"
     assert request.payload["ConditionExpression"] == condition
     assert request.payload["Item"]["version"] == {"N": "3"}

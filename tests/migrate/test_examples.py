@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateleg.migrate import Conduct, KeyMove, Migration, Migrator, Moving, Phase, check_consistency
+from gateleg.migrate import KeyMove, Migration, Migrator, MoveOptions, Moving, Phase, check_consistency
 from gateleg.migrate.errors import PhaseRefused
 from gateleg.model import GSI, Attr, Counter, Entity, Item, Key, Pattern, Table, Unique, field, upcaster
 from gateleg.store import Store, UniqueTaken
@@ -15,7 +15,7 @@ from tests.migrate.moves.layouts import opened, raw
 
 
 def migrator(store: Store, *migrations: Migration) -> Migrator:
-    return Migrator(store, "shop", migrations, by="ann", conduct=Conduct(segments=2, force=True))
+    return Migrator(store, "shop", migrations, by="ann", options=MoveOptions(segments=2, force=True))
 
 
 # A new index, and an attribute of another type under another name.

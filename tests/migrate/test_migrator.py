@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gateleg.migrate import Conduct, Migration, Migrator, Phase, load_migrations, migrations_table
+from gateleg.migrate import Migration, Migrator, MoveOptions, Phase, load_migrations, migrations_table
 from gateleg.migrate.errors import BadMigration, CodeOlder, MigrationRefused, UnknownMigration
 from gateleg.migrate.ledger import _begin_at_end, begin_empty
 from gateleg.migrate.migrations import in_order
 from gateleg.migrate.moves.tables import LedgerEntry
 from gateleg.store import LockHeld, Store
-from gateleg.store.operations.locks import locks
+from gateleg.store.locks import locks
 from tests.migrate.moves.layouts import ACME, NewAgent, OldAgent, agents_move, clients, new_agents, old_agents, opened, raw
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ upper = Migration(1, "upper-case", apply=rename_all, undo=rename_back)
 
 
 def migrator(store: Store, *migrations: Migration, by: str = "ann") -> Migrator:
-    return Migrator(store, "shop", migrations or (upper, move), by=by, conduct=Conduct(segments=2, force=True))
+    return Migrator(store, "shop", migrations or (upper, move), by=by, options=MoveOptions(segments=2, force=True))
 
 
 def filled() -> Store:

@@ -12,7 +12,7 @@ from uuid import UUID, uuid5
 
 import pytest
 
-from gateleg.migrate import Conduct, KeyMove, Migration, Migrator, Moving, Phase
+from gateleg.migrate import KeyMove, Migration, Migrator, MoveOptions, Moving, Phase
 from gateleg.model import Attr, Entity, Key, Pattern, Table, field
 from tests.migrate.moves.layouts import opened, raw
 
@@ -253,7 +253,7 @@ def store() -> Store:
 
 
 def migrator(store: Store, *migrations: Migration) -> Migrator:
-    return Migrator(store, "opinions", migrations, by="ann", conduct=Conduct(segments=2, force=True))
+    return Migrator(store, "opinions", migrations, by="ann", options=MoveOptions(segments=2, force=True))
 
 
 def test_results_are_computed_again_under_their_job_and_names_are_moved(store: Store) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gateleg.engine import Engine
-from gateleg.migrate import Conduct, Migration, Migrator, Phase
+from gateleg.migrate import Migration, Migrator, MoveOptions, Phase
 from gateleg.migrate.errors import NoBackup
 from gateleg.migrate.moves.control import read_state
 from gateleg.store import Store
@@ -30,7 +30,7 @@ def store() -> Store:
 
 
 def migrator(store: Store) -> Migrator:
-    return Migrator(store, "shop", [Migration(1, "by-tenant", moves=(agents_move,))], by="ann", conduct=Conduct(force=True))
+    return Migrator(store, "shop", [Migration(1, "by-tenant", moves=(agents_move,))], by="ann", options=MoveOptions(force=True))
 
 
 def recoverable(store: Store) -> None:

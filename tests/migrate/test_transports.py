@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gateleg.migrate import Conduct, Migration, Migrator, Moving, Pace, Phase
+from gateleg.migrate import Migration, Migrator, MoveOptions, Moving, Phase, RateLimits
 from gateleg.store import Store
 from tests.migrate import test_examples as examples
 from tests.migrate.moves.layouts import ACME, NewAgent, OldAgent, Time, agents_move, new_agents, old_agents, raw
@@ -29,7 +29,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 
 
 def migrator(store: Store, *migrations: Migration) -> Migrator:
-    return Migrator(store, "shop", migrations, by="ann", conduct=Conduct(segments=3, pace=Pace(page_size=10), force=True))
+    return Migrator(store, "shop", migrations, by="ann", options=MoveOptions(segments=3, limits=RateLimits(page_size=10), force=True))
 
 
 def test_a_table_moves_to_its_end_and_back(store: Store) -> None:
@@ -73,6 +73,6 @@ def test_a_split_and_children_with_parents_and_companions(store: Store) -> None:
     store.put(examples.Thread(id="t1", tenant="acme"))
     for number in range(5):
         store.put(examples.Message(id=f"{number}", thread="t1", slug=f"{number}"))
-    one = Migrator(store, "talk", [examples.by_tenant], by="ann", conduct=Conduct(segments=2))
+    one = Migrator(store, "talk", [examples.by_tenant], by="ann", options=MoveOptions(segments=2))
     one.apply()
     assert store.get(examples.TenantThread, tenant="acme", thread="t1").messages == 5

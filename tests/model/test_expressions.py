@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
-from gateleg.model import TTL, Attr, Condition, Entity, Key, Record, States, Table, all_of, field, state
+from gateleg.model import TTL, Attr, Condition, Entity, Key, Record, States, Table, field, state
 from gateleg.model.errors import ConditionTruth, ExpressionError, ExpressionValue, OverlappingPaths
-from gateleg.model.expressions import Action, Placeholders, render_actions
+from gateleg.model.expressions import Action, Placeholders, all_of, render_actions
 
 
 class Phase(States):

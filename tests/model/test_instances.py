@@ -4,7 +4,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
-from gateleg.jobs.tables.job import Attempt, Job
+from gateleg.jobs.tables import Attempt
+from gateleg.jobs.tables.job import Job
 from gateleg.model.codec.unchecked import construct_unchecked, copy_unchecked
 
 

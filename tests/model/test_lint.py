@@ -5,7 +5,8 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import Field
 
-from gateleg.model import GSI, LSI, TTL, Attr, Compressed, Entity, Key, Pattern, Record, S3Key, Table, Unique, field, lint
+from gateleg.model import GSI, LSI, TTL, Attr, Compressed, Entity, Key, Pattern, Record, S3Key, Table, Unique, field
+from gateleg.model.inspection import lint
 from gateleg.model.inspection.findings import WHY
 from tests.model.seeds import agents, jobs, mv, rag
 

@@ -1,6 +1,6 @@
 import pytest
 
-from gateleg.model import check_s3_key
+from gateleg.model.attributes.special_types import check_s3_key
 from gateleg.model.errors import S3KeyRefused
 
 

@@ -25,7 +25,7 @@ from gateleg.model.keys.components import Component, IntegerComponent, TextCompo
 from gateleg.model.keys.templates import HIGH, just_before, parse_template
 from gateleg.model.keys.text_keys import TextKey, build_text_key
 
-keyable_text = st.text(min_size=1).filter(lambda text: "#" not in text and HIGH not in text and text.isprintable())
+keyable_text = st.text(st.characters(exclude_categories=("C", "Z"), include_characters=" ", exclude_characters="#" + HIGH), min_size=1)
 instants = st.datetimes(min_value=datetime(1970, 1, 1), max_value=datetime(9999, 1, 1)).map(lambda value: value.replace(tzinfo=UTC))
 
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.model import TTL, Attr, Entity, Key, Pattern, Table, TimeFormat, field, lint, spec_of
+from gateleg.model import TTL, Attr, Entity, Key, Pattern, Table, TimeFormat, field, spec_of
 from gateleg.model.errors import DeclarationError, NotAKeyCondition, UnsupportedType
+from gateleg.model.inspection import lint
 
 AT = datetime(2024, 1, 2, 3, 4, 5, 678900, tzinfo=UTC)
 WHOLE = AT.replace(microsecond=0)

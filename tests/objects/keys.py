@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from gateleg.model import check_s3_key
+from gateleg.model.attributes.special_types import check_s3_key
 from gateleg.model.errors import S3KeyRefused
 
 

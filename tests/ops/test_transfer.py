@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gateleg.model import GSI, ModelError, Table
-from gateleg.ops.browsing import browse, found_table, position_after, position_of
+from gateleg.ops.scan_pages import browse, described_table, position_after, position_of
 from gateleg.ops.transfer import BadLine, LineReader, line_of, load, stored_items
 from gateleg.store import CursorRejected, Store, TableMissing
 from gateleg.store.transports import ServiceError
@@ -189,10 +189,10 @@ def test_a_cursor_is_good_for_its_table_only(store: Store) -> None:
 
 
 def test_a_table_that_is_not_declared_is_known_by_its_keys(store: Store) -> None:
-    found = found_table(store, "raw")
+    found = described_table(store, "raw")
     assert (found.attributes, found.key_types()) == (("id", "n"), {"id": "S", "n": "N"})
     with pytest.raises(TableMissing):
-        found_table(store, "nothing")
+        described_table(store, "nothing")
 
 
 def test_items_under_older_keys_and_schemas_can_be_loaded_as_they_were_stored() -> None:

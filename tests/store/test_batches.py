@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.store import Backoff, Store, Throttled, batch_get, batch_write
+from gateleg.net import Backoff
+from gateleg.store import Store, Throttled
 from gateleg.store.errors import NotBatchable
 from gateleg.store.flow import Request, Together
+from gateleg.store.operations import batch_get, batch_write
 from tests.store.doubles import Answer, play, quiet_setup, refusal
 from tests.store.notes import Draft, Note, Title, notes, shelf, titles
 

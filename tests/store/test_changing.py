@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from gateleg.model import Action
-from gateleg.store import Backoff, LostRace, NotFound, Store
+from gateleg.net import Backoff
+from gateleg.store import LostRace, NotFound, Store
 from tests.store.doubles import Scripted
 from tests.store.notes import Draft, Note, shelf
 

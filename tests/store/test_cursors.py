@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateleg.store import CursorRejected
-from gateleg.store.operations.cursors import Position, Signer, question_of
+from gateleg.store.cursors import Position, Signer, question_of
 
 SIGNER = Signer(b"secret")
 keys = st.none() | st.dictionaries(st.text(), st.fixed_dictionaries({"S": st.text()}), max_size=4)

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from gateleg.store import AsyncStore, NoAnswer, Store, TimedOut, TransactionCanceled, create, get, put, query
+from gateleg.store import AsyncStore, NoAnswer, Store, TimedOut, TransactionCanceled, create, put
+from gateleg.store.operations import get, query
 from gateleg.store.transports import AsyncTransport, Transport, Unreachable
 from gateleg.store.transports.embedded import open_embedded
 from gateleg.store.views import Views

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from gateleg.model import Attr, Entity, Key, Table, Version, field
-from gateleg.store import AlreadyExists, LostRace, NotFound, Store, batch_get, create, delete, get, patch, put, upsert
+from gateleg.store import AlreadyExists, LostRace, NotFound, Store, create, delete, patch, put, upsert
+from gateleg.store.operations import batch_get, get
 from gateleg.store.operations.legacy_keys import migrate_to_current_key
 from tests.store.doubles import play, quiet_setup, refusal
 

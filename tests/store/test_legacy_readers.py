@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from gateleg.model import Attr, Entity, Item, Key, Pattern, Table, spec_of
 from gateleg.model.errors import LookupNeeded, MissingComponent
-from gateleg.store import AsyncStore, Store, batch_get, page
-from gateleg.store.operations import legacy_merge
+from gateleg.store import AsyncStore, Store
+from gateleg.store.operations import batch_get, legacy_merge, page
 from tests.store.doubles import Played, play
 from tests.store.libraries import Document, Repository, documents, old_item, put_old, repositories, whole
 

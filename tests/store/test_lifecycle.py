@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from gateleg.store import Refused, Store, TableBusy, TimedOut, create_tables, delete_tables, ensure_tables
+from gateleg.store import Refused, Store, TableBusy, TimedOut
 from gateleg.store.flow import Request
+from gateleg.store.operations import create_tables, delete_tables, ensure_tables
 from gateleg.store.transports import ServiceError
 from tests.jobs.interleaving import Actor, Choices, run, search
 from tests.model.seeds.rag import collections

@@ -2,8 +2,9 @@
 
 import pytest
 
-from gateleg.store import AsyncStore, LockHeld, Store, acquire, locks, release, renew
+from gateleg.store import AsyncStore, LockHeld, Store
 from gateleg.store.errors import LockLost
+from gateleg.store.locks import acquire, locks, release, renew
 from tests.store.doubles import Ticking
 
 

@@ -8,8 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gateleg.model import Query
-from gateleg.store import CursorRejected, Page, Store, page
+from gateleg.store import CursorRejected, Page, Store
 from gateleg.store.errors import BadLimit
+from gateleg.store.operations import page
 from tests.store.doubles import play, quiet_setup
 from tests.store.notes import Note, notes, shelf
 

@@ -11,13 +11,14 @@ from gateleg.model import GSI, Attr, Entity, Key, Table, Unique, Version, field,
 from gateleg.model.codec.wire import iso
 from gateleg.model.planning import PreparedUpdate
 from gateleg.plain import is_plain
-from gateleg.store import AsyncStore, LostRace, Store, WriteOperation, create, patch, transact
+from gateleg.store import AsyncStore, LostRace, Store, WriteOperation, create, patch
 from gateleg.store.flow import Request
 from gateleg.store.group_commit import GroupCommitStore
+from gateleg.store.operations import transact
 from gateleg.store.operations.prepared_patch import PreparedPatch, prepare_patch
 from gateleg.store.setup import Setup
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport, EmbeddedTransport
-from gateleg.store.transports.inline_embedded import DirectTransport
+from gateleg.store.transports.inline_embedded import InlineEmbeddedTransport
 
 NOW = datetime(2026, 11, 16, 10, tzinfo=UTC)
 EXAMPLE = datetime(2001, 2, 3, 4, 5, 6, 7, tzinfo=UTC)
@@ -122,7 +123,7 @@ def test_a_patch_that_needs_a_transaction_cannot_be_prepared() -> None:
 @pytest.mark.skipif(is_plain("plans"), reason="no plans are kept")
 async def test_the_engine_knows_planned_and_prepared_patches_by_their_prepared_update(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Engine(":memory:")
-    transport = DirectTransport(AsyncEmbeddedTransport(engine, owned=True))
+    transport = InlineEmbeddedTransport(AsyncEmbeddedTransport(engine, owned=True))
     store = GroupCommitStore(AsyncStore(transport, clock=NOW.timestamp), transport)
     await store.create_tables(lamps)
     statements: list[Any] = []

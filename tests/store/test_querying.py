@@ -3,9 +3,10 @@
 import pytest
 
 from gateleg.model import DecodeError, spec_of
-from gateleg.store import Store, count, query
+from gateleg.store import Store
 from gateleg.store.errors import NotProjected
 from gateleg.store.flow import Found
+from gateleg.store.operations import count, query
 from tests.store.doubles import Answer, Scripted, play, quiet_setup
 from tests.store.notes import Note, notes, shelf
 

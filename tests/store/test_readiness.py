@@ -1,5 +1,6 @@
 from gateleg.model import GSI, Index, Table
-from gateleg.store import AsyncStore, Store, health
+from gateleg.store import AsyncStore, Store
+from gateleg.store.operations import health
 from gateleg.store.transports import Unreachable
 from tests.store.doubles import play, quiet_setup, refusal
 from tests.store.notes import shelf, titles

@@ -3,7 +3,8 @@
 import pytest
 
 from gateleg.model import ModelError
-from gateleg.store import NotFound, Store, TableMissing, find, get
+from gateleg.store import NotFound, Store, TableMissing
+from gateleg.store.operations import find, get
 from tests.store.doubles import Scripted
 from tests.store.notes import Draft, Note, shelf
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from gateleg.store import ScanProgress, Store, export, scan
+from gateleg.store import Store
 from gateleg.store.flow import Found, Request, Together
+from gateleg.store.operations import ScanProgress, export, scan
 from tests.store.doubles import Answer, Ticking, play, quiet_setup
 from tests.store.notes import Draft, Note, Title, notes, shelf, titles
 

@@ -3,7 +3,9 @@
 import pytest
 
 from gateleg.model.errors import MissingComponent
-from gateleg.store import Backoff, OutOfScope, Store, create, get, query
+from gateleg.net import Backoff
+from gateleg.store import OutOfScope, Store, create
+from gateleg.store.operations import get, query
 from tests.model.seeds.mv import Project, Scene, project_with_scenes, projects
 from tests.store.notes import Draft, Note, Title, notes, shelf, titles
 

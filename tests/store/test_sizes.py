@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.engine.values import examine_item
+from gateleg.engine.values import canonicalize_item
 from gateleg.model.codec.wire import wire
 from gateleg.model.errors import EncodeError
 from gateleg.store import TooLarge
@@ -34,7 +34,7 @@ items = st.dictionaries(st.text("abcü", min_size=1), values.map(wire), min_size
 
 @given(item=items)
 def test_size_is_what_the_engine_counts(item: dict[str, Any]) -> None:
-    assert item_size(item) == examine_item(item)[1]
+    assert item_size(item) == canonicalize_item(item)[1]
 
 
 @given(item=items)

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from gateleg.net import Backoff
 from gateleg.store import (
     AlreadyExists,
-    Backoff,
     ConditionFailed,
     LostRace,
     NotFound,
@@ -20,9 +20,9 @@ from gateleg.store import (
     delete,
     patch,
     put,
-    transact,
 )
 from gateleg.store.errors import DuplicateTarget, NotAnOperation, NotReturned, TooMany
+from gateleg.store.operations import transact
 from gateleg.store.transports import ServiceError
 from tests.store.doubles import Scripted, play, quiet_setup, refusal
 from tests.store.notes import Draft, Note, Title, notes, shelf, titles

@@ -1,12 +1,16 @@
 """One item that cannot be read does not take a list down, and is not lost without a word."""
 
 import logging
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from gateleg.model import Attr, Collection, DecodeError, Entity, Key, Pattern, Table, field, spec_of
-from gateleg.store import AsyncStore, NotFound, Store, Unreadable
+from gateleg.store import AsyncStore, NotFound, Store
+
+if TYPE_CHECKING:
+    from gateleg.store.unreadable import Unreadable
+
 
 books = Table("Books", hash="pk", range="sk")
 

@@ -3,9 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from gateleg.jobs import DeclaredSchedule, Jobs, Submission
+from gateleg.jobs import Jobs, Submission
+from gateleg.jobs.handlers import DeclaredSchedule
 from gateleg.web import Application, Resources
-from gateleg.web.application import BadApplication, checked
+from gateleg.web.application import BadApplication, check_applications
 from gateleg.web.host import Host
 from gateleg.web.settings import Settings
 
@@ -17,13 +18,13 @@ def named(name: str) -> Application:
 @pytest.mark.parametrize("name", ["jobs", "keys", "", "Music", "a b", "../x", "a/b", "x" * 41, "1st"])
 def test_a_name_that_cannot_be_an_address_or_is_the_kits_is_refused(name: str) -> None:
     with pytest.raises(BadApplication, match="is reserved" if name in ("jobs", "keys") else "cannot be the name"):
-        checked([named(name)])
+        check_applications([named(name)])
 
 
 def test_two_applications_cannot_have_one_name() -> None:
-    assert len(checked([named("a"), named("b")])) == 2
+    assert len(check_applications([named("a"), named("b")])) == 2
     with pytest.raises(BadApplication, match="Two applications have the name 'a'"):
-        checked([named("a"), named("a")])
+        check_applications([named("a"), named("a")])
 
 
 async def test_handlers_may_be_made_with_the_hosts_resources(settings: Settings) -> None:

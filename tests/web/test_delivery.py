@@ -40,7 +40,7 @@ async def test_a_link_lets_its_holder_read_until_it_expires(host: Host, stranger
 
 async def test_a_link_that_has_expired_is_refused(host: Host, stranger: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
     link = await host.objects.presign("a/b c.txt", expires=60)
-    monkeypatch.setattr(host.vault, "_clock", lambda: 4_000_000_000.0)
+    monkeypatch.setattr(host.sync_objects, "_clock", lambda: 4_000_000_000.0)
     assert (await stranger.get(link)).json()["error"]["code"] == "link-expired"
 
 
@@ -201,8 +201,8 @@ async def test_a_link_carries_its_own_permission_also_in_a_browser_that_is_signe
 
 
 async def test_objects_of_a_bucket_are_read_through_the_host_and_written_to_the_bucket_itself(host: Host) -> None:
-    vault = S3Objects("bucket", client=MemoryClient(), credentials=Credentials("key", "secret"))
-    with_bucket = replace(host, vault=vault, objects=ThreadedObjects(vault))
+    bucket = S3Objects("bucket", client=MemoryClient(), credentials=Credentials("key", "secret"))
+    with_bucket = replace(host, sync_objects=bucket, objects=ThreadedObjects(bucket))
     await with_bucket.objects.put("a.txt", TEXT)
     async with client_of(create_app(with_bucket, console=False), token=host.local.token) as client:
         part = await client.get("/objects/a.txt", headers={"range": "bytes=2-4"})

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateleg.jobs import WorkerRecord
+from gateleg.jobs.tables import WorkerRecord
 from gateleg.web import Application, Check, CheckResult, Resources
 from gateleg.web.doctor import clock_result, disk_result, examine, worker_result
 from gateleg.web.host import Host

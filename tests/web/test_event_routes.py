@@ -31,7 +31,7 @@ async def test_a_listener_who_may_not_follow_is_told_in_the_envelope(staff: Staf
 async def test_a_silent_stream_lives_and_ends_with_the_key_of_its_listener(
     host: Host, app: FastAPI, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streams, "HEARTBEAT", 0.01)
+    monkeypatch.setattr(streams, "HEARTBEAT_SECONDS", 0.01)
     key = await host.keys.create("bob", Role.OPERATOR)
     async with reading(app, "/events/music/silence", authorization=f"Bearer {key.token}") as stream:
         await stream.chunks.get()

@@ -38,7 +38,7 @@ def test_the_origins_of_object_stores_are_for_files_and_not_for_scripts() -> Non
 )
 async def test_a_host_names_its_bucket_in_the_policy_of_its_pages(host: Host, options: dict[str, Any], origin: str) -> None:
     bucket = S3Objects("films", client=MemoryClient(), credentials=Credentials("k", "s"), **options)
-    async with client_of(create_app(replace(host, vault=bucket), console=False)) as client:
+    async with client_of(create_app(replace(host, sync_objects=bucket), console=False)) as client:
         policy = directives((await client.get("/signin")).headers["content-security-policy"])
         page = directives((await client.get("/anything")).headers["content-security-policy"])
     assert origin in page["frame-src"].split()

@@ -6,7 +6,7 @@ import pytest
 from gateleg.migrate import Migrator, Phase, load_migrations, migrations_table
 from gateleg.migrate.errors import CodeOlder, MoveClosed
 from gateleg.store import Store
-from gateleg.web.host import Host, place_of
+from gateleg.web.host import Host, describe_store
 from gateleg.web.settings import Settings
 from tests.migrate.moves.layouts import ACME, NewAgent, OldAgent, old_agents
 from tests.migrate.sample_application import application as agency
@@ -24,7 +24,7 @@ from tests.migrate.sample_application import application as agency
     ],
 )
 def test_where_the_data_is_and_how_safe_is_told_in_a_few_words(address: str, told: str) -> None:
-    assert place_of(address) == told
+    assert describe_store(address) == told
 
 
 async def test_settings_say_how_long_finished_jobs_stay(tmp_path: Path) -> None:

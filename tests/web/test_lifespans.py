@@ -9,7 +9,7 @@ from starlette.types import Receive, Scope, Send
 from gateleg.jobs import Jobs, Submission
 from gateleg.web import Application, Resources
 from gateleg.web.host import Host
-from gateleg.web.lifespans import LifespanFailed, asgi_lifespan, held
+from gateleg.web.lifespans import LifespanFailed, asgi_lifespan, run_in_own_task
 from gateleg.web.settings import Settings
 
 
@@ -49,7 +49,7 @@ async def test_an_application_that_cannot_start_keeps_a_host_from_opening_unless
             pass
     async with Host.open(settings, [broken, well], tolerant=True) as host:
         assert [application.name for application in host.applications] == ["well"]
-        assert host.left_out == {"x": "RuntimeError: the index is damaged"}
+        assert host.failed_applications == {"x": "RuntimeError: the index is damaged"}
         assert host.queue.context.jobs.find("echo") is None
 
 
@@ -60,7 +60,7 @@ async def test_an_error_after_the_start_is_raised_at_the_end() -> None:
         raise RuntimeError("late")
 
     with pytest.raises(RuntimeError, match="late"):
-        async with held(failing()) as value:
+        async with run_in_own_task(failing()) as value:
             assert value == 3
 
 

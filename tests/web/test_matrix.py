@@ -139,7 +139,7 @@ def routes(app: FastAPI) -> Iterator[tuple[str, str]]:
             yield "SURFACE", route.path
         elif not hasattr(route, "methods"):
             yield "WEBSOCKET", route.path
-        elif getattr(route, "name", "") != "nothing":
+        elif getattr(route, "name", "") != "not_found":
             for method in route.methods or ():
                 if method != "HEAD" or route.path.startswith("/objects"):
                     yield method, route.path
@@ -207,7 +207,7 @@ async def test_what_is_not_there_looks_the_same_for_everybody_who_may_look(staff
 
 async def test_keys_and_sessions_are_hidden_from_all_but_admins(staff: Staff) -> None:
     for role in (VIEWER, OPERATOR, ADMIN):
-        listed = (await staff.of(role).get("/api/tables")).json()
+        listed = (await staff.of(role).get("/api/tables")).json()["items"]
         asked = await staff.of(role).post("/api/tables/GatelegAccess/patterns/ApiKey.every", json={})
         assert ("GatelegAccess" in [table["name"] for table in listed]) == (role is ADMIN)
         assert asked.status_code == (200 if role is ADMIN else 404)
@@ -216,7 +216,7 @@ async def test_keys_and_sessions_are_hidden_from_all_but_admins(staff: Staff) ->
 
 async def test_the_audit_log_is_hidden_from_all_but_admins(staff: Staff) -> None:
     for role in (VIEWER, OPERATOR, ADMIN):
-        listed = (await staff.of(role).get("/api/tables")).json()
+        listed = (await staff.of(role).get("/api/tables")).json()["items"]
         asked = await staff.of(role).post("/api/tables/GatelegAudit/patterns/AuditEntry.by_day", json={"arguments": {"day": "2026-01-01"}})
         assert ("GatelegAudit" in [table["name"] for table in listed]) == (role is ADMIN)
         assert asked.status_code == (200 if role is ADMIN else 404)

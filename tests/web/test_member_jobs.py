@@ -9,7 +9,8 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from gateleg.jobs import ArchivedJob, Job, JobContext, Jobs, ManualClock, Retry, Submission
+from gateleg.jobs import Job, JobContext, Jobs, ManualClock, Retry, Submission
+from gateleg.jobs.tables import ArchivedJob
 from gateleg.web import Application, Principal, Resources, submitted_by
 from gateleg.web.app import create_app
 from gateleg.web.host import Host
@@ -134,7 +135,7 @@ async def test_a_member_follows_a_job_with_all_below_it_to_its_files(cinema: Cin
     detail = (await client.get(f"/api/films/jobs/{child['job_id']}")).json()
     assert (detail["created_by"], detail["status"]) == ("ann", "COMPLETED")
     assert [line["message"] for line in (await client.get(f"/api/films/jobs/{job_id}/logs")).json()["lines"]] == ["rendering"]
-    (artifact,) = (await client.get(f"/api/films/jobs/{job_id}/artifacts")).json()
+    (artifact,) = (await client.get(f"/api/films/jobs/{job_id}/artifacts")).json()["items"]
     assert artifact["key"] == f"films/{job_id}.mp4"
     assert "signature" in artifact["url"] or "?" in artifact["url"]
     async with reading(cinema.app, f"/events/films/jobs/{job_id}", authorization=f"Bearer {cinema.tokens[person]}") as stream:

@@ -1,4 +1,5 @@
-from gateleg.jobs import ManualClock, QueueStats, Submission
+from gateleg.jobs import ManualClock, Submission
+from gateleg.jobs.monitor import QueueStats
 from gateleg.web.host import Host
 
 
@@ -11,13 +12,13 @@ def asked(host: Host) -> int:
 
 
 async def test_all_who_look_within_a_moment_see_one_reading(host: Host, clock: ManualClock) -> None:
-    assert waiting(await host.pulse.read()) == {"default": 0, "math": 0}
+    assert waiting(await host.queue_stats.read()) == {"default": 0, "math": 0}
     await host.queue.submit(Submission("add", {"numbers": []}))
     before = asked(host)
-    assert waiting(await host.pulse.read()) == {"default": 0, "math": 0}
+    assert waiting(await host.queue_stats.read()) == {"default": 0, "math": 0}
     assert asked(host) == before
     clock.advance(2)
-    assert waiting(await host.pulse.read()) == {"default": 0, "math": 1}
+    assert waiting(await host.queue_stats.read()) == {"default": 0, "math": 1}
 
 
 async def test_counting_that_takes_long_is_done_less_often(host: Host, clock: ManualClock) -> None:
@@ -28,11 +29,11 @@ async def test_counting_that_takes_long_is_done_less_often(host: Host, clock: Ma
         return await slow(name, minutes=minutes)
 
     host.queue.stats = stats  # type: ignore[assignment]
-    await host.pulse.read()
+    await host.queue_stats.read()
     first = asked(host)
     clock.advance(19)
-    await host.pulse.read()
+    await host.queue_stats.read()
     assert asked(host) == first
     clock.advance(1)
-    await host.pulse.read()
+    await host.queue_stats.read()
     assert asked(host) > first

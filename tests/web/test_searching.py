@@ -7,7 +7,7 @@ from pydantic import BaseModel, ValidationError
 
 from gateleg.web import AgentTool, Application, Found, Principal, Resources, Role
 from gateleg.web.app import create_app
-from gateleg.web.console.search import exact, found_places
+from gateleg.web.console.search import exact, search_results
 from gateleg.web.host import Host
 from gateleg.web.settings import Settings
 from tests.web.conftest import client_of
@@ -55,8 +55,8 @@ async def test_the_api_answers_with_what_the_caller_may_see(settings: Settings, 
             async with client_of(app, token=key.token) as client:
                 with caplog.at_level(logging.ERROR):
                     answer = await client.get("/api/search", params={"q": "n"})
-                assert [hit["title"] for hit in answer.json()] == found
-                assert answer.json()[0] == {
+                assert [hit["title"] for hit in answer.json()["items"]] == found
+                assert answer.json()["items"][0] == {
                     "application": "music",
                     "kind": "Song",
                     "title": "Sinnerman",
@@ -65,18 +65,18 @@ async def test_the_api_answers_with_what_the_caller_may_see(settings: Settings, 
                     "icon": "music_note",
                 }
                 assert (await client.get("/api/search", params={"q": "x" * 501})).status_code == 422
-    assert "The search of broken failed." in caplog.text
+    assert "search in application broken failed" in caplog.text
 
 
 async def test_the_search_box_of_a_member_leads_to_applications_and_what_they_find(settings: Settings) -> None:
     async with Host.open(settings, applications()) as host:
-        assert [place.title for place in await found_places(host, ANN, "sin")] == ["Sinnerman"]
-        assert [place.title for place in await found_places(host, ANN, "music")] == ["Music"]
-        assert await found_places(host, ANN, "jobs") == []
-        places = await found_places(host, VIC, "so")
+        assert [place.title for place in await search_results(host, ANN, "sin")] == ["Sinnerman"]
+        assert [place.title for place in await search_results(host, ANN, "music")] == ["Music"]
+        assert await search_results(host, ANN, "jobs") == []
+        places = await search_results(host, VIC, "so")
         assert "Songs" in [place.title for place in places]
         # A thing that is found by its content is shown among the others, and not gone to at once.
-        assert exact(await found_places(host, ANN, "sinnerman"), "sinnerman") is None
+        assert exact(await search_results(host, ANN, "sinnerman"), "sinnerman") is None
 
 
 async def test_agents_are_offered_the_tools_that_their_principal_may_use(settings: Settings) -> None:

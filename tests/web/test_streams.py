@@ -6,10 +6,11 @@ import pytest
 from fastapi import FastAPI
 
 from gateleg.jobs import Job, JobContext, JobStatus, ManualClock, Submission
-from gateleg.jobs.tables.job import LogEntry, Logs
+from gateleg.jobs.tables import LogEntry
+from gateleg.jobs.tables.job import Logs
 from gateleg.web.host import Host
 from gateleg.web.principal import Role
-from gateleg.web.streams import JobNews, Seen, seen_by
+from gateleg.web.streams import JobUpdateEvents, StreamPosition, position_from
 from tests.web.conftest import run_all
 from tests.web.streaming import Event, reading
 
@@ -93,7 +94,7 @@ async def test_a_job_that_is_not_there_is_not_followed(client: httpx.AsyncClient
 
 
 async def test_statistics_are_told_when_they_change(host: Host, app: FastAPI, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateleg.web.streams.FRESH", 0.01)
+    monkeypatch.setattr("gateleg.web.streams.MAX_AGE_SECONDS", 0.01)
     async with reading(app, "/events/stats") as stream:
         first = await stream.next()
         assert first is not None
@@ -119,7 +120,7 @@ async def test_two_hundred_readers_of_statistics_cost_as_much_as_one(host: Host,
 
 
 async def test_silence_is_broken_by_comments(host: Host, app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateleg.web.streams.HEARTBEAT", 0.01)
+    monkeypatch.setattr("gateleg.web.streams.HEARTBEAT_SECONDS", 0.01)
     job_id = await submitted(host)
     async with reading(app, f"/events/jobs/{job_id}") as stream:
         await stream.next()
@@ -127,7 +128,7 @@ async def test_silence_is_broken_by_comments(host: Host, app: FastAPI, monkeypat
 
 
 async def test_a_stream_ends_when_its_key_is_revoked(host: Host, app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateleg.web.streams.HEARTBEAT", 0.01)
+    monkeypatch.setattr("gateleg.web.streams.HEARTBEAT_SECONDS", 0.01)
     made = await host.keys.create("ann", Role.VIEWER)
     job_id = await submitted(host)
     async with reading(app, f"/events/jobs/{job_id}", authorization=f"Bearer {made.token}") as stream:
@@ -156,7 +157,7 @@ async def test_nothing_is_left_behind_by_readers_that_go(host: Host, app: FastAP
 
 @pytest.mark.parametrize("header", [None, "", "x", "-1-0", "5", "5-xyz", "9" * 40 + "-" + "0" * 16, "5-0-" + "0" * 17, "5-" + "0" * 16])
 def test_an_id_that_is_none_of_ours_begins_at_the_beginning(header: str | None) -> None:
-    assert seen_by(header) == (0, 0, "")
+    assert position_from(header) == (0, 0, "")
 
 
 async def speak(job: JobContext, config: dict[str, list[str]]) -> None:
@@ -182,9 +183,9 @@ async def test_what_a_handler_emits_is_told_and_told_again_to_a_reader_that_come
 async def test_what_is_told_is_written_once_for_all_readers_who_have_seen_the_same(host: Host) -> None:
     job_id = await submitted(host)
     await say(host, job_id, "one")
-    news = JobNews(await host.queue.look_on(job_id))
-    first, after = news.told(Seen())
-    assert news.told(Seen())[0] is first
+    update = JobUpdateEvents(await host.queue.read_update(job_id))
+    first, after = update.events_for(StreamPosition())
+    assert update.events_for(StreamPosition())[0] is first
     assert [part.split(b"\n")[1] for part in first] == [b"event: log", b"event: job"]
-    assert news.told(after) == ([], after)
-    assert [part.split(b"\n")[1] for part in news.told(Seen(1))[0]] == [b"event: job"]
+    assert update.events_for(after) == ([], after)
+    assert [part.split(b"\n")[1] for part in update.events_for(StreamPosition(1))[0]] == [b"event: job"]

@@ -111,7 +111,7 @@ async def test_a_host_goes_on_without_an_application_that_fails(settings: Settin
         app = create_app(host, console=False)
         async with client_of(app, token=host.local.token) as client:
             assert (await client.get("/api/music/whoami")).status_code == 200
-        assert host.left_out == {"other": "RuntimeError: no strings"}
+        assert host.failed_applications == {"other": "RuntimeError: no strings"}
     async with Host.open(settings, [other]) as host:
         with pytest.raises(RuntimeError, match="no strings"):
             create_app(host, console=False)

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from gateleg.jobs import JobStatus, ShardLease, Submission, TableStreams, Worker
+from gateleg.jobs import JobStatus, Submission, Worker
 from gateleg.jobs.monitor.follow import follow_async
+from gateleg.jobs.table_streams import ShardLease, TableStreams
 from gateleg.model import Attr, Change, Entity, Key, Table
 from gateleg.web import Application, Resources
 from gateleg.web.host import Host
@@ -85,4 +86,4 @@ async def test_handlers_that_cannot_be_made_leave_their_application_out(settings
 
     application = Application(name="x", title="X", icon="star", table_streams=broken)
     async with Host.open(settings, [application], tolerant=True) as host, consuming(host):
-        assert host.left_out == {"x": "RuntimeError: no such model"}
+        assert host.failed_applications == {"x": "RuntimeError: no such model"}

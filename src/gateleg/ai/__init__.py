@@ -11,30 +11,15 @@ The logic is written once, as flows (`steps.py`): generators of steps that two s
 `providers/`; each is imported when it is used. Errors are in `errors.py`, one class for each kind of failure.
 """
 
-from gateleg.ai.addresses import ModelAddress, parse_model_address
-from gateleg.ai.asking import AskOptions, Purpose
+from gateleg.ai.asking import AskOptions
 from gateleg.ai.asynchronous import AsyncModels
 from gateleg.ai.errors import (
     AiError,
-    BadArguments,
-    BadModelAddress,
-    BadStructure,
-    ContentRefused,
-    ExtraMissing,
     KeyMissing,
-    MediaFailed,
-    ModelAccessDenied,
     ModelFailed,
-    ModelTimedOut,
     ModelUnreachable,
-    NothingSubmitted,
-    NotOffered,
-    PriceUnknown,
     RateLimited,
     SpendCapReached,
-    StreamBroken,
-    SubmissionUnknown,
-    WeightsMissing,
 )
 from gateleg.ai.media import MediaJob, MediaOutput, MediaRequest
 from gateleg.ai.messages import (
@@ -47,18 +32,15 @@ from gateleg.ai.messages import (
     ToolResult,
     UploadedFile,
     User,
-    dump_messages,
-    load_messages,
 )
-from gateleg.ai.metering import Meter
 from gateleg.ai.prices import Price
 from gateleg.ai.protocol import AsyncChat, AsyncEmbeddings, AsyncMedia, AsyncRerank, Chat, Embeddings, Media, Rerank
 from gateleg.ai.providers.scripted import Script
-from gateleg.ai.replies import CallDelta, Delta, Finish, Reply, Structured, TokenCount, Usage
-from gateleg.ai.settings import ModelSettings, ProviderSettings, SpendCaps
+from gateleg.ai.replies import Delta, Reply, Structured, Usage
+from gateleg.ai.settings import ModelSettings
 from gateleg.ai.spending import Account
 from gateleg.ai.synchronous import Models
-from gateleg.ai.tables import MODEL_TABLES, UsageDay, cache_table, media_table, usage_table
+from gateleg.ai.tables import MODEL_TABLES, UsageDay
 
 __all__ = [
     "MODEL_TABLES",
@@ -72,48 +54,27 @@ __all__ = [
     "AsyncModels",
     "AsyncRerank",
     "Attachment",
-    "BadArguments",
-    "BadModelAddress",
-    "BadStructure",
-    "CallDelta",
     "Chat",
-    "ContentRefused",
     "Delta",
     "Embeddings",
-    "ExtraMissing",
-    "Finish",
     "KeyMissing",
     "Media",
-    "MediaFailed",
     "MediaJob",
     "MediaOutput",
     "MediaRequest",
     "Message",
-    "Meter",
-    "ModelAccessDenied",
-    "ModelAddress",
     "ModelFailed",
     "ModelSettings",
-    "ModelTimedOut",
     "ModelUnreachable",
     "Models",
-    "NotOffered",
-    "NothingSubmitted",
     "Price",
-    "PriceUnknown",
-    "ProviderSettings",
-    "Purpose",
     "RateLimited",
     "Reply",
     "Rerank",
     "Script",
     "SpendCapReached",
-    "SpendCaps",
-    "StreamBroken",
     "Structured",
-    "SubmissionUnknown",
     "System",
-    "TokenCount",
     "Tool",
     "ToolCall",
     "ToolResult",
@@ -121,11 +82,4 @@ __all__ = [
     "Usage",
     "UsageDay",
     "User",
-    "WeightsMissing",
-    "cache_table",
-    "dump_messages",
-    "load_messages",
-    "media_table",
-    "parse_model_address",
-    "usage_table",
 ]

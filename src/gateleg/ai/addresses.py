@@ -9,6 +9,8 @@ from typing import Literal, get_args
 from gateleg.ai.errors import BadModelAddress
 from gateleg.net import Address
 
+__all__ = ["ModelAddress", "ProviderName", "parse_model_address"]
+
 ProviderName = Literal["local", "ollama", "openai", "anthropic", "gemini", "bedrock", "replicate", "rerank", "openai-responses"]
 PROVIDERS: tuple[str, ...] = get_args(ProviderName)
 _PLACED = re.compile(r"(?P<model>.+?)@(?P<place>https?://.*)", re.DOTALL)

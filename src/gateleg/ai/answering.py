@@ -1,4 +1,4 @@
-"""The logic of chat: one call, a stream, a structure. Flows, run by the drivers."""
+"""Chat calls: whole replies, streams and structured output, with cache, retries and spend caps. Flows, run by the drivers."""
 
 from __future__ import annotations
 
@@ -7,112 +7,112 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel
 
-from gateleg.ai.asking import asked_of, file_problems
+from gateleg.ai.asking import chat_request, file_problems
 from gateleg.ai.errors import AiError, BadAsk, BadStructure, NotOffered, StreamBroken
-from gateleg.ai.forecasts import forecast_ask
+from gateleg.ai.forecasts import forecast_chat
 from gateleg.ai.providers.counting import estimate
 from gateleg.ai.providers.protocol import FileProvider
 from gateleg.ai.replies import NOTHING, Delta, Gathering, Structured
 from gateleg.ai.steps import Say
-from gateleg.ai.structures import Misfit, corrected, instructed, read_structure, shape_of
+from gateleg.ai.structures import StructureMismatch, read_structure, shape_of, with_correction, with_schema_instructions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gateleg.ai.addresses import ModelAddress
-    from gateleg.ai.asking import Asked, AskOptions
+    from gateleg.ai.asking import AskOptions, ChatRequest
     from gateleg.ai.messages import Attachment, Message, UploadedFile
     from gateleg.ai.providers.protocol import ChatProvider
     from gateleg.ai.replies import Reply, TokenCount, Usage
+    from gateleg.ai.retry_policy import Deadline
     from gateleg.ai.setup import Setup
     from gateleg.ai.steps import Flow
-    from gateleg.ai.trying import Deadline
 
 M = TypeVar("M", bound=BaseModel)
 
 
 @dataclass(frozen=True)
 class Answering:
-    """A chat model, with all that its calls share."""
+    """A chat model with the setup that its calls share."""
 
     address: ModelAddress
     provider: ChatProvider
     setup: Setup
-    #: whether answers are kept in the store
+    #: whether replies are cached in the store
     cache: bool = False
 
-    def reply(self, asked: Asked) -> Flow[Reply]:
-        """The answer to an ask, from the cache if it is there."""
-        known = yield from self._recalled(asked)
+    def reply(self, request: ChatRequest) -> Flow[Reply]:
+        """The reply to a request, from the cache if possible."""
+        known = yield from self._read_cache(request)
         if known is not None:
             return known
-        call = self.setup.trying.attempts(lambda deadline: self.provider.reply(asked, deadline), asked.timeout)
-        forecast = self._forecast(asked)
+        call = self.setup.retry_policy.attempts(lambda deadline: self.provider.reply(request, deadline), request.timeout)
+        forecast = self._forecast(request)
         reply, usage = yield from self.setup.metered(
-            self.address, forecast, call, lambda reply: reply.usage.or_estimated(_guessed(forecast, reply.text + reply.reasoning))
+            self.address, forecast, call, lambda reply: reply.usage.or_estimated(_estimated_usage(forecast, reply.text + reply.reasoning))
         )
-        return (yield from self._finished(asked, replace(reply, usage=usage)))
+        return (yield from self._write_cache(request, replace(reply, usage=usage)))
 
-    def stream(self, asked: Asked) -> Flow[None]:
-        """Says the answer piece by piece, and the whole at the end."""
-        known = yield from self._recalled(asked)
+    def stream(self, request: ChatRequest) -> Flow[None]:
+        """Stream the reply piece by piece; the last delta has the whole reply."""
+        known = yield from self._read_cache(request)
         if known is not None:
             if known.text:
                 yield Say(Delta(text=known.text))
             yield Say(Delta(reply=known))
             return
-        forecast, gathering = self._forecast(asked), Gathering()
-        # What fails before its first piece is tried again, so nothing is gathered twice.
-        call = self.setup.trying.attempts(lambda deadline: self._streamed(asked, deadline, gathering), asked.timeout)
+        forecast, gathering = self._forecast(request), Gathering()
+        # Only failures before the first piece are retried, so no piece is collected twice.
+        call = self.setup.retry_policy.attempts(lambda deadline: self._streamed(request, deadline, gathering), request.timeout)
         reply, usage = yield from self.setup.metered(
             self.address,
             forecast,
             call,
-            lambda reply: reply.usage.or_estimated(_guessed(forecast, gathering.written)),
-            lambda: _guessed(forecast, gathering.written),
+            lambda reply: reply.usage.or_estimated(_estimated_usage(forecast, gathering.written)),
+            lambda: _estimated_usage(forecast, gathering.written),
         )
-        yield Say(Delta(reply=(yield from self._finished(asked, replace(reply, usage=usage)))))
+        yield Say(Delta(reply=(yield from self._write_cache(request, replace(reply, usage=usage)))))
 
     def structured(self, model: type[M], messages: Iterable[Message], options: AskOptions, repairs: int) -> Flow[Structured[M]]:
-        """A structure; a model that misses it is told what is wrong, up to `repairs` times."""
+        """An instance of a pydantic model. A reply that does not validate is sent back with its problems, up to `repairs` times."""
         shape = shape_of(model)
-        asked = asked_of(instructed(messages, shape), options, shape)
+        request = chat_request(with_schema_instructions(messages, shape), options, shape)
         usage, attempt = NOTHING, 0
         while True:
             attempt += 1
-            reply = yield from self.reply(asked)
+            reply = yield from self.reply(request)
             usage += reply.usage
             try:
                 return Structured(read_structure(model, reply.text), reply, usage, attempt)
-            except Misfit as misfit:
+            except StructureMismatch as mismatch:
                 if attempt > repairs:
-                    raise _unstructured(model, reply, misfit, attempt) from None
-                asked = replace(asked, messages=corrected(asked.messages, reply, misfit.problems))
+                    raise _structure_error(model, reply, mismatch, attempt) from None
+                request = replace(request, messages=with_correction(request.messages, reply, mismatch.problems))
 
     def upload(self, file: Attachment) -> Flow[UploadedFile]:
-        """Keep a file at the provider. It is not tried again: a second one might be kept."""
-        provider = self._keeper()
+        """Upload a file to the provider. It is not retried, which could store the file twice."""
+        provider = self._file_provider()
         for problem in file_problems(file):
             raise BadAsk(problem)
-        return (yield from provider.upload(file, self.setup.trying.deadline()))
+        return (yield from provider.upload(file, self.setup.retry_policy.deadline()))
 
     def forget(self, upload: UploadedFile) -> Flow[None]:
-        """Have the provider delete a file."""
-        provider = self._keeper()
-        yield from self.setup.trying.attempts(lambda deadline: provider.forget(upload, deadline))
+        """Delete an uploaded file at the provider."""
+        provider = self._file_provider()
+        yield from self.setup.retry_policy.attempts(lambda deadline: provider.forget(upload, deadline))
 
-    def _keeper(self) -> FileProvider:
+    def _file_provider(self) -> FileProvider:
         if not isinstance(self.provider, FileProvider):
-            raise NotOffered(f"{self.address} keeps no files.", fix="Send the file with the message, as an Attachment.")
+            raise NotOffered(f"{self.address} does not store files.", fix="Send the file with the message, as an Attachment.")
         return self.provider
 
     def count(self, text: str) -> Flow[TokenCount]:
-        """How long a text is for this model."""
-        return (yield from self.setup.trying.attempts(lambda deadline: self.provider.count(text, deadline)))
+        """Count the tokens of a text for this model."""
+        return (yield from self.setup.retry_policy.attempts(lambda deadline: self.provider.count(text, deadline)))
 
-    def _streamed(self, asked: Asked, deadline: Deadline, gathering: Gathering) -> Flow[Reply]:
+    def _streamed(self, request: ChatRequest, deadline: Deadline, gathering: Gathering) -> Flow[Reply]:
         try:
-            return (yield from self.provider.stream(asked, deadline, gathering))
+            return (yield from self.provider.stream(request, deadline, gathering))
         except AiError as error:
             if not gathering.begun:
                 raise
@@ -120,37 +120,37 @@ class Answering:
             broken.public = f"The stream broke in the middle of the answer. {error.public or ''}".strip()
             raise broken from error
 
-    def _recalled(self, asked: Asked) -> Flow[Reply | None]:
+    def _read_cache(self, request: ChatRequest) -> Flow[Reply | None]:
         if not self.cache:
             return None
-        from gateleg.ai.cache import ask_digest, recall, reply_of
+        from gateleg.ai.cache import chat_digest, read_entries, reply_of
 
-        digest = ask_digest(str(self.address), asked)
-        entry = (yield from recall([digest])).get(digest)
+        digest = chat_digest(str(self.address), request)
+        entry = (yield from read_entries([digest])).get(digest)
         reply = None if entry is None else reply_of(entry)
         return None if reply is None else replace(reply, cached=True, usage=NOTHING)
 
-    def _forecast(self, asked: Asked) -> Usage:
-        return forecast_ask(asked, self.setup.settings.caps.output_tokens)
+    def _forecast(self, request: ChatRequest) -> Usage:
+        return forecast_chat(request, self.setup.settings.caps.output_tokens)
 
-    def _finished(self, asked: Asked, reply: Reply) -> Flow[Reply]:
+    def _write_cache(self, request: ChatRequest, reply: Reply) -> Flow[Reply]:
         if self.cache and reply.finish != "filtered":
-            from gateleg.ai.cache import ask_digest, remember, reply_entry
+            from gateleg.ai.cache import chat_digest, reply_entry, write_entries
 
             model = str(self.address)
-            yield from remember([reply_entry(ask_digest(model, asked), model, reply, self.setup.settings.cache_days)])
+            yield from write_entries([reply_entry(chat_digest(model, request), model, reply, self.setup.settings.cache_days)])
         return reply
 
 
-def _guessed(forecast: Usage, written: str) -> Usage:
+def _estimated_usage(forecast: Usage, written: str) -> Usage:
     return replace(forecast, output=estimate(written).tokens)
 
 
-def _unstructured(model: type[BaseModel], reply: Reply, misfit: Misfit, attempts: int) -> BadStructure:
+def _structure_error(model: type[BaseModel], reply: Reply, mismatch: StructureMismatch, attempts: int) -> BadStructure:
     short = " It ran out of tokens." if reply.finish == "length" else ""
     return BadStructure(
-        f"The model gave no {model.__name__} in {attempts} attempts: {str(misfit).rstrip('.')}.{short}",
+        f"The model did not return a valid {model.__name__} in {attempts} attempts: {str(mismatch).rstrip('.')}.{short}",
         text=reply.text,
-        problems=misfit.problems,
+        problems=mismatch.problems,
         attempts=attempts,
     )

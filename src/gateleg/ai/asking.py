@@ -12,14 +12,16 @@ from gateleg.ai.messages import Assistant, Attachment, Message, System, Tool, To
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+__all__ = ["AskOptions", "Purpose"]
+
 _TOOL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9][a-z0-9.+-]*")
-#: What a text is to be found by, or what it is to find. Some models embed the two differently.
+#: Whether a text is embedded for an index or as a search query. Some models embed the two differently.
 Purpose = Literal["document", "query"]
 
 
 class AskOptions(TypedDict, total=False):
-    """How a model is to answer. What is left out is up to the model."""
+    """Options of a chat request. The model's own defaults apply to those that are not set."""
 
     tools: Sequence[Tool]
     #: `auto`, `none`, `required`, or the name of the tool that must be called
@@ -27,11 +29,11 @@ class AskOptions(TypedDict, total=False):
     #: 0 for the likeliest words, up to 2
     temperature: float
     max_tokens: int
-    #: the same seed and the same ask give the same answer, where the provider keeps to that; local models do
+    #: the same seed and request give the same answer if the provider supports it; local models do
     seed: int
-    #: texts that end the answer; they are not part of it
+    #: stop sequences: they end the answer and are not part of it
     stop: Sequence[str]
-    #: seconds for the whole call, with all attempts
+    #: seconds for the whole call, including retries
     timeout: float
 
 
@@ -44,8 +46,8 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One call of a chat model."""
+class ChatRequest:
+    """A validated request to a chat model."""
 
     messages: tuple[Message, ...]
     tools: tuple[Tool, ...] = ()
@@ -59,7 +61,7 @@ class Asked:
 
     @property
     def system(self) -> str:
-        """All system messages together, for providers that take them apart from the others."""
+        """All system messages joined, for providers that take the system prompt separately."""
         return "\n\n".join(message.text for message in self.messages if isinstance(message, System))
 
     @property
@@ -69,13 +71,13 @@ class Asked:
 
     @property
     def turns(self) -> tuple[Message, ...]:
-        """The messages without the system's."""
+        """The messages except the system messages."""
         return tuple(message for message in self.messages if not isinstance(message, System))
 
 
-def asked_of(messages: Iterable[Message], options: AskOptions, shape: Shape | None = None) -> Asked:
-    """The ask that a caller describes; `BadAsk` for one that makes no sense."""
-    asked = Asked(
+def chat_request(messages: Iterable[Message], options: AskOptions, shape: Shape | None = None) -> ChatRequest:
+    """Build and validate a chat request. Raises `BadAsk` for an invalid one."""
+    request = ChatRequest(
         messages=tuple(messages),
         tools=tuple(options.get("tools", ())),
         tool_choice=options.get("tool_choice", "auto"),
@@ -86,48 +88,48 @@ def asked_of(messages: Iterable[Message], options: AskOptions, shape: Shape | No
         timeout=options.get("timeout"),
         shape=shape,
     )
-    for problem in _problems(asked):
+    for problem in _problems(request):
         raise BadAsk(problem)
-    return asked
+    return request
 
 
 def _stops(stop: Sequence[str]) -> tuple[str, ...]:
     return (stop,) if isinstance(stop, str) else tuple(stop)
 
 
-def _problems(asked: Asked) -> Iterable[str]:
-    if not asked.turns:
+def _problems(request: ChatRequest) -> Iterable[str]:
+    if not request.turns:
         yield "There is no message to answer."
-    if asked.temperature is not None and not 0 <= asked.temperature <= 2:
-        yield f"The temperature {asked.temperature} is not between 0 and 2."
-    if asked.max_tokens is not None and asked.max_tokens < 1:
-        yield f"max_tokens is {asked.max_tokens}; it must be at least 1."
-    if asked.timeout is not None and asked.timeout <= 0:
-        yield f"The timeout of {asked.timeout} seconds leaves no time."
-    if not all(asked.stop):
-        yield "An empty text cannot stop an answer."
-    yield from _tool_problems(asked)
-    yield from _result_problems(asked)
-    for file in asked.files:
+    if request.temperature is not None and not 0 <= request.temperature <= 2:
+        yield f"The temperature {request.temperature} is not between 0 and 2."
+    if request.max_tokens is not None and request.max_tokens < 1:
+        yield f"max_tokens is {request.max_tokens}; it must be at least 1."
+    if request.timeout is not None and request.timeout <= 0:
+        yield f"The timeout of {request.timeout} seconds must be positive."
+    if not all(request.stop):
+        yield "A stop sequence is empty."
+    yield from _tool_problems(request)
+    yield from _result_problems(request)
+    for file in request.files:
         yield from file_problems(file)
-    for message in asked.messages:
+    for message in request.messages:
         if not _is_unicode(message.text):
             yield "A message contains half of a surrogate pair, which is not valid text."
 
 
-def _tool_problems(asked: Asked) -> Iterable[str]:
-    names = [tool.name for tool in asked.tools]
+def _tool_problems(request: ChatRequest) -> Iterable[str]:
+    names = [tool.name for tool in request.tools]
     for name in names:
         if not _TOOL_NAME.fullmatch(name):
             yield f"{name!r} cannot name a tool: letters, digits, _ and -, at most 64."
     if len(set(names)) < len(names):
         yield "Two tools have the same name."
-    if asked.tool_choice not in ("auto", "none", *names) and not (asked.tool_choice == "required" and names):
-        yield f"The tool choice {asked.tool_choice!r} is not auto, none, required or the name of a tool."
+    if request.tool_choice not in ("auto", "none", *names) and not (request.tool_choice == "required" and names):
+        yield f"The tool choice {request.tool_choice!r} is not auto, none, required or the name of a tool."
 
 
 def file_problems(file: Attachment | UploadedFile) -> Iterable[str]:
-    """What is wrong with a file, whoever it goes to."""
+    """Problems of a file that do not depend on the provider."""
     if not _MEDIA_TYPE.fullmatch(file.media_type):
         yield f"{file.media_type!r} is not a media type such as image/png."
     if isinstance(file, Attachment) and not file.data:
@@ -136,10 +138,10 @@ def file_problems(file: Attachment | UploadedFile) -> Iterable[str]:
         yield f"{file.name!r} cannot name a file."
 
 
-def _result_problems(asked: Asked) -> Iterable[str]:
-    """A provider refuses a result whose call it does not see."""
+def _result_problems(request: ChatRequest) -> Iterable[str]:
+    """Tool results without their call, which providers refuse."""
     called: set[str] = set()
-    for message in asked.messages:
+    for message in request.messages:
         if isinstance(message, Assistant):
             called |= {call.id for call in message.calls}
         elif isinstance(message, ToolResult) and message.call_id not in called:

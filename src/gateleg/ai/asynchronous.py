@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 from pydantic import BaseModel
 
 from gateleg.ai.answering import Answering
-from gateleg.ai.asking import asked_of
+from gateleg.ai.asking import chat_request
 from gateleg.ai.errors import BadAsk
 from gateleg.ai.failures import LIMIT, failures
 from gateleg.ai.opening import open_chat, open_embeddings, open_media, open_reranker
@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from gateleg.ai.spending import Account
     from gateleg.ai.steps import Flow, Step
     from gateleg.net import Retries
-    from gateleg.store import AsyncStore, Operation
+    from gateleg.store import AsyncStore
+    from gateleg.store.operations import Operation
 
 R = TypeVar("R")
 M = TypeVar("M", bound=BaseModel)
@@ -261,10 +262,10 @@ class _AsyncChat:
         return str(self._answering.address)
 
     async def reply(self, messages: Iterable[Message], **options: Unpack[AskOptions]) -> Reply:
-        return await self._models.run(self._answering.reply(asked_of(messages, options)))
+        return await self._models.run(self._answering.reply(chat_request(messages, options)))
 
     def stream(self, messages: Iterable[Message], **options: Unpack[AskOptions]) -> AsyncGenerator[Delta, None]:
-        return self._models.iterate(self._answering.stream(asked_of(messages, options)))
+        return self._models.iterate(self._answering.stream(chat_request(messages, options)))
 
     async def structured(
         self, model: type[M], messages: Iterable[Message], *, repairs: int = 2, **options: Unpack[AskOptions]

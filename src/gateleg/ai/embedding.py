@@ -45,7 +45,7 @@ class Embedding:
             raise BadAsk("A single text was given where a list of texts is expected.")
         # In an order of their own, so that the order in which they are given makes no difference.
         unique = sorted(set(texts), key=lambda text: (len(text), text))
-        known = yield from self._recalled(unique, purpose)
+        known = yield from self._read_cache(unique, purpose)
         for batch in _batches([text for text in unique if text not in known], self.provider.batch):
             found = yield from self._embedded(batch, purpose, timeout)
             known |= dict(zip(batch, found, strict=True))
@@ -66,36 +66,36 @@ class Embedding:
 
     def count(self, texts: Sequence[str]) -> Flow[list[TokenCount]]:
         """How long texts are for this model."""
-        return (yield from self.setup.trying.attempts(lambda deadline: self.provider.count(texts, deadline)))
+        return (yield from self.setup.retry_policy.attempts(lambda deadline: self.provider.count(texts, deadline)))
 
     def _embedded(self, batch: Sequence[str], purpose: Purpose, timeout: float | None) -> Flow[NDArray[np.float32]]:
         import numpy as np
 
-        call = self.setup.trying.attempts(lambda deadline: self.provider.embed(batch, purpose, deadline), timeout)
+        call = self.setup.retry_policy.attempts(lambda deadline: self.provider.embed(batch, purpose, deadline), timeout)
         forecast = forecast_texts(batch)
         result, _ = yield from self.setup.metered(self.address, forecast, call, lambda result: result.usage.or_estimated(forecast))
         lengths = np.linalg.norm(result.vectors, axis=1, keepdims=True)
         vectors = (result.vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
         if self.cache:
-            from gateleg.ai.cache import remember, vector_entry
+            from gateleg.ai.cache import vector_entry, write_entries
 
             model = str(self.address)
             entries = (
                 vector_entry(self._digest(text, purpose), model, row, self.setup.settings.cache_days)
                 for text, row in zip(batch, vectors, strict=True)
             )
-            yield from remember(entries)
+            yield from write_entries(entries)
         return vectors
 
-    def _recalled(self, texts: Sequence[str], purpose: Purpose) -> Flow[dict[str, NDArray[np.float32]]]:
+    def _read_cache(self, texts: Sequence[str], purpose: Purpose) -> Flow[dict[str, NDArray[np.float32]]]:
         known: dict[str, NDArray[Any]] = {}
         if not self.cache:
             return known
-        from gateleg.ai.cache import recall, vector_of
+        from gateleg.ai.cache import read_entries, vector_of
 
         for start in range(0, len(texts), _READ):
             digests = {self._digest(text, purpose): text for text in texts[start : start + _READ]}
-            entries = yield from recall(list(digests))
+            entries = yield from read_entries(list(digests))
             known |= {digests[digest]: vector_of(entry) for digest, entry in entries.items()}
         return known
 

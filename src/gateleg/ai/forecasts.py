@@ -1,4 +1,4 @@
-"""What a call is going to use, estimated before it is made. Careful rather than exact: spend caps go by it."""
+"""Estimates of a call's usage before it is made. They are upper bounds rather than exact, because spend caps rely on them."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from gateleg.ai.replies import Usage
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gateleg.ai.asking import Asked
+    from gateleg.ai.asking import ChatRequest
 
 #: Tokens around each message: roles and separators.
 _AROUND = 8
 
 
-def forecast_ask(asked: Asked, output_tokens: int) -> Usage:
-    """What a chat model reads, and the most that it may write; `output_tokens` where the ask does not say."""
-    texts = [message.text for message in asked.messages]
-    texts += [call.name + call.text for message in asked.messages if isinstance(message, Assistant) for call in message.calls]
-    texts += [tool.name + tool.description + orjson.dumps(tool.parameters).decode() for tool in asked.tools]
-    if asked.shape is not None:
-        texts.append(orjson.dumps(asked.shape.schema).decode())
-    read = sum(estimate(text).tokens + _AROUND for text in texts) + sum(map(estimated_tokens, asked.files))
-    return Usage(input=read, output=asked.max_tokens or output_tokens, requests=1)
+def forecast_chat(request: ChatRequest, output_tokens: int) -> Usage:
+    """The input tokens of a request and its maximum output; `output_tokens` if the request sets no maximum."""
+    texts = [message.text for message in request.messages]
+    texts += [call.name + call.text for message in request.messages if isinstance(message, Assistant) for call in message.calls]
+    texts += [tool.name + tool.description + orjson.dumps(tool.parameters).decode() for tool in request.tools]
+    if request.shape is not None:
+        texts.append(orjson.dumps(request.shape.schema).decode())
+    read = sum(estimate(text).tokens + _AROUND for text in texts) + sum(map(estimated_tokens, request.files))
+    return Usage(input=read, output=request.max_tokens or output_tokens, requests=1)
 
 
 def forecast_texts(texts: Sequence[str]) -> Usage:
-    """What an embedding model reads."""
+    """The input tokens of texts to embed."""
     return Usage(input=sum(estimate(text).tokens for text in texts), requests=1)

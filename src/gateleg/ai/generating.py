@@ -28,10 +28,11 @@ from gateleg.ai.errors import (
 )
 from gateleg.ai.media import MediaJob, MediaOutput
 from gateleg.ai.replies import NOTHING, Usage
+from gateleg.ai.retry_policy import is_safe_to_repeat
 from gateleg.ai.steps import Carry, Pause
 from gateleg.ai.tables import MediaRecord
-from gateleg.ai.trying import waits_out
-from gateleg.store import AlreadyExists, ConditionFailed, TransactionCanceled, create, delete, find, patch, transact
+from gateleg.store import AlreadyExists, ConditionFailed, TransactionCanceled, create, delete, patch
+from gateleg.store.operations import find, transact
 
 if TYPE_CHECKING:
     from gateleg.ai.addresses import ModelAddress
@@ -75,7 +76,9 @@ class Generation:
             yield Carry(delete(MediaRecord, token=self._key(token)))
             raise
         try:
-            state = yield from self.setup.trying.attempts(lambda deadline: self.provider.submit(request, deadline), worth=waits_out)
+            state = yield from self.setup.retry_policy.attempts(
+                lambda deadline: self.provider.submit(request, deadline), worth=is_safe_to_repeat
+            )
         except AiError as error:
             raise (yield from self._not_submitted(token, reserved, error)) from error
         except GeneratorExit:
@@ -94,7 +97,7 @@ class Generation:
         if record.status != "running":
             return _job(token, record)
         number = record.provider_id or ""
-        state = yield from self.setup.trying.attempts(lambda deadline: self.provider.poll(number, deadline))
+        state = yield from self.setup.retry_policy.attempts(lambda deadline: self.provider.poll(number, deadline))
         if state.status == "running":
             return _job(token, record)
         return (yield from self._ended(token, record, state))
@@ -111,7 +114,7 @@ class Generation:
 
     def fetch(self, output: MediaOutput) -> Flow[Attachment]:
         """The content of something that was made."""
-        return (yield from self.setup.trying.attempts(lambda deadline: self.provider.fetch(output, deadline)))
+        return (yield from self.setup.retry_policy.attempts(lambda deadline: self.provider.fetch(output, deadline)))
 
     def _key(self, token: str) -> str:
         spending = self.setup.spending

@@ -15,6 +15,20 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
+__all__ = [
+    "Assistant",
+    "Attachment",
+    "Message",
+    "System",
+    "Tool",
+    "ToolCall",
+    "ToolResult",
+    "UploadedFile",
+    "User",
+    "dump_messages",
+    "load_messages",
+]
+
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:

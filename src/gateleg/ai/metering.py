@@ -10,6 +10,8 @@ from gateleg.ai.replies import NOTHING, Usage
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+__all__ = ["Meter"]
+
 
 class Meter:
     """Counts calls and usage by model. Any number of threads may use one; `listen` is called with every usage as it comes."""

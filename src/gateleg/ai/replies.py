@@ -8,6 +8,8 @@ from typing import Generic, Literal, TypeVar
 
 from gateleg.ai.messages import Assistant, ToolCall
 
+__all__ = ["CallDelta", "Delta", "Finish", "Reply", "Structured", "TokenCount", "Usage"]
+
 #: Why a model stopped: it was done (or met a stop text), it ran out of tokens, it wants tools called, or a filter stepped in.
 Finish = Literal["stop", "length", "tools", "filtered"]
 T_co = TypeVar("T_co", covariant=True)

@@ -40,6 +40,6 @@ class Reranking:
         forecast = forecast_texts(texts)
         # The query is read beside every text.
         forecast = replace(forecast, input=forecast.input + len(texts) * forecast_texts([query]).input)
-        call = self.setup.trying.attempts(lambda deadline: self.provider.rerank(query, texts, deadline), timeout)
+        call = self.setup.retry_policy.attempts(lambda deadline: self.provider.rerank(query, texts, deadline), timeout)
         result, _ = yield from self.setup.metered(self.address, forecast, call, lambda result: result.usage.or_estimated(forecast))
         return result.scores

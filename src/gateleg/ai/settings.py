@@ -11,6 +11,8 @@ from gateleg.ai.addresses import PROVIDERS, ModelAddress, ProviderName, origin, 
 from gateleg.ai.errors import KeyMissing
 from gateleg.ai.prices import Price
 
+__all__ = ["ModelSettings", "ProviderSettings", "SpendCaps"]
+
 #: Stands for every application or tenant that is not named.
 EVERY = "*"
 _NAME = r"^[a-z][a-z0-9_-]{0,39}$"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 from gateleg.ai.errors import AiError, BadAsk, ModelTimedOut, NotOffered, StreamBroken
 from gateleg.ai.metering import Meter
 from gateleg.ai.replies import NOTHING, Usage
+from gateleg.ai.retry_policy import RETRIES, RetryPolicy, make_timeouts
 from gateleg.ai.settings import ModelSettings
-from gateleg.ai.trying import RETRIES, Trying, timeouts_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,7 @@ class Setup:
     """Settings, timeouts, the meter, and the record of what is spent."""
 
     settings: ModelSettings = field(default_factory=ModelSettings)
-    trying: Trying = field(default_factory=Trying)
+    retry_policy: RetryPolicy = field(default_factory=RetryPolicy)
     meter: Meter = field(default_factory=Meter)
     #: records calls and keeps them under caps; None where nobody asked for that
     spending: Spending | None = None
@@ -88,7 +88,7 @@ class Setup:
 def setup_from(settings: ModelSettings | None, retries: Retries | None, meter: Meter | None, account: Account | None) -> Setup:
     """The setup that the arguments of a `Models` describe."""
     settings = settings or ModelSettings()
-    timeouts = timeouts_of(settings.connect_seconds, settings.silence_seconds)
+    timeouts = make_timeouts(settings.connect_seconds, settings.silence_seconds)
     retries = retries or replace(RETRIES, attempts=settings.attempts)
-    setup = Setup(settings, Trying(timeouts, settings.total_seconds, retries), meter or Meter())
+    setup = Setup(settings, RetryPolicy(timeouts, settings.total_seconds, retries), meter or Meter())
     return setup if account is None else setup.billed_to(account)

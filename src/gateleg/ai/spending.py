@@ -26,7 +26,8 @@ import orjson
 from gateleg.ai.errors import PriceUnknown, SpendCapReached
 from gateleg.ai.steps import Carry
 from gateleg.ai.tables import Spend, UsageDay
-from gateleg.store import ConditionFailed, StoreError, TransactionCanceled, transact, upsert
+from gateleg.store import ConditionFailed, StoreError, TransactionCanceled, upsert
+from gateleg.store.operations import transact
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gateleg.ai.replies import Delta
     from gateleg.net import Deadline
     from gateleg.net.http import HttpRequest, Timeouts
-    from gateleg.store import Operation
+    from gateleg.store.operations import Operation
 
 R = TypeVar("R")
 

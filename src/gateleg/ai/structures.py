@@ -23,8 +23,8 @@ _NAME = re.compile(r"[^A-Za-z0-9_-]+")
 _SHOWN = 10
 
 
-class Misfit(Exception):
-    """An answer that does not have the structure. `problems` says what is wrong, in words for the model."""
+class StructureMismatch(Exception):
+    """A reply does not match the schema. `problems` describes why, in words for the model."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__("; ".join(problems))
@@ -36,8 +36,8 @@ def shape_of(model: type[BaseModel]) -> Shape:
     return Shape(_NAME.sub("_", model.__name__)[:64], model.model_json_schema())
 
 
-def instructed(messages: Iterable[Message], shape: Shape) -> tuple[Message, ...]:
-    """The messages, and what the answer must look like. Said also where that can be forced, for the meaning of the members."""
+def with_schema_instructions(messages: Iterable[Message], shape: Shape) -> tuple[Message, ...]:
+    """Prepend the schema as a system message, also for providers that enforce it: its descriptions explain the fields."""
     words = (
         "Answer with one JSON object and nothing else: no explanation, no code fence. "
         f"It must satisfy this JSON schema:\n{orjson.dumps(shape.schema).decode()}"
@@ -46,10 +46,10 @@ def instructed(messages: Iterable[Message], shape: Shape) -> tuple[Message, ...]
 
 
 def read_structure(model: type[M], text: str) -> M:
-    """The structure in an answer; `Misfit` if it is not there, or not as it must be."""
+    """Parse and validate the JSON object in a reply. Raises `StructureMismatch`."""
     found = _object_in(text)
     if found is None:
-        raise Misfit(["The answer is not a JSON object."])
+        raise StructureMismatch(["The answer is not a JSON object."])
     try:
         return model.model_validate_json(found)
     except ValidationError as error:
@@ -57,18 +57,18 @@ def read_structure(model: type[M], text: str) -> M:
             f"{'.'.join(map(str, problem['loc'])) or 'the object'}: {problem['msg']}"
             for problem in error.errors(include_url=False, include_input=False, include_context=False)
         ]
-        raise Misfit(problems) from None
+        raise StructureMismatch(problems) from None
 
 
-def corrected(messages: tuple[Message, ...], reply: Reply, problems: list[str]) -> tuple[Message, ...]:
-    """The conversation, with the answer that failed and what is wrong with it."""
+def with_correction(messages: tuple[Message, ...], reply: Reply, problems: list[str]) -> tuple[Message, ...]:
+    """Append the invalid reply and a request to correct its problems."""
     told = "\n".join(f"- {problem}" for problem in problems[:_SHOWN])
     said = Assistant(reply.text or "(no text)")
     return (*messages, said, User(f"That answer is refused:\n{told}\nAnswer again with the whole corrected JSON object and nothing else."))
 
 
 def _object_in(text: str) -> str | None:
-    """The first JSON object in a text: models like to say something before and after, and to fence it."""
+    """The first JSON object in a text: models often add prose around it, or a code fence."""
     fenced = _FENCE.search(text)
     for candidate in ([fenced.group(1)] if fenced else []) + [text]:
         start = candidate.find("{")

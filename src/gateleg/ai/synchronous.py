@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, Unpack
 from pydantic import BaseModel
 
 from gateleg.ai.answering import Answering
-from gateleg.ai.asking import asked_of
+from gateleg.ai.asking import chat_request
 from gateleg.ai.errors import BadAsk
 from gateleg.ai.failures import LIMIT, failures
 from gateleg.ai.opening import open_chat, open_embeddings, open_media, open_reranker
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from gateleg.ai.spending import Account
     from gateleg.ai.steps import Flow, Step
     from gateleg.net import Retries
-    from gateleg.store import Operation
+    from gateleg.store.operations import Operation
 
 R = TypeVar("R")
 M = TypeVar("M", bound=BaseModel)
@@ -220,10 +220,10 @@ class _Chat:
         return str(self._answering.address)
 
     def reply(self, messages: Iterable[Message], **options: Unpack[AskOptions]) -> Reply:
-        return self._models.run(self._answering.reply(asked_of(messages, options)))
+        return self._models.run(self._answering.reply(chat_request(messages, options)))
 
     def stream(self, messages: Iterable[Message], **options: Unpack[AskOptions]) -> Generator[Delta, None, None]:
-        return self._models.iterate(self._answering.stream(asked_of(messages, options)))
+        return self._models.iterate(self._answering.stream(chat_request(messages, options)))
 
     def structured(self, model: type[M], messages: Iterable[Message], *, repairs: int = 2, **options: Unpack[AskOptions]) -> Structured[M]:
         return self._models.run(self._answering.structured(model, messages, options, repairs))

@@ -6,6 +6,8 @@ from decimal import Decimal
 from gateleg.ai.media import MediaKind, MediaStatus
 from gateleg.model import GSI, TTL, Attr, Entity, Key, Pattern, Table, field, required, stamp
 
+__all__ = ["MODEL_TABLES", "UsageDay", "cache_table", "media_table", "usage_table"]
+
 cache_table = Table("GatelegModelCache", hash="digest")
 media_table = Table("GatelegMediaJobs", hash="token")
 usage_table = Table(

@@ -25,7 +25,7 @@ def doctor(
     config: ConfigOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Check the store, its tables, objects, disk, workers, clocks and applications. Tables stay as they are. A failure gives status 1."""
+    """Check the store, its tables, objects, disk, workers, clocks and applications. Changes no tables. Exits with 1 if a check fails."""
     import asyncio
 
     from gateleg.cli.installed import find_installed
@@ -62,7 +62,7 @@ async def _examined(settings: "Settings", installed: "Installed") -> "list[Diagn
         return [Diagnosis("store", CheckResult("failed", problem))]
     try:
         async with Host.open(settings, installed.applications, prepare=False, tolerant=True) as host:
-            left_out = (host.left_out or {}).items()
+            left_out = (host.failed_applications or {}).items()
             broken = [Diagnosis("start", CheckResult("failed", reason, fix="See the log."), name) for name, reason in left_out]
             return [*broken, *await examine(host)]
     except Exception as error:

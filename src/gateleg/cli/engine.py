@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="The embedded DynamoDB engine.", no_args_is_help=True)
 
 DataPath = Annotated[
-    str | None, typer.Option("--path", help="Data folder (or database file); that of the settings' embedded store, when left out.")
+    str | None, typer.Option("--path", help="Data folder (or database file); the embedded store of the settings by default.")
 ]
 
 
@@ -29,10 +29,10 @@ DataPath = Annotated[
 def serve(
     path: Annotated[
         str | None,
-        typer.Option(help="Data folder (or database file); :memory: keeps nothing. That of the settings' embedded store, when left out."),
+        typer.Option(help="Data folder (or database file); :memory: keeps nothing. The embedded store of the settings by default."),
     ] = None,
-    host: Annotated[str, typer.Option(help="Address to listen on; off loopback, --credentials is required.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = 8000,
+    host: Annotated[str, typer.Option(help="Address to listen on; any but loopback requires --credentials.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")] = 8000,
     durability: Annotated[
         Literal["full", "relaxed"] | None,
         typer.Option(help="full: an answered write survives a power loss; relaxed: it survives a crash of the process. Full by default."),
@@ -54,15 +54,15 @@ def serve(
     tls_cert: Annotated[Path | None, typer.Option(help="Certificate chain (PEM); serves HTTPS.")] = None,
     tls_key: Annotated[Path | None, typer.Option(help="The certificate's private key (PEM).")] = None,
     like_local: Annotated[
-        bool, typer.Option("--like-local", help="Do as DynamoDB Local does where it differs from the service; implies --separate.")
+        bool, typer.Option("--like-local", help="Behave like DynamoDB Local where it differs from the service; implies --separate.")
     ] = False,
     processes: Annotated[
-        int, typer.Option(min=1, max=256, help="Processes that serve the port together, so that reads use as many cores; not for :memory:.")
+        int, typer.Option(min=1, max=256, help="Processes that share the port, so that reads use several cores; not for :memory:.")
     ] = 1,
-    demo: Annotated[bool, typer.Option("--demo", help="Create and fill a sample table, Songs, if it is not there.")] = False,
+    demo: Annotated[bool, typer.Option("--demo", help="Create and fill a sample table, Songs, if it does not exist.")] = False,
     config: ConfigOption = None,
 ) -> None:
-    """Serve the DynamoDB protocol for boto3, the AWS CLI and every other SDK. SIGINT and SIGTERM finish what is under way."""
+    """Serve the DynamoDB protocol for boto3, the AWS CLI and every other SDK. SIGINT and SIGTERM let running requests finish."""
     from gateleg.endpoint import BadOrigin, EndpointOptions, OpenToAll, serve_from_processes, serve_until_signal
     from gateleg.engine import Engine, EngineError, Namespace
     from gateleg.store.addresses import database_file
@@ -140,7 +140,7 @@ def check(path: DataPath = None, config: ConfigOption = None) -> None:
 
 @app.command()
 def compact(path: DataPath = None, config: ConfigOption = None) -> None:
-    """Give the space of deleted data back to the disk, and checksums to a database that an earlier version made."""
+    """Return the space of deleted data to the disk, and add checksums to a database made by an earlier version."""
     from gateleg.engine import EngineError
     from gateleg.engine import compact as shrink
 
@@ -158,7 +158,7 @@ def repair(
     path: DataPath = None,
     config: ConfigOption = None,
 ) -> None:
-    """Save what is sound of a damaged database into a new one, and list what was lost. The damaged one is left as it is.
+    """Recover the intact data of a damaged database into a new one, and list what was lost. The damaged one is not changed.
 
     What was lost is also written beside the new file, with what stands in its place; exits with 1 if there is any.
     """

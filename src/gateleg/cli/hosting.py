@@ -104,7 +104,7 @@ async def _run(
 
     from gateleg.cli.leaving import stopping_on_signals
     from gateleg.cli.waiting import opened_when_there
-    from gateleg.jobs import DRAIN_GRACE
+    from gateleg.jobs.worker import DRAIN_GRACE
     from gateleg.web.host import Host
     from gateleg.web.serving import address_of, check_reach, listen, serve
 

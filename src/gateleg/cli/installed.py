@@ -93,13 +93,13 @@ def find_installed(settings: Settings, *, demo: bool = False) -> Installed:
 
 
 def _add(installed: Installed, found: Application | LeftOut) -> None:
-    from gateleg.web.application import BadApplication, checked
+    from gateleg.web.application import BadApplication, check_applications
 
     if isinstance(found, LeftOut):
         installed.left_out.append(found)
         return
     try:
-        checked([*installed.applications, found])
+        check_applications([*installed.applications, found])
     except BadApplication as error:
         installed.left_out.append(LeftOut(found.name, str(error)))
     else:

@@ -68,16 +68,16 @@ def create(
     name: Annotated[str, typer.Argument(help="Whose key it is: a person, or a program.")],
     role: Annotated[
         Literal["member", "viewer", "operator", "admin"],
-        typer.Option(help="viewer: look; operator: and submit, cancel, edit; admin: and manage keys."),
+        typer.Option(help="viewer: read only; operator: also submit, cancel and edit; admin: also manage keys."),
     ] = "viewer",
     group: Annotated[list[str] | None, typer.Option("--group", "-g", help="A group, for applications; may be repeated.")] = None,
     tenant: Annotated[str | None, typer.Option(help="The tenant that it belongs to, for applications.")] = None,
-    days: Annotated[float | None, typer.Option(min=0.001, max=36_500, help="Days after which it ends.")] = None,
+    days: Annotated[float | None, typer.Option(min=0.001, max=36_500, help="Days until it expires.")] = None,
     store: StoreOption = None,
     prefix: PrefixOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Make a key and print it. This is the only time that it is shown."""
+    """Create a key and print it. It is shown only once."""
 
     async def work(keys: "Keys", audit: "Audit") -> str:
         from gateleg.web import Role
@@ -99,7 +99,7 @@ def listed(
     cursor: CursorOption = None,
     json: JsonOption = False,
 ) -> None:
-    """List the keys in the order of their ids, also those that are over."""
+    """List the keys by id, including expired and revoked ones."""
     from gateleg.commands.printing import print_json, print_rows
 
     async def work(keys: "Keys", audit: "Audit") -> "Page[ApiKey]":
@@ -139,7 +139,7 @@ def revoke(
     prefix: PrefixOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Take a key back. Hosts refuse it within a second, and end its sessions."""
+    """Revoke a key. Hosts reject it within a second and end its sessions."""
 
     async def work(keys: "Keys", audit: "Audit") -> "ApiKey":
         key = await keys.revoke(key_id, by="command line")

@@ -19,8 +19,8 @@ def models() -> None:
 
 @app.command()
 def usage(
-    since: Annotated[datetime | None, typer.Option(formats=_DAYS, help="The first day, in UTC; today, when left out.")] = None,
-    until: Annotated[datetime | None, typer.Option(formats=_DAYS, help="The last day, in UTC; today, when left out.")] = None,
+    since: Annotated[datetime | None, typer.Option(formats=_DAYS, help="The first day, in UTC; today by default.")] = None,
+    until: Annotated[datetime | None, typer.Option(formats=_DAYS, help="The last day, in UTC; today by default.")] = None,
     application: Annotated[str | None, typer.Option(help="Only of this application.")] = None,
     tenant: Annotated[str | None, typer.Option(help="Only of this tenant.")] = None,
     store: StoreOption = None,
@@ -28,10 +28,11 @@ def usage(
     config: ConfigOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Print what applications have used of models, by day, and what that cost."""
+    """Print the model usage of applications by day, and its cost."""
     import asyncio
 
-    from gateleg.ai import UsageDay, usage_table
+    from gateleg.ai import UsageDay
+    from gateleg.ai.tables import usage_table
     from gateleg.cli.hosting import explain
     from gateleg.commands.opening import require_store
     from gateleg.commands.printing import print_json, print_rows

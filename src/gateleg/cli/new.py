@@ -13,17 +13,17 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def new(
     name: Annotated[str, typer.Argument(help="The name of the application: lower-case letters, digits and hyphens.")],
-    folder: Annotated[Path | None, typer.Option("--in", help="Where to write it; a folder of that name when left out.")] = None,
+    folder: Annotated[Path | None, typer.Option("--in", help="Folder to write it to; by default one with the application's name.")] = None,
 ) -> None:
     """Write a package with a table, a job, routes, a page, a command, settings and tests. `gateleg up` serves it once it is installed."""
     import keyword
 
     from gateleg.cli.scaffold import files_of
     from gateleg.web import Application, Refusal
-    from gateleg.web.application import checked
+    from gateleg.web.application import check_applications
 
     try:
-        checked([Application(name=name, title=name, icon="notes")])
+        check_applications([Application(name=name, title=name, icon="notes")])
     except Refusal as error:
         fail(str(error), MISUSED)
     if keyword.iskeyword(name):

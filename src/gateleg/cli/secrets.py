@@ -18,8 +18,8 @@ app = typer.Typer(help="Secrets of applications and tenants, encrypted in the st
 R = TypeVar("R")
 
 NameArgument = Annotated[str, typer.Argument(help="The name that settings and applications refer to it by.")]
-OwnerOption = Annotated[str, typer.Option("--application", "-a", help="Whose it is: an application, or `host`.")]
-TenantOption = Annotated[str | None, typer.Option(help="The tenant whose it is; without, it is the application's own.")]
+OwnerOption = Annotated[str, typer.Option("--application", "-a", help="The owner: an application, or `host`.")]
+TenantOption = Annotated[str | None, typer.Option(help="The tenant that owns it; the application itself by default.")]
 
 
 def _with_secrets(
@@ -76,7 +76,7 @@ def put(
     prefix: PrefixOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Keep a secret, or replace its value, which is read from standard input or asked for."""
+    """Store a secret or replace its value, which is read from standard input or prompted for."""
     value = _asked("Value")
 
     async def work(secrets: "Secrets", audit: "Audit") -> "SecretInfo":
@@ -125,7 +125,7 @@ def delete(
     prefix: PrefixOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Forget a secret."""
+    """Delete a secret."""
 
     async def work(secrets: "Secrets", audit: "Audit") -> None:
         await secrets.delete(name, tenant=tenant)
@@ -142,7 +142,7 @@ def rekey(
     prefix: PrefixOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Encrypt an application's secrets anew, after the host's `secret` has changed. The former one is read from standard input."""
+    """Re-encrypt an application's secrets after the host's `secret` has changed. The old one is read from standard input."""
     former = _asked("The former secret of the host")
 
     async def work(secrets: "Secrets", audit: "Audit") -> int:

@@ -29,15 +29,15 @@ def serve(
     log: LogOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Serve the API and the console. Workers run apart: `gateleg worker`. SIGINT and SIGTERM let requests end."""
+    """Serve the API and the console; run workers with `gateleg worker`. SIGINT and SIGTERM let running requests finish."""
     from gateleg.cli.hosting import run_host
     from gateleg.cli.installed import installed_applications
-    from gateleg.web.settings import shown
+    from gateleg.web.settings import format_setting
 
     settings = settings_from(config, store=store, prefix=prefix, objects=objects, host=host, port=port, dynamodb=dynamodb, log=log)
 
     def ready(address: str, link: str | None) -> None:
-        typer.echo(f"Serving {shown(settings.store)} at {address}")
+        typer.echo(f"Serving {format_setting(settings.store)} at {address}")
         announce_link(link)
 
     run_host(settings, installed_applications(settings), ready)

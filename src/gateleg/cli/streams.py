@@ -11,27 +11,27 @@ from gateleg.commands.printing import print_json
 from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
-    from gateleg.jobs import FailedChange
+    from gateleg.jobs.table_streams import FailedChange
     from gateleg.web import Application
     from gateleg.web.settings import Settings
 
-app = typer.Typer(help="Changes that handlers of an application could not take: list and repeat them.", no_args_is_help=True)
+app = typer.Typer(help="Changes that an application's handlers failed to process: list and repeat them.", no_args_is_help=True)
 
-ApplicationArgument = Annotated[str, typer.Argument(help="The application whose handlers are meant.")]
+ApplicationArgument = Annotated[str, typer.Argument(help="The application that has the handlers.")]
 
 
 @app.command()
 def failed(
     application: ApplicationArgument,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many to list.")] = 50,
-    after: Annotated[str | None, typer.Option(help="List what follows: the cursor that the page before has ended with.")] = None,
+    after: Annotated[str | None, typer.Option(help="Continue after an earlier page: the cursor that it ended with.")] = None,
     store: StoreOption = None,
     prefix: PrefixOption = None,
     config: ConfigOption = None,
     json: JsonOption = False,
 ) -> None:
-    """List the changes that a handler has refused, each with its error. They are kept until they are repeated."""
-    from gateleg.jobs import FailedChange, stream_table
+    """List the changes that a handler failed to process, each with its error. They are kept until they are repeated."""
+    from gateleg.jobs.table_streams import FailedChange, stream_table
 
     settings = settings_from(config, store=store, prefix=prefix)
     _consuming(settings, application)
@@ -54,12 +54,12 @@ def failed(
 @app.command()
 def repeat(
     application: ApplicationArgument,
-    event: Annotated[str | None, typer.Option("--event", help="The event id of one change; all, when left out.")] = None,
+    event: Annotated[str | None, typer.Option("--event", help="The event id of one change; all by default.")] = None,
     store: StoreOption = None,
     prefix: PrefixOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Call the handlers again with the changes that they have refused. Exits with 1 when some fail again."""
+    """Call the handlers again with the changes that they failed to process. Exits with 1 if some fail again."""
     import asyncio
 
     settings = settings_from(config, store=store, prefix=prefix)

@@ -21,18 +21,18 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def up(
-    data: Annotated[Path | None, typer.Option("--data", help="Folder for tables and objects; made when it is not there.")] = None,
+    data: Annotated[Path | None, typer.Option("--data", help="Folder for tables and objects; created if it does not exist.")] = None,
     host: HostOption = None,
     port: PortOption = None,
-    demo: Annotated[bool, typer.Option("--demo", help="Load something worth seeing.")] = False,
+    demo: Annotated[bool, typer.Option("--demo", help="Load sample data and run sample jobs.")] = False,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the console in a browser, if there is one.")] = True,
-    concurrency: Annotated[int, typer.Option(min=1, max=1000, help="Jobs that run at once.")] = 4,
+    concurrency: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of concurrent jobs.")] = 4,
     dynamodb: DynamoOption = None,
-    drain: Annotated[float, typer.Option(min=0.0, help="Seconds that running jobs have to end after Ctrl-C.")] = 10.0,
+    drain: Annotated[float, typer.Option(min=0.0, help="Seconds that running jobs have to finish after Ctrl-C.")] = 10.0,
     log: LogOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Start the store, the objects, a worker, the API and the console on this machine. Ctrl-C lets running jobs end."""
+    """Start the store, the objects, a worker, the API and the console on this machine. Ctrl-C lets running jobs finish."""
     from gateleg.cli.hosting import run_host
     from gateleg.cli.installed import installed_applications
     from gateleg.cli.worker_process import Task, worker_process
@@ -60,10 +60,10 @@ def up(
 
 
 def _announce(address: str, settings: "Settings", applications: "Sequence[Application]") -> None:
-    from gateleg.web.settings import shown
+    from gateleg.web.settings import format_setting
 
     typer.echo(f"Gateleg is up at {address}")
-    typer.echo(f"  {shown(settings.store)} · {shown(settings.objects)} · API at {address}/api/docs · Ctrl-C stops it")
+    typer.echo(f"  {format_setting(settings.store)} · {format_setting(settings.objects)} · API at {address}/api/docs · Ctrl-C stops it")
     if settings.dynamodb:
         typer.echo(f"  DynamoDB for SDKs at {address}/dynamodb")
     for application in applications:

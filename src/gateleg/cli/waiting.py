@@ -45,7 +45,7 @@ async def opened_when_there(
 
 async def _entered(stack: AsyncExitStack, make: Callable[[], AbstractAsyncContextManager[T]], settings: Settings) -> T:
     from gateleg.store import NoAnswer, ServiceFailed, Throttled, TimedOut
-    from gateleg.web.settings import shown
+    from gateleg.web.settings import format_setting
 
     began, tries, told_at = time.monotonic(), 0, float("-inf")
     while True:
@@ -55,9 +55,9 @@ async def _entered(stack: AsyncExitStack, make: Callable[[], AbstractAsyncContex
             tries, now = tries + 1, time.monotonic()
             if now >= told_at + _TELL_EVERY:
                 told_at = now
-                _log.warning("The store %s is away: %s Trying again until it is there.", shown(settings.store), error.message)
+                _log.warning("The store %s is away: %s Trying again until it is there.", format_setting(settings.store), error.message)
             await asyncio.sleep(span(tries, *_AGAIN) * (0.5 + random.random() / 2))
         else:
             if tries:
-                _log.warning("The store %s is there, after %.0f s.", shown(settings.store), time.monotonic() - began)
+                _log.warning("The store %s is there, after %.0f s.", format_setting(settings.store), time.monotonic() - began)
             return opened

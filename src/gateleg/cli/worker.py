@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import AsyncIterator
 
-    from gateleg.jobs import AsyncQueue, WorkerCrew
+    from gateleg.jobs import AsyncQueue
     from gateleg.jobs import QueueSettings as JobSettings
+    from gateleg.jobs.worker import WorkerCrew
     from gateleg.objects import AsyncObjects
     from gateleg.web.settings import Settings
 
@@ -29,20 +30,22 @@ def worker(
     job_tables: JobTablesOption = None,
     objects: ObjectsOption = None,
     queues: Annotated[
-        str | None, typer.Option(help="Queues to work on, with weights: urgent=3,default. All that handlers name, if not given.")
+        str | None, typer.Option(help="Queues to poll, with weights: urgent=3,default. By default, all queues of the handlers.")
     ] = None,
-    concurrency: Annotated[int, typer.Option(min=1, max=1000, help="Jobs that run at once.")] = 4,
+    concurrency: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of concurrent jobs.")] = 4,
     limit: Annotated[
         str | None,
-        typer.Option(help="The most jobs of a queue that run at once: renders=1,default=cores-1. As handlers say, if not given."),
+        typer.Option(help="Maximum concurrent jobs per queue: renders=1,default=cores-1. By default, the limits of the handlers."),
     ] = None,
-    lease: Annotated[float, typer.Option(min=1.0, help="Seconds that the worker may be silent before others take its jobs.")] = 30.0,
-    drain: Annotated[float, typer.Option(min=0.0, help="Seconds that running jobs have to end after SIGTERM.")] = 30.0,
+    lease: Annotated[
+        float, typer.Option(min=1.0, help="Lease in seconds: other workers take over the jobs of a worker that is silent for longer.")
+    ] = 30.0,
+    drain: Annotated[float, typer.Option(min=0.0, help="Seconds that running jobs have to finish after SIGTERM.")] = 30.0,
     version: Annotated[str, typer.Option(help="The application's version, shown in the list of workers.")] = "",
     log: LogOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Run jobs. SIGINT and SIGTERM let running jobs end, and give back those that take too long; a second SIGINT ends it at once.
+    """Run jobs. SIGINT and SIGTERM let running jobs finish and release those that take too long; a second SIGINT stops at once.
 
     A store that is away is waited for.
     """
@@ -76,9 +79,8 @@ async def _work(
 
     from gateleg.cli.leaving import end_soon, stopping_on_signals
     from gateleg.cli.waiting import opened_when_there
-    from gateleg.jobs import DRAIN_GRACE, WorkerCrew
-    from gateleg.jobs.worker.gc_tuning import collect_garbage_less_often
-    from gateleg.web.settings import shown
+    from gateleg.jobs.worker import DRAIN_GRACE, WorkerCrew, exclude_loaded_modules
+    from gateleg.web.settings import format_setting
 
     stop = asyncio.Event()
     with stopping_on_signals(stop, drain + DRAIN_GRACE, f"jobs have up to {drain:g} s to end"):
@@ -99,8 +101,8 @@ async def _work(
             )
             stopping = asyncio.create_task(_stop_when(stop, workers))
             for worker in workers.workers:
-                typer.echo(f"{worker.worker_id} works on {', '.join(worker.queues)} of {shown(settings.store)}")
-            collect_garbage_less_often()
+                typer.echo(f"{worker.worker_id} works on {', '.join(worker.queues)} of {format_setting(settings.store)}")
+            exclude_loaded_modules()
             await workers.run()
             stopping.cancel()
             for worker in workers.workers:
@@ -118,7 +120,8 @@ async def _opened(app: str | None, settings: "Settings", rules: "JobSettings") -
     """The queue to work on. Applications get all that a host has; mere handlers the store, and objects for long logs."""
     from gateleg.cli.installed import installed_applications, loaded
     from gateleg.cli.jobs.log_objects import log_objects
-    from gateleg.jobs import LAYOUTS, AsyncQueue, Jobs
+    from gateleg.jobs import AsyncQueue, Jobs
+    from gateleg.jobs.tables import LAYOUTS
     from gateleg.store import AsyncStore
     from gateleg.web import Application
     from gateleg.web.host import Host

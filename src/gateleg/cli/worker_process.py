@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from gateleg.cli.leaving import children, end_soon
-from gateleg.jobs import DRAIN_GRACE
+from gateleg.jobs.worker import DRAIN_GRACE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -111,8 +111,7 @@ def _started(task: Task) -> subprocess.Popen[bytes]:
 async def _work(task: Task) -> None:
     from gateleg import __version__
     from gateleg.cli.installed import installed_applications
-    from gateleg.jobs import WorkerCrew
-    from gateleg.jobs.worker.gc_tuning import collect_garbage_less_often
+    from gateleg.jobs.worker import WorkerCrew, exclude_loaded_modules
     from gateleg.web.host import Host
     from gateleg.web.logs import set_up_logs
     from gateleg.web.settings import Settings
@@ -140,7 +139,7 @@ async def _work(task: Task) -> None:
         reader = asyncio.StreamReader()
         await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
         watching = asyncio.create_task(_until_end(reader, stop))
-        collect_garbage_less_often()
+        exclude_loaded_modules()
         if host.queue.context.jobs:
             await workers.run()
             watching.cancel()

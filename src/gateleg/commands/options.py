@@ -5,15 +5,15 @@ from typing import Annotated
 
 import typer
 
-ConfigOption = Annotated[Path | None, typer.Option("--config", "-c", help="Settings file; gateleg.toml, if it is there.")]
+ConfigOption = Annotated[Path | None, typer.Option("--config", "-c", help="Settings file; gateleg.toml by default, if it exists.")]
 StoreOption = Annotated[
-    str | None, typer.Option("--store", help="embedded:FOLDER, http://host:port or dynamodb:REGION; that of the settings, when left out.")
+    str | None, typer.Option("--store", help="embedded:FOLDER, http://host:port or dynamodb:REGION; from the settings by default.")
 ]
 DataOption = Annotated[
     Path | None,
-    typer.Option("--data", help="The folder of `gateleg up --data`; that of the settings, when left out."),
+    typer.Option("--data", help="The folder of `gateleg up --data`; from the settings by default."),
 ]
-PrefixOption = Annotated[str | None, typer.Option("--prefix", help="Stands before every table name.")]
+PrefixOption = Annotated[str | None, typer.Option("--prefix", help="Prefix of all table names.")]
 JobTablesOption = Annotated[
     str | None,
     typer.Option(
@@ -25,7 +25,7 @@ ObjectsOption = Annotated[str | None, typer.Option("--objects", help="dir:FOLDER
 AppOption = Annotated[
     str | None,
     typer.Option(
-        "--app", help="module:object with an application or job handlers, such as shop.work:jobs; all installed ones, when left out."
+        "--app", help="module:object with an application or job handlers, such as shop.work:jobs; all installed applications by default."
     ),
 ]
 TablesOption = Annotated[
@@ -33,18 +33,18 @@ TablesOption = Annotated[
     typer.Option(
         "--tables",
         "-t",
-        help="Python module that declares tables; may be repeated. When left out: the installed applications and Gateleg itself.",
+        help="Python module that declares tables; may be repeated. By default, the installed applications and Gateleg itself.",
     ),
 ]
-HostOption = Annotated[str | None, typer.Option("--host", help="Address to listen on; off loopback, a key must exist.")]
-PortOption = Annotated[int | None, typer.Option("--port", "-p", min=0, max=65535, help="Port to listen on; 0 takes a free one.")]
+HostOption = Annotated[str | None, typer.Option("--host", help="Address to listen on; any but loopback requires an API key.")]
+PortOption = Annotated[int | None, typer.Option("--port", "-p", min=0, max=65535, help="Port to listen on; 0 picks a free one.")]
 DynamoOption = Annotated[
-    bool | None, typer.Option("--dynamodb/--no-dynamodb", help="Speak DynamoDB's protocol at /dynamodb, for SDKs; off by default.")
+    bool | None, typer.Option("--dynamodb/--no-dynamodb", help="Serve the DynamoDB protocol at /dynamodb, for SDKs; off by default.")
 ]
 LogOption = Annotated[str | None, typer.Option("--log", help="human or json.")]
 
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON.")]
 OnlyOption = Annotated[list[str] | None, typer.Option("--only", help="Only this table; may be repeated.")]
 ArgumentsOption = Annotated[list[str] | None, typer.Option("--arg", "-a", help="name=value; may be repeated.")]
-CursorOption = Annotated[str | None, typer.Option("--cursor", help="Go on where an earlier answer ended.")]
+CursorOption = Annotated[str | None, typer.Option("--cursor", help="Continue after an earlier page: the cursor that it ended with.")]
 LimitOption = Annotated[int, typer.Option("--limit", "-n", min=1, help="Items to show.")]

@@ -1,4 +1,4 @@
-"""An answer, and how it is written on the wire."""
+"""Answers and their wire format."""
 
 import itertools
 import secrets
@@ -8,18 +8,18 @@ from http import HTTPStatus
 
 import orjson
 
-from gateleg.endpoint.encoding import COMPRESS_FROM, choose_encoding, compress
+from gateleg.endpoint.encoding import MIN_COMPRESSED_BYTES, choose_encoding, compress
 from gateleg.endpoint.requests import Request
 from gateleg.engine import EngineError
 
-__all__ = ["AMZ_JSON", "Answer", "error_answer", "packed"]
+__all__ = ["AMZ_JSON", "Answer", "encode_body", "error_answer"]
 
 AMZ_JSON = b"application/x-amz-json-1.0"
 PLAIN_JSON = b"application/json"
 
-#: What DynamoDB answers to a body over its limit, before it has read all of it: no request id, no error document.
+#: DynamoDB's response to an oversized body, sent before it is complete: no request id, no error document.
 TOO_LARGE = b"HTTP/1.1 413 Request Entity Too Large\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n0\r\n\r\n"
-#: What cannot be read as HTTP, or has a head over the limit, gets no error document either.
+#: The response to invalid HTTP or an oversized head; also without an error document.
 BAD_REQUEST = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
@@ -33,12 +33,12 @@ _ID_ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Status, body and what else the answer's head holds."""
+    """An HTTP response: status, body and headers."""
 
     status: int
     body: bytes = b""
     content_type: bytes | None = None
-    #: further header lines, each ended by CRLF
+    #: additional header lines, each ending in CRLF
     headers: bytes = b""
 
 
@@ -46,26 +46,26 @@ NOT_FOUND = Answer(404, b"<UnknownOperationException/>\n")
 
 
 def error_answer(error: EngineError, content_type: bytes) -> Answer:
-    """The answer that carries an error."""
+    """The answer for an error."""
     return Answer(error.status, orjson.dumps(error.body()), content_type)
 
 
 class RequestIds:
-    """Ids of 52 capitals and digits, as DynamoDB has them: a random run, then a count, so that making one costs little."""
+    """Request ids of 52 capitals and digits like DynamoDB's: a random prefix and a counter, which is cheap."""
 
     def __init__(self) -> None:
-        self._run = "".join(secrets.choice(_ID_ALPHABET) for _ in range(40)).encode()
+        self._prefix = "".join(secrets.choice(_ID_ALPHABET) for _ in range(40)).encode()
         self._count = itertools.count()
 
     def next(self) -> bytes:
-        """An id that was not given before."""
-        return b"%b%012X" % (self._run, next(self._count))
+        """A new id."""
+        return b"%b%012X" % (self._prefix, next(self._count))
 
 
-def packed(request: Request, answer: Answer) -> tuple[bytes, bytes | None]:
-    """The body as it is sent, and its encoding: compressed if the client accepts it and the body is large enough to gain by it."""
+def encode_body(request: Request, answer: Answer) -> tuple[bytes, bytes | None]:
+    """The body to send and its encoding: compressed if the client accepts it and the body is large enough."""
     body = answer.body
-    if len(body) >= COMPRESS_FROM and b"accept-encoding" in request.headers:
+    if len(body) >= MIN_COMPRESSED_BYTES and b"accept-encoding" in request.headers:
         encoding = choose_encoding(request.accepts or request.headers[b"accept-encoding"])
         if encoding is not None:
             smaller = compress(body, encoding)
@@ -75,14 +75,14 @@ def packed(request: Request, answer: Answer) -> tuple[bytes, bytes | None]:
 
 
 def render(request: Request, answer: Answer, *, date: bytes, request_id: bytes, keep_alive: bool, cors: bytes) -> bytes:
-    """The answer as bytes; `cors` are the header lines for a browser's script."""
-    body, encoding = packed(request, answer)
+    """The response as bytes; `cors` are header lines for browsers."""
+    body, encoding = encode_body(request, answer)
     extra = answer.headers + cors
     if encoding is not None:
         extra += b"Content-Encoding: " + encoding + b"\r\n"
     if answer.content_type is not None:
         extra += b"Content-Type: " + answer.content_type + b"\r\n"
-    # The checksum is of the bytes as sent, compressed or not: that is what the SDKs verify.
+    # SDKs verify the checksum of the bytes as sent, compressed or not.
     return _HEAD % (
         _STATUS[answer.status],
         date,

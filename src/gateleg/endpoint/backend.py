@@ -12,8 +12,8 @@ __all__ = ["execute"]
 _log = logging.getLogger(__name__)
 
 
-#: Operations whose success has nothing to say, not even an empty document.
-_SILENT = frozenset({"TagResource", "UntagResource"})
+#: Operations with an empty response body.
+_EMPTY_RESPONSES = frozenset({"TagResource", "UntagResource"})
 
 
 class Group(Protocol):
@@ -29,7 +29,7 @@ class Backend(Protocol):
 
     @property
     def path(self) -> str:
-        """The database's file, or `:memory:`."""
+        """The database file, or `:memory:`."""
         ...
 
     @property
@@ -42,7 +42,7 @@ class Backend(Protocol):
         ...
 
     def is_write(self, operation: str) -> bool:
-        """Whether the operation changes anything."""
+        """Whether the operation writes items."""
         ...
 
     def begin_group(self) -> Group:
@@ -50,20 +50,20 @@ class Backend(Protocol):
         ...
 
     def try_begin_group(self) -> Group | None:
-        """The same, or nothing if that would have to wait for somebody else who is writing."""
+        """`begin_group`, or None if another thread or process is writing."""
         ...
 
 
 def internal_error(content_type: bytes) -> Answer:
-    """What a caller is told of a fault of ours: nothing but that there was one."""
+    """The response to an internal error, without details."""
     return error_answer(EngineError("InternalServerError", "Internal server error"), content_type)
 
 
 def execute(backend: Backend, call: Call) -> Answer:
-    """Run a call. A fault of the engine's own is logged with its traceback, and answered without."""
+    """Run a call. Unexpected exceptions are logged with their traceback and answered as internal errors."""
     try:
         body = backend.call_json(call.operation, call.body, call.namespace)
-        return Answer(200, body if call.operation not in _SILENT else b"", call.content_type)
+        return Answer(200, body if call.operation not in _EMPTY_RESPONSES else b"", call.content_type)
     except EngineError as error:
         return error_answer(error, call.content_type)
     except Exception:

@@ -1,4 +1,4 @@
-"""Group commit: writes that arrive together, or while a commit is under way, become durable by one commit."""
+"""Group commit: writes that arrive together, or during a commit, become durable with one commit."""
 
 import asyncio
 import logging
@@ -15,18 +15,18 @@ from gateleg.engine import EngineError
 
 _log = logging.getLogger(__name__)
 
-#: Writes of one group at most, so that readers never wait long for the loop.
-_GROUP_LIMIT = 256
+#: Most writes in one group, so that reads never wait long for the event loop.
+_MAX_GROUP_WRITES = 256
 
 Reply = Callable[[Answer], None]
 _Outcome = tuple[Call, Reply, Answer]
 
 
 class Commits:
-    """Runs what changes anything: one thing at a time, in the order in which it came.
+    """Runs all operations that may change anything, one at a time, in order of arrival.
 
-    Writes of items run on the event loop, and are answered after the commit of their group. With `threaded`, that commit is made by a
-    thread, so that reads go on while the disk is at work; otherwise the loop commits itself. Everything else runs in the thread.
+    Writes of items run on the event loop and are answered after their group's commit. With `threaded`, a thread commits, so that reads
+    continue while the disk is busy; otherwise the loop commits. All other operations run in the thread.
     """
 
     def __init__(self, backend: Backend, loop: asyncio.AbstractEventLoop, *, threaded: bool) -> None:
@@ -34,27 +34,27 @@ class Commits:
         self._loop = loop
         self._threaded = threaded
         self._waiting: deque[tuple[Call, Reply]] = deque()
-        self._working = False
+        self._running = False
         self._idle = asyncio.Event()
         self._idle.set()
         self._jobs: SimpleQueue[Callable[[], list[_Outcome]] | None] = SimpleQueue()
-        self._thread = threading.Thread(target=self._work, name="gateleg-commits", daemon=True)
+        self._thread = threading.Thread(target=self._run_jobs, name="gateleg-commits", daemon=True)
         self._thread.start()
 
     def submit(self, call: Call, reply: Reply) -> None:
-        """Take a call; `reply` is called on the loop when what it did is durable, or when it has failed."""
+        """Queue a call; `reply` is called on the loop once its effect is durable, or when it has failed."""
         self._waiting.append((call, reply))
-        if not self._working:
-            self._working = True
+        if not self._running:
+            self._running = True
             self._idle.clear()
             self._loop.call_soon(self._run_next)
 
     async def drain(self) -> None:
-        """Wait until nothing is under way."""
+        """Wait until no operation is in progress."""
         await self._idle.wait()
 
     def close(self) -> None:
-        """End the thread after what it is doing."""
+        """Stop the thread after its current job."""
         self._jobs.put(None)
         self._thread.join()
 
@@ -69,7 +69,7 @@ class Commits:
     def _take_writes(self) -> list[tuple[Call, Reply]]:
         waiting = self._waiting
         batch: list[tuple[Call, Reply]] = []
-        while waiting and waiting[0][0].kind is Kind.WRITE and len(batch) < _GROUP_LIMIT:
+        while waiting and waiting[0][0].kind is Kind.WRITE and len(batch) < _MAX_GROUP_WRITES:
             batch.append(waiting.popleft())
         return batch
 
@@ -80,8 +80,8 @@ class Commits:
             self._finish([(call, reply, _failure(call, error)) for call, reply in batch])
             return
         if group is None:
-            # Another process is writing. Reads go on while the thread waits for it.
-            self._jobs.put(lambda: self._wait_and_run(batch))
+            # Another process is writing: wait in the thread, so that reads continue.
+            self._jobs.put(lambda: self._run_group_in_thread(batch))
             return
         outcomes = [(call, reply, execute(self._backend, call)) for call, reply in batch]
         if self._threaded:
@@ -89,31 +89,31 @@ class Commits:
         else:
             self._finish(_commit(group, outcomes))
 
-    def _wait_and_run(self, batch: list[tuple[Call, Reply]]) -> list[_Outcome]:
-        """A whole group, on the thread."""
+    def _run_group_in_thread(self, batch: list[tuple[Call, Reply]]) -> list[_Outcome]:
+        """Run a whole group in the thread."""
         try:
             group = self._backend.begin_group()
         except Exception as error:
             return [(call, reply, _failure(call, error)) for call, reply in batch]
         return _commit(group, [(call, reply, execute(self._backend, call)) for call, reply in batch])
 
-    def _work(self) -> None:
+    def _run_jobs(self) -> None:
         while (job := self._jobs.get()) is not None:
             self._loop.call_soon_threadsafe(self._finish, job())
 
     def _finish(self, outcomes: list[_Outcome]) -> None:
-        # What comes next is begun after the replies, so that the requests for which they make room can share its commit.
+        # Replies come first, so that the requests they make room for can join the next commit.
         for _, reply, answer in outcomes:
             reply(answer)
         if self._waiting:
             self._loop.call_soon(self._run_next)
         else:
-            self._working = False
+            self._running = False
             self._idle.set()
 
 
 def _commit(group: Group, outcomes: list[_Outcome]) -> list[_Outcome]:
-    """The outcomes, or the failure of the commit for all of them: also a refused condition may have been judged by writes that are lost."""
+    """The outcomes, or the commit's failure for all of them: even a failed condition may have depended on writes that are lost."""
     try:
         group.commit()
     except Exception as error:
@@ -124,5 +124,5 @@ def _commit(group: Group, outcomes: list[_Outcome]) -> list[_Outcome]:
 def _failure(call: Call, error: Exception) -> Answer:
     if isinstance(error, EngineError):
         return error_answer(error, call.content_type)
-    _log.error("%s could not be committed", call.operation, exc_info=error)
+    _log.error("could not commit %s", call.operation, exc_info=error)
     return internal_error(call.content_type)

@@ -9,19 +9,19 @@ from gateleg.endpoint.commits import Commits
 from gateleg.endpoint.gate import Gate
 from gateleg.endpoint.limits import Limits
 from gateleg.endpoint.origins import Origins
-from gateleg.endpoint.reader import Phase, Reader
+from gateleg.endpoint.reader import Phase, RequestReader
 from gateleg.endpoint.requests import Request
 from gateleg.endpoint.targets import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: Requests that a client may send ahead before the connection stops reading.
-_AHEAD = 16
+#: Pipelined requests to accept before the connection stops reading.
+_MAX_PIPELINED_REQUESTS = 16
 
 
-class Shared:
-    """What the connections of a server have in common."""
+class ServerState:
+    """State that the connections of a server share."""
 
     def __init__(self, backend: Backend, gate: Gate, origins: Origins, commits: Commits, limits: Limits) -> None:
         self.backend = backend
@@ -31,7 +31,7 @@ class Shared:
         self.limits = limits
         self.request_ids = RequestIds()
         self.connections: set[Connection] = set()
-        #: loop time and HTTP date, renewed every second
+        #: loop time and HTTP date, updated every second
         self.now = 0.0
         self.date = b""
         self.draining = False
@@ -39,143 +39,143 @@ class Shared:
 
 
 class Connection(asyncio.Protocol):
-    """Has requests decided and executed one after the other, and writes their answers."""
+    """Handles the requests of a client one by one, and writes the answers."""
 
-    def __init__(self, shared: Shared) -> None:
-        self._shared = shared
-        self._reader = Reader(shared.limits)
+    def __init__(self, state: ServerState) -> None:
+        self._state = state
+        self._reader = RequestReader(state.limits)
         self._queue = self._reader.requests
         self._transport: asyncio.Transport | None = None
-        #: the request that waits for its commit
-        self._busy: Request | None = None
-        #: whether the client reads what it asked for
+        #: the write that is waiting for its commit
+        self._pending_write: Request | None = None
+        #: whether the client reads its answers
         self._writable = True
-        #: whether we read what the client sends
+        #: whether we read from the client
         self._reading = True
-        #: the last word is said; what still comes in is thrown away, so that the client gets to read it
-        self._lingering = False
-        #: loop time after which the connection is closed
-        self.deadline = shared.now + shared.limits.idle
+        #: the final response is sent; further input is discarded, so that the client can read it
+        self._closing = False
+        #: loop time at which the connection is closed
+        self.deadline = state.now + state.limits.idle
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take the transport."""
+        """Register the connection."""
         self._transport = cast("asyncio.Transport", transport)
-        self._shared.connections.add(self)
+        self._state.connections.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection. A write under way goes on: it was asked for."""
+        """Unregister the connection. A write in progress continues."""
         self._transport = None
         self._queue.clear()
-        shared = self._shared
-        shared.connections.discard(self)
-        if shared.on_empty is not None and not shared.connections:
-            shared.on_empty()
+        state = self._state
+        state.connections.discard(self)
+        if state.on_empty is not None and not state.connections:
+            state.on_empty()
 
     def pause_writing(self) -> None:
-        """The client does not read what it asked for: stop working for it."""
+        """The client does not read its answers: stop serving it."""
         self._writable = False
-        self.deadline = self._shared.now + self._shared.limits.send
+        self.deadline = self._state.now + self._state.limits.send
 
     def resume_writing(self) -> None:
         """The client reads again."""
         self._writable = True
-        self._rest()
-        self._work()
+        self._reset_deadline()
+        self._serve_queue()
 
     def data_received(self, data: bytes) -> None:
-        """Read what came in, then do what can be done."""
+        """Parse what came in and serve complete requests."""
         reader = self._reader
         if reader.ended:
             return
         before = reader.phase
         reader.feed(data)
         if reader.phase is not before:
-            limits = self._shared.limits
-            self.deadline = self._shared.now + (limits.head_time if reader.phase is Phase.HEAD else limits.body_time)
-        self._work()
+            limits = self._state.limits
+            self.deadline = self._state.now + (limits.head_time if reader.phase is Phase.HEAD else limits.body_time)
+        self._serve_queue()
 
     def eof_received(self) -> bool:
-        """The client has sent all it will; it may still wait for answers."""
+        """The client has finished sending; it may still wait for answers."""
         transport = self._transport
-        if transport is None or self._lingering or not self._waiting():
+        if transport is None or self._closing or not self._has_unanswered():
             return False
         self._reader.end()
         return transport.can_write_eof()
 
     def drain(self) -> None:
-        """The server stops: finish what is under way, then close."""
-        if self._lingering:
+        """The server is stopping: finish the current requests, then close."""
+        if self._closing:
             self.expire()
             return
-        if self._reader.phase is Phase.BETWEEN:
+        if self._reader.phase is Phase.IDLE:
             self._reader.end()
-        self._flow()
+        self._update_reading()
 
     def expire(self) -> None:
-        """The client's time is up."""
+        """Abort the connection: its deadline has passed."""
         if self._transport is not None:
             self._transport.abort()
 
-    def _work(self) -> None:
-        """Serve requests in the order in which they came, until one has to wait."""
+    def _serve_queue(self) -> None:
+        """Serve requests in order, until one has to wait for a commit."""
         queue = self._queue
-        while queue and self._busy is None and self._writable:
+        while queue and self._pending_write is None and self._writable:
             self._serve(queue.popleft())
-        self._flow()
+        self._update_reading()
 
     def _serve(self, request: Request) -> None:
-        shared = self._shared
-        ruling = shared.origins.refusal(request) or shared.gate.decide(request)
-        if isinstance(ruling, Answer):
-            self._send(request, ruling)
-        elif ruling.kind is Kind.READ:
-            self._send(request, execute(shared.backend, ruling))
+        state = self._state
+        decision = state.origins.refusal(request) or state.gate.decide(request)
+        if isinstance(decision, Answer):
+            self._send(request, decision)
+        elif decision.kind is Kind.READ:
+            self._send(request, execute(state.backend, decision))
         else:
-            self._busy = request
+            self._pending_write = request
             self.deadline = float("inf")
-            shared.commits.submit(ruling, self._reply)
+            state.commits.submit(decision, self._reply)
 
     def _reply(self, answer: Answer) -> None:
-        """Answer the write that was waited for."""
-        request, self._busy = self._busy, None
+        """Answer the pending write."""
+        request, self._pending_write = self._pending_write, None
         if request is not None and self._transport is not None:
             self._send(request, answer)
-            self._work()
+            self._serve_queue()
 
     def _send(self, request: Request, answer: Answer) -> None:
-        shared = self._shared
+        state = self._state
         if self._transport is None:
             return
-        keep_alive = request.keep_alive and not shared.draining
-        cors = shared.origins.headers(request)
+        keep_alive = request.keep_alive and not state.draining
+        cors = state.origins.headers(request)
         self._transport.write(
-            render(request, answer, date=shared.date, request_id=shared.request_ids.next(), keep_alive=keep_alive, cors=cors)
+            render(request, answer, date=state.date, request_id=state.request_ids.next(), keep_alive=keep_alive, cors=cors)
         )
         if not keep_alive:
             self._queue.clear()
             self._reader.end()
-        self._rest()
+        self._reset_deadline()
 
-    def _rest(self) -> None:
-        """Set the time by which the client must do something."""
-        if self._writable and self._busy is None:
-            limits = self._shared.limits
-            self.deadline = self._shared.now + (limits.idle if self._reader.phase is Phase.BETWEEN else limits.body_time)
+    def _reset_deadline(self) -> None:
+        """Set the deadline for the client's next action."""
+        if self._writable and self._pending_write is None:
+            limits = self._state.limits
+            self.deadline = self._state.now + (limits.idle if self._reader.phase is Phase.IDLE else limits.body_time)
 
-    def _waiting(self) -> bool:
-        return self._busy is not None or bool(self._queue)
+    def _has_unanswered(self) -> bool:
+        return self._pending_write is not None or bool(self._queue)
 
-    def _flow(self) -> None:
-        """After work: close, stop or go on reading, or ask for the body, as things are."""
+    def _update_reading(self) -> None:
+        """After serving: close the connection, pause or resume reading, or send 100 Continue."""
         transport, reader = self._transport, self._reader
-        if transport is None or self._lingering:
+        if transport is None or self._closing:
             return
         if reader.ended:
-            if not self._waiting():
+            if not self._has_unanswered():
                 self._finish(transport)
             return
-        if reader.asks_to_go_on and not self._waiting():
-            reader.asks_to_go_on = False
+        if reader.expects_continue and not self._has_unanswered():
+            reader.expects_continue = False
             transport.write(CONTINUE)
         if self._reading is not (self._writable and (not self._queue or self._has_room())):
             self._reading = not self._reading
@@ -185,21 +185,21 @@ class Connection(asyncio.Protocol):
                 transport.pause_reading()
 
     def _has_room(self) -> bool:
-        """Whether the client may send more requests ahead."""
-        return len(self._queue) < _AHEAD and sum(len(request.body) for request in self._queue) < self._shared.limits.body
+        """Whether to accept more pipelined requests."""
+        return len(self._queue) < _MAX_PIPELINED_REQUESTS and sum(len(request.body) for request in self._queue) < self._state.limits.body
 
     def _finish(self, transport: asyncio.Transport) -> None:
-        """Say the last word, if there is one, and close."""
-        limits = self._shared.limits
-        last_word = self._reader.last_word
-        if last_word is None:
-            self.deadline = self._shared.now + limits.send
+        """Send the final response, if there is one, and close."""
+        limits = self._state.limits
+        final_response = self._reader.final_response
+        if final_response is None:
+            self.deadline = self._state.now + limits.send
             transport.close()
             return
-        transport.write(last_word)
-        self._lingering = True
-        self.deadline = self._shared.now + limits.linger
-        # Closing at once would reset the connection under a client that is still sending, and it would not see the answer.
+        transport.write(final_response)
+        self._closing = True
+        self.deadline = self._state.now + limits.linger
+        # Closing at once would reset the connection while the client is still sending, and it would not see the answer.
         if transport.can_write_eof():
             transport.write_eof()
         if not self._reading:

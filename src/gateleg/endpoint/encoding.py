@@ -1,32 +1,32 @@
-"""Compressed bodies, both ways."""
+"""Content encodings: compression and decompression of bodies."""
 
 import zlib
 
-#: Answers shorter than this are never compressed.
-COMPRESS_FROM = 4096
+#: Shorter answers are not compressed.
+MIN_COMPRESSED_BYTES = 4096
 
-#: zlib's window argument of each encoding; 16 more than the window's size means the gzip format.
+#: zlib's window argument for each encoding; adding 16 selects the gzip format.
 _WINDOW = {b"gzip": 31, b"deflate": 15}
 
-#: Members that one gzip body may have. Each takes its time, and nobody sends a million of empty ones with good intent.
-MEMBERS = 1024
-#: Bytes that are decompressed at once. What lies behind the end of a member is copied, so that it must not be all the rest of the body.
-_PIECE = 16 * 1024
+#: Most members in a gzip body. Each costs time, and a million empty ones are an attack.
+MAX_GZIP_MEMBERS = 1024
+#: Bytes to decompress at once. Data after the end of a member is copied, so it must not be the whole rest of the body.
+_CHUNK_BYTES = 16 * 1024
 
-#: Level 1 takes a third of the time of level 6 for a few percent more bytes.
+#: Level 1 takes a third of the time of level 6 and produces a few percent more bytes.
 _LEVEL = 1
 
 
 class UndecodableBody(Exception):
-    """The body is not what its `Content-Encoding` says, or the encoding is not known."""
+    """The body does not match its `Content-Encoding`, or the encoding is unknown."""
 
 
 class OversizedBody(Exception):
-    """The body is larger than the limit once it is decompressed."""
+    """The decompressed body exceeds the limit."""
 
 
 def decompress(body: bytes, encoding: bytes, limit: int) -> bytes:
-    """The body without its encoding. Never makes more than `limit` bytes and one of it, however small the compressed body is."""
+    """Decompress a body. Never produces more than `limit` + 1 bytes, however small the compressed body is."""
     encoding = encoding.strip().lower()
     if encoding in (b"", b"identity"):
         return body
@@ -35,11 +35,11 @@ def decompress(body: bytes, encoding: bytes, limit: int) -> bytes:
         raise UndecodableBody(f"{encoding.decode('latin-1')!r} is not gzip, deflate or identity")
     plain = bytearray()
     stream, members = zlib.decompressobj(window), 1
-    for start in range(0, len(body), _PIECE):
-        piece = body[start : start + _PIECE]
+    for start in range(0, len(body), _CHUNK_BYTES):
+        piece = body[start : start + _CHUNK_BYTES]
         while piece:
             if stream.eof:
-                if encoding == b"deflate" or members == MEMBERS:
+                if encoding == b"deflate" or members == MAX_GZIP_MEMBERS:
                     raise UndecodableBody("the body has more behind its end")
                 stream, members = zlib.decompressobj(window), members + 1
             try:
@@ -55,13 +55,13 @@ def decompress(body: bytes, encoding: bytes, limit: int) -> bytes:
 
 
 def compress(body: bytes, encoding: bytes) -> bytes:
-    """The body in that encoding, `gzip` or `deflate`."""
+    """Compress a body with `gzip` or `deflate`."""
     packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _WINDOW[encoding])
     return packer.compress(body) + packer.flush()
 
 
 def _quality(parameters: str) -> float:
-    """The weight among an encoding's parameters, read as leniently as DynamoDB does: the first `q=` anywhere, 1 if it is not a number."""
+    """The weight in an encoding's parameters, parsed as leniently as DynamoDB does: the first `q=` anywhere, 1 if it is not a number."""
     _, found, rest = parameters.partition("q=")
     if not found:
         return 1.0
@@ -73,7 +73,7 @@ def _quality(parameters: str) -> float:
 
 
 def choose_encoding(accepted: bytes) -> bytes | None:
-    """The encoding to answer in, from an `Accept-Encoding` header: the heaviest, named before implied by `*`, then the first named."""
+    """The encoding for the answer: the highest weight in `Accept-Encoding`, explicit names before `*`, then the first named."""
     named: dict[str, float] = {}
     others = 0.0
     for part in accepted.decode("latin-1").lower().split(","):

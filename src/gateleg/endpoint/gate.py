@@ -1,4 +1,4 @@
-"""What to do with a request: answer it here, or call the engine."""
+"""The gate: authenticates a request and decides whether to answer it here or to call the engine."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import orjson
 from gateleg.endpoint.answers import AMZ_JSON, NOT_FOUND, PLAIN_JSON, Answer, error_answer
 from gateleg.endpoint.encoding import OversizedBody, UndecodableBody, decompress
 from gateleg.endpoint.requests import Request
-from gateleg.endpoint.signature import Verifier, read_claim, realm_of
+from gateleg.endpoint.signature import Verifier, namespace_of, read_claim
 from gateleg.endpoint.targets import TARGETS, Kind, kind_of
 from gateleg.engine import EngineError, Namespace
 from gateleg.engine.errors import serialization
@@ -18,7 +18,7 @@ __all__ = ["Call", "Gate"]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of the engine that a request asks for."""
+    """A call to the engine."""
 
     operation: str
     body: bytes
@@ -28,10 +28,10 @@ class Call:
 
 
 class Gate:
-    """Decides on requests, in the order in which DynamoDB does.
+    """Decides on requests, with checks in DynamoDB's order.
 
-    Without a `verifier` any signature will do, but there must be one. With `separate`, each access key id and region has its own tables.
-    `paths` are those at which the protocol is spoken.
+    Without a `verifier` any signature is accepted, but there must be one. With `separate`, each access key id and region has its own
+    tables. `paths` are those that accept requests.
     """
 
     def __init__(
@@ -51,10 +51,10 @@ class Gate:
         self._max_body = max_body
         self._paths = frozenset(paths)
 
-    def decide(self, request: Request, *, known: bool = False) -> Call | Answer:
-        """The call that the request asks for, or the answer to give without one.
+    def decide(self, request: Request, *, authenticated: bool = False) -> Call | Answer:
+        """The call that the request asks for, or an immediate answer.
 
-        Whoever is `known` by other means needs no signature.
+        With `authenticated`, the caller has been identified by other means, and no signature is needed.
         """
         if request.method != b"POST" or (request.target != b"/" and request.path not in self._paths):
             return self._without_operation(request)
@@ -64,7 +64,7 @@ class Gate:
                 return NOT_FOUND
             content_type = PLAIN_JSON
         try:
-            return self._call(request, content_type, known=known)
+            return self._call(request, content_type, authenticated=authenticated)
         except EngineError as error:
             return error_answer(error, content_type)
 
@@ -75,7 +75,7 @@ class Gate:
             return self._health
         return NOT_FOUND
 
-    def _call(self, request: Request, content_type: bytes, *, known: bool) -> Call | Answer:
+    def _call(self, request: Request, content_type: bytes, *, authenticated: bool) -> Call | Answer:
         body = request.body
         encoding = request.headers.get(b"content-encoding")
         if encoding is not None:
@@ -87,16 +87,16 @@ class Gate:
                 return Answer(413, content_type=content_type)
         try:
             operation, kind = self._operation(request)
-            namespace = None if known else self._authenticate(request)
+            namespace = None if authenticated else self._authenticate(request)
         except EngineError:
-            # DynamoDB reads the body before it looks at the target and the signature.
+            # DynamoDB parses the body before it checks the target and the signature.
             _check_json(body)
             raise
         if not body:
             raise serialization()
         host = request.headers.get(b"host")
         if operation == "DescribeEndpoints" and host is not None:
-            return _here(host + request.path.rstrip(b"/"), content_type)
+            return _endpoint_answer(host + request.path.rstrip(b"/"), content_type)
         return Call(operation, body, kind, content_type, namespace)
 
     def _operation(self, request: Request) -> tuple[str, Kind]:
@@ -111,17 +111,17 @@ class Gate:
         claim = read_claim(request)
         if self._verifier is not None:
             self._verifier.verify(request, claim)
-        return realm_of(claim.key_id, claim.region) if self._separate else None
+        return namespace_of(claim.key_id, claim.region) if self._separate else None
 
 
-def _here(place: bytes, content_type: bytes) -> Answer:
-    """The address that the client has come by: a client that discovers endpoints must not be sent to Amazon's."""
-    address = {"Address": place.decode("latin-1"), "CachePeriodInMinutes": 1440}
+def _endpoint_answer(location: bytes, content_type: bytes) -> Answer:
+    """The response to DescribeEndpoints: the address that the client used, so that endpoint discovery does not lead it to Amazon."""
+    address = {"Address": location.decode("latin-1"), "CachePeriodInMinutes": 1440}
     return Answer(200, orjson.dumps({"Endpoints": [address]}), content_type)
 
 
 def _looks_signed(request: Request) -> bool:
-    """Whether the header has all parts of a signature: the quick way past `read_claim` where any signature will do."""
+    """Whether the header has all parts of a signature; a fast check for endpoints that accept any signature."""
     headers = request.headers
     header = headers.get(b"authorization", b"")
     return (

@@ -1,10 +1,10 @@
-"""Names and addresses of this machine."""
+"""Host names and addresses."""
 
 import ipaddress
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach the address."""
+    """Whether an address is reachable from this machine only."""
     if host == "localhost":
         return True
     try:

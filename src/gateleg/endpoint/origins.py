@@ -1,9 +1,9 @@
-"""Which web pages may use a server, and by which names it may be called.
+"""Which web pages may use an endpoint, and by which host names.
 
-A browser sends what any page asks it to, also to this machine; only the headers `Origin` and `Host` say on whose behalf. Where nobody has
-to sign, these decide: the origin must be of this machine or be allowed by name, and so must the host, since a page can have its own name
-resolve to this machine (DNS rebinding), and then has no foreign origin. Where requests are signed, a page that has no credentials gets
-nothing, and any origin may ask, as with DynamoDB.
+A browser sends requests on behalf of any page, also to this machine; only the `Origin` and `Host` headers tell whose. Where no signatures
+are required, these decide: the origin must be of this machine or explicitly allowed, and so must the host, because a page can make its own
+name resolve to this machine (DNS rebinding) and then has no foreign origin. Where requests are signed, a page without credentials gets
+nothing, and any origin is accepted, as with DynamoDB.
 """
 
 from collections.abc import Iterable
@@ -20,53 +20,53 @@ _EXPOSED_HEADERS = b"x-amzn-RequestId,x-amzn-ErrorType,x-amzn-ErrorMessage,Date"
 
 
 class BadOrigin(ValueError):
-    """What is to be allowed is not an origin."""
+    """An origin to allow is not a valid origin."""
 
 
 class Origins:
-    """Decides on the `Origin` and the `Host` of requests.
+    """Checks the `Origin` and `Host` headers of requests.
 
-    `allowed` are further origins such as `https://example.com`; their hosts are names by which the server may be called. With `signed`,
-    every request must carry a valid signature: any host will do, and any origin too unless some are `allowed` by name.
+    `allowed` are additional origins such as `https://example.com`; their hosts are accepted as names of the endpoint. With `signed`, every
+    request must carry a valid signature; then any host is accepted, and any origin too unless some are `allowed` explicitly.
     """
 
     def __init__(self, allowed: Iterable[str] = (), *, signed: bool = False) -> None:
-        origins = [_normal(origin) for origin in allowed]
+        origins = [_normalize(origin) for origin in allowed]
         self._allowed = frozenset(origins)
         self._hosts = frozenset(_host_of(origin.partition(b"://")[2]) for origin in origins)
         self._any_origin = signed and not origins
         self._any_host = signed
 
     def refusal(self, request: Request) -> Answer | None:
-        """The answer to a request of a page, or by a name, that is not allowed; none if it is."""
+        """The response to a request with a disallowed origin or host; None if both are allowed."""
         headers = request.headers
         origin = headers.get(b"origin")
-        if origin is not None and not self._any_origin and not self._allows(origin):
-            return _refused(f"The origin {origin.decode('latin-1')} may not use this endpoint. Allow it with --allow-origin.")
+        if origin is not None and not self._any_origin and not self._allows_origin(origin):
+            return _refused(f"The origin {origin.decode('latin-1')} is not allowed to use this endpoint. Allow it with --allow-origin.")
         host = headers.get(b"host")
-        if host is not None and not self._any_host and not self._answers_to(_host_of(host)):
+        if host is not None and not self._any_host and not self._allows_host(_host_of(host)):
             return _refused(
-                f"This endpoint is not called {host.decode('latin-1')}. Use its loopback address, allow the name with --allow-origin, "
-                "or have requests signed with --credentials."
+                f"The host name {host.decode('latin-1')} is not allowed. Use the endpoint's loopback address, allow it with "
+                "--allow-origin, or require signed requests with --credentials."
             )
         return None
 
     def headers(self, request: Request) -> bytes:
-        """Header lines for a script of an origin that is allowed; a preflight gets what it asks for."""
+        """The CORS headers for an allowed origin; for a preflight request, everything it asks for is granted."""
         origin = request.headers.get(b"origin")
-        if origin is None or not (self._any_origin or self._allows(origin)):
+        if origin is None or not (self._any_origin or self._allows_origin(origin)):
             return b""
         granted = b"*" if self._any_origin else origin + b"\r\nVary: Origin"
         lines = b"Access-Control-Allow-Origin: " + granted + b"\r\nAccess-Control-Expose-Headers: " + _EXPOSED_HEADERS + b"\r\n"
         return lines + _preflight(request) if request.method == b"OPTIONS" else lines
 
-    def _allows(self, origin: bytes) -> bool:
+    def _allows_origin(self, origin: bytes) -> bool:
         scheme, separator, host = origin.lower().partition(b"://")
         if not separator:
             return False
         return origin.lower() in self._allowed or (scheme in (b"http", b"https") and _is_local(_host_of(host)))
 
-    def _answers_to(self, host: str) -> bool:
+    def _allows_host(self, host: str) -> bool:
         return _is_local(host) or host in self._hosts
 
 
@@ -81,7 +81,7 @@ def _preflight(request: Request) -> bytes:
     return lines + b"Access-Control-Max-Age: 172800\r\n"
 
 
-def _normal(origin: str) -> bytes:
+def _normalize(origin: str) -> bytes:
     try:
         parts = urlsplit(origin)
         port = parts.port
@@ -96,9 +96,9 @@ def _normal(origin: str) -> bytes:
     return f"{parts.scheme}://{host}{'' if port in (None, usual) else f':{port}'}".lower().encode()
 
 
-def _host_of(place: bytes) -> str:
-    """The host of `host:port`, in lower case; brackets of an IPv6 address are taken off."""
-    text = place.decode("latin-1").strip().lower()
+def _host_of(address: bytes) -> str:
+    """The host of `host:port`, in lower case and without the brackets of an IPv6 address."""
+    text = address.decode("latin-1").strip().lower()
     if text.startswith("["):
         return text[1:].partition("]")[0]
     name, colon, port = text.rpartition(":")

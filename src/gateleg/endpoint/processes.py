@@ -1,7 +1,7 @@
-"""Several processes on one port, each with an engine of its own on the same file: reads then use as many cores.
+"""Several server processes on one port, each with its own engine on the same file, so that reads use several cores.
 
-The first process opens no engine, because SQLite's locks do not survive a fork. It holds the port, starts the others, starts one again that
-has died, and ends them when it is told to. When it dies itself, they see that the pipe from it is closed, and end too.
+The parent opens no engine, because SQLite's locks do not survive a fork. It reserves the port, starts the children, restarts those that
+die, and stops them when it receives a signal. If the parent dies, the children notice that its pipe is closed, and stop too.
 """
 
 import errno
@@ -20,131 +20,131 @@ from gateleg.endpoint.server import serve_until_signal
 
 __all__ = ["serve_from_processes"]
 
-#: Opens an engine, which is closed when its context ends.
+#: Opens an engine, which is closed at the end of the context.
 OpenEngine = Callable[[], AbstractContextManager[Backend]]
 
 _log = logging.getLogger(__name__)
 
-#: Seconds before a process is started again that has died soon after its start.
-_PAUSE = 1.0
+#: Delay before restarting a process that died right after its start.
+_RESTART_SECONDS = 1.0
 
 
 def serve_from_processes(open_engine: OpenEngine, options: EndpointOptions, processes: int, ready: Callable[[str], None]) -> None:
-    """Serve from so many processes until SIGTERM or SIGINT, then let each finish what is under way.
+    """Serve from several processes until SIGTERM or SIGINT, then let each finish its current requests.
 
-    Each opens its engine with `open_engine`, which must leave it closed in this one. `ready` is told the URL once all of them listen.
+    Each process opens its own engine with `open_engine`; the parent must have none open. Calls `ready` with the URL once all listen.
     """
     if not hasattr(os, "fork") or not hasattr(socket, "SO_REUSEPORT"):
         raise OSError(errno.ENOTSUP, "several processes cannot listen on one port on this system")
-    with closing(_hold(options)) as held:
-        options = replace(options, port=held.getsockname()[1], reuse_port=True)
-        _Family(open_engine, options, processes, ready).run()
+    with closing(_reserve_port(options)) as reserved:
+        options = replace(options, port=reserved.getsockname()[1], reuse_port=True)
+        _ChildProcesses(open_engine, options, processes, ready).run()
 
 
-def _hold(options: EndpointOptions) -> socket.socket:
-    """A socket that has the port and does not listen: nobody else gets it, and which one it is is known."""
+def _reserve_port(options: EndpointOptions) -> socket.socket:
+    """A bound socket that does not listen: it reserves the port and determines its number."""
     family, kind, protocol, _, address = socket.getaddrinfo(options.host, options.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     if options.port:
-        # Another endpoint of several processes would share its port with us, and clients would reach one or the other.
-        with socket.socket(family, kind, protocol) as alone:
-            alone.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            alone.bind(address)
-    held = socket.socket(family, kind, protocol)
+        # Check first: another multi-process endpoint would share its port with us, and clients would reach one or the other.
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    reserved = socket.socket(family, kind, protocol)
     try:
-        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        held.bind(address)
+        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        reserved.bind(address)
     except BaseException:
-        held.close()
+        reserved.close()
         raise
-    return held
+    return reserved
 
 
-class _Family:
-    """The processes that serve, as the one that started them sees them."""
+class _ChildProcesses:
+    """The child processes, as managed by the parent."""
 
     def __init__(self, open_engine: OpenEngine, options: EndpointOptions, processes: int, ready: Callable[[str], None]) -> None:
         self._open_engine = open_engine
         self._options = options
         self._processes = processes
         self._ready = ready
-        #: when each was started, by its number
+        #: start time by process id
         self._started: dict[int, float] = {}
-        self._ending = False
-        #: closed by our end, whatever it is
-        self._alive, self._ours = os.pipe()
+        self._stopping = False
+        #: a pipe that is closed when the parent ends, however that happens
+        self._child_end, self._parent_end = os.pipe()
 
     def run(self) -> None:
-        """Start the processes, and look after them until a signal."""
-        was = {number: signal.signal(number, self._end) for number in (signal.SIGTERM, signal.SIGINT)}
+        """Start the processes and supervise them until a signal."""
+        previous_handlers = {number: signal.signal(number, self._stop) for number in (signal.SIGTERM, signal.SIGINT)}
         try:
             urls = [self._start() for _ in range(self._processes)]
-            if not self._ending:
+            if not self._stopping:
                 if not all(urls):
                     raise OSError(errno.ECHILD, "a process could not be started: the log says why")
                 self._ready(urls[0])
             while self._started:
-                self._look_after()
+                self._supervise()
         finally:
-            self._end()
+            self._stop()
             while self._started:
-                self._look_after()
-            os.close(self._ours)
-            os.close(self._alive)
-            for number, handler in was.items():
+                self._supervise()
+            os.close(self._parent_end)
+            os.close(self._child_end)
+            for number, handler in previous_handlers.items():
                 signal.signal(number, handler)
 
-    def _end(self, *_: object) -> None:
-        self._ending = True
-        for number in list(self._started):
+    def _stop(self, *_: object) -> None:
+        self._stopping = True
+        for pid in list(self._started):
             with suppress(ProcessLookupError):
-                os.kill(number, signal.SIGTERM)
+                os.kill(pid, signal.SIGTERM)
 
     def _start(self) -> str:
-        """Start a process; the URL that it listens on, or nothing if it could not."""
-        listening, told = os.pipe()
-        number = os.fork()
-        if number == 0:
+        """Start a process; returns the URL that it listens on, or an empty string if it failed."""
+        listening, ready_pipe = os.pipe()
+        pid = os.fork()
+        if pid == 0:
             os.close(listening)
-            os.close(self._ours)
-            self._serve(told)
-        os.close(told)
-        self._started[number] = time.monotonic()
-        if self._ending:  # the signal came before we knew of this one
-            self._end()
+            os.close(self._parent_end)
+            self._serve(ready_pipe)
+        os.close(ready_pipe)
+        self._started[pid] = time.monotonic()
+        if self._stopping:  # the signal came before we knew of this one
+            self._stop()
         with os.fdopen(listening) as file:
             return file.readline().strip()
 
-    def _serve(self, told: int) -> None:
-        """What a process does all its life."""
+    def _serve(self, ready_pipe: int) -> None:
+        """The main function of a child process."""
         status = 1
         try:
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, signal.SIG_DFL)
 
             def ready(url: str) -> None:
-                os.write(told, f"{url}\n".encode())
-                os.close(told)
+                os.write(ready_pipe, f"{url}\n".encode())
+                os.close(ready_pipe)
 
             with self._open_engine() as engine:
-                serve_until_signal(engine, self._options, ready, until_closed=self._alive)
+                serve_until_signal(engine, self._options, ready, until_closed=self._child_end)
             status = 0
         except BaseException:
-            _log.exception("A process of the endpoint has failed")
+            _log.exception("an endpoint process failed")
         finally:
             os._exit(status)
 
-    def _look_after(self) -> None:
-        """Wait until a process ends; start another in its place, unless all shall end."""
+    def _supervise(self) -> None:
+        """Wait until a process ends, and restart it unless all are stopping."""
         try:
-            number, status = os.waitpid(-1, 0)
+            pid, status = os.waitpid(-1, 0)
         except ChildProcessError:
             self._started.clear()
             return
-        started = self._started.pop(number, None)
-        if started is None or self._ending:
+        started = self._started.pop(pid, None)
+        if started is None or self._stopping:
             return
-        _log.warning("process %d of the endpoint ended (%s); another one is started", number, os.waitstatus_to_exitcode(status))
-        if time.monotonic() - started < _PAUSE:
-            time.sleep(_PAUSE)
-        if not self._ending:
+        _log.warning("endpoint process %d ended (exit code %s); restarting it", pid, os.waitstatus_to_exitcode(status))
+        if time.monotonic() - started < _RESTART_SECONDS:
+            time.sleep(_RESTART_SECONDS)
+        if not self._stopping:
             self._start()

@@ -1,4 +1,4 @@
-"""Bytes in, requests out: HTTP/1.1 within limits."""
+"""The reader: parses HTTP/1.1 requests from bytes, within limits."""
 
 from collections import deque
 from enum import Enum
@@ -11,15 +11,15 @@ from gateleg.endpoint.requests import Request
 
 
 class Phase(Enum):
-    """How far the request is that is being read."""
+    """The part of a request that is being read."""
 
-    BETWEEN = "between"
+    IDLE = "idle"
     HEAD = "head"
     BODY = "body"
 
 
-class Reader:
-    """Reads the requests of one connection. What is too large is noticed before it is all there."""
+class RequestReader:
+    """Reads the requests of one connection. Oversized requests are refused before they are complete."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -30,18 +30,18 @@ class Reader:
         #: bytes of an unfinished head, from the second piece on
         self._head_size: int | None = None
         self._body: bytes | bytearray = b""
-        self.phase = Phase.BETWEEN
-        #: requests that are whole, in order
+        self.phase = Phase.IDLE
+        #: complete requests, in order
         self.requests: deque[Request] = deque()
-        #: whether there will be no more requests: the client said so, or did something that ends the connection
+        #: whether no more requests follow, because the client said so or sent something invalid
         self.ended = False
-        #: what to tell a client that did such a thing, after the answers to its requests
-        self.last_word: bytes | None = None
-        #: whether the client waits to be told that it may send the body
-        self.asks_to_go_on = False
+        #: the response to an invalid request, to send after all other answers
+        self.final_response: bytes | None = None
+        #: whether the client waits for 100 Continue before it sends the body
+        self.expects_continue = False
 
     def feed(self, data: bytes) -> None:
-        """Take what came in."""
+        """Parse received bytes."""
         piece = data
         while piece and not self.ended:
             try:
@@ -52,21 +52,21 @@ class Reader:
             except HttpParserError:
                 self._refuse(BAD_REQUEST)
         if self.phase is Phase.HEAD:
-            self._bound_head(len(data))
+            self._limit_head(len(data))
 
     def end(self) -> None:
-        """Read no more."""
+        """Stop reading."""
         self.ended = True
 
-    def _refuse(self, last_word: bytes) -> None:
+    def _refuse(self, final_response: bytes) -> None:
         if not self.ended:
             self.ended = True
-            self.last_word = last_word
-            self.phase = Phase.BETWEEN
+            self.final_response = final_response
+            self.phase = Phase.IDLE
             self._body = b""
 
-    def _bound_head(self, received: int) -> None:
-        """Refuse a head that does not end. The piece in which it began is not counted: it may hold much else."""
+    def _limit_head(self, received: int) -> None:
+        """Refuse a head that does not end. Its first piece is not counted, because it may contain earlier requests."""
         if self._head_size is None:
             self._head_size = 0
             return
@@ -75,7 +75,7 @@ class Reader:
             self._refuse(BAD_REQUEST)
 
     def _without_upgrade(self, rest: bytes) -> bytes:
-        """What to read instead of a request that asks for another protocol: the same without that wish, which a server may pass over."""
+        """The bytes of a request without its Upgrade headers, which a server may ignore."""
         request = self._request
         if request.method == b"CONNECT":
             self._refuse(BAD_REQUEST)
@@ -88,7 +88,7 @@ class Reader:
         return b"%b %b HTTP/1.1\r\n%b\r\n%b" % (request.method, request.target, lines, rest)
 
     def on_message_begin(self) -> None:
-        """A request starts."""
+        """Parser callback: a request starts."""
         if self.ended:
             return
         self._request = Request()
@@ -98,7 +98,7 @@ class Reader:
         self._body = b""
 
     def on_url(self, url: bytes) -> None:
-        """A part of the request's target, most often all of it."""
+        """Parser callback: a part of the request target."""
         self._head_left -= len(url)
         if self._head_left < 0:
             self._refuse(BAD_REQUEST)
@@ -106,7 +106,7 @@ class Reader:
         self._request.target += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """One header line. Trailers after a chunked body mean nothing here."""
+        """Parser callback: a header. Trailers after a chunked body are ignored."""
         if self.phase is not Phase.HEAD:
             return
         self._head_left -= len(name) + len(value) + 4
@@ -123,7 +123,7 @@ class Reader:
             headers[name] += b"," + value
 
     def on_headers_complete(self) -> None:
-        """The head is there: refuse a body that is too large before it is sent."""
+        """Parser callback: the head is complete. Refuses a body that is too large before it is sent."""
         if self.ended:
             return
         request = self._request
@@ -135,17 +135,17 @@ class Reader:
         if length is not None and int(length) > self._limits.body:
             self._refuse(TOO_LARGE)
         elif b"expect" in headers and headers[b"expect"].lower() == b"100-continue":
-            self.asks_to_go_on = True
+            self.expects_continue = True
 
     def on_body(self, body: bytes) -> None:
-        """A part of the body."""
+        """Parser callback: a part of the body."""
         if self.ended:
             return
-        self.asks_to_go_on = False
+        self.expects_continue = False
         if not self._body:
             self._body = body
         else:
-            # A buffer that grows: a body in many small pieces would take far more memory as a list of them.
+            # Append to one buffer: a list of many small pieces would take far more memory.
             if isinstance(self._body, bytes):
                 self._body = bytearray(self._body)
             self._body += body
@@ -153,13 +153,13 @@ class Reader:
             self._refuse(TOO_LARGE)
 
     def on_message_complete(self) -> None:
-        """A request is whole, unless it asks for another protocol: then it is read again."""
+        """Parser callback: a request is complete. Upgrade requests are parsed again without the upgrade."""
         if self.ended or self._parser.should_upgrade():
             return
         request = self._request
         request.body = bytes(self._body)
         self._body = b""
-        self.asks_to_go_on = False
-        self.phase = Phase.BETWEEN
+        self.expects_continue = False
+        self.phase = Phase.IDLE
         self.requests.append(request)
         self.ended = not request.keep_alive

@@ -1,4 +1,4 @@
-"""A request as it came over a connection."""
+"""HTTP requests."""
 
 from dataclasses import dataclass, field
 
@@ -15,7 +15,7 @@ class Request:
     headers: dict[bytes, bytes] = field(default_factory=dict)
     body: bytes = b""
     keep_alive: bool = True
-    #: the first Accept-Encoding line, where there are several: DynamoDB goes by that one alone, while a signature covers all
+    #: the first of several Accept-Encoding lines: DynamoDB considers only that one, while a signature covers all
     accepts: bytes | None = None
 
     @property
@@ -25,5 +25,5 @@ class Request:
 
     @property
     def query(self) -> bytes:
-        """What follows the question mark in the target."""
+        """The part of the target after the question mark."""
         return self.target.partition(b"?")[2]

@@ -1,4 +1,4 @@
-"""The server: listens, keeps time, and stops cleanly."""
+"""The server: listens, enforces timeouts, and stops gracefully."""
 
 import asyncio
 import contextlib
@@ -11,14 +11,14 @@ from typing import Self
 
 from gateleg.endpoint.backend import Backend
 from gateleg.endpoint.commits import Commits
-from gateleg.endpoint.connection import Connection, Shared
+from gateleg.endpoint.connection import Connection, ServerState
 from gateleg.endpoint.gate import Gate
 from gateleg.endpoint.options import EndpointOptions
 from gateleg.endpoint.signature import Verifier
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
-    """The fastest event loop there is here."""
+    """uvloop's event loop if it is installed, otherwise asyncio's."""
     try:
         import uvloop
     except ImportError:
@@ -26,8 +26,8 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
     return uvloop.new_event_loop()
 
 
-#: Seconds that a client has to answer the end of an encrypted connection. Idle ones rarely do.
-_FAREWELL = 1.0
+#: How long a client may take to confirm the end of a TLS connection. Idle clients rarely do.
+_TLS_SHUTDOWN_SECONDS = 1.0
 
 
 class Server:
@@ -39,19 +39,19 @@ class Server:
     def __init__(self, engine: Backend, options: EndpointOptions | None = None) -> None:
         self.options = options or EndpointOptions()
         self._engine = engine
-        self._shared: Shared | None = None
+        self._state: ServerState | None = None
         self._server: asyncio.Server | None = None
         self._ticker: asyncio.TimerHandle | None = None
         self._port = self.options.port
 
     @property
     def url(self) -> str:
-        """Where clients find the server."""
+        """The address for clients."""
         host = f"[{self.options.host}]" if ":" in self.options.host else self.options.host
         return f"{'https' if self.options.tls else 'http'}://{host}:{self._port}"
 
     async def start(self) -> None:
-        """Start to listen."""
+        """Start listening."""
         options = self.options
         loop = asyncio.get_running_loop()
         verifier = Verifier(options.credentials) if options.credentials else None
@@ -62,56 +62,56 @@ class Server:
         if threaded is None:
             threaded = self._engine.durability == "full" and self._engine.path != ":memory:"
         commits = Commits(self._engine, loop, threaded=threaded)
-        shared = self._shared = Shared(self._engine, gate, options.origins(), commits, options.limits)
-        self._tick(loop, shared)
+        state = self._state = ServerState(self._engine, gate, options.origins(), commits, options.limits)
+        self._tick(loop, state)
         try:
             self._server = await loop.create_server(
-                lambda: Connection(shared),
+                lambda: Connection(state),
                 options.host,
                 options.port,
                 ssl=options.tls,
-                ssl_shutdown_timeout=_FAREWELL if options.tls else None,
+                ssl_shutdown_timeout=_TLS_SHUTDOWN_SECONDS if options.tls else None,
                 backlog=1024,
                 reuse_address=True,
                 reuse_port=options.reuse_port or None,
             )
         except BaseException:
-            self._release(shared)
+            self._release(state)
             raise
         self._port = self._server.sockets[0].getsockname()[1]
 
     async def stop(self) -> None:
-        """Stop listening, finish the requests under way, and drop what does not finish in time."""
-        shared, server = self._shared, self._server
-        if shared is None or server is None:
+        """Stop listening, finish requests in progress, and drop those that exceed the drain limit."""
+        state, server = self._state, self._server
+        if state is None or server is None:
             return
         server.close()
-        shared.draining = True
+        state.draining = True
         empty = asyncio.Event()
-        shared.on_empty = empty.set
-        for connection in list(shared.connections):
+        state.on_empty = empty.set
+        for connection in list(state.connections):
             connection.drain()
-        if shared.connections:
+        if state.connections:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(empty.wait(), shared.limits.drain)
-        for connection in list(shared.connections):
+                await asyncio.wait_for(empty.wait(), state.limits.drain)
+        for connection in list(state.connections):
             connection.expire()
-        await shared.commits.drain()
-        self._release(shared)
-        self._server = self._shared = None
+        await state.commits.drain()
+        self._release(state)
+        self._server = self._state = None
 
-    def _release(self, shared: Shared) -> None:
-        shared.commits.close()
+    def _release(self, state: ServerState) -> None:
+        state.commits.close()
         if self._ticker is not None:
             self._ticker.cancel()
 
-    def _tick(self, loop: asyncio.AbstractEventLoop, shared: Shared) -> None:
-        """Once a second: renew the clock and close the connections whose time is up."""
-        now = shared.now = loop.time()
-        shared.date = formatdate(usegmt=True).encode()
-        for connection in [c for c in shared.connections if c.deadline < now]:
+    def _tick(self, loop: asyncio.AbstractEventLoop, state: ServerState) -> None:
+        """Once a second: update the clock and close connections past their deadline."""
+        now = state.now = loop.time()
+        state.date = formatdate(usegmt=True).encode()
+        for connection in [c for c in state.connections if c.deadline < now]:
             connection.expire()
-        self._ticker = loop.call_later(1.0, self._tick, loop, shared)
+        self._ticker = loop.call_later(1.0, self._tick, loop, state)
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -128,9 +128,9 @@ async def _serve(server: Server, ready: Callable[[], None], until: asyncio.Event
 
 
 def serve_until_signal(engine: Backend, options: EndpointOptions, ready: Callable[[str], None], until_closed: int | None = None) -> None:
-    """Serve until SIGTERM or SIGINT, then drain. `ready` is told the URL once clients can connect.
+    """Serve until SIGTERM or SIGINT, then drain. Calls `ready` with the URL once clients can connect.
 
-    With `until_closed`, the end of a pipe, also until the other end is closed.
+    With `until_closed`, the read end of a pipe, also stops when the other end is closed.
     """
 
     async def serve() -> None:
@@ -149,7 +149,7 @@ def serve_until_signal(engine: Backend, options: EndpointOptions, ready: Callabl
 
 @contextlib.contextmanager
 def serve_in_thread(engine: Backend, options: EndpointOptions | None = None) -> Iterator[str]:
-    """Serve from a thread of this process for as long as the context lasts; gives the URL."""
+    """Serve from a thread of this process within the context; yields the URL."""
     server = Server(engine, options)
     loop = new_event_loop()
     started = threading.Event()

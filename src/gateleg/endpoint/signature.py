@@ -1,4 +1,4 @@
-"""Authenticate a request: Signature Version 4, in the `Authorization` header or in the query, checked in DynamoDB's order."""
+"""Authentication with Signature Version 4, in the `Authorization` header or the query, with checks in DynamoDB's order."""
 
 import hashlib
 import re
@@ -14,7 +14,7 @@ from gateleg.net import sigv4
 __all__ = ["Claim", "Verifier", "read_claim"]
 
 _ALGORITHM = sigv4.ALGORITHM
-_TOLERANCE = timedelta(minutes=15)
+_MAX_CLOCK_SKEW = timedelta(minutes=15)
 _STAMP = "%Y%m%dT%H%M%SZ"
 _HEADER_PARAMETERS = ("Credential", "Signature", "SignedHeaders")
 _QUERY_PARAMETERS = ("X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Signature", "X-Amz-SignedHeaders", "X-Amz-Date")
@@ -31,14 +31,14 @@ def _invalid(message: str) -> EngineError:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a request says of its signature; nothing here is proven."""
+    """The signature of a request, not yet verified."""
 
     algorithm: str
     credential: str
     signed_headers: tuple[str, ...]
     signature: str
     stamp: str
-    #: seconds that a signature in the query asks to be good for; never longer than any other signature is
+    #: requested lifetime of a signature in the query, in seconds; never longer than that of any other signature
     expires: int | None = None
 
     @property
@@ -54,7 +54,7 @@ class Claim:
 
 
 def read_claim(request: Request) -> Claim:
-    """The signature that a request carries, or the error that DynamoDB gives when there is none or it lacks a part."""
+    """The signature of a request; raises DynamoDB's error if it is missing or incomplete."""
     header = request.headers.get(b"authorization", b"").decode("latin-1").strip()
     query = _query_pairs(request.query)
     in_query = "X-Amz-Algorithm" in query
@@ -95,14 +95,14 @@ def _query_pairs(query: bytes) -> dict[str, str]:
 
 
 class Verifier:
-    """Checks signatures against known credentials: access key id to secret."""
+    """Verifies signatures with known credentials (secrets by access key id)."""
 
     def __init__(self, credentials: Mapping[str, str], clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._secrets = dict(credentials)
         self._clock = clock
 
     def verify(self, request: Request, claim: Claim) -> None:
-        """Return if the signature is right; raise what DynamoDB says if it is not."""
+        """Return if the signature is valid, otherwise raise DynamoDB's error."""
         stamp = self._check_date(claim)
         _check_signed_headers(request, claim)
         if claim.algorithm != _ALGORITHM:
@@ -118,30 +118,33 @@ class Verifier:
             )
 
     def _check_date(self, claim: Claim) -> str:
-        """The time of the signature in basic ISO 8601, once it is known to be near enough."""
+        """The time of the signature in basic ISO 8601; raises an error if it is out of tolerance."""
         when = _parse_stamp(claim.stamp)
         stamp = when.strftime(_STAMP)
         now = self._clock()
-        tolerance = _TOLERANCE if claim.expires is None else min(timedelta(seconds=claim.expires), _TOLERANCE)
-        earliest, latest = now - tolerance, now + _TOLERANCE
+        tolerance = _MAX_CLOCK_SKEW if claim.expires is None else min(timedelta(seconds=claim.expires), _MAX_CLOCK_SKEW)
+        earliest, latest = now - tolerance, now + _MAX_CLOCK_SKEW
         if when < earliest:
-            raise _invalid(f"Signature expired: {stamp} is now earlier than {earliest:{_STAMP}} ({now:{_STAMP}} - {_spell(tolerance)})")
+            raise _invalid(
+                f"Signature expired: {stamp} is now earlier than {earliest:{_STAMP}} ({now:{_STAMP}} - {_format_duration(tolerance)})"
+            )
         if when > latest:
             raise _invalid(
-                f"Signature not yet current: {stamp} is still later than {latest:{_STAMP}} ({now:{_STAMP}} + {_spell(_TOLERANCE)})"
+                f"Signature not yet current: {stamp} is still later than {latest:{_STAMP}} "
+                f"({now:{_STAMP}} + {_format_duration(_MAX_CLOCK_SKEW)})"
             )
         return stamp
 
 
 def _check_signed_headers(request: Request, claim: Claim) -> None:
-    """Refuse a request of which the host, the operation or another header of the protocol could be exchanged without notice."""
+    """Require the host and all protocol headers to be signed, so that they cannot be replaced."""
     names = [b"host", *(name for name in request.headers if name.startswith(b"x-amz-"))]
     for name in (name.decode("latin-1") for name in names):
         if name not in claim.signed_headers:
             raise _invalid(f"'{name.title()}' must be a 'SignedHeader' in the AWS Authorization.")
 
 
-def _spell(span: timedelta) -> str:
+def _format_duration(span: timedelta) -> str:
     seconds = int(span.total_seconds())
     return f"{seconds // 60} min." if seconds % 60 == 0 else f"{seconds} sec."
 
@@ -181,7 +184,7 @@ def _check_scope(claim: Claim, stamp: str) -> str:
 
 
 def _hosts(request: Request) -> Iterator[bytes]:
-    """The host as sent, then without its port: some clients leave the port out of what they sign, unnoticed where it is the usual one."""
+    """The host as sent, then without its port: some clients sign it without the port."""
     host = request.headers.get(b"host", b"")
     yield host
     name, colon, port = host.rpartition(b":")
@@ -190,7 +193,7 @@ def _hosts(request: Request) -> Iterator[bytes]:
 
 
 def sign(request: Request, claim: Claim, secret: str, stamp: str, scope: str, host: bytes) -> str:
-    """The signature that the request would have if it was signed with that secret."""
+    """The signature of the request with that secret."""
     headers = {**request.headers, b"host": host}
     names = [name.encode("latin-1") for name in claim.signed_headers]
     query = [(name, value) for name, value in sigv4.parse_query(request.query) if name != b"X-Amz-Signature"]
@@ -205,8 +208,8 @@ def sign(request: Request, claim: Claim, secret: str, stamp: str, scope: str, ho
 
 
 @lru_cache(maxsize=1024)
-def realm_of(key_id: str, region: str) -> Namespace:
-    """The namespace of a caller when callers are kept apart: a key id of twelve digits is the account itself, any other is given one."""
+def namespace_of(key_id: str, region: str) -> Namespace:
+    """The caller's namespace on endpoints with separate ones: a key id of twelve digits is the account; others are hashed to one."""
     if len(key_id) == 12 and key_id.isascii() and key_id.isdigit():
         account = key_id
     else:

@@ -1,4 +1,4 @@
-"""The operations that `X-Amz-Target` may name, and how each is run."""
+"""The operations that `X-Amz-Target` may name, and how each of them runs."""
 
 from enum import Enum
 
@@ -19,7 +19,7 @@ _DYNAMODB = """
 
 _STREAMS = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"]
 
-#: Every target that DynamoDB and DynamoDB Streams know, and the operation it names.
+#: Every target of DynamoDB and DynamoDB Streams, with its operation.
 TARGETS: dict[bytes, str] = {
     **{f"DynamoDB_20120810.{name}".encode(): name for name in _DYNAMODB.split()},
     **{f"DynamoDBStreams_20120810.{name}".encode(): name for name in _STREAMS},
@@ -29,20 +29,20 @@ _READS = frozenset({"BatchGetItem", "Query", "Scan", "TransactGetItems"})
 
 
 class Kind(Enum):
-    """How an operation is run."""
+    """How an operation runs."""
 
-    #: at once: it changes nothing and takes little time
+    #: immediately: it changes nothing and is fast
     READ = "read"
-    #: in a group of writes with one commit
+    #: in a group of writes that share a commit
     WRITE = "write"
-    #: by itself, apart from the event loop, while no group is open: it may change anything and take long
-    ALONE = "alone"
+    #: alone, off the event loop, while no group is open: it may change anything and be slow
+    EXCLUSIVE = "exclusive"
 
 
 def kind_of(operation: str, *, is_write: bool) -> Kind:
-    """How to run an operation, given whether the engine lets it share a commit."""
+    """How to run an operation; `is_write` says whether it can join a group of writes."""
     if is_write:
         return Kind.WRITE
     if operation in _READS or operation.startswith(("Get", "Describe", "List")):
         return Kind.READ
-    return Kind.ALONE
+    return Kind.EXCLUSIVE

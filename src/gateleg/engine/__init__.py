@@ -10,10 +10,10 @@ from gateleg.extras import explained
 if TYPE_CHECKING:
     from gateleg.engine.database import Durability
     from gateleg.engine.engine import Engine
-    from gateleg.engine.failures import CLOSED
+    from gateleg.engine.file_repair import repair
     from gateleg.engine.integrity import check_integrity, compact, has_checksums
-    from gateleg.engine.repairing import repair
     from gateleg.engine.sessions import boto3_session
+    from gateleg.engine.sqlite_errors import CLOSED
 
 __all__ = [
     "CLOSED",
@@ -30,14 +30,14 @@ __all__ = [
 
 #: Loaded when first asked for, so that naming an error costs no more than that.
 _LATER = {
-    "CLOSED": "failures",
+    "CLOSED": "sqlite_errors",
     "Durability": "database",
     "Engine": "engine",
     "boto3_session": "sessions",
     "check_integrity": "integrity",
     "compact": "integrity",
     "has_checksums": "integrity",
-    "repair": "repairing",
+    "repair": "file_repair",
 }
 
 

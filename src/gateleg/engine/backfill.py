@@ -1,8 +1,7 @@
-"""Backfill: fill a new index with the items that were there before it, a chunk at a time.
+"""Backfill: fill a new index with the existing items, chunk by chunk.
 
-From the moment an index exists, writes keep it right. What is left is to walk the table once, in the order in which its rows lie. How
-far the walk has come is kept in the same transaction as the entries it made, so it goes on after a crash, and any process may take the
-next step.
+From the moment an index exists, writes maintain it. What remains is one walk through the table in storage order. Progress is stored in the
+same transaction as the entries, so that a backfill continues after a crash, and any process may take the next step.
 """
 
 from dataclasses import replace
@@ -16,10 +15,10 @@ from gateleg.engine.entries import IndexLayout
 from gateleg.engine.layout import Layout
 from gateleg.engine.schema import Table
 
-#: Rows that are taken at once when an index is made: all of a small table.
-CHUNK = 1000
-#: Rows that are taken later between two looks at the clock.
-STEP = 20
+#: Rows to index when an index is created: all of a small table.
+SMALL_TABLE_ROWS = 1000
+#: Rows to index per chunk later.
+CHUNK_ROWS = 20
 
 
 def pending(table: Table) -> bool:
@@ -28,47 +27,47 @@ def pending(table: Table) -> bool:
 
 
 def begin(connection: apsw.Connection, table: Table) -> Table:
-    """Take in what one chunk for each new index holds: all of a small table. The definition as it is then."""
+    """Run the first chunk for each new index, which completes small tables; returns the resulting definition."""
     while pending(table):
-        done = advance(connection, table, CHUNK)
+        done = advance(connection, table, SMALL_TABLE_ROWS)
         if done is None:
             return table
         table = done
-    return _opened(table)
+    return _restored(table)
 
 
-def advance(connection: apsw.Connection, table: Table, most: int) -> Table | None:
-    """Take at most so many rows into the first index of a table that is not filled; the changed definition once that is complete."""
+def advance(connection: apsw.Connection, table: Table, max_rows: int) -> Table | None:
+    """Add at most `max_rows` rows to the first incomplete index; returns the changed definition once it is complete."""
     layout = Layout(table)
     index = next(i for i in layout.indexes if i.index.status == "CREATING")
-    if _fill(connection, layout, index, most):
+    if _fill(connection, layout, index, max_rows):
         return None
     connection.execute("DELETE FROM backfills WHERE index_id = ?", (index.index.id,))
-    return _opened(replace(table, indexes=tuple(replace(i, status="ACTIVE") if i.id == index.index.id else i for i in table.indexes)))
+    return _restored(replace(table, indexes=tuple(replace(i, status="ACTIVE") if i.id == index.index.id else i for i in table.indexes)))
 
 
 def forget(connection: apsw.Connection, table: Table) -> None:
-    """Give up the filling of a table's indexes."""
+    """Cancel the backfills of a table."""
     connection.executemany("DELETE FROM backfills WHERE index_id = ?", [(index.id,) for index in table.indexes])
 
 
-def _opened(table: Table) -> Table:
-    """A table that was being restored, once all of its indexes are filled."""
+def _restored(table: Table) -> Table:
+    """The definition of a restored table, ACTIVE once all of its indexes are filled."""
     if table.status != "CREATING" or table.restoring or pending(table):
         return table
     settings = {name: value for name, value in table.settings.items() if name != "RestoreSummary"}
     return replace(table, status="ACTIVE", settings=settings)
 
 
-def _fill(connection: apsw.Connection, layout: Layout, index: IndexLayout, most: int) -> bool:
-    """Take one chunk; whether there may be more."""
+def _fill(connection: apsw.Connection, layout: Layout, index: IndexLayout, max_rows: int) -> bool:
+    """Run one chunk; returns whether there may be more."""
     row = connection.execute("SELECT place FROM backfills WHERE index_id = ?", (index.index.id,)).fetchone()
-    # An earlier version kept a key here: its walk begins anew, and finds in place what it had made.
+    # Earlier versions stored a key here: the walk restarts, and finds its earlier entries in place.
     place = row[0] if row and isinstance(row[0], int) else 0
     rows: list[Any] = connection.execute(
-        f"SELECT rowid, k, size, v FROM {layout.name} WHERE rowid > ? ORDER BY rowid LIMIT ?", (place, most)
+        f"SELECT rowid, k, size, v FROM {layout.name} WHERE rowid > ? ORDER BY rowid LIMIT ?", (place, max_rows)
     ).fetchall()
-    taken = copies.within(copies.BYTES, [size for _, _, size, _ in rows])
+    taken = copies.count_within(copies.CHUNK_BYTES, [size for _, _, size, _ in rows])
     for _, key, size, stored in rows[:taken]:
         item = orjson.loads(stored)
         entry = index.key(item)
@@ -76,4 +75,4 @@ def _fill(connection: apsw.Connection, layout: Layout, index: IndexLayout, most:
             connection.execute(index.insert, (entry, key, *index.entry(item, size)))
     if taken:
         connection.execute("INSERT OR REPLACE INTO backfills VALUES (?, ?)", (index.index.id, rows[taken - 1][0]))
-    return taken < len(rows) or taken == most
+    return taken < len(rows) or taken == max_rows

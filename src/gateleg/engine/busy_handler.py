@@ -1,9 +1,8 @@
 """Busy handler: how a writer waits for a writer in another process.
 
-SQLite's own wait grows to a tenth of a second, though most writes take a fraction of a millisecond: processes that take turns would spend
-more time asleep than at work. So it is asked again soon at first, and the more seldom the longer one has waited. How long one waits grows
-with the number of those who wait: many of them ask no more often, all together, than a few. Otherwise they would take from the one that
-writes the processor that it needs to come to an end.
+SQLite's own handler sleeps up to a tenth of a second, although most writes take a fraction of a millisecond: processes that alternate
+would sleep more than they work. This one retries quickly at first and more slowly the longer it has waited. The more processes wait, the
+longer each of them has waited, so that together they do not retry more often than a few would, and leave the processor to the writer.
 """
 
 import time
@@ -14,51 +13,51 @@ import apsw
 
 from gateleg.engine.waiters import Waiters
 
-#: Seconds after which the wait is given up.
-LONGEST = 60.0
-#: Between two attempts, this part of the time that one has waited so far passes, within these bounds (seconds).
-_PART = 0.5
-_SHORTEST_PAUSE = 0.00025
-_LONGEST_PAUSE = 0.01
+#: When to give up.
+MAX_WAIT_SECONDS = 60.0
+#: Pause between attempts, as a fraction of the time waited so far, within bounds.
+_PAUSE_FRACTION = 0.5
+_MIN_PAUSE_SECONDS = 0.00025
+_MAX_PAUSE_SECONDS = 0.01
 
 
 class BusyHandler:
-    """Called by SQLite when a lock is taken, with the number of calls before; false gives up. Each connection has its own.
+    """Called by SQLite when the database is locked, with the number of earlier calls; returning False gives up. One per connection.
 
-    With `waiters`, those who do long work are shown that somebody waits.
+    With `waiters`, announces to long-running work that somebody is waiting.
     """
 
-    __slots__ = ("_longest", "_since", "_waiters")
+    __slots__ = ("_max_wait", "_since", "_waiters")
 
-    def __init__(self, longest: float = LONGEST, waiters: Waiters | None = None) -> None:
-        self._longest = longest
+    def __init__(self, max_wait: float = MAX_WAIT_SECONDS, waiters: Waiters | None = None) -> None:
+        self._max_wait = max_wait
         self._since = 0.0
         self._waiters = waiters
 
     def __call__(self, calls: int) -> bool:
-        """Sleep for a moment; whether to try once more."""
+        """Sleep briefly; returns whether to try again."""
         now = time.monotonic()
         if calls == 0:
             self._since = now
         waited = now - self._since
-        if waited >= self._longest:
+        if waited >= self._max_wait:
             return False
         if self._waiters is not None:
             self._waiters.announce()
-        time.sleep(pause_after(waited))
+        time.sleep(next_pause(waited))
         return True
 
 
-def pause_after(waited: float) -> float:
-    """The seconds until the next attempt of one who has waited so long."""
-    return min(max(waited * _PART, _SHORTEST_PAUSE), _LONGEST_PAUSE)
+def next_pause(waited: float) -> float:
+    """Seconds until the next attempt after waiting this long."""
+    return min(max(waited * _PAUSE_FRACTION, _MIN_PAUSE_SECONDS), _MAX_PAUSE_SECONDS)
 
 
 @contextmanager
-def waiting(connection: apsw.Connection, longest: float, usual: BusyHandler) -> Iterator[None]:
-    """Have a connection wait for others no longer than this, and as usual again after the block."""
-    connection.set_busy_handler(BusyHandler(longest))
+def limited_wait(connection: apsw.Connection, max_wait: float, handler: BusyHandler) -> Iterator[None]:
+    """Limit how long a connection waits for locks within the block; `handler` is restored afterwards."""
+    connection.set_busy_handler(BusyHandler(max_wait))
     try:
         yield
     finally:
-        connection.set_busy_handler(usual)
+        connection.set_busy_handler(handler)

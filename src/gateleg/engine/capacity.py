@@ -1,4 +1,4 @@
-"""Capacity units: what DynamoDB would have charged, in the shapes that ReturnConsumedCapacity asks for."""
+"""Capacity units: what DynamoDB would charge, in the forms that ReturnConsumedCapacity can request."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -8,29 +8,29 @@ from gateleg.engine.expressions.compare import equal
 from gateleg.engine.schema import Index, Table
 from gateleg.engine.values import item_size
 
-READ_UNIT = 4096
-WRITE_UNIT = 1024
+READ_UNIT_BYTES = 4096
+WRITE_UNIT_BYTES = 1024
 
 
-#: Partitions that DynamoDB gives a new table with on-demand capacity.
+#: Partitions of a new on-demand table.
 ON_DEMAND_PARTITIONS = 4
 
 
 def read_units(size: int, consistent: bool, partitions: int = 1) -> float:
-    """Units of reading `size` bytes from so many partitions, one at least from each: half as many when eventual consistency will do."""
-    units = max(partitions, -(-size // READ_UNIT))
+    """Units for reading `size` bytes from a number of partitions, at least one each; half as many for eventual consistency."""
+    units = max(partitions, -(-size // READ_UNIT_BYTES))
     return float(units) if consistent else units / 2
 
 
 def write_units(size: int) -> float:
-    """Units of writing an item of `size` bytes."""
-    return float(max(1, -(-size // WRITE_UNIT)))
+    """Units for writing an item of `size` bytes."""
+    return float(max(1, -(-size // WRITE_UNIT_BYTES)))
 
 
 def write_capacity(
     mode: str | None, table: Table, old_size: int | None, new_size: int | None, indexes: Iterable[IndexWrite], factor: int = 1
 ) -> dict[str, Any] | None:
-    """The ConsumedCapacity of a write; none if it was not asked for. Transactions have a `factor` of two, which spares the indexes."""
+    """The ConsumedCapacity of a write, if requested. In transactions, `factor` 2 applies to the table but not to its indexes."""
     if mode not in {"TOTAL", "INDEXES"}:
         return None
     base = write_units(max(old_size or 0, new_size or 0)) * factor
@@ -39,7 +39,7 @@ def write_capacity(
 
 
 def _index_write_units(write: IndexWrite) -> float:
-    """Units for the entry taken out and the one put in; one write if both have the same key, none if they are the same."""
+    """Units for removing one entry and adding another: one write if the key is the same, none if nothing changes."""
     removed, added = (None if item is None else write.layout.project(item) for item in (write.removed, write.added))
     if removed is None or added is None or not write.in_place:
         return sum(write_units(item_size(entry)) for entry in (removed, added) if entry is not None)
@@ -47,7 +47,7 @@ def _index_write_units(write: IndexWrite) -> float:
 
 
 def consumed(mode: str | None, table: Table, base: float, indexes: Mapping[str, tuple[Index, float]]) -> dict[str, Any] | None:
-    """A ConsumedCapacity of the table's own units and those of its indexes."""
+    """A ConsumedCapacity with the units of a table and its indexes."""
     if mode not in {"TOTAL", "INDEXES"}:
         return None
     answer: dict[str, Any] = {"TableName": table.name, "CapacityUnits": base + sum(units for _, units in indexes.values())}
@@ -61,7 +61,7 @@ def consumed(mode: str | None, table: Table, base: float, indexes: Mapping[str, 
 
 
 def add(first: dict[str, Any] | None, second: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Two ConsumedCapacity values of one table, summed member by member."""
+    """The sum of two ConsumedCapacity values of one table."""
     if first is None or second is None:
         return first or second
     answer = dict(first)
@@ -77,13 +77,13 @@ def add(first: dict[str, Any] | None, second: dict[str, Any] | None) -> dict[str
 
 
 def transaction_reads(mode: str | None, sizes: Iterable[tuple[str, int]]) -> list[dict[str, Any]]:
-    """The ConsumedCapacity of reading items of these tables and sizes in a transaction; nothing if it was not asked for."""
+    """The ConsumedCapacity of a transaction's reads, given tables and item sizes; empty if not requested."""
     if mode not in {"TOTAL", "INDEXES"}:
         return []
     spent: dict[str, float] = {}
     for name, size in sizes:
         spent[name] = spent.get(name, 0.0) + 2 * read_units(size, True)
-    return [_mirrored({"TableName": name, **_table_units(mode, units)}, "Read") for name, units in spent.items()]
+    return [_with_units({"TableName": name, **_table_units(mode, units)}, "Read") for name, units in spent.items()]
 
 
 def _table_units(mode: str | None, units: float) -> dict[str, Any]:
@@ -91,17 +91,17 @@ def _table_units(mode: str | None, units: float) -> dict[str, Any]:
 
 
 def transaction_writes(writes: Iterable[dict[str, Any] | None]) -> list[dict[str, Any]]:
-    """The ConsumedCapacity of the writes of a transaction, by table."""
+    """The ConsumedCapacity of a transaction's writes, by table."""
     spent: dict[str, dict[str, Any] | None] = {}
     for units in writes:
         if units is not None:
             spent[units["TableName"]] = add(spent.get(units["TableName"]), units)
-    return [_mirrored(units, "Write") for units in spent.values() if units is not None]
+    return [_with_units(units, "Write") for units in spent.values() if units is not None]
 
 
-def _mirrored(units: dict[str, Any], kind: str) -> dict[str, Any]:
-    """Capacity with its units told once more as units of reading or of writing, at every level."""
-    answer = {name: _mirrored(value, kind) if isinstance(value, dict) else value for name, value in units.items()}
+def _with_units(units: dict[str, Any], kind: str) -> dict[str, Any]:
+    """Add the units again as read or write units, at every level."""
+    answer = {name: _with_units(value, kind) if isinstance(value, dict) else value for name, value in units.items()}
     if isinstance(answer.get("CapacityUnits"), float):
         answer[f"{kind}CapacityUnits"] = answer["CapacityUnits"]
     return answer

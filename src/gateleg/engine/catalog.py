@@ -1,4 +1,4 @@
-"""The tables that exist: persisted as JSON in SQLite, cached as layouts, refreshed when another connection has changed them."""
+"""The catalog of tables: stored as JSON in SQLite, cached as layouts, reloaded when another connection has changed it."""
 
 import threading
 import time
@@ -16,32 +16,32 @@ from gateleg.engine.layout import Layout
 from gateleg.engine.schema import Index, KeyAttribute, KeySchema, Namespace, Table
 from gateleg.engine.statistics import Statistics
 
-_Name = tuple[Namespace, str]
+_TableName = tuple[Namespace, str]
 
 
 class Catalog:
-    """Finds tables by name, and changes their definitions inside a write of the caller's."""
+    """Finds tables by name and changes their definitions within the caller's transaction."""
 
     def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
         self._database = database
         self.statistics = Statistics(database)
         self._clock = clock
-        #: Called when definitions were loaded: there may be something new to maintain.
+        #: Called after definitions were loaded, which may mean new maintenance work.
         self.on_load: Callable[[], None] = lambda: None
         self._version = -1
-        self._layouts: dict[_Name, Layout] = {}
-        #: those whose items can be read and written
-        self._open: dict[_Name, Layout] = {}
+        self._layouts: dict[_TableName, Layout] = {}
+        #: tables whose items can be read and written
+        self._available: dict[_TableName, Layout] = {}
         self._loading = threading.Lock()
         database.on_write = self._refresh_for_write
-        database.on_undo = self._forget
-        #: Whether the write that is under way has changed definitions.
-        self._touched = False
+        database.on_rollback = self._invalidate_after_rollback
+        #: whether the current write transaction has changed definitions
+        self._definitions_changed = False
         self.refresh()
 
     def layout(self, namespace: Namespace, name: str) -> Layout:
-        """The layout of the table of that name or ARN, whose items can be read and written: not while it is being restored or imported."""
-        found = self._open.get((namespace, name))
+        """The layout of a table by name or ARN; raises `ResourceNotFoundException` also while the table is being restored or imported."""
+        found = self._available.get((namespace, name))
         if found is not None:
             return found
         found = self._find(namespace, name)
@@ -51,16 +51,16 @@ class Catalog:
             raise not_found()
         return found
 
-    def known_layout(self, namespace: Namespace, name: str) -> Layout | None:
-        """The layout of the table of that name, as it was when last looked at; none where there was none, or `name` is an ARN."""
-        return self._open.get((namespace, name))
+    def cached_layout(self, namespace: Namespace, name: str) -> Layout | None:
+        """`layout` from the cache alone; None if it is not there, or if `name` is an ARN."""
+        return self._available.get((namespace, name))
 
-    def find(self, namespace: Namespace, name: str) -> Table:
-        """The table of that name or ARN; otherwise DynamoDB's error for item operations."""
+    def table(self, namespace: Namespace, name: str) -> Table:
+        """The table by name or ARN; raises the error that item operations answer with."""
         return self.layout(namespace, name).table
 
-    def lookup(self, namespace: Namespace, name: str) -> Table | None:
-        """The table of that name or ARN, as it is now, or none."""
+    def find_table(self, namespace: Namespace, name: str) -> Table | None:
+        """The current definition of a table by name or ARN, or None."""
         self.refresh()
         found = self._find(namespace, name)
         return found.table if found else None
@@ -75,22 +75,22 @@ class Catalog:
         return found
 
     def names(self, namespace: Namespace, after: str | None, limit: int) -> list[str]:
-        """Names of tables in order, at most `limit`, after the one given."""
+        """Up to `limit` table names in order, after the given one."""
         self.refresh()
         every = sorted(name for where, name in self._layouts if where == namespace and (after is None or name > after))
         return every[:limit]
 
-    def every(self) -> list[Layout]:
-        """All tables of all namespaces."""
+    def layouts(self) -> list[Layout]:
+        """The layouts of all tables in all namespaces."""
         self.refresh()
         return list(self._layouts.values())
 
-    def known(self) -> list[Layout]:
-        """All tables of all namespaces, as they were when last looked at."""
+    def cached_layouts(self) -> list[Layout]:
+        """`layouts` from the cache alone."""
         return list(self._layouts.values())
 
     def create(self, connection: apsw.Connection, table: Table) -> Table:
-        """Store a new table; its id and those of its indexes are given here."""
+        """Store a new table, and assign ids to it and its indexes."""
         table = replace(
             table,
             id=self._next_id(connection),
@@ -101,30 +101,30 @@ class Catalog:
             "INSERT INTO catalog VALUES (?, ?, ?, ?, ?)",
             (table.id, table.namespace.account, table.namespace.region, table.name, dump(table)),
         )
-        lifecycle.settled(connection, table, self._clock())
-        self._changed(connection)
+        lifecycle.after_definition_change(connection, table, self._clock())
+        self._bump_version(connection)
         return table
 
     def replace(self, connection: apsw.Connection, table: Table) -> None:
         """Store a changed definition."""
         connection.execute("UPDATE catalog SET definition = ? WHERE id = ?", (dump(table), table.id))
-        lifecycle.settled(connection, table, self._clock())
-        self._changed(connection)
+        lifecycle.after_definition_change(connection, table, self._clock())
+        self._bump_version(connection)
 
     def add_index(self, connection: apsw.Connection, table: Table, index: Index) -> Table:
-        """Add an index. Writes keep it right from now on; what was there before is taken in at once if it is little, and otherwise by
-        the maintenance, until when the index is CREATING."""
+        """Add an index. Writes maintain it from now on. Existing items are added at once in a small table; in a large one maintenance
+        backfills them, and the index is CREATING until then."""
         index = replace(index, id=self._next_id(connection), status="CREATING")
         table = replace(table, indexes=(*table.indexes, index))
         layout = Layout(table)
-        layout.create_index(connection, layout.by_name[index.name])
+        layout.create_index(connection, layout.index_by_name[index.name])
         table = backfill.begin(connection, table)
         self.replace(connection, table)
         return table
 
     def drop_index(self, connection: apsw.Connection, table: Table, name: str) -> Table:
         """Remove an index and its rows."""
-        layout = Layout(table).by_name[name]
+        layout = Layout(table).index_by_name[name]
         drops.drop(connection, layout.name)
         table = replace(table, indexes=tuple(i for i in table.indexes if i.name != name))
         self.replace(connection, table)
@@ -132,15 +132,15 @@ class Catalog:
 
     def drop(self, connection: apsw.Connection, table: Table) -> None:
         """Remove a table and its rows."""
-        lifecycle.dropping(connection, table, self._clock(), self.statistics.of(f"items_{table.id}"))
+        lifecycle.before_drop(connection, table, self._clock(), self.statistics.of(f"items_{table.id}"))
         Layout(table).drop(connection)
         connection.execute("DELETE FROM catalog WHERE id = ?", (table.id,))
-        self._changed(connection)
+        self._bump_version(connection)
 
     def refresh(self) -> bool:
-        """Load the definitions anew if they have changed since; whether they had.
+        """Reload the definitions if they have changed; returns whether they had.
 
-        Never an older state than the one that is loaded: a thread in the middle of a write may have loaded what it is about to commit.
+        Never goes back to an older version: a thread within a write transaction may have loaded what it is about to commit.
         """
         row = self._database.row("SELECT value FROM meta WHERE name = 'catalog'")
         if row is None or row[0] <= self._version:
@@ -150,20 +150,20 @@ class Catalog:
         return True
 
     def _refresh_for_write(self, connection: Connection) -> None:
-        """Before a write: see what other connections did. Cheap if nobody else has written."""
-        self._touched = False
+        """At the start of a write: load what other connections have changed. Costs one comparison if nobody else has written."""
+        self._definitions_changed = False
         version = connection.data_version()
-        if connection.seen == version:
+        if connection.catalog_data_version == version:
             return
         row = connection.execute("SELECT value FROM meta WHERE name = 'catalog'").fetchone()
         if row is not None and row[0] != self._version:
             self._load(connection)
-        connection.seen = version
+        connection.catalog_data_version = version
 
-    def _forget(self) -> None:
-        if self._touched:
+    def _invalidate_after_rollback(self) -> None:
+        if self._definitions_changed:
             self._version = -1
-            self._database.forget_catalog()
+            self._database.invalidate_catalog()
 
     def _load(self, connection: apsw.Connection, only_newer: bool = False) -> None:
         with self._loading:
@@ -175,13 +175,13 @@ class Catalog:
                 return
             tables = [load(row[0]) for row in rows if row[0] is not None]
             self._layouts = {(t.namespace, t.name): Layout(t) for t in tables}
-            self._open = {name: layout for name, layout in self._layouts.items() if layout.table.status != "CREATING"}
+            self._available = {name: layout for name, layout in self._layouts.items() if layout.table.status != "CREATING"}
             self._version = rows[-1][1]
         self.on_load()
 
-    def _changed(self, connection: apsw.Connection) -> None:
+    def _bump_version(self, connection: apsw.Connection) -> None:
         """Mark the definitions as changed, for this engine and for every other."""
-        self._touched = True
+        self._definitions_changed = True
         connection.execute("UPDATE meta SET value = value + 1 WHERE name = 'catalog'")
         self._load(connection)
 

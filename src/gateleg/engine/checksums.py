@@ -1,7 +1,7 @@
-"""Page checksums by SQLite's checksum VFS: reading a corrupted page is an error, never a wrong answer.
+"""Page checksums by SQLite's checksum VFS: reading a corrupt page is an error, never a wrong answer.
 
-The last eight bytes of each page hold the sum of the others. It is computed when a page is written to the log or the file, and verified
-when one is read; that covers rows, indexes, the catalog, the log of changes and backups alike, and SQLite's own pointers between pages.
+The last eight bytes of each page hold its checksum. It is computed when a page is written to the log or the file and verified when it is
+read; this covers rows, indexes, the catalog, the change log and backups alike, and SQLite's own pointers between pages.
 """
 
 import threading
@@ -11,16 +11,16 @@ import apsw.sqlite_extra
 
 from gateleg.engine.errors import EngineError
 
-#: The file system that sums and verifies. It leaves files without room for checksums as they are.
+#: The checksum VFS. It leaves files without reserved bytes as they are.
 VFS = "cksmvfs"
 #: Bytes at the end of each page that hold its checksum.
-RESERVED = 8
+RESERVED_BYTES = 8
 
 _loading = threading.Lock()
 
 
 def vfs() -> str:
-    """The name of the file system, which is loaded into SQLite once for each process."""
+    """The name of the checksum VFS, which is loaded into SQLite once per process."""
     with _loading:
         if VFS not in apsw.vfs_names():
             with apsw.Connection(":memory:") as connection:
@@ -29,27 +29,27 @@ def vfs() -> str:
                 except (apsw.sqlite_extra.NotAvailable, apsw.Error) as error:
                     raise EngineError(
                         "InternalServerError",
-                        f"SQLite's checksum VFS cannot be loaded ({error}): install apsw from a wheel, which brings it along",
+                        f"SQLite's checksum VFS cannot be loaded ({error}): install apsw from a wheel, which includes it",
                     ) from error
             connection.close()
     return VFS
 
 
-def protect(connection: apsw.Connection) -> None:
-    """Have a file that is still empty, or is about to be vacuumed, keep room for checksums."""
-    connection.reserve_bytes(reserve=RESERVED)
+def reserve(connection: apsw.Connection) -> None:
+    """Reserve space for checksums in a file that is still empty or about to be vacuumed."""
+    connection.reserve_bytes(reserve=RESERVED_BYTES)
 
 
-def protected(connection: apsw.Connection) -> bool:
-    """Whether the file of a connection has checksums."""
-    return connection.reserve_bytes() == RESERVED
+def has_checksums(connection: apsw.Connection) -> bool:
+    """Whether a connection's file has checksums."""
+    return connection.reserve_bytes() == RESERVED_BYTES
 
 
 def is_mismatch(error: BaseException) -> bool:
-    """Whether an error says that a page does not have its checksum."""
+    """Whether an error is a checksum mismatch."""
     return isinstance(error, apsw.IOError) and getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether an error of SQLite's says that the file is not as it was written."""
+    """Whether an error of SQLite means that the file is corrupt."""
     return is_mismatch(error) or isinstance(error, apsw.CorruptError | apsw.NotADBError)

@@ -1,4 +1,4 @@
-"""The context of an operation's handler."""
+"""What every operation handler receives."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,27 +14,27 @@ from gateleg.engine.schema import Index, Namespace, Table
 from gateleg.engine.values import Item
 
 
-def _asleep() -> None:
-    """Nobody maintains the engine in the background."""
+def _no_maintenance() -> None:
+    """Used where the engine has no maintenance thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The engine's parts, the namespace of the caller, and the form in which items are answered.
+    """The engine's parts, the caller's namespace, and how stored items go into answers.
 
-    With `raw` set, stored items go into the answer as the JSON text they are kept in; without, as dictionaries.
+    With `splice`, stored items go into the answer as their JSON text; otherwise as dictionaries.
     """
 
     database: Database
     catalog: Catalog
     clock: Callable[[], float]
     namespace: Namespace
-    raw: bool = False
-    #: the folder whose subfolders stand for S3 buckets in exports and imports
+    splice: bool = False
+    #: folder whose subfolders serve as S3 buckets for exports and imports
     exports: Path | None = None
-    #: tells the maintenance that there is something to do
-    wake: Callable[[], None] = _asleep
-    #: whether to do as DynamoDB Local does where it differs from the service
+    #: wakes the maintenance thread if it has work
+    wake: Callable[[], None] = _no_maintenance
+    #: whether to behave as DynamoDB Local where that differs from the service
     like_local: bool = False
 
     def now(self) -> float:
@@ -45,27 +45,27 @@ class Context:
         """The layout of a table by its name or ARN."""
         return self.catalog.layout(self.namespace, name)
 
-    def item(self, stored: bytes) -> Any:
-        """A stored item as it goes into the answer."""
-        return orjson.Fragment(stored) if self.raw else orjson.loads(stored)
+    def response_item(self, stored: bytes) -> Any:
+        """A stored item in the form that answers use."""
+        return orjson.Fragment(stored) if self.splice else orjson.loads(stored)
 
-    def items(self, stored: Sequence[bytes]) -> Any:
-        """A list of stored items as it goes into the answer."""
+    def response_items(self, stored: Sequence[bytes]) -> Any:
+        """A list of stored items in the form that answers use."""
         text = b"[" + b",".join(stored) + b"]"
-        return orjson.Fragment(text) if self.raw else orjson.loads(text)
+        return orjson.Fragment(text) if self.splice else orjson.loads(text)
 
     def statistics(self, table: Table) -> tuple[int, int]:
-        """How many items a table has, and their bytes."""
+        """Number and total size in bytes of a table's items."""
         return self.catalog.statistics.of(f"items_{table.id}")
 
     def index_statistics(self, table: Table, index: Index) -> tuple[int, int]:
-        """How many entries an index has, and their bytes; those that hold whole items have the items' sizes."""
+        """Number and total size in bytes of an index's entries; with projection ALL, an entry counts with the size of its item."""
         if index.projection == "ALL":
             return self.catalog.statistics.of(f"index_{index.id} i JOIN items_{table.id} t ON t.k = i.b", "t.size")
         return self.catalog.statistics.of(f"index_{index.id}")
 
 
-def parsed(stored: bytes) -> Item:
-    """A stored item as a dictionary."""
+def parse_item(stored: bytes) -> Item:
+    """Parse a stored item."""
     item: Item = orjson.loads(stored)
     return item

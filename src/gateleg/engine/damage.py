@@ -11,34 +11,34 @@ from gateleg.engine.errors import EngineError
 from gateleg.engine.layout import Layout, key_item
 from gateleg.engine.schema import Table
 
-ADVICE = "Run `gateleg engine check` to see what else is damaged, and `gateleg engine repair` to save the rest"
+ADVICE = "Run `gateleg engine check` to see what else is damaged, and `gateleg engine repair` to recover the rest"
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether an error says that the file is not as it was written."""
+    """Whether an error means that the file is corrupt."""
     return checksums.is_damage(error) or isinstance(error, orjson.JSONDecodeError)
 
 
-def spell_key(table: Table, key: bytes) -> str:
-    """A row's key as the attributes it was made of."""
+def format_key(table: Table, key: bytes) -> str:
+    """A row key in readable form: the attributes it encodes."""
     item = keys.parse(table.keys.attributes, key)
     return f"row {key.hex()}" if item is None else orjson.dumps(item).decode()
 
 
 def damaged_item(table: Table, key: bytes) -> EngineError:
     """The error for an item that cannot be read."""
-    return EngineError("InternalServerError", f"Table {table.name}: the item {spell_key(table, key)} is damaged on the disk. {ADVICE}")
+    return EngineError("InternalServerError", f"Table {table.name}: the item {format_key(table, key)} is damaged on the disk. {ADVICE}")
 
 
 def damaged_tables(names: Iterable[str]) -> EngineError:
-    """The error for damage that is not in the items that were asked for: in what orders them, or in an index."""
+    """The error for damage outside the requested items: in the key index or in a secondary index."""
     listed = ", ".join(sorted(set(names)))
     where = f"of {listed} " if listed else ""
-    return EngineError("InternalServerError", f"The database's file is damaged: a page {where}is not as it was written. {ADVICE}")
+    return EngineError("InternalServerError", f"The database file is damaged: a page {where}is corrupt. {ADVICE}")
 
 
 def explain(layouts: dict[str, Layout], connection: apsw.Connection, request: Any) -> EngineError:
-    """The error for a request that met damage: the items that it names are tried one by one."""
+    """The error for a request that met damage; it tries the requested items one by one to find the damaged one."""
     named = list(_named_items(request, layouts)) if isinstance(request, dict) else []
     for layout, key in named:
         try:
@@ -66,14 +66,14 @@ def _named_tables(request: Any) -> Iterator[str]:
 
 
 def _named_items(request: dict[str, Any], layouts: dict[str, Layout]) -> Iterator[tuple[Layout, bytes]]:
-    """The items that a request names by their keys."""
+    """The items that a request names by key."""
     for table, item in _keys_in(request):
         layout = layouts.get(table.rpartition("/")[2])
         try:
             if layout is not None:
                 yield layout, layout.key(key_item(layout.table.keys, item))
         except (KeyError, TypeError, AttributeError, EngineError):
-            continue  # not a key of this table, which does not concern us
+            continue  # not a valid key of this table
 
 
 def _keys_in(request: dict[str, Any]) -> Iterator[tuple[str, Any]]:

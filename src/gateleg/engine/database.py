@@ -1,6 +1,6 @@
-"""SQLite underneath: connections, transactions, durability, groups of writes that share one commit.
+"""SQLite: connections, transactions, durability, and groups of writes that share one commit.
 
-Every thread has a connection of its own. Writers of one process queue on a lock, writers of several processes on SQLite's. A write is one
+Every thread has its own connection. Writers of one process queue on a lock, writers of several processes on SQLite's. A write is one
 `BEGIN IMMEDIATE ... COMMIT`; in WAL mode readers never wait for it.
 """
 
@@ -15,63 +15,63 @@ from typing import Any, Literal
 
 import apsw
 
-from gateleg.engine import checksums, forks, permissions
-from gateleg.engine.busy_handler import LONGEST, BusyHandler, waiting
-from gateleg.engine.checkpoints import Log
+from gateleg.engine import checksums, fork_guard, permissions
+from gateleg.engine.busy_handler import MAX_WAIT_SECONDS, BusyHandler, limited_wait
+from gateleg.engine.checkpoints import WriteAheadLog
 from gateleg.engine.errors import EngineError
-from gateleg.engine.failures import CLOSED, Busy, translate
-from gateleg.engine.fileformat import prepare
+from gateleg.engine.file_format import prepare
+from gateleg.engine.sqlite_errors import CLOSED, Busy, translate
 from gateleg.engine.waiters import Waiters
 
 Durability = Literal["full", "relaxed"]
 Row = tuple[Any, ...]
 
-#: Pages that a connection keeps. The rest is in the system's own cache: mapping the file instead gains little and shows as memory.
+#: Page cache of a connection. The rest is in the operating system's cache; mmap gains little and counts as our memory.
 _CACHE_KB = 16_000
-#: Seconds between two attempts to open a file that another process is just setting up.
-_OPENING_SECONDS = 0.005
+#: Pause between attempts to open a file that another process is just creating.
+_OPEN_RETRY_SECONDS = 0.005
 _SYNCHRONOUS = {"full": "FULL", "relaxed": "NORMAL"}
 
 
 class Connection(apsw.Connection):
-    """A connection of one thread, or that of groups."""
+    """The connection of one thread, or the one that write groups use."""
 
-    #: The state of the file, counted by SQLite, in which this connection has last seen the catalog.
-    seen: int = -1
-    log: Log
+    #: SQLite's `data_version` when this connection last checked the catalog.
+    catalog_data_version: int = -1
+    log: WriteAheadLog
     busy_handler: BusyHandler
 
 
 class Database:
-    """One SQLite file (or memory), opened by any number of threads and processes.
+    """One SQLite file, or an in-memory database, used by any number of threads and processes.
 
-    `vfs` names the file system of SQLite's to use instead of the one that keeps checksums.
+    `vfs` names another SQLite VFS than the checksum VFS.
     """
 
     def __init__(self, path: str, durability: Durability = "full", vfs: str | None = None) -> None:
         self.path = path
         self._vfs = vfs
-        #: Why no connection may be opened any more.
-        self._refusal: str | None = None
+        #: Why no new connection may be opened, once the database is closed.
+        self._closed_message: str | None = None
         self.durability: Durability = durability
-        #: Called at the start of each write, once other writers are shut out, with the connection; the catalog refreshes itself here.
+        #: Called with the connection at the start of each write, with the write lock held; the catalog refreshes itself here.
         self.on_write: Callable[[Connection], None] = lambda _: None
-        #: Called when a write was undone: what was cached from it must be forgotten.
-        self.on_undo: Callable[[], None] = lambda: None
-        self._writers = threading.Lock()
-        #: Those who wait to write, threads and other processes.
+        #: Called after a rollback: what was cached in the transaction is invalid.
+        self.on_rollback: Callable[[], None] = lambda: None
+        self._write_lock = threading.Lock()
+        #: Threads and processes that wait to write.
         self.waiters = Waiters(path)
         self._local = threading.local()
-        #: The connections that threads hold; that of a thread that has ended goes with it.
-        self._open: weakref.WeakSet[Connection] = weakref.WeakSet()
-        self._group: Group | None = None
-        self._grouping: Connection | None = None
-        #: Memory has one connection for all threads, and a lock around each use of it.
+        #: All open connections; that of a finished thread disappears with it.
+        self._connections: weakref.WeakSet[Connection] = weakref.WeakSet()
+        self._group: WriteGroup | None = None
+        self._group_connection: Connection | None = None
+        #: An in-memory database has one connection for all threads, guarded by a lock.
         self._shared: Connection | None = None
-        self._sharing = threading.RLock()
+        self._shared_lock = threading.RLock()
         if path != ":memory:":
-            self._make_private()
-            forks.watch(self)
+            self._restrict_permissions()
+            fork_guard.register(self)
         first = self._connect()
         if path == ":memory:":
             self._shared = first
@@ -83,8 +83,8 @@ class Database:
             self.close()
             raise translate(error) from None
 
-    def _make_private(self) -> None:
-        """Have the file, and the folders that are made for it, be its owner's alone."""
+    def _restrict_permissions(self) -> None:
+        """Make the file, and the folders created for it, accessible to the owner only."""
         path = Path(self.path)
         try:
             permissions.make_folder(path.parent)
@@ -94,46 +94,46 @@ class Database:
             raise EngineError("InternalServerError", f"{self.path} cannot be opened: {error}") from None
 
     def _connect(self) -> Connection:
-        if self._refusal is not None:
-            raise EngineError("InternalServerError", self._refusal)
-        if forks.inherited(self.path):
-            raise EngineError("InternalServerError", f"{self.path} {forks.WHY}")
+        if self._closed_message is not None:
+            raise EngineError("InternalServerError", self._closed_message)
+        if fork_guard.was_open_at_fork(self.path):
+            raise EngineError("InternalServerError", f"{self.path} {fork_guard.FORKED_WHILE_OPEN}")
         try:
             connection = self._open_file()
             connection.busy_handler = BusyHandler(waiters=self.waiters)
             connection.set_busy_handler(connection.busy_handler)
-            connection.log = Log(connection, connection.busy_handler)
-            self._open.add(connection)
+            connection.log = WriteAheadLog(connection, connection.busy_handler)
+            self._connections.add(connection)
             _use_wal(connection)
             connection.execute(f"PRAGMA synchronous={_SYNCHRONOUS[self.durability]}")
             connection.execute(f"PRAGMA cache_size=-{_CACHE_KB}")
             connection.execute("PRAGMA temp_store=MEMORY")
         except apsw.CantOpenError:
             raise EngineError(
-                "InternalServerError", f"{self.path} cannot be opened: check that the folder exists and may be written to"
+                "InternalServerError", f"{self.path} cannot be opened: check that the folder exists and is writable"
             ) from None
         except apsw.NotADBError:
             raise EngineError(
-                "InternalServerError", f"{self.path} is not a Gateleg file: it is not a SQLite database, or its beginning is damaged"
+                "InternalServerError", f"{self.path} is not a Gateleg file: it is not a SQLite database, or its header is damaged"
             ) from None
         except apsw.Error as error:
             raise translate(error) from error
         return connection
 
     def _open_file(self) -> Connection:
-        """A connection to the file; a new file gets room for checksums, which the file system of SQLite's that we use computes."""
+        """Open a connection; a new file reserves space for checksums, which the checksum VFS computes."""
         if self.path == ":memory:":
             return Connection(self.path)
         path = Path(self.path)
         if self._vfs is not None:
             connection = Connection(self.path, vfs=self._vfs)
-            if checksums.protected(connection):
+            if checksums.has_checksums(connection):
                 connection.close()
-                raise EngineError("InternalServerError", f"{self.path} has checksums, which the VFS {self._vfs} does not keep")
+                raise EngineError("InternalServerError", f"{self.path} has page checksums, which the VFS {self._vfs} does not maintain")
             return connection
         connection = Connection(self.path, vfs=checksums.vfs())
         if path.stat().st_size == 0:
-            checksums.protect(connection)
+            checksums.reserve(connection)
         return connection
 
     @property
@@ -148,10 +148,10 @@ class Database:
         return connection
 
     def row(self, sql: str, bindings: Sequence[Any] = ()) -> Row | None:
-        """The row of a query that has one row at most.
+        """The row of a query that returns at most one.
 
-        To make a cursor costs an eighth of such a query, so each thread keeps one. It reads to the end: until then, it would keep the log
-        from beginning anew.
+        Creating a cursor costs an eighth of such a query, so each thread keeps one. It fetches to the end, because an open read would keep
+        the log from restarting.
         """
         if self._shared is None:
             try:
@@ -160,7 +160,7 @@ class Database:
                 cursor = self._local.cursor = self.connection.cursor()
             rows = cursor.execute(sql, bindings).fetchall()
             return rows[0] if rows else None
-        with self._sharing:
+        with self._shared_lock:
             return self._shared.execute(sql, bindings).fetchone()
 
     def rows(self, sql: str, bindings: Sequence[Any] = ()) -> list[Row]:
@@ -170,16 +170,16 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
-        """A connection whose rows can be stepped through; memory is held still meanwhile, a file needs no such care."""
+        """A connection for reading; an in-memory database is locked meanwhile, a file is not."""
         if self._shared is None:
             yield self.connection
         else:
-            with self._sharing:
+            with self._shared_lock:
                 yield self._shared
 
     @contextmanager
     def snapshot(self) -> Iterator[apsw.Connection]:
-        """A connection on which several queries see one and the same state."""
+        """A connection in a read transaction: all queries see the same state."""
         with self.reading() as connection:
             if connection.in_transaction:
                 yield connection
@@ -190,115 +190,115 @@ class Database:
             finally:
                 _roll_back(connection)
 
-    def write(self) -> "Writing":
-        """A transaction: `with database.write() as connection`. It is durable once the block has been left without an error."""
-        return Writing(self, whole=True)
+    def write(self) -> "WriteTransaction":
+        """A write transaction: `with database.write() as connection`. It is durable after the block ends without an error."""
+        return WriteTransaction(self, savepoint=True)
 
-    def write_step(self) -> "Writing":
-        """`write` for a step of long work, which looks after the log itself (`pacing.py`)."""
-        return Writing(self, whole=True, folds=False)
+    def write_step(self) -> "WriteTransaction":
+        """`write` for a step of long work, which runs checkpoints itself (`step_pacer.py`)."""
+        return WriteTransaction(self, savepoint=True, checkpoints=False)
 
-    def write_item(self) -> "Writing":
-        """`write` for a single item, where all that can be refused is refused before the first change.
+    def write_item(self) -> "WriteTransaction":
+        """`write` for one item, where every check comes before the first change.
 
-        In a group it needs no savepoint, which costs as much as an entry of an index: an error after a change gives the whole group up.
+        Within a group it needs no savepoint, which would cost as much as an index entry: an error after a change rolls back the group.
         """
-        return Writing(self, whole=False)
+        return WriteTransaction(self, savepoint=False)
 
-    def begin_group(self) -> "Group":
-        """Start a transaction that all writes of this thread join until its `commit`."""
-        self.waiters.acquire(self._writers)
-        return Group(self)
+    def begin_group(self) -> "WriteGroup":
+        """Start a transaction that all writes of this thread join until `commit`."""
+        self.waiters.acquire(self._write_lock)
+        return WriteGroup(self)
 
-    def try_begin_group(self) -> "Group | None":
-        """`begin_group`, unless that would have to wait for another thread or process that is writing."""
+    def try_begin_group(self) -> "WriteGroup | None":
+        """`begin_group`, or None if another thread or process is writing."""
         connection = self.group_connection()
-        if not self._writers.acquire(blocking=False):
+        if not self._write_lock.acquire(blocking=False):
             return None
         if self._shared is not None:
-            return Group(self)  # no other process has this memory
+            return WriteGroup(self)  # an in-memory database has no other process
         try:
-            with waiting(connection, 0.0, connection.busy_handler):
-                return Group(self)
+            with limited_wait(connection, 0.0, connection.busy_handler):
+                return WriteGroup(self)
         except Busy:
             return None
 
     def group_connection(self) -> Connection:
-        """The connection that groups write on, apart from the ones that read."""
+        """The connection that groups write on; reads use the threads' own connections."""
         if self._shared is not None:
             return self._shared
-        if self._grouping is None:
-            self._grouping = self._connect()
-        return self._grouping
+        if self._group_connection is None:
+            self._group_connection = self._connect()
+        return self._group_connection
 
-    def work_in_background(self) -> None:
-        """Have this thread's commits hold writers up as little as can be: they are on the disk with the next one of another thread.
+    def use_background_commits(self) -> None:
+        """Make this thread's commits cheap for other writers: they are not synced, but become durable with the next synced commit.
 
-        Nothing that is acknowledged may be written so. After a power cut, the last of it may have to be done again.
+        Only for work that has not been acknowledged: after a power cut, the last of it may have to be repeated.
         """
         if self._shared is None:
             self.connection.execute("PRAGMA synchronous=NORMAL")
-            self.connection.log.fold_early()
+            self.connection.log.checkpoint_early()
 
-    def forget_catalog(self) -> None:
-        """Have every connection look at the catalog before its next write."""
-        for connection in list(self._open):
-            connection.seen = -1
+    def invalidate_catalog(self) -> None:
+        """Have every connection check the catalog before its next write."""
+        for connection in list(self._connections):
+            connection.catalog_data_version = -1
 
     def close(self) -> None:
-        """Close every connection; the last one of the last process folds the log into the file."""
+        """Close every connection; the last one of the last process checkpoints the log."""
         if self._group is not None and self._group.owner == threading.get_ident():
             self._group.roll_back()
-        with self._writers, self._sharing:
-            self._refusal = CLOSED
-            self._local, self._grouping = threading.local(), None
-            for connection in list(self._open):
-                # One that a thread is reading on closes when that thread is done with it and lets it go.
+        with self._write_lock, self._shared_lock:
+            self._closed_message = CLOSED
+            self._local, self._group_connection = threading.local(), None
+            for connection in list(self._connections):
+                # A connection that a thread is reading on closes when that thread lets it go.
                 with suppress(apsw.ThreadingViolationError):
                     connection.close()
         self.waiters.close()
-        forks.forget(self)
+        fork_guard.unregister(self)
 
-    def abandon(self) -> None:
-        """In a process that was forked while this was open: leave the connections alone, for they are the parent's."""
-        forks.keep(list(self._open), self._local)
-        self._refusal = f"{self.path} {forks.WHY}"
-        self._open, self._local, self._grouping = weakref.WeakSet(), threading.local(), None
-        self._writers = threading.Lock()
+    def abandon_after_fork(self) -> None:
+        """In a forked child: let go of the connections without closing them, because they are the parent's."""
+        fork_guard.keep_alive(list(self._connections), self._local)
+        self._closed_message = f"{self.path} {fork_guard.FORKED_WHILE_OPEN}"
+        self._connections, self._local, self._group_connection = weakref.WeakSet(), threading.local(), None
+        self._write_lock = threading.Lock()
         self.waiters.close()
         self.waiters = Waiters(self.path)
 
 
-class Writing:
-    """One write: a transaction of its own, or a step in the group that is open on this thread."""
+class WriteTransaction:
+    """One write: a transaction of its own, or a savepoint in the group that is open on this thread."""
 
-    __slots__ = ("_changes", "_connection", "_database", "_folds", "_grouped", "_whole")
+    __slots__ = ("_changes", "_checkpoints", "_connection", "_database", "_grouped", "_savepoint")
 
-    def __init__(self, database: Database, whole: bool, folds: bool = True) -> None:
+    def __init__(self, database: Database, savepoint: bool, checkpoints: bool = True) -> None:
         self._database = database
-        self._whole = whole
-        self._folds = folds
+        self._savepoint = savepoint
+        self._checkpoints = checkpoints
 
     def __enter__(self) -> Connection:
         database = self._database
         group = database._group
         self._grouped = group is not None and group.owner == threading.get_ident()
         if not self._grouped:
-            database.waiters.acquire(database._writers)
+            database.waiters.acquire(database._write_lock)
         try:
             if database._shared is not None:
-                database._sharing.acquire()
+                database._shared_lock.acquire()
             if self._grouped:
                 self._connection = database.group_connection()
                 _require_transaction(self._connection)
-                if self._whole:
+                if self._savepoint:
                     self._connection.execute("SAVEPOINT step")
                 else:
                     self._changes = self._connection.total_changes()
             else:
                 self._connection = _begin(database, database.connection)
         except BaseException as error:
-            self._leave()
+            self._release_locks()
             raise translate(error) from error
         return self._connection
 
@@ -307,92 +307,92 @@ class Writing:
             if kind is None:
                 if not self._grouped:
                     _commit(self._connection)
-                elif self._whole:
+                elif self._savepoint:
                     self._connection.execute("RELEASE step")
         except apsw.Error as failed:
             error = failed
         finally:
             try:
                 if error is not None:
-                    self._undo()
+                    self._roll_back_changes()
             finally:
-                self._leave()
+                self._release_locks()
         if error is None:
-            if self._folds and not self._grouped:
-                # Other threads of this process can write meanwhile.
-                self._connection.log.look_after(self._connection)
+            if self._checkpoints and not self._grouped:
+                # After the locks are released: other threads may write meanwhile.
+                self._connection.log.checkpoint_if_long(self._connection)
             return
         if isinstance(error, apsw.Error) and (kind is None or not checksums.is_damage(error)):
-            # Damage that the block met is named by whoever knows what it was looking for.
+            # Damage met within the block is reported by the caller, which knows what was read.
             raise translate(error) from error
 
-    def _undo(self) -> None:
-        self._database.on_undo()
+    def _roll_back_changes(self) -> None:
+        self._database.on_rollback()
         if not self._connection.in_transaction:
             return
-        if self._grouped and self._whole:
+        if self._grouped and self._savepoint:
             self._connection.execute("ROLLBACK TO step; RELEASE step")
         elif not self._grouped or self._connection.total_changes() != self._changes:
             _roll_back(self._connection)
 
-    def _leave(self) -> None:
+    def _release_locks(self) -> None:
         if self._database._shared is not None:
-            self._database._sharing.release()
+            self._database._shared_lock.release()
         if not self._grouped:
-            self._database._writers.release()
+            self._database._write_lock.release()
 
 
-class Group:
-    """Several writes of one thread that share one commit. Reads on that thread go on seeing what is committed.
+class WriteGroup:
+    """Several writes of one thread that share one commit. Reads on that thread see committed data only.
 
-    Whoever makes one has shut out the other writers of this process.
+    The caller holds this process's write lock.
     """
 
     def __init__(self, database: Database) -> None:
         self.owner = threading.get_ident()
         self._database = database
         try:
-            with database._sharing:
+            with database._shared_lock:
                 self._connection = _begin(database, database.group_connection())
         except BaseException as error:
-            database._writers.release()
+            database._write_lock.release()
             raise translate(error) from error
         database._group = self
 
     def commit(self) -> None:
-        """Make all of the group durable, or none of it. May be called on another thread than the one that wrote."""
-        # From here on, writes of the owner do not join any more but wait.
+        """Make the whole group durable, or roll it back. May run on another thread than the writes."""
+        # From here on, writes of the owner wait instead of joining.
         self._database._group = None
         try:
-            with self._database._sharing:
+            with self._database._shared_lock:
                 _require_transaction(self._connection)
                 _commit(self._connection)
         except (apsw.Error, EngineError) as error:
-            self._undo()
+            self._roll_back_changes()
             raise translate(error) from error
         finally:
-            self._database._writers.release()
+            self._database._write_lock.release()
         log = self._connection.log
         if log.is_long:
-            # The next group may have begun on the other connection.
-            log.look_after(self._database.connection)
+            # The next group may already use the group connection.
+            log.checkpoint_if_long(self._database.connection)
 
     def roll_back(self) -> None:
-        """Give all of the group up."""
+        """Roll the group back."""
         self._database._group = None
         try:
-            self._undo()
+            self._roll_back_changes()
         finally:
-            self._database._writers.release()
+            self._database._write_lock.release()
 
-    def _undo(self) -> None:
-        self._database.on_undo()
-        with self._database._sharing:
+    def _roll_back_changes(self) -> None:
+        self._database.on_rollback()
+        with self._database._shared_lock:
             _roll_back(self._connection)
 
 
 def _begin(database: Database, connection: Connection) -> Connection:
-    """Shut other writers out, and see what they have done."""
+    """Take SQLite's write lock and refresh the catalog."""
     try:
         connection.execute("BEGIN IMMEDIATE")
     finally:
@@ -406,26 +406,26 @@ def _begin(database: Database, connection: Connection) -> Connection:
 
 
 def _commit(connection: Connection) -> None:
-    """End a transaction. What it has done to the file is nothing that the connection has to see."""
+    """Commit. The connection need not look at its own changes again."""
     connection.execute("COMMIT")
-    connection.seen = connection.data_version()
+    connection.catalog_data_version = connection.data_version()
 
 
 def _roll_back(connection: apsw.Connection) -> None:
-    """End a transaction without effect; some errors have ended it already."""
+    """Roll back, unless an error has already ended the transaction."""
     if connection.in_transaction:
         connection.execute("ROLLBACK")
 
 
 def _require_transaction(connection: apsw.Connection) -> None:
-    """SQLite ends a transaction by itself on some errors, and nothing may then be written as if it went on."""
+    """Refuse to continue after SQLite has ended a transaction by itself, as it does on some errors."""
     if not connection.in_transaction:
-        raise EngineError("InternalServerError", "The group of writes was rolled back: nothing of it was written. Try again")
+        raise EngineError("InternalServerError", "The group of writes was rolled back and nothing was written. Try again")
 
 
 def _use_wal(connection: apsw.Connection) -> None:
-    """Turn the write-ahead log on. While another process does the same to a new file, SQLite does not wait but says so at once."""
-    deadline = time.monotonic() + LONGEST
+    """Switch to WAL mode. While another process does the same to a new file, SQLite fails at once instead of waiting."""
+    deadline = time.monotonic() + MAX_WAIT_SECONDS
     while True:
         try:
             connection.execute("PRAGMA journal_mode=WAL").fetchall()
@@ -433,4 +433,4 @@ def _use_wal(connection: apsw.Connection) -> None:
         except apsw.BusyError:
             if time.monotonic() > deadline:
                 raise
-            time.sleep(_OPENING_SECONDS)
+            time.sleep(_OPEN_RETRY_SECONDS)

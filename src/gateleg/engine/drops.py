@@ -1,73 +1,73 @@
-"""Drops: SQLite tables that nobody needs any more are emptied in short transactions before they are dropped.
+"""Drops: empty large SQLite tables in short transactions before dropping them.
 
-To drop a table, SQLite hands back each of its pages: with a gigabyte of them, writers would wait for seconds.
+To drop a table, SQLite frees each of its pages: with a gigabyte of them, writers would wait for seconds.
 """
 
 from typing import Any
 
 import apsw
 
-#: The most rows, and about the most bytes, of a table that is dropped at once.
-CHUNK = 1000
-BYTES = 500_000
-#: The most rows that are removed between two looks at the clock.
-STEP = 50
+#: A table up to these limits is dropped at once.
+SMALL_TABLE_ROWS = 1000
+SMALL_TABLE_BYTES = 500_000
+#: Rows to delete per chunk.
+CHUNK_ROWS = 50
 
 _DROPPED = "dropped_"
 
 
 def drop(connection: apsw.Connection, name: str) -> None:
-    """Drop a table of rows, of an index or of a backup: at once if it is small, and otherwise in the background.
+    """Drop the rows of a table, an index or a backup: at once if there are few, otherwise in the background.
 
-    It loses its name at once, so that another process that has not heard of it yet does not find it.
+    The SQLite table is renamed at once, so that other processes with an outdated catalog do not find it.
     """
-    if _ahead(connection, name, CHUNK)[1]:
+    if _first_rows(connection, name, SMALL_TABLE_ROWS)[1]:
         connection.execute(f"DROP TABLE IF EXISTS {name}")
     else:
         dropped = f"{_DROPPED}{name}"
-        while _order(connection, dropped) is not None:
-            dropped += "_"  # the one before, of the same name, is not empty yet
+        while _storage_order(connection, dropped) is not None:
+            dropped += "_"  # an earlier table of the same name is not empty yet
         connection.execute(f"ALTER TABLE {name} RENAME TO {dropped}")
         connection.execute("INSERT INTO drops VALUES (?)", (dropped,))
 
 
 def pending(connection: apsw.Connection) -> bool:
-    """Whether there is something to be dropped."""
+    """Whether there are tables to drop."""
     return connection.execute("SELECT 1 FROM drops LIMIT 1").fetchone() is not None
 
 
 def advance(connection: apsw.Connection) -> bool:
-    """Remove one chunk of rows, or a table that is small by now; whether there may be more."""
+    """Delete one chunk of rows, or drop a table that has become small; returns whether there may be more."""
     row = connection.execute("SELECT name FROM drops ORDER BY name LIMIT 1").fetchone()
     if row is None:
         return False
     name: str = row[0]
-    place, small = _ahead(connection, name, min(STEP, CHUNK))
+    place, small = _first_rows(connection, name, min(CHUNK_ROWS, SMALL_TABLE_ROWS))
     if small:
         connection.execute(f"DROP TABLE IF EXISTS {name}")
         connection.execute("DELETE FROM drops WHERE name = ?", (name,))
         return pending(connection)
-    order = _order(connection, name)
+    order = _storage_order(connection, name)
     marks = ", ".join("?" * len(place))
     connection.execute(f"DELETE FROM {name} WHERE ({order}) <= ({marks})", place)
     return True
 
 
-def _ahead(connection: apsw.Connection, name: str, most: int) -> tuple[tuple[Any, ...], bool]:
-    """Where the first rows end, at most so many, and whether they are all there are."""
-    order = _order(connection, name)
+def _first_rows(connection: apsw.Connection, name: str, max_rows: int) -> tuple[tuple[Any, ...], bool]:
+    """The position after at most `max_rows` rows, and whether that is the end of the table."""
+    order = _storage_order(connection, name)
     if order is None:
         return (), True
     total, place = 0, ()
     for number, (size, *place) in enumerate(connection.execute(f"SELECT size, {order} FROM {name} ORDER BY {order}")):
         total += size or 0
-        if total >= BYTES or number >= most:
+        if total >= SMALL_TABLE_BYTES or number >= max_rows:
             return tuple(place), False
     return tuple(place), True
 
 
-def _order(connection: apsw.Connection, name: str) -> str | None:
-    """The columns by which a table's rows lie; none if it is gone."""
+def _storage_order(connection: apsw.Connection, name: str) -> str | None:
+    """The columns that a table is clustered by; None if the table is gone."""
     row = connection.execute("SELECT wr FROM pragma_table_list(?)", (name,)).fetchone()
     if row is None:
         return None

@@ -1,4 +1,4 @@
-"""The embedded DynamoDB: a file, and one method that answers requests."""
+"""The embedded DynamoDB engine: one SQLite file, and one method that answers requests."""
 
 import time
 from collections.abc import Callable, Hashable
@@ -15,43 +15,54 @@ import orjson
 from gateleg.engine import checksums, damage, protocol
 from gateleg.engine.catalog import Catalog
 from gateleg.engine.context import Context
-from gateleg.engine.database import Database, Durability, Group
-from gateleg.engine.errors import EngineError, ValueFault, not_found, serialization
-from gateleg.engine.failures import TABLE_GONE, translate
+from gateleg.engine.database import Database, Durability, WriteGroup
+from gateleg.engine.errors import EngineError, InvalidValueError, not_found, serialization
 from gateleg.engine.maintenance import Maintenance
 from gateleg.engine.schema import Namespace
-from gateleg.engine.wording import value_refusal
+from gateleg.engine.sqlite_errors import TABLE_GONE, translate
+from gateleg.engine.validation_messages import value_error
 from gateleg.plain import is_plain
 
 Handler = Callable[[Context, dict[str, Any]], dict[str, Any]]
 
-#: Rooms of operations, the busiest first. Each is imported when one of its operations is first called: an engine opens without them.
-_ROOMS = ("items", "query", "batch", "transactions", "tables", "partiql", "streams", "backups", "recovery", "exports", "imports")
+#: Modules with operations, busiest first. Each is imported on the first call of one of its operations, so that an engine opens quickly.
+_OPERATION_MODULES = (
+    "items",
+    "query",
+    "batch",
+    "transactions",
+    "tables",
+    "partiql",
+    "streams",
+    "backups",
+    "recovery",
+    "exports",
+    "imports",
+)
 
 _OPERATIONS: dict[str, Handler] = {}
-_PLAIN = is_plain("gets")
+_SKIPS_SHORT_GET = is_plain("gets")
 
-#: Errors for which the definition of a table can be the reason.
-_BY_DEFINITION = {"ValidationException", "TransactionCanceledException"}
+#: Errors that may be due to an outdated table definition.
+_TABLE_DEPENDENT_ERRORS = {"ValidationException", "TransactionCanceledException"}
 
-#: Errors that DynamoDB sees only in requests that it could read to their end.
-_AFTER_TYPES = {"ValidationException", "ResourceNotFoundException"}
+#: Errors that DynamoDB reports only after it has checked the JSON types of the whole request.
+_ERRORS_AFTER_TYPE_CHECK = {"ValidationException", "ResourceNotFoundException"}
 
-_WRITES = {"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"}
+_ITEM_WRITES = {"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"}
 
 
 class Engine:
-    """DynamoDB in this process, kept in one SQLite file, or in memory with `Engine(":memory:")`.
+    """DynamoDB in this process, stored in one SQLite file, or in memory with `Engine(":memory:")`.
 
     Any number of threads may share an engine, and any number of processes may open one file. With `durability="full"` an acknowledged
-    write survives power loss; with `"relaxed"` it survives the end of the process, and a power cut may cost the last moments but never
-    the file's integrity. `clock` gives the time in seconds; tests pass their own.
+    write survives power loss. With `"relaxed"` it survives a crash of the process; a power cut may lose the latest writes, but never
+    corrupts the file. `clock` returns the time in seconds since the epoch; tests pass their own.
 
-    Expired items, new indexes of large tables, exports and imports are seen to by a thread that is there when there is something to do;
-    with `background=False` that is left to `maintain`. Exports and imports take the subfolders of `exports` for S3 buckets; by default
-    that is a folder of this name beside the file. `vfs` names the file system of SQLite's to use, instead of
-    the one that keeps checksums (`checksums.py`).
-    `like_local` makes the engine do as DynamoDB Local does where that differs from the service.
+    A background thread, which exists only while there is work, deletes expired items, backfills new indexes of large tables, and runs
+    exports and imports. With `background=False`, call `maintain` instead. Exports and imports use the subfolders of `exports` as S3
+    buckets; the default is a folder `exports` beside the file. `vfs` names another SQLite VFS than the checksum VFS (`checksums.py`).
+    `like_local` makes the engine behave as DynamoDB Local does where that differs from the service.
     """
 
     def __init__(
@@ -72,78 +83,79 @@ class Engine:
         self.database = Database(path, durability, vfs)
         self.clock = clock
 
-        def to_the_millisecond() -> float:
+        def clock_in_milliseconds() -> float:
             return int(clock() * 1000) / 1000
 
         try:
-            self.catalog = Catalog(self.database, to_the_millisecond)
+            self.catalog = Catalog(self.database, clock_in_milliseconds)
         except (apsw.Error, EngineError) as error:
             self.database.close()
             raise translate(error) from error
         if exports is None and path != ":memory:":
             exports = Path(path).parent / "exports"
         folder = Path(exports) if exports is not None else None
-        context = Context(self.database, self.catalog, to_the_millisecond, self.namespace, exports=folder, like_local=like_local)
+        context = Context(self.database, self.catalog, clock_in_milliseconds, self.namespace, exports=folder, like_local=like_local)
         self._maintenance = Maintenance(context, background)
-        self._context = replace(context, wake=self._maintenance.consider)
-        # Without checksums, only reading an item shows whether it is one.
-        self._splices = path == ":memory:" or checksums.protected(self.database.connection)
-        self._raw = replace(self._context, raw=self._splices)
-        self.catalog.on_load = self._maintenance.consider
-        self._maintenance.consider()
+        self._context = replace(context, wake=self._maintenance.wake_if_needed)
+        # Only checksums prove that a stored item is intact without parsing it.
+        self._can_splice = path == ":memory:" or checksums.has_checksums(self.database.connection)
+        self._splicing_context = replace(self._context, splice=self._can_splice)
+        self.catalog.on_load = self._maintenance.wake_if_needed
+        self._maintenance.wake_if_needed()
 
     def call(self, operation: str, request: dict[str, Any], namespace: Namespace | None = None) -> dict[str, Any]:
-        """Answer a request, both as the DynamoDB JSON protocol has them; raises `EngineError` where DynamoDB would answer with an error."""
+        """Answer a request in the form of DynamoDB's JSON protocol; raises `EngineError` where DynamoDB would answer with an error."""
         if namespace is not None:
-            return self._run(self._for(namespace), operation, request)
-        if operation == "GetItem" and len(request) == 2 and not _PLAIN:
-            # Only a table and a key: the most frequent request of all.
-            layout = self.catalog.known_layout(self.namespace, request.get("TableName", ""))
-            if layout is not None and (place := layout.quick_key(request.get("Key"))) is not None:
+            return self._run(self._context_for(namespace), operation, request)
+        if operation == "GetItem" and len(request) == 2 and not _SKIPS_SHORT_GET:
+            # A table name and a key and nothing else: the most frequent request.
+            layout = self.catalog.cached_layout(self.namespace, request.get("TableName", ""))
+            if layout is not None and (row_key := layout.quick_key(request.get("Key"))) is not None:
                 try:
-                    row = self.database.row(layout.get, (place,))
+                    row = self.database.row(layout.get, (row_key,))
                     return {} if row is None else {"Item": orjson.loads(row[1])}
                 except (apsw.Error, orjson.JSONDecodeError):
-                    # The table may be gone, or made anew, or the item damaged; the long way finds out.
+                    # The table was dropped or created again, or the item is damaged: the general path finds out which.
                     pass
         return self._run(self._context, operation, request)
 
     def call_json(self, operation: str, body: bytes, namespace: Namespace | None = None) -> bytes:
-        """`call`, from JSON text to JSON text: stored items are spliced into the answer without being parsed."""
+        """`call` with JSON in and JSON out; stored items are spliced into the answer without parsing them."""
         try:
             request = orjson.loads(body)
         except orjson.JSONDecodeError:
             raise serialization() from None
-        context = self._raw if namespace is None else self._for(namespace, raw=self._splices)
+        context = self._splicing_context if namespace is None else self._context_for(namespace, splice=self._can_splice)
         return orjson.dumps(self._run(context, operation, request))
 
-    def _for(self, namespace: Namespace, raw: bool = False) -> Context:
-        return replace(self._context, namespace=namespace, raw=raw)
+    def _context_for(self, namespace: Namespace, splice: bool = False) -> Context:
+        return replace(self._context, namespace=namespace, splice=splice)
 
-    def ready(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> Callable[[], dict[str, Any]]:
-        """`call` in two steps: what can be done without the rows is done now, and the rest when the result is called.
+    def prepare_call(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> Callable[[], dict[str, Any]]:
+        """Split a `call` in two: this part needs no write lock, and the returned function does the rest.
 
-        For whoever holds other writers off in between. What is wrong with a request is raised by the second step. `statement` stands for
-        all of an UpdateItem but its key and its values: of requests with the same one, all else must be the same, and is looked at once.
+        Callers that hold the write lock meanwhile keep others waiting for less time. Errors in the request are raised by the second part.
+        `statement` identifies an UpdateItem apart from its key and values: requests with an equal `statement` must be equal in everything
+        else, which is then validated only once.
         """
         context = self._context
         if operation != "UpdateItem":
             with suppress(EngineError):
-                handler_of(operation)  # which may have to be imported
+                handler_of(operation)  # import it now
             return lambda: self._run(context, operation, request)
-        from gateleg.engine.operations.items import ready_by_statement, ready_update
+        from gateleg.engine.operations.items import prepare_update, prepare_update_from_plan
 
         try:
-            update = None if statement is None else ready_by_statement(context, request, statement)
+            update = None if statement is None else prepare_update_from_plan(context, request, statement)
             if update is None:
                 protocol.check(operation, request)
-                update = ready_update(context, request, statement)
-        except (EngineError, ValueFault, apsw.Error):
+                update = prepare_update(context, request, statement)
+        except (EngineError, InvalidValueError, apsw.Error):
             return lambda: self._run(context, operation, request)
         return lambda: self._run(context, operation, request, update)
 
     def _run(self, context: Context, operation: str, request: Any, ready: Callable[[], dict[str, Any]] | None = None) -> dict[str, Any]:
-        """The answer; `ready` is the rest of it, where the request has been looked at before."""
+        """Answer a request; `ready` is the second part of a call that `prepare_call` has validated."""
         if ready is None:
             protocol.check(operation, request)
         handler = _OPERATIONS.get(operation) or handler_of(operation)
@@ -151,54 +163,54 @@ class Engine:
             try:
                 return handler(context, request) if ready is None else ready()
             except TABLE_GONE as error:
-                # Another process may have dropped the table between our look at the catalog and our look at its rows.
+                # Another process may have dropped the table after we read the catalog.
                 _require_missing_table(error)
                 self.catalog.refresh()
             except EngineError as error:
-                # What was refused was judged by the table as we knew it, which another process may have changed.
-                if error.code not in _BY_DEFINITION or not self.catalog.refresh():
+                # The error may be due to a cached definition that another process has changed.
+                if error.code not in _TABLE_DEPENDENT_ERRORS or not self.catalog.refresh():
                     raise
             return handler(context, request)
-        except ValueFault as fault:
+        except InvalidValueError as fault:
             protocol.check_types(operation, request)
-            raise value_refusal(fault, operation, request) from None
+            raise value_error(fault, operation, request) from None
         except EngineError as error:
-            if error.code in _AFTER_TYPES:
+            if error.code in _ERRORS_AFTER_TYPE_CHECK:
                 protocol.check_types(operation, request)
             raise
         except TABLE_GONE as error:
-            # Another thread is creating the table, and has not committed it.
+            # Another thread is creating the table and has not committed yet.
             _require_missing_table(error)
             raise not_found() from None
         except (apsw.Error, orjson.JSONDecodeError) as error:
             if damage.is_damage(error):
-                raise self._damaged(context, request) from error
+                raise self._damage_error(context, request) from error
             raise translate(error) from error
 
-    def _damaged(self, context: Context, request: Any) -> EngineError:
-        """The error for a request that met damage, with the names of what is damaged."""
-        layouts = {layout.table.name: layout for layout in self.catalog.known() if layout.table.namespace == context.namespace}
+    def _damage_error(self, context: Context, request: Any) -> EngineError:
+        """The error for a request that met corrupt data; it names the damaged tables and items."""
+        layouts = {layout.table.name: layout for layout in self.catalog.cached_layouts() if layout.table.namespace == context.namespace}
         with self.database.reading() as connection:
             return damage.explain(layouts, connection, request)
 
     def is_write(self, operation: str) -> bool:
-        """Whether an operation writes items, so that its commit can be shared with others."""
-        return operation in _WRITES
+        """Whether an operation writes items, so that it can join a group commit."""
+        return operation in _ITEM_WRITES
 
-    def begin_group(self) -> Group:
-        """Start one transaction for several writes of this thread: none is durable, or acknowledged, before its `commit`."""
+    def begin_group(self) -> WriteGroup:
+        """Start a transaction that this thread's writes join; they are durable, and may be acknowledged, after its `commit`."""
         return self.database.begin_group()
 
-    def try_begin_group(self) -> Group | None:
-        """`begin_group`, unless that would have to wait for another thread or process that is writing."""
+    def try_begin_group(self) -> WriteGroup | None:
+        """`begin_group`, or None if another thread or process is writing."""
         return self.database.try_begin_group()
 
     def maintain(self) -> None:
-        """Do now what the thread in the background would do: fill indexes, delete expired items, forget old changes, run transfers."""
-        self._maintenance.round()
+        """Run the background work now: backfills, expiry, trimming of the change log, exports and imports."""
+        self._maintenance.run_once()
 
     def close(self) -> None:
-        """Finish and close the file."""
+        """Stop the maintenance thread and close the file."""
         self._maintenance.stop()
         self.database.close()
 
@@ -215,10 +227,10 @@ def _require_missing_table(error: apsw.Error) -> None:
 
 
 def handler_of(operation: str) -> Handler:
-    """The function that answers an operation."""
+    """The function that handles an operation."""
     if operation in _OPERATIONS:
         return _OPERATIONS[operation]
-    for name in _ROOMS:
+    for name in _OPERATION_MODULES:
         _OPERATIONS.update(import_module(f"gateleg.engine.operations.{name}").OPERATIONS)
         if operation in _OPERATIONS:
             return _OPERATIONS[operation]

@@ -1,4 +1,4 @@
-"""The rows of an index: where an item's entry lies, what it holds, and how a changed item moves it."""
+"""Index entries: their keys, their content, and how they follow changes of items."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,28 +14,28 @@ from gateleg.engine.values import Item, item_size, size
 
 HASH_KEY_LIMIT = 2048
 RANGE_KEY_LIMIT = 1024
-#: Characters of which nothing is over the limit of any key: none has more than four bytes.
-SURELY_SHORT = RANGE_KEY_LIMIT // 4
+#: A string of this many characters fits any key: no character takes more than four bytes.
+ALWAYS_SHORT_ENOUGH = RANGE_KEY_LIMIT // 4
 
 
-#: A change of an index's row: the SQL, what is bound to it, and the index if the row is moved, which it may not hold yet.
+#: A change of an index row: SQL and bindings, and the index if the row moves, because it may not have the old row yet.
 Statement = tuple[str, tuple[Any, ...], "IndexLayout | None"]
 
 
-def carry_out(connection: apsw.Connection, statements: Iterable[Statement]) -> None:
-    """Change rows of indexes."""
+def execute_statements(connection: apsw.Connection, statements: Iterable[Statement]) -> None:
+    """Execute changes of index rows."""
     execute = connection.cursor().execute
     for sql, bindings, moved in statements:
         execute(sql, bindings)
         if moved is not None and not connection.changes():
-            # An index that was made later may not hold the item as it was.
+            # An index created after the item may not have its old row.
             place, size_, content, _, key = bindings
             execute(moved.insert, (place, key, size_, content))
 
 
 @dataclass(frozen=True, slots=True)
 class IndexWrite:
-    """What a write did to one index: the item whose entry it took out, the one whose entry it put in, and whether the key is the same."""
+    """What a write did to one index: the item whose entry was removed, the one added, and whether the key stayed the same."""
 
     layout: "IndexLayout"
     removed: Item | None
@@ -44,42 +44,42 @@ class IndexWrite:
 
 
 class IndexLayout:
-    """An index's rows."""
+    """SQL, keys and projection of one index."""
 
     def __init__(self, index: Index, base: KeySchema, base_name: str) -> None:
         self.index = index
         self.name = f"index_{index.id}"
-        #: the attribute without which an item has no entry
-        self.needs = index.keys.hash[0].name
-        self._find = keys.finder(index.keys.hash, index.keys.range)
-        self._tie = keys.tie(base.attributes) if index.kind == "GSI" else None
+        #: items without this attribute have no entry
+        self.required_attribute = index.keys.hash[0].name
+        self._build_key = keys.index_key_builder(index.keys.hash, index.keys.range)
+        self._tie_breaker = keys.tie_breaker(base.attributes) if index.kind == "GSI" else None
         self._attributes = index.keys.attributes
-        self._whole = index.projection == "ALL"
-        #: attributes that an entry holds; none if it holds all
-        self.projected: frozenset[str] | None = None if self._whole else frozenset((*index.keys.names, *base.names, *index.include))
-        #: the same in a fixed order
-        self._held = tuple(sorted(self.projected or ()))
+        self._projects_all = index.projection == "ALL"
+        #: projected attributes; None for all
+        self.projected: frozenset[str] | None = None if self._projects_all else frozenset((*index.keys.names, *base.names, *index.include))
+        #: the same, sorted
+        self._projected_names = tuple(sorted(self.projected or ()))
         joined = f"FROM {self.name} i CROSS JOIN {base_name} t ON t.k = i.b"
-        #: k, size, v, b of the entries with the base row's item, and their own size
+        #: k, size, v, b of entries joined with the base row's item, and the entry's own size
         self.select_whole = f"SELECT i.k, t.size, t.v, i.b, i.size {joined}"
-        #: k, size, v, b of the entries, with the projected item
-        self.select = f"SELECT i.k, t.size, t.v, i.b {joined}" if self._whole else f"SELECT i.k, i.size, i.v, i.b FROM {self.name} i"
+        #: k, size, v, b of entries with the projected item
+        self.select = f"SELECT i.k, t.size, t.v, i.b {joined}" if self._projects_all else f"SELECT i.k, i.size, i.v, i.b FROM {self.name} i"
         self.insert = f"INSERT OR REPLACE INTO {self.name} VALUES (?, ?, ?, ?)"
         self.delete = f"DELETE FROM {self.name} WHERE k = ? AND b = ?"
         self.move = f"UPDATE OR REPLACE {self.name} SET k = ?, size = ?, v = ? WHERE k = ? AND b = ?"
 
     def key(self, item: Item) -> bytes | None:
-        """The item's key in this index, or none if the index does not hold it."""
-        found = self._place(item)
-        return found if found is None or self._tie is None else found + self._tie(item)
+        """The item's key in this index, or None if the index does not hold the item."""
+        found = self._valid_key(item)
+        return found if found is None or self._tie_breaker is None else found + self._tie_breaker(item)
 
-    def _place(self, item: Item) -> bytes | None:
-        """The item's key without what orders it among equal ones.
+    def _valid_key(self, item: Item) -> bytes | None:
+        """The item's key without the tie breaker, or None if the key is not valid.
 
-        There is none for what a write would be refused for: an item that is older than the index can have it, and then has no entry.
+        Writes refuse such keys, but an item that is older than the index can have one; it has no entry.
         """
-        found = self._find(item)
-        return found if found is None or len(found) <= SURELY_SHORT or self._fits(item) else None
+        found = self._build_key(item)
+        return found if found is None or len(found) <= ALWAYS_SHORT_ENOUGH or self._fits(item) else None
 
     def _fits(self, item: Item) -> bool:
         try:
@@ -89,30 +89,30 @@ class IndexLayout:
         return True
 
     def depends_on(self, attributes: frozenset[str]) -> bool:
-        """Whether a change of these attributes of an item can change its entry."""
+        """Whether changing these attributes of an item can change its entry."""
         return not attributes.isdisjoint(self.index.keys.names if self.projected is None else self.projected)
 
     def project(self, item: Item) -> Item:
-        """What an entry of this index holds of an item."""
-        return item if self._whole else {name: item[name] for name in self._held if name in item}
+        """The projected attributes of an item."""
+        return item if self._projects_all else {name: item[name] for name in self._projected_names if name in item}
 
     def entry(self, item: Item, base_size: int) -> tuple[int, bytes | None]:
-        """The size and, unless it is the base row's, the content of an item's entry."""
-        if self._whole:
+        """Size and content of an item's entry; no content if the base row holds it."""
+        if self._projects_all:
             return base_size, None
         projected = self.project(item)
         return item_size(projected), orjson.dumps(projected)
 
-    def replacement(self, key: bytes, tie: bytes, old: Item | None, new: Item | None, new_size: int) -> "Statement | None":
-        """What puts the entry of one item in the place of another's, where both have the same key in the table; none if nothing changes.
+    def change_statement(self, key: bytes, tie_breaker: bytes, old: Item | None, new: Item | None, new_size: int) -> "Statement | None":
+        """The statement that replaces the entry of one item by that of another with the same row key; None if nothing changes.
 
-        `tie` is `Layout.tie` of the key.
+        `tie_breaker` is the result of `Layout.tie_breaker`.
         """
-        was = None if old is None else self._find(old)
-        now = None if new is None else self._place(new)
-        if was == now and (was is None or self._whole or not self._differs(old, new)):
+        was = None if old is None else self._build_key(old)
+        now = None if new is None else self._valid_key(new)
+        if was == now and (was is None or self._projects_all or not self._differs(old, new)):
             return None
-        end = b"" if self._tie is None else tie
+        end = b"" if self._tie_breaker is None else tie_breaker
         if new is None or now is None:
             return None if was is None else (self.delete, (was + end, key), None)
         size_, content = self.entry(new, new_size)
@@ -121,11 +121,11 @@ class IndexLayout:
         return self.move, (now + end, size_, content, was + end, key), self
 
     def _differs(self, old: Item | None, new: Item | None) -> bool:
-        """Whether the entries of two items hold something else."""
-        return old is None or new is None or any(old.get(name) != new.get(name) for name in self._held)
+        """Whether the projected attributes of two items differ."""
+        return old is None or new is None or any(old.get(name) != new.get(name) for name in self._projected_names)
 
-    def written(self, old: Item | None, new: Item | None) -> IndexWrite | None:
-        """What it means for this index that one item takes the place of another; none if it holds neither."""
+    def index_write(self, old: Item | None, new: Item | None) -> IndexWrite | None:
+        """What the replacement of one item by another does to this index; None if it holds neither."""
         was = None if old is None else self.key(old)
         now = None if new is None else self.key(new)
         if was is None and now is None:
@@ -133,7 +133,7 @@ class IndexLayout:
         return IndexWrite(self, old if was is not None else None, new if now is not None else None, was == now)
 
     def check(self, item: Mapping[str, Any]) -> None:
-        """Refuse an item whose attributes do not fit this index's key."""
+        """Refuse an item whose attributes are not valid as keys of this index."""
         for attribute in self._attributes:
             value = item.get(attribute.name)
             if value is not None:
@@ -156,9 +156,9 @@ def _check_index_attribute(index: Index, attribute: KeyAttribute, value: Mapping
 
 
 def check_index_key_size(index: Index, attribute: KeyAttribute, content: str) -> None:
-    """Refuse a value that is too long for a key of an index."""
+    """Refuse a value that is too long for an index key."""
     limit = HASH_KEY_LIMIT if attribute in index.keys.hash else RANGE_KEY_LIMIT
-    if len(content) > SURELY_SHORT and size({attribute.type: content}) > limit:
+    if len(content) > ALWAYS_SHORT_ENOUGH and size({attribute.type: content}) > limit:
         raise _index_key_too_long(index, attribute, limit)
 
 

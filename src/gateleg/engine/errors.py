@@ -1,12 +1,12 @@
-"""DynamoDB's errors, with its own codes, HTTP statuses and words."""
+"""DynamoDB's errors, with its codes, HTTP statuses and messages."""
 
 from collections.abc import Mapping
 from typing import Any
 
-#: Codes that DynamoDB answers with a status other than 400.
+#: HTTP statuses other than 400.
 _STATUS = {"InternalServerError": 500, "ServiceUnavailable": 503}
 
-#: Codes that belong to the protocol layer rather than to DynamoDB itself; their `__type` has another prefix.
+#: Codes of the protocol layer rather than of DynamoDB itself; their `__type` has another prefix.
 _CORAL = {"ValidationException", "SerializationException", "UnknownOperationException", "ThrottlingException", "AccessDeniedException"} | {
     "MissingAuthenticationTokenException",
     "IncompleteSignatureException",
@@ -14,12 +14,12 @@ _CORAL = {"ValidationException", "SerializationException", "UnknownOperationExce
     "UnrecognizedClientException",
 }
 
-#: Codes whose answers write the message's name with a capital letter.
+#: Codes whose answers spell `Message` with a capital letter.
 _CAPITAL = {"TransactionCanceledException", "SerializationException", "AccessDeniedException"}
 
 
 class EngineError(Exception):
-    """A request that DynamoDB would refuse: its code, its message and what else the answer carries.
+    """An error that DynamoDB would answer with: code, message and further members.
 
     `extra` holds further members of the answer's body, such as `CancellationReasons` or the `Item` of a failed condition.
     """
@@ -43,7 +43,7 @@ class EngineError(Exception):
         return f"com.amazonaws.dynamodb.v20120810#{self.code}"
 
     def body(self) -> dict[str, Any]:
-        """The answer's body on the wire."""
+        """The answer's body."""
         body: dict[str, Any] = {"__type": self.type, **self.extra}
         if self.message is not None:
             capital = self.code in _CAPITAL or (self.code == "ConditionalCheckFailedException" and "Item" in self.extra)
@@ -55,17 +55,17 @@ class EngineError(Exception):
 
 
 class EmptyKeyError(EngineError):
-    """An empty value of a key. It refuses a TransactWriteItems as a whole; other faults of an item are reasons of its cancellation."""
+    """An empty key value. It refuses a whole TransactWriteItems, while other errors of an item become cancellation reasons."""
 
     def __init__(self, message: str) -> None:
         super().__init__("ValidationException", message)
 
 
-class ValueFault(EngineError):
-    """An attribute value that is none, for a number in it or for its set.
+class InvalidValueError(EngineError):
+    """An attribute value with an invalid number or set.
 
-    DynamoDB has two checks of values with different words, and it depends on the operation which of them sees a value. `message` has
-    the words of the older check, `newer` those of the newer one.
+    DynamoDB has an older and a newer validator with different messages; which of them applies depends on the operation. `message` is the
+    older one's, `newer` the newer one's.
     """
 
     def __init__(self, message: str, newer: str | None = None) -> None:
@@ -74,17 +74,17 @@ class ValueFault(EngineError):
 
 
 def validation(message: str) -> EngineError:
-    """A `ValidationException`: the request itself is wrong."""
+    """A `ValidationException`: the request is invalid."""
     return EngineError("ValidationException", message)
 
 
 def invalid_parameter(reason: str) -> EngineError:
-    """A `ValidationException` with the preamble that DynamoDB puts before most semantic faults."""
+    """A `ValidationException` with the prefix that DynamoDB uses for most semantic errors."""
     return EngineError("ValidationException", f"One or more parameter values were invalid: {reason}")
 
 
 def serialization(message: str | None = None) -> EngineError:
-    """A `SerializationException`: the body is not of the shape that the operation takes."""
+    """A `SerializationException`: the body does not have the shape of the operation's request."""
     return EngineError("SerializationException", message)
 
 
@@ -104,6 +104,6 @@ def limit_exceeded(message: str) -> EngineError:
 
 
 def condition_failed(item: Mapping[str, Any] | None = None) -> EngineError:
-    """A `ConditionalCheckFailedException`, with the item that failed the condition if it was asked for."""
+    """A `ConditionalCheckFailedException`, with the current item if it was requested."""
     extra = {"Item": item} if item is not None else None
     return EngineError("ConditionalCheckFailedException", "The conditional request failed", extra)

@@ -1,9 +1,8 @@
-"""Time to live: expired items are deleted in the background.
+"""Time to live: delete expired items in the background.
 
-A table with TTL has an index of the times in that attribute, so that the items that are due are found without looking at the others.
-Items without the attribute, or with one that is not a number, are not in it. It is a table of its own that triggers keep right from the
-moment TTL is switched on; the items that were there before are taken into it a chunk at a time, since an index of SQLite's own would be
-built in one transaction, for which every writer had to wait.
+A table with TTL has an index of expiry times, so that expired items are found without reading the others. Items without the attribute, or
+with one that is not a number, are not in it. The index is a SQLite table maintained by triggers from the moment TTL is enabled; existing
+items are added chunk by chunk, because a native SQLite index would be built in one transaction, with every writer waiting.
 """
 
 from typing import Any
@@ -15,16 +14,16 @@ from gateleg.engine import copies, drops
 from gateleg.engine.layout import Layout
 from gateleg.engine.schema import Table
 
-#: Items that expired longer ago than this are taken for mistakes and stay.
+#: Items that expired longer ago than this are kept: the attribute probably holds something else.
 OLDEST_SECONDS = 5 * 365.25 * 86400
-#: Rows that are taken in when TTL is switched on: all of a small table.
-CHUNK = 1000
-#: Rows that are taken later between two looks at the clock.
-STEP = 50
+#: Rows to index when TTL is enabled: all of a small table.
+SMALL_TABLE_ROWS = 1000
+#: Rows to index per chunk later.
+CHUNK_ROWS = 50
 
 
 def index(connection: apsw.Connection, table: Table) -> None:
-    """Create or remove the index of expiries as the table's TTL wants it, and begin to fill it."""
+    """Create or drop the expiry index according to the table's TTL setting, and start filling it."""
     wanted = None if table.ttl is None else _triggers(table.id, table.ttl)
     if wanted is not None and _has(connection, table.id, wanted):
         return
@@ -34,11 +33,11 @@ def index(connection: apsw.Connection, table: Table) -> None:
         for sql in wanted.values():
             connection.execute(sql)
         connection.execute("INSERT INTO backfills VALUES (?, 0)", (table.id,))
-        fill(connection, table, CHUNK)
+        fill(connection, table, SMALL_TABLE_ROWS)
 
 
 def remove(connection: apsw.Connection, table: Table) -> None:
-    """Remove the index of expiries."""
+    """Drop the expiry index."""
     for name in _triggers(table.id, ""):
         connection.execute(f"DROP TRIGGER IF EXISTS {name}")
     connection.execute(f"DROP INDEX IF EXISTS expiry_{table.id}")  # what earlier versions made instead
@@ -47,34 +46,34 @@ def remove(connection: apsw.Connection, table: Table) -> None:
 
 
 def pending(connection: apsw.Connection, table: Table) -> bool:
-    """Whether there are items that the index does not have yet; an earlier version has left it all to do."""
+    """Whether the index lacks items; always true for tables of earlier versions, which had another index."""
     row = connection.execute("SELECT place FROM backfills WHERE index_id = ?", (table.id,)).fetchone()
     return table.ttl is not None and (row is not None or not _has(connection, table.id, _triggers(table.id, table.ttl)))
 
 
-def fill(connection: apsw.Connection, table: Table, most: int) -> bool:
-    """Take at most so many of the items that were there before into the index; whether there may be more."""
+def fill(connection: apsw.Connection, table: Table, max_rows: int) -> bool:
+    """Add at most `max_rows` existing items to the index; returns whether there may be more."""
     if table.ttl is None:
         return False
     row = connection.execute("SELECT place FROM backfills WHERE index_id = ?", (table.id,)).fetchone()
     if row is None:
         return False
     rows: list[Any] = connection.execute(
-        f"SELECT rowid, size FROM items_{table.id} WHERE rowid > ? ORDER BY rowid LIMIT ?", (row[0], most)
+        f"SELECT rowid, size FROM items_{table.id} WHERE rowid > ? ORDER BY rowid LIMIT ?", (row[0], max_rows)
     ).fetchall()
-    taken = copies.within(copies.BYTES, [size for _, size in rows])
+    taken = copies.count_within(copies.CHUNK_BYTES, [size for _, size in rows])
     if not taken:
         connection.execute("DELETE FROM backfills WHERE index_id = ?", (table.id,))
         return False
     last = rows[taken - 1][0]
-    chunk = f"SELECT {_moment('v', table.ttl)} AS at, k FROM items_{table.id} WHERE rowid > ? AND rowid <= ?"
+    chunk = f"SELECT {_expiry_time('v', table.ttl)} AS at, k FROM items_{table.id} WHERE rowid > ? AND rowid <= ?"
     connection.execute(_insert(table.id, chunk), (row[0], last))
     connection.execute("UPDATE backfills SET place = ? WHERE index_id = ?", (last, table.id))
     return True
 
 
 def due(connection: apsw.Connection, layout: Layout, now: float, limit: int) -> list[bytes]:
-    """The keys of items whose time is up, the longest expired first."""
+    """The keys of expired items, longest expired first."""
     rows = connection.execute(
         f"SELECT b FROM {_name(layout.table.id)} WHERE k < ? AND k >= ? ORDER BY k LIMIT ?", (now, now - OLDEST_SECONDS, limit)
     )
@@ -82,10 +81,10 @@ def due(connection: apsw.Connection, layout: Layout, now: float, limit: int) -> 
 
 
 def faults(connection: apsw.Connection, table: Table) -> tuple[int, int]:
-    """How many items are missing in the index of a table with TTL, and how many entries there have no item with that time."""
+    """Number of items that a table's expiry index lacks, and number of its entries without a matching item."""
     if table.ttl is None or pending(connection, table):
         return 0, 0
-    wanted = f"SELECT {_moment('v', table.ttl)} AS at, k FROM items_{table.id} WHERE at IS NOT NULL"
+    wanted = f"SELECT {_expiry_time('v', table.ttl)} AS at, k FROM items_{table.id} WHERE at IS NOT NULL"
     found = f"SELECT k, b FROM {_name(table.id)}"
     rows: list[Any] = connection.execute(
         f"SELECT (SELECT count(*) FROM ({wanted} EXCEPT {found})), (SELECT count(*) FROM ({found} EXCEPT {wanted}))"
@@ -98,20 +97,20 @@ def _name(table_id: int) -> str:
     return f"expiry_index_{table_id}"
 
 
-def _moment(column: str, attribute: str) -> str:
-    """The SQL for an item's time of expiry; NULL without one."""
+def _expiry_time(column: str, attribute: str) -> str:
+    """SQL for an item's expiry time; NULL if it has none."""
     path = f"$.{orjson.dumps(attribute).decode()}.N".replace("'", "''")
     return f"CAST(json_extract(CAST({column} AS TEXT), '{path}') AS REAL)"
 
 
 def _insert(table_id: int, rows: str) -> str:
-    """The SQL that takes in rows of a time and a key. What is there already was taken in by a trigger. An entry counts as so many bytes."""
+    """SQL that indexes rows of a time and a key, except those that a trigger has indexed. An entry counts as 64 bytes."""
     return f"INSERT OR IGNORE INTO {_name(table_id)} SELECT at, k, 64 FROM ({rows}) WHERE at IS NOT NULL"
 
 
 def _triggers(table_id: int, attribute: str) -> dict[str, str]:
-    """What keeps the index right, by name."""
-    rows, old, new = f"items_{table_id}", _moment("OLD.v", attribute), _moment("NEW.v", attribute)
+    """The triggers that maintain the index, by name."""
+    rows, old, new = f"items_{table_id}", _expiry_time("OLD.v", attribute), _expiry_time("NEW.v", attribute)
     insert = _insert(table_id, f"SELECT {new} AS at, NEW.k AS k")
     delete = f"DELETE FROM {_name(table_id)} WHERE k = {old} AND b = OLD.k"
     bodies = {

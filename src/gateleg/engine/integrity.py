@@ -1,4 +1,4 @@
-"""Verify and shrink a file: rows agree with their keys, indexes with their tables, the log of changes with the rows."""
+"""Verify and compact a file: keys match rows, indexes match tables, the change log matches the rows."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,31 +7,31 @@ from typing import Any
 import apsw
 import orjson
 
-from gateleg.engine import changelog, checksums, copying, expiry
+from gateleg.engine import changelog, checksums, copy_steps, expiry
 from gateleg.engine.catalog import Catalog, load
-from gateleg.engine.damage import is_damage, spell_key
+from gateleg.engine.damage import format_key, is_damage
 from gateleg.engine.database import Database
 from gateleg.engine.entries import IndexLayout
 from gateleg.engine.errors import EngineError
-from gateleg.engine.fileformat import FORMAT
+from gateleg.engine.file_format import FORMAT
 from gateleg.engine.layout import Layout
-from gateleg.engine.pages import Malformed, Pages
+from gateleg.engine.sqlite_pages import MalformedPage, Pages
 from gateleg.engine.values import Item, item_size
 
-#: How many damaged pages are named.
-_SHOWN = 20
+#: Damaged pages to list individually.
+_MAX_REPORTED_PAGES = 20
 
 
 def check_integrity(path: str) -> list[str]:
-    """The faults of a file, in plain words; none if it is whole. Everything is read at one moment, while others may go on writing.
+    """The faults of a file, one sentence each; empty if there are none. Reads one snapshot, while others may keep writing.
 
-    Damage is a fault like any other, wherever it is: the check goes on with what can still be read.
+    Damage is reported like any other fault; the check continues with what can still be read.
     """
     _must_exist(path)
     damaged = _damaged_pages(path)
-    found = [f"page {number} is not as it was written" for number in damaged[:_SHOWN]]
-    if len(damaged) > _SHOWN:
-        found.append(f"{len(damaged) - _SHOWN} more pages are not as they were written")
+    found = [f"page {number} is corrupt" for number in damaged[:_MAX_REPORTED_PAGES]]
+    if len(damaged) > _MAX_REPORTED_PAGES:
+        found.append(f"{len(damaged) - _MAX_REPORTED_PAGES} more pages are corrupt")
     try:
         database = Database(path)
     except EngineError as error:
@@ -40,7 +40,7 @@ def check_integrity(path: str) -> list[str]:
         return [*found, str(error.message)]
     try:
         with database.snapshot() as connection:
-            found.extend(_guarded("The catalog", _faults(connection, database, bool(damaged))))
+            found.extend(_until_unreadable("The catalog", _faults(connection, database, bool(damaged))))
     except apsw.Error as error:
         found.append(f"SQLite: {error}")
     finally:
@@ -49,7 +49,7 @@ def check_integrity(path: str) -> list[str]:
 
 
 def has_checksums(path: str) -> bool:
-    """Whether the pages of a file have checksums. Files of earlier versions have none until they are compacted."""
+    """Whether a file has page checksums. Files of earlier versions have none until they are compacted."""
     pages = Pages(Path(path))
     try:
         return pages.has_checksums
@@ -61,29 +61,29 @@ def _damaged_pages(path: str) -> list[int]:
     pages = Pages(Path(path))
     try:
         return pages.damaged()
-    except Malformed:
+    except MalformedPage:
         return []
     finally:
         pages.close()
 
 
-def _guarded(where: str, faults: Iterator[str]) -> Iterator[str]:
-    """Faults up to the first thing that cannot be read, and that."""
+def _until_unreadable(where: str, faults: Iterator[str]) -> Iterator[str]:
+    """Yield faults up to the first thing that cannot be read, and a fault for that."""
     try:
         yield from faults
     except apsw.Error as error:
-        yield f"{where}: {'a page is not as it was written' if is_damage(error) else error}"
+        yield f"{where}: {'a page is corrupt' if is_damage(error) else error}"
     except EngineError as error:
         yield f"{where}: {error.message}"
     except (ValueError, TypeError, KeyError, AttributeError, LookupError) as error:
-        # What is stored is not what was: anything may be wrong with it.
-        yield f"{where}: what is stored cannot be understood: {error!r}"
+        # Corrupt data can raise anything.
+        yield f"{where}: the stored data cannot be decoded: {error!r}"
 
 
 def compact(path: str) -> tuple[int, int]:
-    """Give free pages back to the disk, and checksums to a file that has none; the file's bytes before and after.
+    """Return free pages to the file system, and add checksums to a file without; returns the file's size before and after.
 
-    No other process may have the file open: to rewrite it takes long, and writers would have to wait.
+    No other process may have the file open: rewriting takes long, and writers would have to wait.
     """
     _must_exist(path)
     database = Database(path)
@@ -92,10 +92,10 @@ def compact(path: str) -> tuple[int, int]:
         connection.set_busy_timeout(1000)
         before = _bytes(path)
         try:
-            # Only one that has the file alone may leave the write-ahead log, and others wait to open it until it is back.
+            # Only the sole user of a file can leave WAL mode; others then wait to open it until WAL is back.
             connection.execute("PRAGMA journal_mode=DELETE").fetchall()
             try:
-                _finish_walks(database)
+                _finish_copies_and_restart_backfills(database)
                 _rewrite(connection)
             finally:
                 connection.execute("PRAGMA journal_mode=WAL").fetchall()
@@ -106,20 +106,20 @@ def compact(path: str) -> tuple[int, int]:
         database.close()
 
 
-def _finish_walks(database: Database) -> None:
-    """Complete backups and restores, and begin backfills anew: where they have come to is a rowid, and SQLite may give rows other ones."""
+def _finish_copies_and_restart_backfills(database: Database) -> None:
+    """Complete backups and restores and restart backfills: their progress is a rowid, which VACUUM may change."""
     catalog = Catalog(database)
     with database.write() as connection:
-        copying.finish(catalog, connection)
+        copy_steps.finish(catalog, connection)
         connection.execute("DELETE FROM backfills")
 
 
 def _rewrite(connection: apsw.Connection) -> None:
-    """Write the file anew, with checksums."""
-    if checksums.protected(connection):
+    """Rewrite the file with checksums."""
+    if checksums.has_checksums(connection):
         connection.execute("VACUUM")
         return
-    checksums.protect(connection)
+    checksums.reserve(connection)
     connection.execute("VACUUM")
     connection.execute(f"PRAGMA user_version={FORMAT}")
 
@@ -134,19 +134,19 @@ def _bytes(path: str) -> int:
 
 
 def _faults(connection: apsw.Connection, database: Database, damaged: bool) -> Iterator[str]:
-    yield from _guarded("SQLite", _sqlite_faults(connection))
-    layouts = Catalog(database).known()
+    yield from _until_unreadable("SQLite", _sqlite_faults(connection))
+    layouts = Catalog(database).cached_layouts()
     for layout in layouts:
         name = layout.table.name
         if damaged:
-            yield from _guarded(name, _unreadable_items(connection, layout))
-        yield from _guarded(name, _row_faults(connection, layout))
+            yield from _until_unreadable(name, _unreadable_items(connection, layout))
+        yield from _until_unreadable(name, _row_faults(connection, layout))
         for index in layout.indexes:
             if index.index.status != "CREATING":
-                yield from _guarded(f"{name}.{index.index.name}", _index_faults(connection, layout, index))
-        yield from _guarded(name, _expiry_faults(connection, layout))
-        yield from _guarded(name, _log_faults(connection, layout))
-    yield from _guarded("backups", _backup_faults(connection))
+                yield from _until_unreadable(f"{name}.{index.index.name}", _index_faults(connection, layout, index))
+        yield from _until_unreadable(name, _expiry_faults(connection, layout))
+        yield from _until_unreadable(name, _log_faults(connection, layout))
+    yield from _until_unreadable("backups", _backup_faults(connection))
 
 
 def _sqlite_faults(connection: apsw.Connection) -> Iterator[str]:
@@ -156,27 +156,27 @@ def _sqlite_faults(connection: apsw.Connection) -> Iterator[str]:
 
 
 def _unreadable_items(connection: apsw.Connection, layout: Layout) -> Iterator[str]:
-    """The items that lie on damaged pages. Their keys are read from where they are a second time, in order."""
+    """The items on damaged pages. Their keys are also in the key index, which is read here."""
     keys: list[Any] = connection.execute(f"SELECT k FROM {layout.name} ORDER BY k").fetchall()
     for (key,) in keys:
         try:
             connection.execute(layout.get, (key,)).fetchone()
         except apsw.Error:
-            yield f"{layout.table.name}: the item {spell_key(layout.table, key)} cannot be read"
+            yield f"{layout.table.name}: the item {format_key(layout.table, key)} cannot be read"
 
 
 def _backup_faults(connection: apsw.Connection) -> Iterator[str]:
     rows: list[Any] = connection.execute("SELECT id, name, definition FROM backups").fetchall()
     for number, name, definition in rows:
         table = load(definition)
-        yield from _guarded(f"backup {name} of {table.name}", _backup_row_faults(connection, number, name, Layout(table)))
+        yield from _until_unreadable(f"backup {name} of {table.name}", _backup_row_faults(connection, number, name, Layout(table)))
 
 
 def _backup_row_faults(connection: apsw.Connection, number: int, name: str, layout: Layout) -> Iterator[str]:
     for key, size, stored in connection.execute(f"SELECT k, size, v FROM backup_{number}"):
         item = orjson.loads(stored)
         if layout.key(item) != key or item_size(item) != size:
-            yield f"backup {name} of {layout.table.name}: the item {spell_key(layout.table, key)} is not what was kept"
+            yield f"backup {name} of {layout.table.name}: the item {format_key(layout.table, key)} is corrupt"
 
 
 def _row_faults(connection: apsw.Connection, layout: Layout) -> Iterator[str]:
@@ -186,17 +186,17 @@ def _row_faults(connection: apsw.Connection, layout: Layout) -> Iterator[str]:
             yield f"{name}: the row {key.hex()} cannot be read"
             continue
         if layout.key(item) != key:
-            yield f"{name}: the row of {_spelled(layout, item)} lies under another key"
+            yield f"{name}: the row of {_format_key(layout, item)} is stored under another key"
         if item_size(item) != size:
-            yield f"{name}: {_spelled(layout, item)} has {item_size(item)} bytes but is counted with {size}"
+            yield f"{name}: {_format_key(layout, item)} has {item_size(item)} bytes but is recorded with {size}"
 
 
 def _expiry_faults(connection: apsw.Connection, layout: Layout) -> Iterator[str]:
     missing, astray = expiry.faults(connection, layout.table)
     if missing:
-        yield f"{layout.table.name}: {missing} items would not expire: the index of expiries does not have them"
+        yield f"{layout.table.name}: {missing} items would not expire: the expiry index lacks them"
     if astray:
-        yield f"{layout.table.name}: {astray} entries of the index of expiries have no item"
+        yield f"{layout.table.name}: {astray} entries of the expiry index have no item"
 
 
 def _index_faults(connection: apsw.Connection, layout: Layout, index: IndexLayout) -> Iterator[str]:
@@ -208,23 +208,23 @@ def _index_faults(connection: apsw.Connection, layout: Layout, index: IndexLayou
             continue
         row = connection.execute(f"SELECT size, v FROM {index.name} WHERE k = ? AND b = ?", (place, key)).fetchone()
         if row is None:
-            yield f"{where}: {_spelled(layout, item)} is missing"
+            yield f"{where}: {_format_key(layout, item)} is missing"
             continue
         expected += 1
         if index.projected is not None:
             entry = index.project(item)
             if orjson.loads(row[1]) != entry:
-                yield f"{where}: {_spelled(layout, item)} is out of date"
+                yield f"{where}: {_format_key(layout, item)} is out of date"
             elif row[0] != item_size(entry):
-                yield f"{where}: {_spelled(layout, item)} has {item_size(entry)} bytes but is counted with {row[0]}"
+                yield f"{where}: {_format_key(layout, item)} has {item_size(entry)} bytes but is recorded with {row[0]}"
     (found,) = connection.execute(f"SELECT count(*) FROM {index.name}").fetchone() or (0,)
     if found > expected:
         yield f"{where}: {found - expected} entries have no item"
 
 
 def _log_faults(connection: apsw.Connection, layout: Layout) -> Iterator[str]:
-    """The log replays to the table: each change begins where the one before it ended, and the last ends in the row."""
-    start = changelog.unbroken_since(connection, layout.table.id)
+    """Check that the log replays to the table: each change begins where the one before ended, and the last ends in the row."""
+    start = changelog.complete_since(connection, layout.table.id)
     if start is None:
         return
     latest: dict[bytes, bytes | None] = {}
@@ -236,11 +236,11 @@ def _log_faults(connection: apsw.Connection, layout: Layout) -> Iterator[str]:
     for key, stored in latest.items():
         row = connection.execute(layout.get, (key,)).fetchone()
         if _item(stored) != _item(row[1] if row else None):
-            yield f"{layout.table.name}: the log of changes does not end in the row that is there"
+            yield f"{layout.table.name}: the change log does not end with the current row"
 
 
 def _rows(connection: apsw.Connection, layout: Layout) -> Iterator[tuple[bytes, int, Item | None]]:
-    """The rows of a table; no item where what is stored is none."""
+    """The rows of a table; no item where the stored value is not one."""
     for key, size, stored in connection.execute(layout.select):
         try:
             item = orjson.loads(stored)
@@ -256,5 +256,5 @@ def _item(stored: bytes | None) -> object:
         return stored
 
 
-def _spelled(layout: Layout, item: dict[str, object]) -> str:
+def _format_key(layout: Layout, item: dict[str, object]) -> str:
     return orjson.dumps({name: item.get(name) for name in layout.table.keys.names}).decode()

@@ -1,7 +1,7 @@
-"""Keys as bytes whose order is DynamoDB's order.
+"""Row keys: bytes that sort in DynamoDB's order.
 
-A key is a row's place: four bytes of the partition's hash (so that scans walk partitions in hash order, and a segment of a parallel
-scan is a range), then each key attribute in a form that sorts like its value and ends by itself, so that one never runs into the next.
+A key begins with four bytes of the partition's hash, so that scans visit partitions in hash order and a segment of a parallel scan is a
+key range. Then follows each key attribute in an encoding that sorts like its value and is self-delimiting.
 """
 
 import hashlib
@@ -16,101 +16,101 @@ from gateleg.engine import numbers
 from gateleg.engine.schema import KeyAttribute
 from gateleg.engine.values import Item, decode_binary
 
-#: Bytes of the hash that stand before a partition's key.
+#: Length of the partition hash that a key begins with.
 HASH_BYTES = 4
 
-_END = b"\x00\x01"
-#: Bytes of the longest partition key.
-_LONGEST = 2048
+_TERMINATOR = b"\x00\x01"
+#: DynamoDB's limit for a partition key.
+_MAX_PARTITION_KEY_BYTES = 2048
 
 _md5: Callable[..., Any] = hashlib.md5
 with suppress(ImportError):
-    # Python's own is seven times as fast as OpenSSL's, which has more to set up than to do for a short text.
+    # CPython's own MD5 is seven times as fast as OpenSSL's for short input.
     _md5 = import_module("_md5").md5
 
 
 def component(kind: str, content: str) -> bytes:
-    """One key attribute's value, self-delimiting and in order."""
+    """Encode the value of one key attribute: order-preserving and self-delimiting."""
     if kind == "S":
         return _text_component(content)
     if kind == "N":
         return numbers.encode(content) + (b"\xff" if content[0] == "-" else b"\x00")
-    return decode_binary(content).replace(b"\x00", b"\x00\xff") + _END
+    return decode_binary(content).replace(b"\x00", b"\x00\xff") + _TERMINATOR
 
 
 def _text_component(content: str) -> bytes:
-    return content.encode().replace(b"\x00", b"\x00\xff") + _END
+    return content.encode().replace(b"\x00", b"\x00\xff") + _TERMINATOR
 
 
-def stem(kind: str, content: str) -> bytes:
-    """What all values that begin with this text or these bytes have in front: a component without its end."""
-    return component(kind, content)[: -len(_END)]
+def prefix_component(kind: str, content: str) -> bytes:
+    """The common prefix of all encoded values that begin with this string or these bytes: a component without its terminator."""
+    return component(kind, content)[: -len(_TERMINATOR)]
 
 
-def hashed(raw: bytes) -> bytes:
-    """The partition hash that decides the order of scans."""
+def partition_hash(raw: bytes) -> bytes:
+    """The partition hash, which determines the order of scans."""
     digest: bytes = _md5(b"Outliers" + raw, usedforsecurity=False).digest()
     return digest[:HASH_BYTES]
 
 
-def _raw(kind: str, content: str) -> bytes:
+def _raw_bytes(kind: str, content: str) -> bytes:
     if kind == "S":
         return content.encode()
     return numbers.encode(content) if kind == "N" else decode_binary(content)
 
 
-def partition(attributes: tuple[KeyAttribute, ...], contents: list[str]) -> bytes:
-    """What the keys of all items of one partition begin with."""
-    raw = b"".join(_raw(a.type, c) for a, c in zip(attributes, contents, strict=True))
-    return hashed(raw) + b"".join(component(a.type, c) for a, c in zip(attributes, contents, strict=True))
+def partition_prefix(attributes: tuple[KeyAttribute, ...], contents: list[str]) -> bytes:
+    """The prefix that all keys of a partition share."""
+    raw = b"".join(_raw_bytes(a.type, c) for a, c in zip(attributes, contents, strict=True))
+    return partition_hash(raw) + b"".join(component(a.type, c) for a, c in zip(attributes, contents, strict=True))
 
 
-def tie(attributes: tuple[KeyAttribute, ...]) -> Callable[[Item], bytes]:
-    """A function from an item to what orders it among others of the same index key: the hash of its whole key in the table."""
+def tie_breaker(attributes: tuple[KeyAttribute, ...]) -> Callable[[Item], bytes]:
+    """A function from an item to the bytes that order it among equal keys of a GSI: the hash of its key in the table."""
 
     def build(item: Item) -> bytes:
-        return hashed(b"".join([_raw(a.type, item[a.name][a.type]) for a in attributes]))
+        return partition_hash(b"".join([_raw_bytes(a.type, item[a.name][a.type]) for a in attributes]))
 
     return build
 
 
-def after(prefix: bytes) -> bytes:
-    """The least key that is greater than every key with this prefix."""
+def prefix_end(prefix: bytes) -> bytes:
+    """The least key greater than every key with this prefix."""
     trimmed = prefix.rstrip(b"\xff")
     return trimmed[:-1] + bytes([trimmed[-1] + 1]) if trimmed else b"\xff" * (len(prefix) + HASH_BYTES)
 
 
-def bounds(prefix: bytes, kind: str, operator: str, contents: list[str]) -> tuple[bytes, bytes]:
-    """The first key, and the first key after the last, that meet a condition on a range attribute of a partition.
+def key_range(prefix: bytes, kind: str, operator: str, contents: list[str]) -> tuple[bytes, bytes]:
+    """The key range (end exclusive) that matches a condition on the range key within a partition.
 
     `operator` is one of DynamoDB's: EQ, LT, LE, GT, GE, BETWEEN (with two contents) or BEGINS_WITH.
     """
     if operator == "BEGINS_WITH":
-        start = prefix + stem(kind, contents[0])
-        return start, after(start)
+        start = prefix + prefix_component(kind, contents[0])
+        return start, prefix_end(start)
     at = prefix + component(kind, contents[0])
     if operator == "EQ":
-        return at, after(at)
+        return at, prefix_end(at)
     if operator == "LT":
         return prefix, at
     if operator == "LE":
-        return prefix, after(at)
+        return prefix, prefix_end(at)
     if operator == "GT":
-        return after(at), after(prefix)
+        return prefix_end(at), prefix_end(prefix)
     if operator == "GE":
-        return at, after(prefix)
-    return at, after(prefix + component(kind, contents[1]))
+        return at, prefix_end(prefix)
+    return at, prefix_end(prefix + component(kind, contents[1]))
 
 
-def segment(number: int, total: int) -> tuple[bytes, bytes | None]:
-    """The range of keys of one segment of a parallel scan: from the first, up to the second (none: to the end)."""
+def segment_range(number: int, total: int) -> tuple[bytes, bytes | None]:
+    """The key range (end exclusive; None for unbounded) of one segment of a parallel scan."""
     space = 1 << (8 * HASH_BYTES)
     start, end = number * space // total, (number + 1) * space // total
     return start.to_bytes(HASH_BYTES, "big"), None if end == space else end.to_bytes(HASH_BYTES, "big")
 
 
-def partitions(start: bytes, end: bytes | None, total: int) -> int:
-    """How many of `total` equal ranges of the hash lie, in whole or in part, between two keys (the second exclusive; none: to the end)."""
+def count_partitions(start: bytes, end: bytes | None, total: int) -> int:
+    """How many of `total` equal hash ranges a key range (end exclusive; None for unbounded) overlaps."""
     space = 1 << (8 * HASH_BYTES)
     first = int.from_bytes(start[:HASH_BYTES].ljust(HASH_BYTES, b"\x00"), "big")
     last = space - 1
@@ -120,7 +120,7 @@ def partitions(start: bytes, end: bytes | None, total: int) -> int:
 
 
 def parse(attributes: tuple[KeyAttribute, ...], key: bytes) -> Item | None:
-    """The attributes that a row's key was made of; none if these bytes are not such a key."""
+    """Decode a row key into its attributes; None if it is not a valid key."""
     rest, item = key[HASH_BYTES:], {}
     try:
         for attribute in attributes:
@@ -135,16 +135,16 @@ def _parse_component(kind: str, rest: bytes) -> tuple[str, bytes]:
     if kind == "N":
         end = rest.index(b"\x00" if rest[0] >= 0x80 else b"\xff", 1)
         return numbers.decode(rest[:end]), rest[end + 1 :]
-    end = rest.index(_END)
+    end = rest.index(_TERMINATOR)
     raw = rest[:end].replace(b"\x00\xff", b"\x00")
-    return (raw.decode() if kind == "S" else b64encode(raw).decode()), rest[end + len(_END) :]
+    return (raw.decode() if kind == "S" else b64encode(raw).decode()), rest[end + len(_TERMINATOR) :]
 
 
-def finder(hash_: tuple[KeyAttribute, ...], range_: tuple[KeyAttribute, ...]) -> Callable[[Item], bytes | None]:
-    """From an item to its key in an index; none if the item lacks one of these attributes, or has it empty or of another type."""
+def index_key_builder(hash_: tuple[KeyAttribute, ...], range_: tuple[KeyAttribute, ...]) -> Callable[[Item], bytes | None]:
+    """A function from an item to its key in an index; None if a key attribute is missing, empty or of another type."""
     if len(hash_) == len(range_) == 1:
-        return _pair_finder(hash_[0], range_[0])
-    build, attributes = builder(hash_, range_), (*hash_, *range_)
+        return _pair_index_key_builder(hash_[0], range_[0])
+    build, attributes = row_key_builder(hash_, range_), (*hash_, *range_)
 
     def find(item: Item) -> bytes | None:
         for attribute in attributes:
@@ -156,10 +156,10 @@ def finder(hash_: tuple[KeyAttribute, ...], range_: tuple[KeyAttribute, ...]) ->
     return find
 
 
-def _pair_finder(hash_: KeyAttribute, range_: KeyAttribute) -> Callable[[Item], bytes | None]:
-    """`finder` for the most common keys: one attribute, and another."""
+def _pair_index_key_builder(hash_: KeyAttribute, range_: KeyAttribute) -> Callable[[Item], bytes | None]:
+    """`index_key_builder` for the most common case: one hash and one range attribute."""
     hash_name, hash_type, range_name, range_type = hash_.name, hash_.type, range_.name, range_.type
-    begin: Callable[[str], bytes] = _text_partition if hash_type == "S" else lambda content: partition((hash_,), [content])
+    begin: Callable[[str], bytes] = _text_partition_prefix if hash_type == "S" else lambda content: partition_prefix((hash_,), [content])
     end = _text_component if range_type == "S" else partial(component, range_type)
 
     def find(item: Item) -> bytes | None:
@@ -173,42 +173,42 @@ def _pair_finder(hash_: KeyAttribute, range_: KeyAttribute) -> Callable[[Item], 
 
 
 @lru_cache(maxsize=1024)
-def _text_partition(content: str) -> bytes:
-    """`partition` of one text. An index holds many items in each of its partitions, so the beginnings of their keys are remembered."""
+def _text_partition_prefix(content: str) -> bytes:
+    """`partition_prefix` of one string, cached because an index has many items in each partition."""
     raw = content.encode()
-    if len(raw) > _LONGEST:
-        _text_partition.cache_clear()  # no key of an index: an item that is older than it has such a text
-    return hashed(raw) + raw.replace(b"\x00", b"\x00\xff") + _END
+    if len(raw) > _MAX_PARTITION_KEY_BYTES:
+        _text_partition_prefix.cache_clear()  # too long for an index key: from an item that is older than the index
+    return partition_hash(raw) + raw.replace(b"\x00", b"\x00\xff") + _TERMINATOR
 
 
-def builder(hash_: tuple[KeyAttribute, ...], range_: tuple[KeyAttribute, ...]) -> Callable[[Item], bytes]:
-    """A function from an item, known to hold these attributes with the right types, to its key."""
+def row_key_builder(hash_: tuple[KeyAttribute, ...], range_: tuple[KeyAttribute, ...]) -> Callable[[Item], bytes]:
+    """A function from an item to its key. The item must have the key attributes with the right types."""
     if len(hash_) == 1 and hash_[0].type == "S" and all(a.type == "S" for a in range_) and len(range_) < 2:
         return _text_builder(hash_[0].name, range_[0].name if range_ else None)
 
     if len(hash_) == 1 and hash_[0].type == "S" and len(range_) == 1:
-        return _text_and_more_builder(hash_[0].name, range_[0])
+        return _text_hash_builder(hash_[0].name, range_[0])
 
     def build(item: Item) -> bytes:
         contents: list[Any] = [item[a.name][a.type] for a in hash_]
-        return partition(hash_, contents) + b"".join([component(a.type, item[a.name][a.type]) for a in range_])
+        return partition_prefix(hash_, contents) + b"".join([component(a.type, item[a.name][a.type]) for a in range_])
 
     return build
 
 
-def _text_and_more_builder(hash_name: str, range_: KeyAttribute) -> Callable[[Item], bytes]:
-    """`builder` for a text and something else, such as an owner and a number."""
+def _text_hash_builder(hash_name: str, range_: KeyAttribute) -> Callable[[Item], bytes]:
+    """`row_key_builder` for a string hash key and a range key of another type."""
     build_hash, range_name, range_type = _text_builder(hash_name, None), range_.name, range_.type
     return lambda item: build_hash(item) + component(range_type, item[range_name][range_type])
 
 
 def _text_builder(hash_name: str, range_name: str | None) -> Callable[[Item], bytes]:
-    """`builder` for the most common keys: one text, or two."""
+    """`row_key_builder` for the most common case: string attributes only."""
 
     def build_hash(item: Item) -> bytes:
         raw: bytes = item[hash_name]["S"].encode()
         digest: bytes = _md5(b"Outliers" + raw, usedforsecurity=False).digest()
-        return digest[:4] + raw.replace(b"\x00", b"\x00\xff") + _END
+        return digest[:4] + raw.replace(b"\x00", b"\x00\xff") + _TERMINATOR
 
     if range_name is None:
         return build_hash
@@ -217,6 +217,6 @@ def _text_builder(hash_name: str, range_name: str | None) -> Callable[[Item], by
         raw: bytes = item[hash_name]["S"].encode()
         tail: bytes = item[range_name]["S"].encode()
         digest: bytes = _md5(b"Outliers" + raw, usedforsecurity=False).digest()
-        return digest[:4] + raw.replace(b"\x00", b"\x00\xff") + _END + tail.replace(b"\x00", b"\x00\xff") + _END
+        return digest[:4] + raw.replace(b"\x00", b"\x00\xff") + _TERMINATOR + tail.replace(b"\x00", b"\x00\xff") + _TERMINATOR
 
     return build_both

@@ -1,8 +1,8 @@
-"""How a table is laid out in SQLite: a row per item, and a row per item in each index that holds it.
+"""A table's layout in SQLite: one row per item, and one row per item in each index that holds it.
 
-A base row is `(k, size, v)`: the key in order-preserving bytes, the size that DynamoDB counts, the item as wire JSON. An index row is
-`(k, b, size, v)`: the index key, the base row's key, and, unless the index projects everything, the projected item. Entries of equal keys
-follow the range key of the table in a local index, and a hash of the table's key in a global one.
+A base row is `(k, size, v)`: the row key, the size that DynamoDB counts, and the item as wire JSON. An index row is `(k, b, size, v)`:
+the index key, the base row's key, and the projected item unless the index projects everything. Entries with equal keys are ordered by
+the table's range key in an LSI, and by a hash of the table's key in a GSI.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
@@ -14,69 +14,77 @@ import apsw
 import orjson
 
 from gateleg.engine import copies, drops, keys
-from gateleg.engine.entries import HASH_KEY_LIMIT, RANGE_KEY_LIMIT, SURELY_SHORT, IndexLayout, IndexWrite, Statement, carry_out
+from gateleg.engine.entries import (
+    ALWAYS_SHORT_ENOUGH,
+    HASH_KEY_LIMIT,
+    RANGE_KEY_LIMIT,
+    IndexLayout,
+    IndexWrite,
+    Statement,
+    execute_statements,
+)
 from gateleg.engine.errors import EmptyKeyError, EngineError, invalid_parameter, validation
 from gateleg.engine.schema import KeySchema, Table
 from gateleg.engine.values import Item, size, text_size
 
-#: Sets of attributes for which a table remembers what a write of them touches.
-_KEPT = 512
-#: How many rows are kept in mind after a change, and the most bytes of one (or of the names above): no more than a processor keeps at hand.
-_RECENT = 64
-_SMALL = 8192
+#: Attribute sets for which a table caches the affected indexes.
+_MAX_CACHED_ATTRIBUTE_SETS = 512
+#: Recently changed rows to cache, and the largest row (or set of names above) to cache: small enough for the processor's caches.
+_MAX_RECENT_ROWS = 64
+_MAX_CACHED_BYTES = 8192
 
 
 @dataclass(frozen=True, slots=True)
-class Touched:
-    """What a write of some attributes can change in the indexes of a table."""
+class AffectedIndexes:
+    """What a write of certain attributes can change in a table's indexes."""
 
-    #: The keys of indexes among them, each once, with the type that it must have.
+    #: those attributes that are index keys, with their declared types
     keys: tuple[tuple[str, str], ...]
     indexes: tuple[IndexLayout, ...]
 
 
 class Layout:
-    """A table's rows and those of its indexes."""
+    """SQL, keys and indexes of one table."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
         self.name = f"items_{table.id}"
-        self.key: Callable[[Item], bytes] = keys.builder(table.keys.hash, table.keys.range)
+        self.key: Callable[[Item], bytes] = keys.row_key_builder(table.keys.hash, table.keys.range)
         self.indexes = tuple(IndexLayout(index, table.keys, self.name) for index in table.indexes)
         self.select = f"SELECT k, size, v FROM {self.name}"
         self.get = f"SELECT size, v FROM {self.name} WHERE k = ?"
         self.put = f"INSERT INTO {self.name} VALUES (?, ?, ?) ON CONFLICT(k) DO UPDATE SET size = excluded.size, v = excluded.v"
         self.update = f"UPDATE {self.name} SET size = ?, v = ? WHERE k = ?"
-        self.swap = f"UPDATE {self.name} SET size = ?, v = ? WHERE k = ? AND v = ?"
+        self.compare_and_swap = f"UPDATE {self.name} SET size = ?, v = ? WHERE k = ? AND v = ?"
         self.delete = f"DELETE FROM {self.name} WHERE k = ?"
-        #: for each copy of the rows that is under way, what must be done before a row changes, and also before it goes
-        self._preserving = tuple(copies.preserving(self.name, target) for target in table.copies)
-        self._tie = keys.tie(table.keys.attributes) if table.keys.range else None
-        #: size and content of rows as they were left lately; they may be others by now, if another process has written
+        #: for each copy in progress: the statement to run before a row changes, and the one to run before it is deleted
+        self._copy_statements = tuple(copies.copy_before_change(self.name, target) for target in table.copies)
+        self._tie_breaker = keys.tie_breaker(table.keys.attributes) if table.keys.range else None
+        #: size and content of recently changed rows; may be outdated if another process has written
         self.recent: dict[bytes, tuple[int, bytes]] = {}
-        #: what is known of the updates of each statement (`operations/update_plans.py`)
+        #: plans of updates by statement (`operations/update_plans.py`)
         self.update_plans: dict[Hashable, Any] = {}
-        self._touched: dict[frozenset[str], Touched] = {}
+        self._affected_indexes: dict[frozenset[str], AffectedIndexes] = {}
         self._attributes = tuple((a.name, a.type) for a in table.keys.attributes)
         self._texts = tuple(name for name, _ in self._attributes) if all(type_ == "S" for _, type_ in self._attributes) else None
 
     @cached_property
     def indexes_by_name(self) -> tuple[IndexLayout, ...]:
-        """The indexes in the order of their names, in which DynamoDB looks for faults."""
+        """The indexes in order of their names, as DynamoDB checks them."""
         return tuple(sorted(self.indexes, key=lambda layout: layout.index.name))
 
     @cached_property
     def _index_keys(self) -> tuple[tuple[str, str], ...]:
-        """The attributes of all keys of indexes, each once, with their types."""
+        """All index key attributes with their types, without duplicates."""
         return tuple({(a.name, a.type): None for layout in self.indexes for a in layout.index.keys.attributes})
 
     @cached_property
-    def by_name(self) -> dict[str, IndexLayout]:
-        """The indexes by their names."""
+    def index_by_name(self) -> dict[str, IndexLayout]:
+        """The indexes by name."""
         return {layout.index.name: layout for layout in self.indexes}
 
     def request_key(self, key: Any) -> bytes:
-        """The row key of a request's `Key`, which must hold the key attributes and nothing else."""
+        """The row key of a request's `Key`, which must consist of exactly the key attributes."""
         attributes = self._attributes
         if len(key) != len(attributes):
             raise validation("The provided key element does not match the schema")
@@ -88,7 +96,7 @@ class Layout:
         return self.key(key)
 
     def quick_key(self, key: Any) -> bytes | None:
-        """`request_key` for the plain case, without a look at anything else: short, non-empty texts. None if a closer look is needed."""
+        """`request_key` for short, non-empty strings, the common case; None if the key needs the full checks."""
         texts = self._texts
         if texts is None or type(key) is not dict or len(key) != len(texts):
             return None
@@ -97,7 +105,7 @@ class Layout:
             if type(value) is not dict or len(value) != 1:
                 return None
             content = value.get("S")
-            if type(content) is not str or not 0 < len(content) <= SURELY_SHORT:
+            if type(content) is not str or not 0 < len(content) <= ALWAYS_SHORT_ENOUGH:
                 return None
         try:
             return self.key(key)
@@ -105,7 +113,7 @@ class Layout:
             return None
 
     def item_key(self, item: Item) -> bytes:
-        """The row key of an item to be put; index keys are checked too."""
+        """The row key of an item to put, after checks of its table and index keys."""
         for name, type_ in self._attributes:
             value = item.get(name)
             if value is None:
@@ -115,14 +123,14 @@ class Layout:
         self._check_key_values(item)
         for name, wanted in self._index_keys:
             value = item.get(name)
-            if value is not None and not 0 < len(value.get(wanted, "")) <= SURELY_SHORT:
+            if value is not None and not 0 < len(value.get(wanted, "")) <= ALWAYS_SHORT_ENOUGH:
                 for index in self.indexes_by_name:
                     index.check(item)
                 break
         return self.key(item)
 
     def check_scalar(self, nested: frozenset[str]) -> None:
-        """Refuse to look into an attribute that is part of a key."""
+        """Refuse document paths into a key attribute."""
         for name in self.table.keys.names:
             if name in nested:
                 raise _not_scalar("Key", name)
@@ -147,30 +155,36 @@ class Layout:
             elif len(content) > RANGE_KEY_LIMIT // 4 and size({type_: content}) > RANGE_KEY_LIMIT:
                 raise invalid_parameter("Aggregated size of all range keys has exceeded the size limit of 1024 bytes")
 
-    def tie(self, key: bytes, item: Item) -> bytes:
-        """What orders an item's entries among others of the same key in a global index; `key` is its row key, which may begin with it."""
-        return key[: keys.HASH_BYTES] if self._tie is None else self._tie(item)
+    def tie_breaker(self, key: bytes, item: Item) -> bytes:
+        """The bytes that order an item among equal keys of a GSI; `key` is the item's row key, which may begin with them."""
+        return key[: keys.HASH_BYTES] if self._tie_breaker is None else self._tie_breaker(item)
 
-    def touched(self, attributes: frozenset[str]) -> Touched:
-        """What a write of these attributes can change in the indexes."""
-        found = self._touched.get(attributes)
+    def affected_indexes(self, attributes: frozenset[str]) -> AffectedIndexes:
+        """Which indexes, and which of their keys, a write of these attributes can change."""
+        found = self._affected_indexes.get(attributes)
         if found is None:
             own = {a.name: a.type for layout in self.indexes_by_name for a in layout.index.keys.attributes if a.name in attributes}
-            found = Touched(tuple(own.items()), tuple(layout for layout in self.indexes if layout.depends_on(attributes)))
-            if sum(map(len, attributes)) <= _SMALL:
-                if len(self._touched) >= _KEPT:
-                    self._touched.clear()
-                self._touched[attributes] = found
+            found = AffectedIndexes(tuple(own.items()), tuple(layout for layout in self.indexes if layout.depends_on(attributes)))
+            if sum(map(len, attributes)) <= _MAX_CACHED_BYTES:
+                if len(self._affected_indexes) >= _MAX_CACHED_ATTRIBUTE_SETS:
+                    self._affected_indexes.clear()
+                self._affected_indexes[attributes] = found
         return found
 
     def write(
-        self, connection: apsw.Connection, key: bytes, old: Item | None, new: Item | None, new_size: int, written: frozenset[str] | None
+        self,
+        connection: apsw.Connection,
+        key: bytes,
+        old: Item | None,
+        new: Item | None,
+        new_size: int,
+        written_attributes: frozenset[str] | None,
     ) -> None:
-        """Replace one item by another, or by nothing, in the table and in its indexes.
+        """Replace one item by another, or delete it, in the table and its indexes.
 
-        `old` may be left out where there are no indexes. `written` are the only attributes in which the two may differ, if that is known.
+        `old` may be None in tables without indexes. `written_attributes`, if known, are the only attributes in which the two may differ.
         """
-        for ahead, last in self._preserving:
+        for ahead, last in self._copy_statements:
             connection.execute(ahead, (key,))
             if new is None:
                 connection.execute(last, (key,))
@@ -182,54 +196,56 @@ class Layout:
             content = orjson.dumps(new)
             connection.execute(self.update, (new_size, content, key))
             self.remember(key, new_size, content)
-        carry_out(connection, self.entries(key, old, new, new_size, written))
+        execute_statements(connection, self.index_statements(key, old, new, new_size, written_attributes))
 
-    def entries(self, key: bytes, old: Item | None, new: Item | None, new_size: int, written: frozenset[str] | None) -> list[Statement]:
-        """What brings the indexes in line with a write."""
+    def index_statements(
+        self, key: bytes, old: Item | None, new: Item | None, new_size: int, written_attributes: frozenset[str] | None
+    ) -> list[Statement]:
+        """The statements that bring the indexes in line with a write."""
         item = old if new is None else new
         if not self.indexes or item is None:
             return []
-        tie = self.tie(key, item)
+        tie_breaker = self.tie_breaker(key, item)
         found = []
-        for layout in self.indexes if old is None or written is None else self.touched(written).indexes:
-            needs = layout.needs
-            if (new is not None and needs in new) or (old is not None and needs in old):
-                statement = layout.replacement(key, tie, old, new, new_size)
+        for layout in self.indexes if old is None or written_attributes is None else self.affected_indexes(written_attributes).indexes:
+            required = layout.required_attribute
+            if (new is not None and required in new) or (old is not None and required in old):
+                statement = layout.change_statement(key, tie_breaker, old, new, new_size)
                 if statement is not None:
                     found.append(statement)
         return found
 
     def remember(self, key: bytes, bytes_: int, content: bytes) -> None:
-        """Keep in mind what a row holds that was changed just now: rows that are changed are often changed again soon."""
+        """Cache a row after a change, because rows that change tend to change again soon."""
         recent = self.recent
         recent.pop(key, None)
-        if len(content) <= _SMALL:
-            if len(recent) >= _RECENT:
+        if len(content) <= _MAX_CACHED_BYTES:
+            if len(recent) >= _MAX_RECENT_ROWS:
                 del recent[next(iter(recent))]
             recent[key] = bytes_, content
 
     def index_writes(self, old: Item | None, new: Item | None) -> list[IndexWrite]:
-        """What it means for the indexes that one item takes the place of another."""
-        return [write for write in (layout.written(old, new) for layout in self.indexes) if write is not None]
+        """What the replacement of one item by another does to each index."""
+        return [write for write in (layout.index_write(old, new) for layout in self.indexes) if write is not None]
 
     def create(self, connection: apsw.Connection) -> None:
-        """Make room for the table's rows.
+        """Create the SQLite tables of the table and its indexes.
 
-        They lie in the order in which they came, with an index of their keys: keys come in the order of hashes, and a table laid out by
-        them would touch another page with every new item.
+        Base rows are stored in insertion order, with a separate index on their keys: keys are ordered by hash, so that a table clustered by
+        key would touch another page with every new item.
         """
         connection.execute(f"CREATE TABLE {self.name}(k BLOB PRIMARY KEY, size INTEGER NOT NULL, v BLOB NOT NULL)")
         for layout in self.indexes:
             self.create_index(connection, layout)
 
     def create_index(self, connection: apsw.Connection, layout: IndexLayout) -> None:
-        """Make room for an index's rows."""
+        """Create the SQLite table of an index."""
         connection.execute(
             f"CREATE TABLE {layout.name}(k BLOB NOT NULL, b BLOB NOT NULL, size INTEGER NOT NULL, v BLOB, PRIMARY KEY(k, b)) WITHOUT ROWID"
         )
 
     def drop(self, connection: apsw.Connection) -> None:
-        """Remove all rows of the table and of its indexes."""
+        """Drop the SQLite tables of the table and its indexes."""
         for name in (self.name, *(layout.name for layout in self.indexes)):
             drops.drop(connection, name)
 
@@ -243,10 +259,10 @@ def _not_scalar(role: str, name: str) -> EngineError:
 
 
 def key_item(schema: KeySchema, item: Item) -> Item:
-    """Only the key attributes of an item."""
+    """The key attributes of an item."""
     return {name: item[name] for name in schema.names}
 
 
 def key_size(schema: KeySchema, item: Item) -> int:
-    """Bytes of the key attributes of an item."""
+    """Size of an item's key attributes in bytes."""
     return sum(text_size(name) + size(item[name]) for name in schema.names)

@@ -1,9 +1,9 @@
-"""Background maintenance: make backups and restore tables, backfill new indexes, delete expired items, trim the change log, remove what was
-dropped, run exports and imports.
+"""Background maintenance: backups and restores, backfills of new indexes, expiry of items, trimming of the change log, removal of dropped
+tables, exports and imports.
 
-Every step is a short transaction of its own that looks for its work inside that transaction, so any process may take the next one, and
-nothing is done twice. One process at a time takes them: as many steps at once as there are processes would leave no room for writers. A
-process that has nothing to do has no thread for it.
+Every step is a short transaction that finds its own work, so that any process may take the next one and nothing is done twice. One process
+at a time does so, under a lease, because steps of several processes would leave no room for writers. A process without work has no
+maintenance thread.
 """
 
 import logging
@@ -13,31 +13,31 @@ from secrets import token_hex
 
 import apsw
 
-from gateleg.engine import archive, backfill, changelog, copies, copying, drops, expiry, streams
+from gateleg.engine import backfill, changelog, copies, copy_steps, drops, expiry, stored_backups, streams
 from gateleg.engine.context import Context
 from gateleg.engine.damage import is_damage
-from gateleg.engine.failures import TABLE_GONE, translate
 from gateleg.engine.layout import Layout
-from gateleg.engine.pacing import Chunk, Pace
 from gateleg.engine.schema import Table
+from gateleg.engine.sqlite_errors import TABLE_GONE, translate
+from gateleg.engine.step_pacer import Chunk, StepPacer
 
-#: Seconds between two rounds while items may expire or indexes wait to be filled, and otherwise.
-BUSY_SECONDS = 1.0
-IDLE_SECONDS = 60.0
-#: Expired items that are deleted between two looks at the clock.
-SWEEP_CHUNK = 10
-#: Seconds for which a process that takes steps keeps others from it, counted from its last one.
+#: Interval between rounds while items may expire or indexes are being backfilled, and otherwise.
+BUSY_INTERVAL_SECONDS = 1.0
+IDLE_INTERVAL_SECONDS = 60.0
+#: Expired items to delete per chunk.
+EXPIRED_CHUNK_ITEMS = 10
+#: How long the process that runs maintenance keeps others from it, counted from its last step.
 LEASE_SECONDS = 5.0
 
 _log = logging.getLogger(__name__)
 
 
 class Maintenance:
-    """The upkeep of one engine: `round` does it once, `start` leaves it to a thread."""
+    """Maintenance of one engine: `run_once` runs it now, `wake_if_needed` in a background thread."""
 
     def __init__(self, context: Context, background: bool) -> None:
         self._context = context
-        self._pace = Pace(context.database)
+        self._pacer = StepPacer(context.database)
         self._background = background
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
@@ -47,13 +47,13 @@ class Maintenance:
         #: why the last round failed, if it did
         self._failure: str | None = None
 
-    def consider(self) -> None:
-        """Start the thread, or wake it, if there is something to do."""
+    def wake_if_needed(self) -> None:
+        """Start or wake the thread if there is work."""
         if not self._background or self._stopped:
             return
         if self._running:
             self._wake.set()
-        elif self._needed():
+        elif self._has_work():
             with self._starting:
                 if not self._running and not self._stopped:
                     self._thread = threading.Thread(target=self._run, name="gateleg-maintenance", daemon=True)
@@ -64,33 +64,33 @@ class Maintenance:
         return self._thread is not None and self._thread.is_alive()
 
     def stop(self) -> None:
-        """End the thread after the step it is in."""
+        """Stop the thread after its current step."""
         with self._starting:
             self._stopped = True
         self._wake.set()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
 
-    def round(self) -> None:
-        """Do all that is to be done now. The thread leaves it to another process that is at it; whoever else calls this does not."""
-        self._copy()
-        for layout in self._context.catalog.every():
-            while backfill.pending(layout.table) and self._fill(layout.table):
+    def run_once(self) -> None:
+        """Do all work that is due. Only the maintenance thread respects another process's lease."""
+        self._advance_copies()
+        for layout in self._context.catalog.layouts():
+            while backfill.pending(layout.table) and self._backfill(layout.table):
                 pass
-            while layout.table.ttl is not None and self._fill_expiries(layout):
+            while layout.table.ttl is not None and self._backfill_expiry_index(layout):
                 pass
-            while layout.table.ttl is not None and self._sweep(layout):
+            while layout.table.ttl is not None and self._delete_expired(layout):
                 pass
-        self._trim()
-        self._drop()
-        self._transfer()
+        self._trim_history()
+        self._remove_dropped()
+        self._run_transfers()
 
     def _step(self, chunk: Chunk) -> bool:
-        """Take one step; whether there may be more."""
-        return not self._stopped and self._pace.step(lambda connection: self._may_step(connection) and chunk(connection))
+        """Run one step; returns whether there may be more."""
+        return not self._stopped and self._pacer.step(lambda connection: self._take_lease(connection) and chunk(connection))
 
-    def _may_step(self, connection: apsw.Connection) -> bool:
-        """Whether no other process takes the steps; those of the time to come are then this one's."""
+    def _take_lease(self, connection: apsw.Connection) -> bool:
+        """Take or renew the lease; False if another process holds it."""
         if threading.current_thread() is not self._thread:
             return True
         now = self._context.now()
@@ -103,8 +103,8 @@ class Maintenance:
             connection.execute("UPDATE meta SET value = ? WHERE name = 'upkeep'", (f"{self._name} {now + LEASE_SECONDS}",))
         return True
 
-    def _copy(self) -> None:
-        """Go on with backups and restores."""
+    def _advance_copies(self) -> None:
+        """Continue backups and restores."""
         with self._context.database.reading() as connection:
             targets = copies.targets(connection)
         for target in targets:
@@ -114,14 +114,14 @@ class Maintenance:
                     pass
                 phase, copy = copy.phase, self._find_copy(target)
                 if copy is not None and copy.phase == phase:
-                    break  # it was left to another process, or to the next one
+                    break  # left to another process, or to the next round
 
     def _find_copy(self, target: str) -> copies.Copy | None:
         with self._context.database.reading() as connection:
             return copies.find(connection, target)
 
     def _advance_copy(self, copy: copies.Copy) -> bool:
-        """Take one step of a copy; whether there may be more of this phase."""
+        """Run one step of a copy; returns whether there may be more in this phase."""
         counted = None
         if copy.phase == "count":
             with self._context.database.reading() as connection:
@@ -131,19 +131,19 @@ class Maintenance:
             fresh = copies.find(connection, copy.target)
             if fresh is None or fresh.phase != copy.phase:
                 return False
-            return not copying.advance(self._context.catalog, connection, fresh, fresh.step, counted)
+            return not copy_steps.advance(self._context.catalog, connection, fresh, fresh.chunk_rows, counted)
 
         return self._step(advance)
 
-    def _drop(self) -> None:
-        """Remove the rows of what was dropped."""
+    def _remove_dropped(self) -> None:
+        """Delete the rows of dropped tables."""
         with self._context.database.reading() as connection:
             more = drops.pending(connection)
         while more:
             more = self._step(drops.advance)
 
-    def _needed(self) -> bool:
-        if any(_busy(layout.table) or layout.table.logged for layout in self._context.catalog.known()):
+    def _has_work(self) -> bool:
+        if any(_has_urgent_work(layout.table) or layout.table.logged for layout in self._context.catalog.cached_layouts()):
             return True
         row = self._context.database.row(
             "SELECT EXISTS(SELECT 1 FROM streams) OR EXISTS(SELECT 1 FROM changes) OR EXISTS(SELECT 1 FROM transfers WHERE pending) "
@@ -152,32 +152,32 @@ class Maintenance:
         return row is not None and bool(row[0])
 
     def _run(self) -> None:
-        self._context.database.work_in_background()
+        self._context.database.use_background_commits()
         while not self._stopped:
             self._wake.clear()
             try:
-                self.round()
+                self.run_once()
                 self._failure = None
             except apsw.ConnectionClosedError:
                 return
             except Exception as error:
                 self._report(error)
-            self._wake.wait(BUSY_SECONDS if self._busy() else IDLE_SECONDS)
+            self._wake.wait(BUSY_INTERVAL_SECONDS if self._has_urgent_work() else IDLE_INTERVAL_SECONDS)
 
     def _report(self, error: Exception) -> None:
-        """Log why a round failed; once, as long as it is for the same reason."""
+        """Log why a round failed, once per reason."""
         failure = f"{type(error).__name__}: {error}"
         if failure == self._failure:
             return
         self._failure = failure
         if is_damage(error):
-            _log.error("Maintenance cannot go on, and tries again: %s", translate(error))
+            _log.error("maintenance cannot continue because of damaged data; retrying: %s", translate(error))
         else:
-            _log.exception("A round of maintenance failed; the next one tries again")
+            _log.exception("maintenance round failed; retrying in the next round")
 
-    def _busy(self) -> bool:
-        """Whether there is something to be done soon, by this process or, should that end, in place of another."""
-        if any(_busy(layout.table) for layout in self._context.catalog.known()):
+    def _has_urgent_work(self) -> bool:
+        """Whether work is due soon, for this process or in place of another that may end."""
+        if any(_has_urgent_work(layout.table) for layout in self._context.catalog.cached_layouts()):
             return True
         try:
             row = self._context.database.row("SELECT EXISTS(SELECT 1 FROM copies) OR EXISTS(SELECT 1 FROM drops)")
@@ -185,22 +185,22 @@ class Maintenance:
             return False
         return row is not None and bool(row[0])
 
-    def _fill(self, table: Table) -> bool:
-        """Take one step of filling a table's new indexes; whether there may be more."""
+    def _backfill(self, table: Table) -> bool:
+        """Run one step of a table's backfills; returns whether there may be more."""
 
         def advance(connection: apsw.Connection) -> bool:
             fresh = self._current(table.id)
             if fresh is None or not backfill.pending(fresh.table):
                 return False
-            done = backfill.advance(connection, fresh.table, min(backfill.STEP, backfill.CHUNK))
+            done = backfill.advance(connection, fresh.table, min(backfill.CHUNK_ROWS, backfill.SMALL_TABLE_ROWS))
             if done is not None:
                 self._context.catalog.replace(connection, done)
             return done is None or backfill.pending(done)
 
         return self._step(advance)
 
-    def _fill_expiries(self, layout: Layout) -> bool:
-        """Take one step of filling a table's index of expiries; whether there may be more."""
+    def _backfill_expiry_index(self, layout: Layout) -> bool:
+        """Run one step of filling a table's expiry index; returns whether there may be more."""
         with self._context.database.reading() as connection:
             if not expiry.pending(connection, layout.table):
                 return False
@@ -210,54 +210,54 @@ class Maintenance:
             if fresh is None:
                 return False
             expiry.index(connection, fresh.table)
-            return expiry.fill(connection, fresh.table, min(expiry.STEP, expiry.CHUNK))
+            return expiry.fill(connection, fresh.table, min(expiry.CHUNK_ROWS, expiry.SMALL_TABLE_ROWS))
 
         return self._step(advance)
 
-    def _sweep(self, layout: Layout) -> bool:
-        """Delete a chunk of a table's expired items, as the service; whether there may be more."""
+    def _delete_expired(self, layout: Layout) -> bool:
+        """Delete a chunk of a table's expired items, as the service does; returns whether there may be more."""
         try:
             with self._context.database.reading() as connection:
                 if not expiry.due(connection, layout, self._context.now(), 1):
                     return False
         except TABLE_GONE:
-            return False  # the table has been dropped since the round began
-        from gateleg.engine.operations.writing import Change  # an engine opens without what only writes need
+            return False  # the table was dropped after the round began
+        from gateleg.engine.operations.item_change import ItemChange  # imported late: an engine opens without the modules for writes
 
         def delete(connection: apsw.Connection) -> bool:
             fresh = self._current(layout.table.id)
             if fresh is None or fresh.table.ttl is None:
                 return False
-            keys = expiry.due(connection, fresh, self._context.now(), SWEEP_CHUNK)
+            keys = expiry.due(connection, fresh, self._context.now(), EXPIRED_CHUNK_ITEMS)
             for key in keys:
-                Change(fresh, key).read(connection).store(self._context, connection, by_service=True)
-            return len(keys) == SWEEP_CHUNK
+                ItemChange(fresh, key).read(connection).store(self._context, connection, by_service=True)
+            return len(keys) == EXPIRED_CHUNK_ITEMS
 
         return self._step(delete)
 
     def _current(self, table_id: int) -> Layout | None:
-        return next((layout for layout in self._context.catalog.known() if layout.table.id == table_id), None)
+        return next((layout for layout in self._context.catalog.cached_layouts() if layout.table.id == table_id), None)
 
-    def _trim(self) -> None:
-        """Forget changes that neither a stream nor recovery may ask for, streams that have ended, and backups that have expired."""
+    def _trim_history(self) -> None:
+        """Delete changes that neither streams nor recovery need any more, ended streams, and expired backups."""
         database, now = self._context.database, self._context.now()
-        known = {layout.table.id: layout.table for layout in self._context.catalog.known()}
+        known = {layout.table.id: layout.table for layout in self._context.catalog.cached_layouts()}
         with database.reading() as connection:
             logged = [(table_id, _horizon(known.get(table_id), now)) for table_id in changelog.tables(connection)]
-            logged = [(table_id, horizon) for table_id, horizon in logged if changelog.reaches(connection, table_id, horizon)]
+            logged = [(table_id, horizon) for table_id, horizon in logged if changelog.has_older(connection, table_id, horizon)]
             ended = streams.any_ended(connection, now)
-            expired = archive.expired(connection, now)
+            expired = stored_backups.expired(connection, now)
         for table_id, horizon in logged:
             while self._step(partial(changelog.trim, table_id=table_id, before=horizon)):
                 pass
         if ended or expired:
             with database.write() as connection:
-                streams.forget_ended(connection, now)
-                for backup in archive.expired(connection, now):
-                    archive.remove(connection, backup)
+                streams.delete_ended(connection, now)
+                for backup in stored_backups.expired(connection, now):
+                    stored_backups.remove(connection, backup)
 
-    def _transfer(self) -> None:
-        """Run the exports and imports that wait."""
+    def _run_transfers(self) -> None:
+        """Run pending exports and imports."""
         if self._context.database.row("SELECT 1 FROM transfers WHERE pending LIMIT 1") is None:
             return
         from gateleg.engine import transfers
@@ -265,13 +265,13 @@ class Maintenance:
         transfers.run(self._context, lambda: self._stopped)
 
 
-def _busy(table: Table) -> bool:
+def _has_urgent_work(table: Table) -> bool:
     return table.ttl is not None or backfill.pending(table)
 
 
 def _horizon(table: Table | None, now: float) -> float:
-    """Since when a table's changes are kept: a day for its stream, longer if it can be recovered."""
+    """The time before which a table's changes are deleted: a day ago for its stream, earlier with point-in-time recovery."""
     seconds = changelog.STREAM_SECONDS
     if table is not None and table.recovery_since is not None:
-        seconds = max(seconds, table.recovery_days * changelog.DAY)
+        seconds = max(seconds, table.recovery_days * changelog.DAY_SECONDS)
     return now - seconds

@@ -1,66 +1,66 @@
-"""DynamoDB's numbers: up to 38 significant digits, between 1E-130 and 9.99...E+125 in magnitude, kept as canonical text."""
+"""DynamoDB's numbers: up to 38 significant digits, magnitude between 1E-130 and 9.99...E+125, stored as canonical strings."""
 
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import lru_cache
 from re import compile as pattern
 
-from gateleg.engine.errors import EngineError, ValueFault, validation
+from gateleg.engine.errors import EngineError, InvalidValueError, validation
 
 DIGITS = 38
 MAX_EXPONENT = 125
 MIN_EXPONENT = -130
 
-#: Wide enough for any sum of two numbers in range to be exact, so that a result of more than 38 digits is seen and refused.
+#: Precise enough for any sum of two numbers in range to be exact, so that results with more than 38 digits are detected.
 EXACT = Context(prec=300, rounding=ROUND_HALF_EVEN, Emax=999_999, Emin=-999_999)
 
 OVERFLOW = "Number overflow. Attempting to store a number with magnitude larger than supported range"
 UNDERFLOW = "Number underflow. Attempting to store a number with magnitude smaller than supported range"
-UNREADABLE = "The parameter cannot be converted to a numeric value"
+NOT_A_NUMBER = "The parameter cannot be converted to a numeric value"
 
 _NUMBER = pattern(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,9})?", 256)
-_FAR = pattern(r"[+-]?(\d*)\.?(\d*)[eE]([+-]?\d{1,20})", 256)
-_PLAIN = pattern(r"0|-?[1-9]\d{0,36}", 256)
-#: More characters than the usual spellings of any number have.
-_LONG = 256
+_LARGE_EXPONENT = pattern(r"[+-]?(\d*)\.?(\d*)[eE]([+-]?\d{1,20})", 256)
+_PLAIN_INTEGER = pattern(r"0|-?[1-9]\d{0,36}", 256)
+#: Longer strings are not cached; the usual notations of any number are shorter.
+_MAX_CACHED_CHARACTERS = 256
 
 
 @lru_cache(maxsize=65536)
 def canonical(text: str) -> str:
-    """The one spelling of a number: no exponent, no leading or trailing zeros, no plus, no minus zero."""
-    if _PLAIN.fullmatch(text):
+    """The canonical form of a number: no exponent, no leading or trailing zeros, no plus sign, no minus zero."""
+    if _PLAIN_INTEGER.fullmatch(text):
         return text
     if not _NUMBER.fullmatch(text):
-        raise _unreadable(text)
-    if len(text) > _LONG:
-        # What is kept is kept by its text, and zeros may make that as long as a request.
+        raise _not_a_number_error(text)
+    if len(text) > _MAX_CACHED_CHARACTERS:
+        # The cache is keyed by the string, which zeros could make as long as a request.
         canonical.cache_clear()
     number = Decimal(text)
     try:
         if not number:
             _check_magnitude(number.adjusted())
-        return spell(number)
+        return format_decimal(number)
     except EngineError as error:
-        raise ValueFault(error.message or "") from None
+        raise InvalidValueError(error.message or "") from None
 
 
-def _unreadable(text: str) -> ValueFault:
-    """The fault of a text that is not a number, or one with an exponent far out of range: for those the two checks have different words."""
-    told = f"{UNREADABLE}: {text}"
-    match = _FAR.fullmatch(text)
+def _not_a_number_error(text: str) -> InvalidValueError:
+    """The error for a string that is not a number, or whose exponent is far out of range: the two validators have different messages."""
+    detail = f"{NOT_A_NUMBER}: {text}"
+    match = _LARGE_EXPONENT.fullmatch(text)
     if match is None or not match[1] + match[2]:
-        return ValueFault(told if text else UNREADABLE, told)
+        return InvalidValueError(detail if text else NOT_A_NUMBER, detail)
     exponent = int(match[3])
-    newer = told if not -(2**63) <= exponent < 2**63 else OVERFLOW if exponent > 0 else UNDERFLOW
-    return ValueFault(_java_fault(match[1], match[2], exponent) or told, newer)
+    newer = detail if not -(2**63) <= exponent < 2**63 else OVERFLOW if exponent > 0 else UNDERFLOW
+    return InvalidValueError(_older_validator_message(match[1], match[2], exponent) or detail, newer)
 
 
-def _java_fault(whole: str, fraction: str, exponent: int) -> str | None:
-    """The older check's words for a number of this exponent; none if Java cannot read it, for an exponent or a scale of over 32 bits."""
+def _older_validator_message(whole: str, fraction: str, exponent: int) -> str | None:
+    """The older validator's message for a number with this exponent; None if Java cannot parse it, because a part exceeds 32 bits."""
     scale = len(fraction) - exponent
     if not -(2**31) <= exponent < 2**31 or not -(2**31) <= scale < 2**31:
         return None
     digits = len((whole + fraction).lstrip("0")) or 1
-    # The magnitude is reckoned in 32 bits too, and comes out negative when it does not fit.
+    # Java computes the magnitude in 32 bits too, so that it overflows to a negative number.
     magnitude = (digits - scale + 2**31) % 2**32 - 2**31
     return OVERFLOW if magnitude > 0 else UNDERFLOW
 
@@ -72,8 +72,8 @@ def _check_magnitude(magnitude: int) -> None:
         raise validation(UNDERFLOW)
 
 
-def spell(number: Decimal) -> str:
-    """The canonical text of a decimal, refused if DynamoDB could not hold it exactly."""
+def format_decimal(number: Decimal) -> str:
+    """The canonical form of a decimal; raises DynamoDB's error if it cannot be stored exactly."""
     if not number:
         return "0"
     magnitude = number.adjusted()
@@ -100,7 +100,7 @@ def as_decimal(text: str) -> Decimal:
 
 @lru_cache(maxsize=65536)
 def size(text: str) -> int:
-    """Bytes that DynamoDB counts for a canonical number: one, and one for each pair of significant digits, and one for a minus."""
+    """Size that DynamoDB counts: one byte, one per two significant digits, and one for a minus sign."""
     digits, exponent, negative = _significant(text)
     if not digits:
         return 1
@@ -110,7 +110,7 @@ def size(text: str) -> int:
 
 @lru_cache(maxsize=65536)
 def encode(text: str) -> bytes:
-    """Bytes whose order is the numbers' order: an exponent of base 100, then its digits, complemented for negative numbers."""
+    """Order-preserving encoding: an exponent of base 100, then the digits, complemented for negative numbers."""
     digits, exponent, negative = _significant(text)
     if not digits:
         return b"\x80"
@@ -127,7 +127,7 @@ def encode(text: str) -> bytes:
 
 
 def decode(encoded: bytes) -> str:
-    """The number that `encode` made these bytes of."""
+    """The number that `encode` encoded."""
     head, pairs = encoded[0], encoded[1:]
     negative = head < 0x80
     if negative:
@@ -135,11 +135,11 @@ def decode(encoded: bytes) -> str:
     else:
         pairs = bytes(p - 1 for p in pairs)
     digits = "".join(f"{p:02d}" for p in pairs)
-    return spell(Decimal(f"{'-' if negative else ''}0.{digits or '0'}E{(head - 0xC0) * 2}"))
+    return format_decimal(Decimal(f"{'-' if negative else ''}0.{digits or '0'}E{(head - 0xC0) * 2}"))
 
 
 def _significant(text: str) -> tuple[str, int, bool]:
-    """The significant digits of a canonical number, the exponent that makes it 0.digits x 10^exponent, and whether it is negative."""
+    """The significant digits of a canonical number, the exponent e in 0.digits x 10^e, and whether it is negative."""
     negative = text[0] == "-"
     if negative:
         text = text[1:]

@@ -1,6 +1,6 @@
-"""Files and folders that only their owner may use, whatever the umask.
+"""Files and folders that only their owner can access, whatever the umask.
 
-SQLite gives the write-ahead log and its index the permissions of the database's file.
+SQLite gives the write-ahead log and its index the permissions of the database file.
 """
 
 import os
@@ -9,31 +9,31 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-FILE = 0o600
-FOLDER = 0o700
+FILE_MODE = 0o600
+FOLDER_MODE = 0o700
 
-#: What SQLite puts beside a database's file.
-COMPANIONS = ("-wal", "-shm", "-journal")
+#: Suffixes of the files that SQLite creates beside a database.
+SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
 
 
 def make_folder(path: Path) -> None:
-    """Create a folder and what is missing above it. Folders that are there stay as they are: they may be shared on purpose."""
+    """Create a folder and its missing parents. Existing folders are left as they are: they may be shared on purpose."""
     missing = []
     while not path.exists():
         missing.append(path)
         path = path.parent
     for folder in reversed(missing):
         try:
-            folder.mkdir(mode=FOLDER)
+            folder.mkdir(mode=FOLDER_MODE)
         except FileExistsError:
-            continue  # another process was first
-        folder.chmod(FOLDER)
+            continue  # another process created it first
+        folder.chmod(FOLDER_MODE)
     if not path.is_dir():
         raise NotADirectoryError(20, "not a folder", str(path))
 
 
 def open_to_others(folder: Path) -> str | None:
-    """What others may do with a folder of ours that is there, as a warning; none if it is its owner's alone, or not ours."""
+    """A warning if other users can access an existing folder of ours; None if they cannot, or if it is not ours."""
     try:
         found = folder.stat()
     except OSError:
@@ -42,21 +42,22 @@ def open_to_others(folder: Path) -> str | None:
         return None
     mode = f"{found.st_mode & 0o777:04o}"
     return (
-        f"other users of this machine may look into {folder} (mode {mode}). They cannot read the database, which is its owner's alone, "
-        f"but they see what is there. Unless that is meant, run: chmod 700 {folder}"
+        f"other users of this machine can list {folder} (mode {mode}). They cannot read the database, which only its owner can open, "
+        f"but they see which files exist. Unless that is intended, run: chmod 700 {folder}"
     )
 
 
 def make_file(path: Path) -> None:
-    """Create an empty file, unless it is there.
+    """Create an empty file unless it exists.
 
-    It gets its name once it is closed: closing a file that SQLite has open in this process would end SQLite's locks on it.
+    It is created under a temporary name and renamed after closing: closing a file that SQLite has open in this process would release
+    SQLite's locks on it.
     """
     if path.exists():
         return
     handle, draft = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
-        os.fchmod(handle, FILE)
+        os.fchmod(handle, FILE_MODE)
         os.close(handle)
         with suppress(FileExistsError):
             _name(draft, path)
@@ -65,23 +66,23 @@ def make_file(path: Path) -> None:
 
 
 def _name(draft: str, path: Path) -> None:
-    """Give a file that is closed another name, which must be free."""
+    """Rename a closed file to a name that must be free."""
     try:
         os.link(draft, path)
     except FileExistsError:
         raise
     except OSError:
-        # Some file systems have no links. Nobody else of this process is likely to open the same new file at this very moment.
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, FILE))
-        path.chmod(FILE)
+        # Some file systems have no hard links. Another thread of this process is unlikely to open the same new file at this very moment.
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, FILE_MODE))
+        path.chmod(FILE_MODE)
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Write a file whole, in place of one that may be there."""
+    """Write a file atomically, replacing one that may exist."""
     handle, draft = tempfile.mkstemp(prefix=f".{path.name[:64]}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            os.fchmod(handle, FILE)
+            os.fchmod(handle, FILE_MODE)
             file.write(content)
         os.replace(draft, path)
     except BaseException:
@@ -90,8 +91,8 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 def tighten(database: Path) -> None:
-    """Take the permissions of others from a database that is there, and from what SQLite keeps beside it, where they are our own."""
-    for path in (database, *(Path(f"{database}{end}") for end in COMPANIONS)):
+    """Revoke other users' access to an existing database and to the files that SQLite keeps beside it, as far as they are ours."""
+    for path in (database, *(Path(f"{database}{end}") for end in SQLITE_SUFFIXES)):
         with suppress(FileNotFoundError):
             found = path.stat()
             if found.st_uid == os.geteuid() and stat.S_ISREG(found.st_mode) and found.st_mode & 0o077:

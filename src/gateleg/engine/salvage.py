@@ -1,37 +1,37 @@
-"""Salvage a damaged file: the records of each SQLite table, and whether their pages are intact."""
+"""Salvage of a damaged file: the records of each SQLite table, and whether their pages are intact."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateleg.engine.pages import TABLE_LEAF, Malformed, Pages, columns
+from gateleg.engine.sqlite_pages import TABLE_LEAF, MalformedPage, Pages, columns
 
 Record = tuple[int | None, tuple[Any, ...]]
 
 
 @dataclass(slots=True)
 class Tree:
-    """A table or an index of SQLite's, as it is found."""
+    """A b-tree of SQLite (a table or an index), as far as it can be read."""
 
-    #: number of the row (none in an index) and columns of each record whose pages are sound
+    #: rowid (None in an index) and columns of each record on intact pages
     records: list[Record] = field(default_factory=list)
-    #: the same of records on damaged pages: they may have been something else
+    #: the same for records on damaged pages, which may be wrong
     suspects: list[Record] = field(default_factory=list)
     pages: set[int] = field(default_factory=set)
-    #: whether some of the tree cannot be read
+    #: whether parts of the tree cannot be read
     damaged: bool = False
 
 
 class Salvage:
-    """The trees of a file by their names in SQLite's schema."""
+    """The b-trees of a file by their names in SQLite's schema."""
 
     def __init__(self, pages: Pages) -> None:
         self._pages = pages
         schema = _walk(pages, 1, taken=set(), lenient=True)
-        self.schema_is_whole = not schema.damaged
+        self.schema_is_intact = not schema.damaged
         roots = {name: root for name, root in _roots(schema) if 1 < root <= pages.count}
         trunks, listed = pages.free()
-        free = trunks | listed if pages.sound(1) else set()
+        free = trunks | listed if pages.is_intact(1) else set()
         strict = {name: _walk(pages, root, taken=free, lenient=False) for name, root in roots.items()}
         owners: dict[int, str] = {number: name for name, tree in strict.items() for number in tree.pages}
         self.trees: dict[str, Tree] = {}
@@ -42,22 +42,22 @@ class Salvage:
                 tree = _walk(pages, root, taken=others, lenient=True)
             self.trees[name] = tree
         used = schema.pages.union(free, *(tree.pages for tree in self.trees.values()))
-        #: pages in use that no tree leads to any more
+        #: pages in use that no tree refers to
         self._orphans = [number for number in range(2, pages.count + 1) if number not in used]
 
     def tree(self, name: str) -> Tree:
-        """The tree of that name; a damaged, empty one if it is not found."""
-        return self.trees.get(name) or Tree(damaged=not self.schema_is_whole)
+        """The tree of that name; a damaged, empty one if it is missing."""
+        return self.trees.get(name) or Tree(damaged=not self.schema_is_intact)
 
     def orphans(self) -> Iterator[Record]:
-        """Sound records of tables that no tree leads to any more."""
+        """Intact records of tables that no tree refers to."""
         for number in self._orphans:
             try:
-                if self._pages.sound(number) and self._pages.kind(number) == TABLE_LEAF:
+                if self._pages.is_intact(number) and self._pages.kind(number) == TABLE_LEAF:
                     for cell in self._pages.cells(number):
                         if cell.record is not None:
                             yield cell.rowid, columns(cell.record)
-            except (Malformed, IndexError):
+            except (MalformedPage, IndexError):
                 continue
 
 
@@ -68,9 +68,9 @@ def _roots(schema: Tree) -> Iterator[tuple[str, int]]:
 
 
 def _walk(pages: Pages, root: int, *, taken: set[int], lenient: bool) -> Tree:
-    """The tree of a root, but for pages that are `taken`.
+    """Read the tree below a root, except for pages in `taken`.
 
-    With `lenient`, the pointers of damaged pages are followed: the pages that they lead to have checksums of their own.
+    With `lenient`, pointers on damaged pages are followed: the pages they lead to have checksums of their own.
     """
     tree = Tree()
     waiting = [root]
@@ -80,20 +80,20 @@ def _walk(pages: Pages, root: int, *, taken: set[int], lenient: bool) -> Tree:
             tree.damaged = True
             continue
         tree.pages.add(number)
-        sound = pages.sound(number)
+        sound = pages.is_intact(number)
         if not sound:
             tree.damaged = True
             if not lenient:
                 continue
         try:
             waiting.extend(_take_page(pages, number, tree, sound))
-        except (Malformed, IndexError):
+        except (MalformedPage, IndexError):
             tree.damaged = True
     return tree
 
 
 def _take_page(pages: Pages, number: int, tree: Tree, sound: bool) -> Iterator[int]:
-    """Put the records of a page into its tree; the pages below it."""
+    """Add the records of a page to its tree; yields the pages below it."""
     for cell in pages.cells(number):
         tree.pages.update(cell.overflow)
         if cell.child is not None:
@@ -104,5 +104,5 @@ def _take_page(pages: Pages, number: int, tree: Tree, sound: bool) -> Iterator[i
         tree.damaged = tree.damaged or not whole
         try:
             (tree.records if whole else tree.suspects).append((cell.rowid, columns(cell.payload)))
-        except Malformed:
+        except MalformedPage:
             tree.damaged = True

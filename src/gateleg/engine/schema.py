@@ -1,4 +1,4 @@
-"""The schema of a table: keys, indexes, settings. Immutable values, stored as JSON in the catalog."""
+"""Table schemas: keys, indexes, settings. Immutable values, stored as JSON in the catalog."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -8,7 +8,7 @@ KeyType = Literal["S", "N", "B"]
 
 
 class Namespace(NamedTuple):
-    """An account and a region: what table names are unique within, and what ARNs are made of."""
+    """An account and a region: the scope of table names, and part of every ARN."""
 
     account: str = "123456789012"
     region: str = "us-east-1"
@@ -20,7 +20,7 @@ class Namespace(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class KeyAttribute:
-    """An attribute that is part of a key, with its scalar type."""
+    """A key attribute with its scalar type."""
 
     name: str
     type: KeyType
@@ -28,7 +28,7 @@ class KeyAttribute:
 
 @dataclass(frozen=True)
 class KeySchema:
-    """The hash and range attributes of a table or an index: one and at most one, except in GSIs, which take up to four of each."""
+    """The hash and range attributes of a table or index: one hash and at most one range attribute; up to four of each in a GSI."""
 
     hash: tuple[KeyAttribute, ...]
     range: tuple[KeyAttribute, ...] = ()
@@ -44,7 +44,7 @@ class KeySchema:
         return tuple(a.name for a in self.attributes)
 
     def wire(self) -> list[dict[str, str]]:
-        """As `KeySchema` has it in requests and descriptions."""
+        """In the form of requests and descriptions."""
         return [{"AttributeName": a.name, "KeyType": "HASH"} for a in self.hash] + [
             {"AttributeName": a.name, "KeyType": "RANGE"} for a in self.range
         ]
@@ -61,7 +61,7 @@ class Index:
     projection: Literal["ALL", "KEYS_ONLY", "INCLUDE"]
     include: tuple[str, ...] = ()
     status: str = "ACTIVE"
-    #: Further members of the description (throughput, warm throughput, on-demand limits), kept as they are on the wire.
+    #: further members of the description (throughput, warm throughput, on-demand limits) in wire form
     settings: dict[str, Any] = field(default_factory=dict)
 
 
@@ -78,23 +78,23 @@ class Table:
     namespace: Namespace
     name: str
     created: float
-    #: AttributeDefinitions, in the order given
+    #: AttributeDefinitions in their original order
     definitions: dict[str, KeyType]
     keys: KeySchema
     indexes: tuple[Index, ...] = ()
     status: str = "ACTIVE"
-    #: view type of the stream that is enabled, if one is
+    #: view type of the enabled stream, if any
     stream: str | None = None
     #: label of the latest stream, enabled or not
     stream_label: str | None = None
-    #: attribute that holds the expiry, when TTL is enabled
+    #: attribute with the expiry time, if TTL is enabled
     ttl: str | None = None
-    #: since when point-in-time recovery has been on
+    #: since when point-in-time recovery has been enabled
     recovery_since: float | None = None
     recovery_days: int = 35
-    #: whether rows are still being copied into it, for a restore
+    #: whether a restore is still copying rows into the table
     restoring: bool = False
-    #: the SQLite tables that rows are being copied to: a row must be there before it changes (`copies.py`)
+    #: SQLite tables that rows are being copied to; a row must be copied before it changes (`copies.py`)
     copies: tuple[str, ...] = ()
     tags: dict[str, str] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
@@ -106,9 +106,9 @@ class Table:
 
     @property
     def logged(self) -> bool:
-        """Whether changes of items go to the change log (for a stream, or for recovery)."""
+        """Whether changes of items go to the change log, for a stream or for recovery."""
         return self.stream is not None or self.recovery_since is not None
 
     def index(self, name: str) -> Index | None:
-        """The index of that name."""
+        """The index with that name, or None."""
         return next((i for i in self.indexes if i.name == name), None)

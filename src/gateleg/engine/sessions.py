@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 _SERVICES = frozenset({"dynamodb", "dynamodbstreams"})
 
-#: Nothing listens here: a host of this top-level domain exists nowhere.
+#: A host name that can never resolve (RFC 2606).
 _URL = "http://gateleg.invalid"
 
-#: An error is final: between the client and the engine there is nothing that a second try could get past.
+#: No retries: an error of the engine is final.
 _DEFAULTS = Config(retries={"total_max_attempts": 1, "mode": "legacy"})
 _FIXED = Config(signature_version=UNSIGNED, user_agent="gateleg", account_id_endpoint_mode="disabled", inject_host_prefix=False)
 
-#: The user's files and profile are left unread: they may name what is not there.
+#: Ignore the user's AWS files and profile, which may name things that do not exist here.
 _SETTINGS: dict[str, tuple[None, None, str | None, None]] = {
     "profile": (None, None, None, None),
     "config_file": (None, None, os.devnull, None),
@@ -33,14 +33,14 @@ _SETTINGS: dict[str, tuple[None, None, str | None, None]] = {
 }
 
 
-class _Callable(Protocol):
+class _JsonEngine(Protocol):
     def call_json(self, operation: str, body: bytes) -> bytes:
         """Run one operation, JSON in and out."""
         ...
 
 
 class _Body:
-    """A response's content, as botocore reads it."""
+    """A response body with the method that botocore reads it by."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
@@ -49,10 +49,10 @@ class _Body:
         yield self._content
 
 
-class _InProcess:
-    """Stands where botocore has its HTTP client, and calls the engine instead."""
+class _EngineHttpClient:
+    """Replaces botocore's HTTP client and calls the engine instead."""
 
-    def __init__(self, engine: _Callable) -> None:
+    def __init__(self, engine: _JsonEngine) -> None:
         self._engine = engine
 
     def send(self, request: "AWSPreparedRequest") -> AWSResponse:
@@ -66,31 +66,31 @@ class _InProcess:
         return AWSResponse(request.url, status, {"Content-Type": "application/x-amz-json-1.0"}, _Body(content))
 
     def close(self) -> None:
-        """There is nothing to close: the engine is the caller's."""
+        """Nothing to close: the engine belongs to the caller."""
 
 
 class _Session(BotocoreSession):  # type: ignore[misc]
-    """Makes clients that have no HTTP client."""
+    """Creates clients that call the engine."""
 
-    def __init__(self, engine: _Callable) -> None:
+    def __init__(self, engine: _JsonEngine) -> None:
         super().__init__(session_vars=_SETTINGS)
         self._engine = engine
 
     def create_client(self, service_name: str, *args: Any, config: Config | None = None, **kwargs: Any) -> Any:
         if service_name not in _SERVICES:
             raise ValueError(
-                f"this session calls an engine in this process, which has no {service_name}: use a session of boto3's own for it"
+                f"this session calls an engine in this process, which does not offer {service_name}: use an ordinary boto3 session for it"
             )
         kwargs["endpoint_url"] = _URL
         client = super().create_client(service_name, *args, config=_DEFAULTS.merge(config or Config()).merge(_FIXED), **kwargs)
-        client._endpoint.http_session = _InProcess(self._engine)
+        client._endpoint.http_session = _EngineHttpClient(self._engine)
         return client
 
 
-def boto3_session(engine: _Callable, region: str = "us-east-1") -> "boto3.Session":
+def boto3_session(engine: _JsonEngine, region: str = "us-east-1") -> "boto3.Session":
     """A boto3 session for `dynamodb` and `dynamodbstreams` whose clients and resources call the engine, without a socket.
 
-    It needs neither credentials nor a region, reads none of the user's AWS settings, and never reaches the network. All that botocore does
-    around a call (parameter checks, parsing, exceptions, paginators, waiters) is its own.
+    It needs neither credentials nor a region, reads none of the user's AWS settings and never opens a socket. botocore's own parameter
+    checks, parsing, exceptions, paginators and waiters apply as usual.
     """
     return boto3.Session(botocore_session=_Session(engine), region_name=region)

@@ -1,7 +1,7 @@
-"""Streams: one per time that a table's stream was enabled, with shards that follow one another in time.
+"""Streams: one for each time that a table's stream was enabled, divided into consecutive shards.
 
-A stream's records are the table's rows in the log of changes between two numbers, so a stream outlives its table. Shards are not stored:
-a stream begins a new one every few hours, and where a shard begins and ends follows from the times in the log.
+A stream's records are a range of the table's changes in the change log, so that a stream outlives its table. Shards are not stored: a
+stream starts a new one every few hours, and the limits of a shard follow from the times in the log.
 """
 
 from collections.abc import Iterator
@@ -14,16 +14,16 @@ import orjson
 from gateleg.engine import changelog
 from gateleg.engine.schema import Namespace, Table
 
-#: Seconds after which a shard is closed and the next one begins.
+#: Lifetime of a shard before the next one starts.
 SHARD_SECONDS = 4 * 3600.0
 
-#: Sequence numbers on the wire are this plus the number in the log: digits enough, and in the same order.
-_NUMBER_BASE = 10**26
+#: Added to the log's sequence numbers on the wire, so that they have as many digits as DynamoDB's and the same order.
+_SEQUENCE_NUMBER_BASE = 10**26
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A stream, enabled or not: whose it is, what its records hold, and between which numbers of the log they lie."""
+    """A stream, enabled or not: its table, its view type, and its range of sequence numbers."""
 
     namespace: Namespace
     table_name: str
@@ -36,7 +36,7 @@ class Stream:
     first: int
     ended: float | None
     last: int | None
-    #: the highest number of the table's that has been forgotten
+    #: the table's highest trimmed sequence number
     trimmed: int
 
     @property
@@ -45,12 +45,12 @@ class Stream:
         return self.namespace.arn(f"table/{self.table_name}/stream/{self.label}")
 
     def shard_count(self, now: float) -> int:
-        """How many shards the stream has begun."""
+        """How many shards the stream has started."""
         until = now if self.ended is None else self.ended
         return int(max(0.0, until - self.created) // SHARD_SECONDS) + 1
 
     def shard(self, position: int, now: float) -> "Shard":
-        """The shard at a position, counted from the stream's beginning."""
+        """The shard at a position, counted from the first."""
         begins = self.created + position * SHARD_SECONDS
         final = position == self.shard_count(now) - 1
         ends = self.ended if final else begins + SHARD_SECONDS
@@ -66,7 +66,7 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """A stretch of a stream; it is open as long as it has no end."""
+    """A period of a stream; open as long as it has no end."""
 
     stream: Stream
     position: int
@@ -75,16 +75,16 @@ class Shard:
 
     @property
     def id(self) -> str:
-        """The shard's id: when it began, and a few digits of its own."""
+        """The shard's id: its start time and a hash."""
         return _shard_id(self.stream, self.position)
 
     @property
     def parent(self) -> str | None:
-        """The id of the shard before, if there was one."""
+        """The id of the preceding shard, if there is one."""
         return _shard_id(self.stream, self.position - 1) if self.position else None
 
-    def span(self, connection: apsw.Connection) -> tuple[int, int | None]:
-        """The numbers of the log from which, and up to which, the shard's records lie; open shards have no end."""
+    def sequence_range(self, connection: apsw.Connection) -> tuple[int, int | None]:
+        """The shard's range of sequence numbers (end exclusive; None for an open shard)."""
         stream = self.stream
         start = stream.first
         if self.position:
@@ -96,15 +96,15 @@ class Shard:
             return start, stream.last + 1
         return start, changelog.first_since(connection, stream.table_id, self.ends)
 
-    def numbers(self, connection: apsw.Connection) -> tuple[int, int | None]:
-        """The first number of the shard, and its last if it is closed, as descriptions show them."""
-        start, end = self.span(connection)
+    def sequence_numbers(self, connection: apsw.Connection) -> tuple[int, int | None]:
+        """The shard's first sequence number and, if it is closed, its last, as in descriptions."""
+        start, end = self.sequence_range(connection)
         stream = self.stream
         if self.position:
-            start = max(stream.first, stream.trimmed + 1, changelog.last_of(connection, stream.table_id, start) + 1)
+            start = max(stream.first, stream.trimmed + 1, changelog.last_in_table(connection, stream.table_id, start) + 1)
         if end is None:
             return start, None
-        return start, max(start, changelog.last_of(connection, stream.table_id, end))
+        return start, max(start, changelog.last_in_table(connection, stream.table_id, end))
 
 
 def _shard_id(stream: Stream, position: int) -> str:
@@ -113,20 +113,20 @@ def _shard_id(stream: Stream, position: int) -> str:
 
 
 def sequence_number(seq: int) -> str:
-    """A number of the log as the wire has it."""
-    return str(_NUMBER_BASE + seq)
+    """A sequence number in its wire form."""
+    return str(_SEQUENCE_NUMBER_BASE + seq)
 
 
 def parse_sequence_number(text: str) -> int | None:
-    """A number of the log from the wire; none if it cannot be one."""
+    """Parse a sequence number from the wire; None if it is invalid."""
     if not text.isascii() or not text.isdecimal():
         return None
-    seq = int(text) - _NUMBER_BASE
+    seq = int(text) - _SEQUENCE_NUMBER_BASE
     return seq if 0 <= seq < 2**63 else None
 
 
-def follow(connection: apsw.Connection, table: Table, now: float) -> None:
-    """Bring the list of streams in line with a table that was created or changed."""
+def sync(connection: apsw.Connection, table: Table, now: float) -> None:
+    """Update the list of streams after a table was created or changed."""
     last = changelog.last(connection)
     connection.execute(
         "UPDATE streams SET ended = ?, last = ? WHERE table_id = ? AND ended IS NULL AND label IS NOT ?",
@@ -148,7 +148,7 @@ def follow(connection: apsw.Connection, table: Table, now: float) -> None:
 
 
 def close(connection: apsw.Connection, table: Table, now: float) -> None:
-    """End the stream of a table that is about to go; its records stay."""
+    """End the stream of a table that is about to be deleted; its records stay."""
     connection.execute(
         "UPDATE streams SET ended = ?, last = ? WHERE table_id = ? AND ended IS NULL", (now, changelog.last(connection), table.id)
     )
@@ -158,7 +158,7 @@ _COLUMNS = "account, region, name, label, table_id, view, keys, created, first, 
 
 
 def find(connection: apsw.Connection, namespace: Namespace, name: str, label: str, now: float) -> Stream | None:
-    """The stream of a table, by the table's name and the stream's label."""
+    """A stream by its table's name and its label."""
     row = connection.execute(
         f"SELECT {_COLUMNS} FROM streams WHERE account = ? AND region = ? AND name = ? AND label = ? AND (ended IS NULL OR ended > ?)",
         (namespace.account, namespace.region, name, label, now - changelog.STREAM_SECONDS),
@@ -166,10 +166,10 @@ def find(connection: apsw.Connection, namespace: Namespace, name: str, label: st
     return _stream(row) if row else None
 
 
-def listed(
+def list_streams(
     connection: apsw.Connection, namespace: Namespace, name: str | None, after: tuple[str, str], limit: int, now: float
 ) -> list[Stream]:
-    """Streams of a namespace, or of one table of it, in order of table and label, after the one given."""
+    """Streams of a namespace, or of one table, in order of table and label, after the given one."""
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM streams WHERE account = ? AND region = ? AND (name, label) > (?, ?) AND name = coalesce(?, name) "
         "AND (ended IS NULL OR ended > ?) ORDER BY name, label LIMIT ?",
@@ -179,12 +179,12 @@ def listed(
 
 
 def any_ended(connection: apsw.Connection, now: float) -> bool:
-    """Whether there are streams that nobody may read any more."""
+    """Whether there are streams past their retention."""
     return connection.execute("SELECT 1 FROM streams WHERE ended <= ? LIMIT 1", (now - changelog.STREAM_SECONDS,)).fetchone() is not None
 
 
-def forget_ended(connection: apsw.Connection, now: float) -> None:
-    """Remove the streams that nobody may read any more."""
+def delete_ended(connection: apsw.Connection, now: float) -> None:
+    """Delete the streams past their retention."""
     connection.execute("DELETE FROM streams WHERE ended <= ?", (now - changelog.STREAM_SECONDS,))
 
 

@@ -1,4 +1,4 @@
-"""Exports and imports as jobs: kept in the file until they are done, run one after another by whichever process claims them."""
+"""Exports and imports as jobs: stored in the file until they are done, and run one by one by whichever process claims them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,24 +10,24 @@ import orjson
 from gateleg.engine.context import Context
 from gateleg.engine.schema import Namespace
 
-#: Seconds after which a job whose process has not finished it is taken over by another.
+#: When a job is taken over from a process that has not finished it.
 CLAIM_SECONDS = 900.0
 
-#: The code and the message for a bucket that there is not.
+#: Code and message for a missing bucket.
 NO_SUCH_BUCKET = (
     "S3NoSuchBucket",
     "The specified bucket does not exist (Service: Amazon S3; Status Code: 404; Error Code: NoSuchBucket)",
 )
 
-Stopped = Callable[[], bool]
+IsStopped = Callable[[], bool]
 
 
 class InterruptedTransfer(Exception):
-    """The engine is being closed: the job is left for the next one to do."""
+    """The engine is closing: the job is left for the next process."""
 
 
 class FailedTransfer(Exception):
-    """A job that cannot be done: DynamoDB's code and message for why, and what else its description shall say."""
+    """A job that failed: DynamoDB's code and message, and further members of its description."""
 
     def __init__(self, code: str, message: str, **members: Any) -> None:
         super().__init__(code, message)
@@ -38,7 +38,7 @@ class FailedTransfer(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """An export or an import: the request for it, and its description as the wire has it."""
+    """An export or import: its request, and its description in wire form."""
 
     arn: str
     kind: str
@@ -57,7 +57,7 @@ _COLUMNS = "arn, kind, account, region, table_arn, table_uuid, started, request,
 
 
 def add(connection: apsw.Connection, transfer: Transfer) -> None:
-    """Keep a new job."""
+    """Store a new job."""
     connection.execute(
         f"INSERT INTO transfers({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
         (
@@ -83,7 +83,7 @@ def find(connection: apsw.Connection, arn: str) -> Transfer | None:
 
 
 def by_token(connection: apsw.Connection, kind: str, namespace: Namespace, token: str) -> Transfer | None:
-    """The latest job that was asked for with that ClientToken."""
+    """The latest job that was requested with that ClientToken."""
     row = connection.execute(
         f"SELECT {_COLUMNS} FROM transfers WHERE kind = ? AND account = ? AND region = ? AND token = ? ORDER BY started DESC",
         (kind, namespace.account, namespace.region, token),
@@ -91,8 +91,8 @@ def by_token(connection: apsw.Connection, kind: str, namespace: Namespace, token
     return _transfer(row) if row else None
 
 
-def listed(connection: apsw.Connection, kind: str, namespace: Namespace, table_arn: str | None) -> list[Transfer]:
-    """The jobs of a namespace, or those about one table, newest first."""
+def list_transfers(connection: apsw.Connection, kind: str, namespace: Namespace, table_arn: str | None) -> list[Transfer]:
+    """The jobs of a namespace, or of one table, newest first."""
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM transfers WHERE kind = ? AND account = ? AND region = ? AND table_arn = coalesce(?, table_arn)",
         (kind, namespace.account, namespace.region, table_arn),
@@ -100,13 +100,13 @@ def listed(connection: apsw.Connection, kind: str, namespace: Namespace, table_a
     return sorted((_transfer(row) for row in rows), key=lambda transfer: transfer.arn.rpartition("/")[2], reverse=True)
 
 
-def run(context: Context, stopped: Stopped) -> None:
-    """Do the jobs that wait, one after another."""
+def run(context: Context, stopped: IsStopped) -> None:
+    """Run pending jobs, one by one."""
     while not stopped() and (transfer := _claim(context)) is not None:
         description = dict(transfer.description)
         member = "ExportStatus" if transfer.kind == "export" else "ImportStatus"
         try:
-            description |= _work(context, transfer, stopped)
+            description |= _run_transfer(context, transfer, stopped)
             description[member] = "COMPLETED"
         except InterruptedTransfer:
             _release(context, transfer)
@@ -120,11 +120,11 @@ def run(context: Context, stopped: Stopped) -> None:
             connection.execute("UPDATE transfers SET pending = 0, description = ? WHERE arn = ?", (orjson.dumps(description), transfer.arn))
 
 
-def _work(context: Context, transfer: Transfer, stopped: Stopped) -> dict[str, Any]:
-    """Do one job; what its description says once it is done."""
-    from gateleg.engine import exporting, importing
+def _run_transfer(context: Context, transfer: Transfer, stopped: IsStopped) -> dict[str, Any]:
+    """Run one job; returns its final description."""
+    from gateleg.engine import export_job, import_job
 
-    return exporting.export(context, transfer, stopped) if transfer.kind == "export" else importing.load(context, transfer, stopped)
+    return export_job.export(context, transfer, stopped) if transfer.kind == "export" else import_job.load(context, transfer, stopped)
 
 
 def _claim(context: Context) -> Transfer | None:

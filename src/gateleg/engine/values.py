@@ -1,4 +1,4 @@
-"""Attribute values on the wire: what is valid, its canonical form, and how many bytes DynamoDB counts for it.
+"""Attribute values: validation, canonical form, and the size that DynamoDB counts.
 
 An attribute value is a dictionary of one member (`{"S": "a"}`, `{"N": "1"}`, `{"M": {...}}`, ...); binary values stay in base64.
 """
@@ -9,35 +9,35 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gateleg.engine import numbers
-from gateleg.engine.errors import EngineError, ValueFault, invalid_parameter, serialization, validation
+from gateleg.engine.errors import EngineError, InvalidValueError, invalid_parameter, serialization, validation
 
 Item = dict[str, Any]
 
-#: Maps and lists around a scalar. With the scalar itself these are DynamoDB's 32 levels.
+#: Maps and lists around a scalar; with the scalar, these are DynamoDB's 32 levels.
 MAX_NESTING = 31
 MAX_ITEM_SIZE = 400 * 1024
 
-EMPTY = "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
-SEVERAL = "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes"
+EMPTY_VALUE = "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"
+SEVERAL_TYPES = "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes"
 NESTED = "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"
-#: How the message ends that refuses a set without members.
+#: The end of the messages for empty sets.
 EMPTY_SET = "may not be empty"
 
-#: The spelling is DynamoDB's.
+#: sic: DynamoDB's spelling.
 _BASE64 = "Invalid last non-pad Base64 character dectected"
 
-_TRUTHS = {"TRUE": True, "1": True, "YES": True, "FALSE": False, "0": False, "NO": False}
+_BOOLEAN_WORDS = {"TRUE": True, "1": True, "YES": True, "FALSE": False, "0": False, "NO": False}
 
 _Check = Callable[[Any, int], tuple[Any, int]]
 
 
 def validate(value: Any) -> dict[str, Any]:
-    """The canonical form of an attribute value; raises DynamoDB's error where it has none."""
-    return examine(value, 0)[0]
+    """The canonical form of an attribute value; raises DynamoDB's error if it is invalid."""
+    return canonicalize(value, 0)[0]
 
 
 def size(value: Mapping[str, Any]) -> int:
-    """Bytes that DynamoDB counts for a canonical attribute value, without the attribute's name."""
+    """Size that DynamoDB counts for a canonical attribute value, without the attribute's name."""
     content = value.get("S")
     if content is not None:
         return len(content) if content.isascii() else text_size(content)
@@ -49,11 +49,11 @@ def size(value: Mapping[str, Any]) -> int:
         return 3 + len(content) + item_size(content)
     if tag == "L":
         return 3 + len(content) + sum(map(size, content))
-    return examine(value, 0)[1]
+    return canonicalize(value, 0)[1]
 
 
 def text_size(text: str) -> int:
-    """Bytes of a text in UTF-8."""
+    """Size of a string in UTF-8."""
     if text.isascii():
         return len(text)
     try:
@@ -62,18 +62,18 @@ def text_size(text: str) -> int:
         raise serialization("Unable to parse the text: it holds half of a surrogate pair") from None
 
 
-def examine_item(item: Any, sizes: dict[str, int] | None = None) -> tuple[Item, int]:
-    """An item in canonical form and its size: names and values of all attributes.
+def canonicalize_item(item: Any, sizes: dict[str, int] | None = None) -> tuple[Item, int]:
+    """The canonical form of an item, and its size including attribute names.
 
-    Into `sizes` go the bytes of values that take some time to count: lists, maps and the like.
+    Sizes of values that are slow to measure (lists, maps and sets) are added to `sizes`.
     """
     if type(item) is not dict:
-        raise serialization(wrong_json(item, "Map"))
+        raise serialization(wrong_json_type(item, "Map"))
     return _members(item, 0, 0, sizes)
 
 
 def _members(members: dict[str, Any], depth: int, overhead: int, sizes: dict[str, int] | None = None) -> tuple[dict[str, Any], int]:
-    """Named values in canonical form, and their size, each with `overhead` bytes. Texts and numbers, which are most, take a short way."""
+    """Named values in canonical form, and their size with `overhead` bytes each. Strings and numbers are handled inline."""
     total = overhead * len(members) + text_size("".join(members))
     changed: dict[str, Any] | None = None
     for name, value in members.items():
@@ -84,7 +84,7 @@ def _members(members: dict[str, Any], depth: int, overhead: int, sizes: dict[str
             if type(content := value.get("N")) is str and numbers.canonical(content) == content:
                 total += numbers.size(content)
                 continue
-        clean, bytes_ = examine(value, depth)
+        clean, bytes_ = canonicalize(value, depth)
         total += bytes_
         if sizes is not None:
             sizes[name] = bytes_
@@ -96,59 +96,59 @@ def _members(members: dict[str, Any], depth: int, overhead: int, sizes: dict[str
 
 
 def item_size(item: Mapping[str, Any]) -> int:
-    """Bytes that DynamoDB counts for a canonical item."""
+    """Size that DynamoDB counts for a canonical item."""
     return text_size("".join(item)) + sum(map(size, item.values()))
 
 
-def examine(value: Any, depth: int) -> tuple[dict[str, Any], int]:
-    """The canonical form of an attribute value and its size; `depth` maps and lists stand around it."""
+def canonicalize(value: Any, depth: int) -> tuple[dict[str, Any], int]:
+    """The canonical form of an attribute value, and its size; `depth` is the number of maps and lists around it."""
     if type(value) is not dict:
-        raise serialization(wrong_json(value, "AttributeValue"))
+        raise serialization(wrong_json_type(value, "AttributeValue"))
     if len(value) != 1:
-        return _pick(value, depth)
+        return _select_member(value, depth)
     ((tag, content),) = value.items()
     check = _CHECKS.get(tag)
     if check is None:
-        raise validation(EMPTY)
+        raise validation(EMPTY_VALUE)
     if content is None:
-        raise validation(EMPTY)
+        raise validation(EMPTY_VALUE)
     clean, bytes_ = check(content, depth)
     return (value if clean is content else {tag: clean}), bytes_
 
 
-def _pick(value: dict[str, Any], depth: int) -> tuple[dict[str, Any], int]:
-    """A value of no or several members: unknown and null members do not count, and each known one is checked before their number."""
+def _select_member(value: dict[str, Any], depth: int) -> tuple[dict[str, Any], int]:
+    """A value without exactly one member: unknown and null members are ignored, and known ones are validated before they are counted."""
     known = {tag: content for tag, content in value.items() if tag in _CHECKS and content is not None}
     if not known:
-        raise validation(EMPTY)
+        raise validation(EMPTY_VALUE)
     for tag, content in known.items():
         _CHECKS[tag](content, depth)
     if len(known) > 1:
-        raise validation(SEVERAL)
-    return examine(known, depth)
+        raise validation(SEVERAL_TYPES)
+    return canonicalize(known, depth)
 
 
 def _string(content: Any, _: int) -> tuple[str, int]:
     if type(content) is not str:
-        raise serialization(wrong_json(content, "String"))
+        raise serialization(wrong_json_type(content, "String"))
     return content, text_size(content)
 
 
 def _number(content: Any, _: int) -> tuple[str, int]:
     if type(content) is not str:
-        raise serialization(wrong_json(content, "String"))
+        raise serialization(wrong_json_type(content, "String"))
     clean = numbers.canonical(content)
     return (content if clean == content else clean), numbers.size(clean)
 
 
 def _binary(content: Any, _: int) -> tuple[str, int]:
     if type(content) is not str:
-        raise serialization(wrong_json(content, "Blob"))
+        raise serialization(wrong_json_type(content, "Blob"))
     return content, len(decode_binary(content))
 
 
 def decode_binary(text: str) -> bytes:
-    """The bytes of a base64 text."""
+    """Decode base64."""
     if len(text) % 4:
         raise serialization(f"Base64 encoded length is expected a multiple of 4 bytes but found: {len(text)}")
     try:
@@ -160,35 +160,35 @@ def decode_binary(text: str) -> bytes:
     return content
 
 
-def truth(content: Any) -> bool:
-    """A boolean, or a word that DynamoDB takes for one."""
+def parse_boolean(content: Any) -> bool:
+    """A boolean, or a string that DynamoDB accepts for one."""
     if type(content) is bool:
         return content
-    word = _TRUTHS.get(content.upper()) if type(content) is str else None
+    word = _BOOLEAN_WORDS.get(content.upper()) if type(content) is str else None
     if word is None:
-        raise serialization(wrong_json(content, "Boolean"))
+        raise serialization(wrong_json_type(content, "Boolean"))
     return word
 
 
 def _boolean(content: Any, _: int) -> tuple[bool, int]:
-    return truth(content), 1
+    return parse_boolean(content), 1
 
 
 def _null(content: Any, _: int) -> tuple[bool, int]:
-    if not truth(content):
+    if not parse_boolean(content):
         raise invalid_parameter("Null attribute value types must have the value of true")
     return True, 1
 
 
 def _list(content: Any, depth: int) -> tuple[list[Any], int]:
     if type(content) is not list:
-        raise serialization(wrong_json(content, "List"))
+        raise serialization(wrong_json_type(content, "List"))
     if depth >= MAX_NESTING:
         raise validation(NESTED)
     total = 3
     changed: list[Any] | None = None
     for position, value in enumerate(content):
-        clean, bytes_ = examine(value, depth + 1)
+        clean, bytes_ = canonicalize(value, depth + 1)
         total += 1 + bytes_
         if clean is not value:
             if changed is None:
@@ -199,7 +199,7 @@ def _list(content: Any, depth: int) -> tuple[list[Any], int]:
 
 def _map(content: Any, depth: int) -> tuple[dict[str, Any], int]:
     if type(content) is not dict:
-        raise serialization(wrong_json(content, "Map"))
+        raise serialization(wrong_json_type(content, "Map"))
     if depth >= MAX_NESTING:
         raise validation(NESTED)
     clean, total = _members(content, depth + 1, 1)
@@ -207,11 +207,11 @@ def _map(content: Any, depth: int) -> tuple[dict[str, Any], int]:
 
 
 def _set(member: _Check, empty: str, duplicates: Callable[[list[str]], EngineError], order: Callable[[str], Any] | None = None) -> _Check:
-    """The check of a set whose members `member` checks. DynamoDB keeps members in an order of its own: that of the texts unless given."""
+    """The validator of a set, given that of its members. DynamoDB stores members sorted: as strings, or by `order`."""
 
     def check(content: Any, depth: int) -> tuple[list[str], int]:
         if type(content) is not list:
-            raise serialization(wrong_json(content, "List"))
+            raise serialization(wrong_json_type(content, "List"))
         if not content:
             raise invalid_parameter(empty)
         examined = [member(element, depth) for element in content]
@@ -224,29 +224,29 @@ def _set(member: _Check, empty: str, duplicates: Callable[[list[str]], EngineErr
     return check
 
 
-def _repeated_texts(members: list[str]) -> ValueFault:
-    listed = ", ".join(f'"{member}"' for member in _as_told(members, members))
-    return _repeated(f"[{', '.join(members)}] contains duplicates.", f"[{listed}] contains duplicates.")
+def _duplicate_strings(members: list[str]) -> InvalidValueError:
+    listed = ", ".join(f'"{member}"' for member in _in_message_order(members, members))
+    return _duplicates_error(f"[{', '.join(members)}] contains duplicates.", f"[{listed}] contains duplicates.")
 
 
-def _repeated_binaries(members: list[str]) -> ValueFault:
-    listed = ",".join(f'"{member}"' for member in _as_told(members, [decode_binary(member) for member in members]))
-    return _repeated(f"[{', '.join(members)}]of type BS contains duplicates.", f"[{listed}]of type BS contains duplicates.")
+def _duplicate_binaries(members: list[str]) -> InvalidValueError:
+    listed = ",".join(f'"{member}"' for member in _in_message_order(members, [decode_binary(member) for member in members]))
+    return _duplicates_error(f"[{', '.join(members)}]of type BS contains duplicates.", f"[{listed}]of type BS contains duplicates.")
 
 
-def _repeated_numbers(_: list[str]) -> ValueFault:
-    return ValueFault(
+def _duplicate_numbers(_: list[str]) -> InvalidValueError:
+    return InvalidValueError(
         "Input collection contains duplicates", "One or more parameter values were invalid: Input collection contains duplicates."
     )
 
 
-def _repeated(older: str, newer: str) -> ValueFault:
-    told = "One or more parameter values were invalid: Input collection"
-    return ValueFault(f"{told} {older}", f"{told} {newer}")
+def _duplicates_error(older: str, newer: str) -> InvalidValueError:
+    detail = "One or more parameter values were invalid: Input collection"
+    return InvalidValueError(f"{detail} {older}", f"{detail} {newer}")
 
 
-def _as_told(members: list[str], keys: Sequence[Any]) -> list[str]:
-    """The members of a set in the newer check's order: sorted up to the first that repeats, and from there on as they were given."""
+def _in_message_order(members: list[str], keys: Sequence[Any]) -> list[str]:
+    """Set members in the order of the newer validator's message: sorted up to the first duplicate, and as given from there on."""
     seen: dict[Any, str] = {}
     for key, member in zip(keys, members, strict=True):
         if key in seen:
@@ -266,25 +266,25 @@ _CHECKS: dict[str, _Check] = {
     "SS": _set(
         _string,
         f"An string set  {EMPTY_SET}",
-        _repeated_texts,
+        _duplicate_strings,
     ),
-    "NS": _set(_number, f"An number set  {EMPTY_SET}", _repeated_numbers, numbers.as_decimal),
+    "NS": _set(_number, f"An number set  {EMPTY_SET}", _duplicate_numbers, numbers.as_decimal),
     "BS": _set(
         _binary,
         "Binary sets should not be empty",
-        _repeated_binaries,
+        _duplicate_binaries,
         decode_binary,
     ),
 }
 
 
 def check_types(value: Any, depth: int = 0) -> None:
-    """Refuse an attribute value in which something has another JSON type than it should have, and for nothing else.
+    """Refuse an attribute value with a wrong JSON type anywhere in it, and nothing else.
 
-    DynamoDB reads a request to its end before it judges any value. What is nested deeper than an item may be is not looked at.
+    DynamoDB deserializes the whole request before it validates values. Nesting beyond the limit of an item is not checked.
     """
     if type(value) is not dict:
-        raise serialization(wrong_json(value, "AttributeValue"))
+        raise serialization(wrong_json_type(value, "AttributeValue"))
     for tag, content in value.items():
         if content is None or tag not in _CHECKS:
             continue
@@ -292,7 +292,7 @@ def check_types(value: Any, depth: int = 0) -> None:
             _SCALARS[tag](content)
             continue
         if type(content) is not (dict if tag == "M" else list):
-            raise serialization(wrong_json(content, "Map" if tag == "M" else "List"))
+            raise serialization(wrong_json_type(content, "Map" if tag == "M" else "List"))
         if tag in _MEMBERS:
             for member in content:
                 _SCALARS[_MEMBERS[tag]](member)
@@ -303,14 +303,20 @@ def check_types(value: Any, depth: int = 0) -> None:
 
 def _check_text(content: Any) -> None:
     if type(content) is not str:
-        raise serialization(wrong_json(content, "String"))
+        raise serialization(wrong_json_type(content, "String"))
 
 
 def _check_binary(content: Any) -> None:
     _binary(content, 0)
 
 
-_SCALARS: dict[str, Callable[[Any], object]] = {"S": _check_text, "N": _check_text, "B": _check_binary, "BOOL": truth, "NULL": truth}
+_SCALARS: dict[str, Callable[[Any], object]] = {
+    "S": _check_text,
+    "N": _check_text,
+    "B": _check_binary,
+    "BOOL": parse_boolean,
+    "NULL": parse_boolean,
+}
 _MEMBERS = {"SS": "S", "NS": "N", "BS": "B"}
 
 _JAVA = {
@@ -322,8 +328,8 @@ _JAVA = {
 }
 
 
-def wrong_json(value: Any, wanted: str) -> str:
-    """DynamoDB's words for a JSON value of another type than the one wanted: String, Boolean, Blob, AttributeValue, Map or List."""
+def wrong_json_type(value: Any, wanted: str) -> str:
+    """DynamoDB's message for a JSON value of the wrong type; `wanted` is String, Boolean, Blob, AttributeValue, Map or List."""
     if isinstance(value, dict):
         return "Start of structure or map found where not expected"
     if isinstance(value, list):

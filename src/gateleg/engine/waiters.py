@@ -1,8 +1,8 @@
-"""Waiters: who waits to write to a file, so that long work knows when to give way.
+"""Waiters: who is waiting to write to a file, so that long work knows when to yield.
 
-Threads of one process queue for a lock of Python's and processes for one of SQLite's, and neither lock shows who waits for it. So waiters
-announce themselves: threads in memory, a process by a shared lock (`flock`) on the folder of the file, which the system takes back should
-the process die. No data depends on it: where a file system has no such locks, long work gives way after every step.
+Threads of one process queue on a Python lock, processes on SQLite's, and neither lock shows who waits for it. So waiters announce
+themselves: threads in memory, a process by a shared `flock` on the file's folder, which the system releases if the process dies. This is
+only a hint: on file systems without such locks, long work yields after every step.
 """
 
 import fcntl
@@ -13,21 +13,21 @@ from pathlib import Path
 
 
 class Waiters:
-    """The waiters of one file, as one process sees them."""
+    """The waiters of one file, as seen by one process."""
 
     __slots__ = ("_announced", "_folder", "_probe", "_signal", "_threads")
 
     def __init__(self, path: str) -> None:
-        #: none for a database in memory, which no other process has
+        #: None for an in-memory database, which no other process can use
         self._folder = None if path == ":memory:" else Path(path).parent
         self._threads: set[int] = set()
         self._announced = False
-        # Two descriptors, because a process does not see a lock that it took with the descriptor it asks with.
+        # Two descriptors, because a process does not see its own lock through the descriptor that holds it.
         self._signal: int | None = None
         self._probe: int | None = None
 
     def acquire(self, lock: threading.Lock) -> None:
-        """Acquire the lock of this process's writers."""
+        """Acquire this process's write lock."""
         if lock.acquire(blocking=False):
             return
         thread = threading.get_ident()
@@ -38,7 +38,7 @@ class Waiters:
             self._threads.discard(thread)
 
     def announce(self) -> None:
-        """Show other processes that this one waits. Called again and again during a wait, by one thread at a time."""
+        """Announce to other processes that this one is waiting. May be called repeatedly during a wait, by one thread at a time."""
         if self._announced or self._folder is None:
             return
         if self._signal is None:
@@ -46,13 +46,13 @@ class Waiters:
         self._announced = self._signal is not None and _lock(self._signal, shared=True)
 
     def withdraw(self) -> None:
-        """This process has stopped waiting."""
+        """Take the announcement back."""
         if self._announced and self._signal is not None:
             self._announced = False
             _unlock(self._signal)
 
-    def present(self) -> bool:
-        """Whether anybody waits; also true where that cannot be found out."""
+    def any(self) -> bool:
+        """Whether anybody is waiting; also true if that cannot be determined."""
         if self._threads:
             return True
         if self._folder is None:
@@ -65,7 +65,7 @@ class Waiters:
         return False
 
     def close(self) -> None:
-        """Close the descriptors; they are opened again when they are needed."""
+        """Close the descriptors; they are opened again on demand."""
         descriptors = [one for one in (self._signal, self._probe) if one is not None]
         self._signal = self._probe = None
         self._announced = False

@@ -1,16 +1,17 @@
-"""What people do with jobs: cancel, retry, change the priority; and keeping dependents in line with what became of a job."""
+"""Operating jobs: cancel, retry, change the priority; and updating dependents after a job has ended."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from gateleg.jobs.errors import JobMissing, WrongState
-from gateleg.jobs.finish.complete import again, moved, present, release, waits_for, winner
-from gateleg.jobs.finish.job_changes import ending_actions, finish_actions
+from gateleg.jobs.finish.complete import change_status, current_after, get_job, is_retryable, release, waits_for
+from gateleg.jobs.finish.job_changes import attempt_end_actions, finish_actions
 from gateleg.jobs.queue_context import collect_stream
-from gateleg.jobs.rules import Verdict, readiness_at
+from gateleg.jobs.rules import Decision, readiness_at
 from gateleg.jobs.tables.job import FINISHED, Job, JobStatus, Readiness, Results
-from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, batch_get, check, find, patch, query, retrying, transact
+from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, check, patch
+from gateleg.store.operations import batch_get, find, query, retrying, transact
 from gateleg.store.transports import ServiceError, Unreachable
 
 if TYPE_CHECKING:
@@ -20,40 +21,39 @@ if TYPE_CHECKING:
 
     from gateleg.jobs.queue_context import QueueContext
     from gateleg.model import Action
-    from gateleg.store import WriteOperation
     from gateleg.store.flow import Flow
 
 _REFUSED = (ConditionFailed, TransactionCanceled, NotFound, ServiceError, Unreachable)
 
 
 def cancel(context: QueueContext, job_id: UUID, *, reason: str | None = None, force: bool = False) -> Flow[Job]:
-    """Cancel a job. One that waits is cancelled at once; a running one is asked to stop, or with `force` taken from its worker.
+    """Cancel a job. A pending job is cancelled at once; a running one is asked to stop, or with `force` taken from its worker.
 
-    A finished job stays as it is. The result is the job as it is then.
+    A finished job is left unchanged. Returns the updated job.
     """
 
     def decide(job: Job, now: datetime) -> tuple[JobStatus, list[Action]] | None:
         if job.finished:
             return None
         if job.status == JobStatus.PENDING:
-            return JobStatus.CANCELLED, cancelling(context, reason, None, now)
+            return JobStatus.CANCELLED, cancel_actions(context, reason, None, now)
         if not force:
             if job.cancel_requested is not None:
                 return None
             return JobStatus.PROCESSING, [Job.cancel_requested.set(now), Job.cancel_reason.set(reason)]
-        verdict = Verdict(JobStatus.CANCELLED, "cancelled", None, Results(result_type="CANCELLED"), job.retry_count)
+        decision = Decision(JobStatus.CANCELLED, "cancelled", None, Results(result_type="CANCELLED"), job.retry_count)
         return JobStatus.CANCELLED, [
-            *ending_actions(context, job, verdict, now),
+            *attempt_end_actions(context, job, decision, now),
             Job.lease_token.remove(),
             Job.cancel_requested.set(now),
             Job.cancel_reason.set(reason),
         ]
 
-    return (yield from _directed(context, job_id, decide))
+    return (yield from _decide_and_write(context, job_id, decide))
 
 
-def cancelling(context: QueueContext, reason: str | None, because: UUID | None, now: datetime) -> list[Action]:
-    """What cancelling changes in a job that waits."""
+def cancel_actions(context: QueueContext, reason: str | None, because: UUID | None, now: datetime) -> list[Action]:
+    """What cancelling changes in a pending job."""
     return [
         Job.status.to(JobStatus.CANCELLED),
         Job.cancel_reason.set(reason),
@@ -63,35 +63,39 @@ def cancelling(context: QueueContext, reason: str | None, because: UUID | None, 
 
 
 def retry(context: QueueContext, job_id: UUID) -> Flow[Job]:
-    """Let a failed or cancelled job begin again, with all its retries; those that it took down with it wait for it again."""
-    job = yield from present(context, job_id)
+    """Let a failed or cancelled job start over with all its retries; dependents that were cancelled because of it wait for it again."""
+    job = yield from get_job(context, job_id)
     if job.status not in (JobStatus.FAILED, JobStatus.CANCELLED):
-        raise WrongState(f"The job {job_id} is {job.status}; only failed and cancelled jobs are tried again.")
+        raise WrongState(f"Job {job_id} is {job.status}; only failed and cancelled jobs can be retried.")
     delays = context.setup.delays()
     current = job
     while current.status in (JobStatus.FAILED, JobStatus.CANCELLED):
         try:
-            return (yield from _renewed(context, current))
+            return (yield from _restart(context, current))
         except _REFUSED as error:
             delay = next(delays, None)
-            if delay is None or not again(error):
+            if delay is None or not is_retryable(error):
                 raise
-            current = yield from winner(context, current, error, delay)
+            current = yield from current_after(context, current, error, delay)
     return current
 
 
-def _renewed(context: QueueContext, job: Job) -> Flow[Job]:
-    """Let a job begin again. What it waits for is written along, so that an end that is just being written there finds it waiting."""
+def _restart(context: QueueContext, job: Job) -> Flow[Job]:
+    """Make a job pending again. Its open dependencies are touched, so that one that is just completing conflicts and releases it."""
     refs = [context.tables.job.key(job_id=other) for other in job.dependencies]
     found = yield from batch_get(refs, consistent=True).flow(context.setup)
     unfinished = [other for other in found if other is not None and other.status != JobStatus.COMPLETED]
     now = context.now()
-    noted = [patch(other, Job.updated_at.set(now)) for other in unfinished]
-    return (yield from moved(context, job, JobStatus.PENDING, renewing(job, [other.job_id for other in unfinished], now), noted))
+    touched = [patch(other, Job.updated_at.set(now)) for other in unfinished]
+    return (
+        yield from change_status(
+            context, job, JobStatus.PENDING, restart_actions(job, [other.job_id for other in unfinished], now), touched
+        )
+    )
 
 
-def renewing(job: Job, unfinished: Sequence[UUID], now: datetime) -> list[Action]:
-    """What beginning again changes in a job."""
+def restart_actions(job: Job, unfinished: Sequence[UUID], now: datetime) -> list[Action]:
+    """What a restart changes in a job."""
     return [
         Job.status.to(JobStatus.PENDING),
         Job.readiness.set(Readiness.BLOCKED if unfinished else readiness_at(job.run_at, now)),
@@ -113,9 +117,11 @@ def renewing(job: Job, unfinished: Sequence[UUID], now: datetime) -> list[Action
     ]
 
 
-def _directed(context: QueueContext, job_id: UUID, decide: Callable[[Job, datetime], tuple[JobStatus, list[Action]] | None]) -> Flow[Job]:
-    """Decide on a job and carry it out; when another writer was faster, decide again on what it has written."""
-    current = yield from present(context, job_id)
+def _decide_and_write(
+    context: QueueContext, job_id: UUID, decide: Callable[[Job, datetime], tuple[JobStatus, list[Action]] | None]
+) -> Flow[Job]:
+    """Decide and write; when another writer was faster, decide again on the current job."""
+    current = yield from get_job(context, job_id)
     delays = context.setup.delays()
     while True:
         decision = decide(current, context.now())
@@ -123,31 +129,30 @@ def _directed(context: QueueContext, job_id: UUID, decide: Callable[[Job, dateti
             return current
         status, actions = decision
         try:
-            return (yield from moved(context, current, status, actions))
+            return (yield from change_status(context, current, status, actions))
         except _REFUSED as error:
             delay = next(delays, None)
-            if delay is None or not again(error):
+            if delay is None or not is_retryable(error):
                 raise
-            current = yield from winner(context, current, error, delay)
+            current = yield from current_after(context, current, error, delay)
 
 
 def set_priority(context: QueueContext, job_id: UUID, priority: int) -> Flow[Job]:
-    """Move a waiting job forwards or backwards."""
+    """Change the priority of a pending job."""
 
     def decide(job: Job) -> list[Action]:
         if job.status != JobStatus.PENDING:
-            raise WrongState(f"The job {job_id} is {job.status}; only the priority of waiting jobs matters.")
+            raise WrongState(f"Job {job_id} is {job.status}; only pending jobs have a priority to change.")
         return [] if job.priority == priority else [Job.priority.set(priority)]
 
     return (yield from retrying(context.tables.job.key(job_id=job_id), decide).flow(context.setup))
 
 
 def settle(context: QueueContext, job_id: UUID) -> Flow[int]:
-    """Bring the dependents of a job in line with it, whatever has happened to either; how many were changed.
+    """Update the dependents of a job according to its status; returns how many were changed. Idempotent.
 
-    Those that wait for a completed job are released, for one that failed or was cancelled they are cancelled, and those that it took
-    down with it wait again once it does. Repeating it has no further effect. Of a job that has left the queue there are none: it does not
-    leave before.
+    Dependents of a completed job are released, those of a failed or cancelled one are cancelled, and those that were cancelled because of
+    it wait again once it is restarted. A job does not leave the queue before this is done.
     """
     job = yield from find(context.tables.job, job_id=job_id, consistent=True).flow(context.setup)
     if job is None:
@@ -157,51 +162,47 @@ def settle(context: QueueContext, job_id: UUID) -> Flow[int]:
         refs = [context.tables.job.key(job_id=other) for other in job.dependent_jobs[start : start + 25]]
         for dependent in (yield from batch_get(refs, consistent=True).flow(context.setup)):
             if dependent is not None:
-                changed += yield from _aligned(context, job, dependent)
+                changed += yield from _update_dependent(context, job, dependent)
     return changed
 
 
-def _aligned(context: QueueContext, job: Job, dependent: Job) -> Flow[int]:
-    """Bring one dependent in line; repeated while others write it, or the job itself, which may have moved on by itself."""
+def _update_dependent(context: QueueContext, job: Job, dependent: Job) -> Flow[int]:
+    """Update one dependent; repeated while other writers change it or the job."""
     delays = context.setup.delays()
     current: Job | None = job
     while current is not None:
         try:
-            return (yield from _align(context, current, dependent))
+            return (yield from _try_update_dependent(context, current, dependent))
         except _REFUSED as error:
             delay = next(delays, None)
-            if delay is None or not again(error):
+            if delay is None or not is_retryable(error):
                 raise
-            dependent = yield from winner(context, dependent, error, delay)
+            dependent = yield from current_after(context, dependent, error, delay)
             current = yield from find(context.tables.job, job_id=job.job_id, consistent=True).flow(context.setup)
     return 0
 
 
-def _align(context: QueueContext, job: Job, dependent: Job) -> Flow[int]:
+def _try_update_dependent(context: QueueContext, job: Job, dependent: Job) -> Flow[int]:
     now, unchanged = context.now(), check(context.tables.job.key(job_id=job.job_id), Job.status == job.status)
     if waits_for(dependent, job.job_id) and job.status == JobStatus.COMPLETED:
         operation = release(dependent, job.job_id, now)
-        yield from _together(context, operation, unchanged)
+        yield from transact([operation, unchanged]).flow(context.setup)
         context.jobs.ready.notify(dependent.queue)
         return 1
     if waits_for(dependent, job.job_id) and job.status in FINISHED:
-        reason = f"The job {job.job_id}, which it depends on, is {job.status}."
-        yield from moved(context, dependent, JobStatus.CANCELLED, cancelling(context, reason, job.job_id, now), [unchanged])
+        reason = f"Its dependency {job.job_id} is {job.status}."
+        yield from change_status(context, dependent, JobStatus.CANCELLED, cancel_actions(context, reason, job.job_id, now), [unchanged])
         return 1
     if dependent.cancelled_by == job.job_id and job.status not in (JobStatus.FAILED, JobStatus.CANCELLED):
-        yield from _renewed(context, dependent)
+        yield from _restart(context, dependent)
         return 1
     return 0
-
-
-def _together(context: QueueContext, operation: WriteOperation[Job], unchanged: WriteOperation[None]) -> Flow[None]:
-    yield from transact([operation, unchanged]).flow(context.setup)
 
 
 def retry_failed(
     context: QueueContext, *, job_type: str | None = None, queue: str | None = None, subject: str | None = None, limit: int = 1000
 ) -> Flow[list[Job]]:
-    """Let failed jobs begin again: all of them, or those of a type, a queue or a subject; oldest first."""
+    """Retry failed jobs, oldest first: all of them, or those of a type, a queue or a subject."""
     retried: list[Job] = []
     kind = context.tables.job
     question = kind.in_status(status=JobStatus.FAILED)
@@ -213,11 +214,6 @@ def retry_failed(
         try:
             retried.append((yield from retry(context, values["job_id"])))
         except (WrongState, JobMissing):
-            # Somebody else has done so already, or it has just left for the archive.
+            # It was retried already, or was just archived.
             continue
     return retried
-
-
-def edit(context: QueueContext, job_id: UUID, *actions: Action) -> Flow[Job]:
-    """Change attributes of a job that are not about its state: tags, the stage, the subject."""
-    return (yield from patch(context.tables.job.key(job_id=job_id), *actions).flow(context.setup))

@@ -1,7 +1,7 @@
-"""Noticing that another process has written to the same embedded store, for everybody in this process who waits for that.
+"""Detect that another process has written to the same embedded store, for all followers in this process.
 
-SQLite's data_version says in microseconds whether another connection has committed. It is asked every few milliseconds while somebody
-waits: that needs no file, no port and no helper between processes, and nothing is left behind by a process that is killed.
+SQLite reports in microseconds whether another connection has committed (`data_version`). It is polled every few milliseconds while there
+are listeners: this needs no file, port or helper process, and a killed process leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -10,40 +10,40 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport
-from gateleg.store.transports.inline_embedded import DirectTransport
+from gateleg.store.transports.inline_embedded import InlineEmbeddedTransport
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gateleg.store.transports import AsyncTransport
 
-#: The shortest and longest seconds between two looks: the longest where others write all the time.
-_SHORTEST, _LONGEST = 0.015, 0.025
-#: Seconds by which the longest grows with everybody who waits: each of them reads something after a change.
-_FOR_EACH = 0.0007
+#: Seconds between two polls: the maximum is reached while other processes write all the time.
+_MIN_POLL_SECONDS, _MAX_POLL_SECONDS = 0.015, 0.025
+#: How much the maximum grows with each listener: all of them read after a change.
+_SECONDS_PER_LISTENER = 0.0007
 
 
 class ChangeFeed:
-    """Calls its listeners after another connection has written. Where the store is not in this process, it never does."""
+    """Calls its listeners after another process has committed. With a remote store it never does."""
 
     def __init__(self, transport: AsyncTransport) -> None:
         if type(transport) is AsyncEmbeddedTransport:
-            transport = DirectTransport(transport)
-        self._transport = transport if isinstance(transport, DirectTransport) else None
+            transport = InlineEmbeddedTransport(transport)
+        self._transport = transport if isinstance(transport, InlineEmbeddedTransport) else None
         self._listeners: dict[object, Callable[[], object]] = {}
-        self._seen = 0
-        self._every = _SHORTEST
+        self._last_version = 0
+        self._poll_seconds = _MIN_POLL_SECONDS
         self._timer: asyncio.TimerHandle | None = None
 
     def listen(self, call: Callable[[], object]) -> Callable[[], None]:
-        """Add a listener, in the event loop that it waits in; the answer takes it away again. The last one ends the looking."""
+        """Add a listener in the running event loop; returns a function that removes it. Polling ends with the last listener."""
         if self._transport is None:
             return lambda: None
         mark = object()
         self._listeners[mark] = call
         if self._timer is None:
-            self._seen = self._transport.changes()
-            self._wait(self._transport)
+            self._last_version = self._transport.changes()
+            self._schedule_poll(self._transport)
 
         def stop() -> None:
             self._listeners.pop(mark, None)
@@ -53,16 +53,16 @@ class ChangeFeed:
 
         return stop
 
-    def _wait(self, transport: DirectTransport) -> None:
-        self._timer = asyncio.get_running_loop().call_later(self._every, self._look, transport)
+    def _schedule_poll(self, transport: InlineEmbeddedTransport) -> None:
+        self._timer = asyncio.get_running_loop().call_later(self._poll_seconds, self._poll, transport)
 
-    def _look(self, transport: DirectTransport) -> None:
+    def _poll(self, transport: InlineEmbeddedTransport) -> None:
         now = transport.changes()
-        if now == self._seen:
-            self._every = _SHORTEST
+        if now == self._last_version:
+            self._poll_seconds = _MIN_POLL_SECONDS
         else:
-            self._seen = now
-            self._every = min(2 * self._every, _LONGEST + _FOR_EACH * len(self._listeners))
+            self._last_version = now
+            self._poll_seconds = min(2 * self._poll_seconds, _MAX_POLL_SECONDS + _SECONDS_PER_LISTENER * len(self._listeners))
             for call in tuple(self._listeners.values()):
                 call()
-        self._wait(transport)
+        self._schedule_poll(transport)

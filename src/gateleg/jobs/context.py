@@ -1,4 +1,4 @@
-"""`JobContext`: what a handler is given beside its config."""
+"""`JobContext`: the first argument of a handler: its job, and how to report on it."""
 
 from __future__ import annotations
 
@@ -20,135 +20,135 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Link(Protocol):
+class WorkerLink(Protocol):
     """How a handler reaches its worker, from the same thread, another one, or another process."""
 
     def log(self, message: str, level: str = "INFO") -> None:
-        """Add to the log."""
+        """Add lines to the log."""
         ...
 
     def progress(self, done: float, total: float = 1.0, message: str = "") -> None:
-        """Say how far the job is."""
+        """Set the progress."""
         ...
 
     def emit(self, event: Any) -> None:
-        """Send an event to those who follow the job."""
+        """Emit an event for followers of the job."""
         ...
 
     def output(self, kind: str, *locations: str) -> None:
-        """Say where results are."""
+        """Record where results are stored."""
         ...
 
     def metric(self, name: str, value: Any) -> None:
-        """Say a number about the work."""
+        """Record a metric."""
         ...
 
     async def submit(self, submissions: Sequence[Submission]) -> list[Submitted]:
-        """Submit children."""
+        """Submit child jobs."""
         ...
 
     def wait(self, work: Coroutine[Any, Any, T]) -> T:
-        """Wait for something that is awaited, in a function that cannot await."""
+        """Run a coroutine from a plain function and return its result."""
         ...
 
     @property
     def scratch(self) -> Path:
-        """The folder of the attempt."""
+        """The temporary folder of the attempt."""
         ...
 
     @property
     def stopping(self) -> str | None:
-        """Why the handler is to stop, if it is."""
+        """Why the handler is to stop; None if it is not."""
         ...
 
 
 def wait_in(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T]) -> T:
-    """Wait for something that is awaited in the event loop of another thread."""
+    """Run a coroutine in the event loop of another thread and return its result."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run_coroutine_threadsafe(work, loop).result()
     work.close()
-    raise UseAwait("job.wait(...) was called where an event loop runs, which it would hold up.")
+    raise UseAwait("job.wait(...) was called in a thread with a running event loop, which it would block.")
 
 
 class JobContext(Submitter["Coroutine[Any, Any, Submitted]"]):
-    """The job that a handler works on, and what it can say about it. All of it may be used from any thread.
+    """The job of a handler, and how to report on it. Thread-safe.
 
-    Leases are renewed by the worker. A handler that runs for long looks at `should_stop` now and then, or calls `check`.
+    The worker renews the lease. A handler that runs for long should check `should_stop` from time to time, or call `check`.
     """
 
-    def __init__(self, job: Job, link: Link) -> None:
+    def __init__(self, job: Job, link: WorkerLink) -> None:
         self.job = job
         self._link = link
 
     @property
     def job_id(self) -> UUID:
-        """The job's id: what results are keyed by, so that a second run writes the same."""
+        """The job's id. Key results by it, so that a second run overwrites those of the first."""
         return self.job.job_id
 
     @property
     def attempt(self) -> int:
-        """How often the job was claimed: a number that only grows, to fence writes to other systems."""
+        """How often the job was claimed. It only grows, so it can fence writes to other systems."""
         return self.job.attempt
 
     def log(self, message: str, level: str = "INFO") -> None:
-        """Add to the job's log."""
+        """Add lines to the job's log."""
         self._link.log(message, level)
 
     def progress(self, done: float, total: float = 1.0, message: str = "") -> None:
-        """Say how far the job is: `job.progress(3, 10, "embedding")`."""
+        """Set the progress: `job.progress(3, 10, "embedding")`."""
         self._link.progress(done, total, message)
 
     def emit(self, event: Any) -> None:
-        """Send an event to those who follow the job: `job.emit({"token": "Hel"})`. A JSON value or a pydantic model.
+        """Emit an event, a JSON value or a pydantic model, for followers of the job: `job.emit({"token": "Hel"})`.
 
-        Events are written together a few times a second, however many they are, and numbered, so that whoever was away gets them all.
+        Events are numbered and written in batches a few times a second. A follower that reconnects gets those it has missed.
         """
         self._link.emit(event)
 
     def output(self, kind: str, *locations: str) -> None:
-        """Say where results are: `job.output("dynamodb_tables", "CommentClusters")`."""
+        """Record where results are stored: `job.output("dynamodb_tables", "CommentClusters")`."""
         self._link.output(kind, *locations)
 
     def metric(self, name: str, value: Any) -> None:
-        """Add to the summary metrics."""
+        """Add a value to the summary metrics of the result."""
         self._link.metric(name, value)
 
     @property
     def scratch(self) -> Path:
-        """A folder for this attempt alone, made when it is first asked for and removed with all that is in it when the attempt ends.
+        """A temporary folder for this attempt, created on first use and removed when the attempt ends.
 
-        What is to stay belongs into the object store. In a process, temporary files (`tempfile`, `TMPDIR`) lie there as well.
+        Put files that must be kept into the object store. In a process, `tempfile` and `TMPDIR` also use this folder.
         """
         return self._link.scratch
 
     def wait(self, work: Coroutine[Any, Any, T]) -> T:
-        """Wait for something that is awaited, in a plain `def` handler: `job.wait(store.get(Scene, ...))`."""
+        """Run a coroutine in a plain `def` handler and return its result: `job.wait(store.get(Scene, ...))`."""
         return self._link.wait(work)
 
     @property
     def should_stop(self) -> bool:
-        """Whether the job was cancelled, its worker stops, its time is up, or another worker has it."""
+        """Whether the handler is to stop: cancelled, timed out, worker shutting down, or lease lost."""
         return self._link.stopping is not None
 
     @property
     def cancelled(self) -> bool:
-        """Whether somebody has cancelled the job."""
+        """Whether the job was cancelled."""
         return self._link.stopping == "cancelled"
 
     def check(self) -> None:
-        """Stop here if the job is to stop."""
+        """Raise `Stopped` if the handler is to stop."""
         reason = self._link.stopping
         if reason is not None:
             raise Stopped(reason)
 
     def submit_task(self, submission: Submission) -> Coroutine[Any, Any, Submitted]:
-        """Submit what a task asks for: `submit`."""
+        """Submit a child job; `Task.submit` calls this."""
         return self.submit(submission)
 
     async def submit(self, submission: Submission) -> Submitted:
-        """Submit a child of this job; refused when the job is no longer this worker's."""
+        """Submit a child of this job. `ParentGone` when another worker has the job."""
         (submitted,) = await self._link.submit([submission])
         return submitted
 

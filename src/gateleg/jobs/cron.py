@@ -114,7 +114,7 @@ def _field(whole: str, name: str, text: str, low: int, high: int, names: tuple[s
             start, stop = low, high
         else:
             start = _number(whole, name, begin, names, first)
-            # `5/10` means from 5 on, as cron has it.
+            # As in cron, `5/10` means from 5 on.
             stop = _number(whole, name, end, names, first) if dash else (high if step else start)
         width = _number(whole, name, step, (), 0) if step else 1
         if not low <= start <= stop <= high or width < 1 or ("/" in part and not step):

@@ -1,15 +1,16 @@
-"""Schedules that applications declare in their code, written to the store when a host starts."""
+"""Schedules that applications declare in their code; a host stores them at startup."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from gateleg.jobs.errors import BadSchedule
-from gateleg.jobs.schedules import HISTORY, drafted, schedules
+from gateleg.jobs.schedules import HISTORY, new_schedule, schedules
 from gateleg.jobs.submit.submission import Submission
 from gateleg.jobs.tables.records import Schedule
-from gateleg.store import ConditionFailed, find, patch, put
+from gateleg.store import ConditionFailed, patch, put
 from gateleg.store.flow import Pause
+from gateleg.store.operations import find
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,36 +21,42 @@ if TYPE_CHECKING:
 
 
 def declare_schedules(context: QueueContext, declared: Mapping[str, Sequence[DeclaredSchedule]] | None = None) -> Flow[list[Schedule]]:
-    """Write the schedules that applications declare in their code, by the name of the application; those of the queue's `Jobs` by default.
+    """Store the declared schedules, by application name; by default those of the queue's `Jobs`. Returns those that were changed.
 
-    Done again it changes nothing, and any number of processes may do it at once. What an operator has switched off stays off. A schedule
-    that its application no longer declares is kept with its history, marked as such, and does not run; switching it on makes it an
-    ordinary schedule. The schedules that were written or marked.
+    Idempotent, and safe to call from any number of processes at once. A schedule that an operator has disabled stays disabled. One that its
+    application no longer declares is kept with its history, marked as such, and does not run; enabling it makes it an ordinary schedule.
     """
-    wanted = {"": context.jobs.schedules} if declared is None else declared
-    names = [one.name for own in wanted.values() for one in own]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise BadSchedule(f"Two applications declare a schedule {twice}.", fix="Give one of them another name=.")
+    by_application = {"": context.jobs.schedules} if declared is None else declared
+    names = [schedule.name for declarations in by_application.values() for schedule in declarations]
+    duplicate = next((name for name in names if names.count(name) > 1), None)
+    if duplicate is not None:
+        raise BadSchedule(f"Two applications declare a schedule {duplicate}.", fix="Give one of them another name=.")
     changed: list[Schedule] = []
-    for owner, own in wanted.items():
-        for one in own:
-            changed += yield from _declared(context, owner, one)
+    for owner, declarations in by_application.items():
+        for schedule in declarations:
+            changed += yield from _store_declared(context, owner, schedule)
     for stored in (yield from schedules(context)):
-        if stored.declared_by in wanted and stored.name not in names and stored.undeclared_at is None:
-            changed += yield from _undeclared(context, stored)
+        if stored.declared_by in by_application and stored.name not in names and stored.undeclared_at is None:
+            changed += yield from _mark_undeclared(context, stored)
     return changed
 
 
-def _declared(context: QueueContext, owner: str, one: DeclaredSchedule) -> Flow[list[Schedule]]:
-    """Write one declared schedule, unless it is there as it is declared."""
-    submission = Submission(one.job_type, one.config, subject=one.subject)
-    made = drafted(context, one.name, submission, cron=one.cron, every=one.every, timezone=one.timezone, max_delay=one.max_delay)
-    made = made.model_copy(update={"declared_by": owner})
+def _store_declared(context: QueueContext, owner: str, declared: DeclaredSchedule) -> Flow[list[Schedule]]:
+    """Store one declared schedule, unless it is stored already."""
+    submission = Submission(declared.job_type, declared.config, subject=declared.subject)
+    new = new_schedule(
+        context,
+        declared.name,
+        submission,
+        cron=declared.cron,
+        every=declared.every,
+        timezone=declared.timezone,
+        max_delay=declared.max_delay,
+    ).model_copy(update={"declared_by": owner})
     delays = context.setup.delays()
     while True:
-        current = yield from find(context.tables.schedule, name=one.name, consistent=True).flow(context.setup)
-        merged = made if current is None else _merged(made, current)
+        current = yield from find(context.tables.schedule, name=declared.name, consistent=True).flow(context.setup)
+        merged = new if current is None else _merged(new, current)
         if merged == current:
             return []
         try:
@@ -61,16 +68,16 @@ def _declared(context: QueueContext, owner: str, one: DeclaredSchedule) -> Flow[
         yield Pause(delay)
 
 
-def _merged(made: Schedule, current: Schedule) -> Schedule:
-    """What is declared, with what has happened and what an operator has chosen; its next run stays unless its times have changed."""
-    same = (made.cron, made.every, made.timezone) == (current.cron, current.every, current.timezone)
+def _merged(new: Schedule, current: Schedule) -> Schedule:
+    """The declared schedule with the stored history and what an operator has set. The next run is kept unless its times have changed."""
+    same = (new.cron, new.every, new.timezone) == (current.cron, current.every, current.timezone)
     kept = [*HISTORY, "enabled", "skipped", *(["next_run_at"] if same and current.undeclared_at is None else [])]
-    return made.model_copy(update={name: getattr(current, name) for name in kept})
+    return new.model_copy(update={name: getattr(current, name) for name in kept})
 
 
-def _undeclared(context: QueueContext, stored: Schedule) -> Flow[list[Schedule]]:
+def _mark_undeclared(context: QueueContext, stored: Schedule) -> Flow[list[Schedule]]:
     try:
         return [(yield from patch(stored, Schedule.undeclared_at.set(context.now())).flow(context.setup))]
     except ConditionFailed:
-        # Another process has written it meanwhile: it marks it too, or has declared it again.
+        # Another process has marked it, or declares it again.
         return []

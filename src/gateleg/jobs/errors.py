@@ -1,4 +1,4 @@
-"""Errors of the queue: one class for each kind of failure, with a code, what happened and what to do."""
+"""Errors of the queue. Each class has a code, and a fix that says what to do."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gateleg.errors import GatelegError
 
 
 class JobError(GatelegError):
-    """Something that the queue refuses."""
+    """The base of all errors of the queue."""
 
     code = "job"
     status = 409
@@ -23,22 +23,22 @@ class UnknownJobType(JobError):
 
 
 class BadEvent(JobError):
-    """What a handler emitted cannot be sent to those who follow the job."""
+    """A handler emitted an event that is not JSON or too large."""
 
     code = "bad-event"
     status = 422
-    fix = "Emit a JSON value or a pydantic model; put what is large into the object store, and emit its key."
+    fix = "Emit a JSON value or a pydantic model; put large data into the object store and emit its key."
 
 
 class UseAwait(JobError):
-    """Something was waited for in an event loop, which would hold up everything else there."""
+    """`job.wait` was called in an event loop, which it would block."""
 
     code = "use-await"
     fix = "Await it: `await store.get(...)` instead of `job.wait(store.get(...))`."
 
 
 class BadConfig(JobError):
-    """The config is not valid for its model. `problems` has the errors of pydantic."""
+    """The config is invalid. `problems` has the errors that pydantic found."""
 
     code = "bad-config"
     status = 422
@@ -52,7 +52,7 @@ class BadConfig(JobError):
 
 
 class ConfigTooLarge(BadConfig):
-    """The config is so large that the job's attributes and results would not fit."""
+    """The config is too large to be stored with the job."""
 
     code = "config-too-large"
     status = 413
@@ -68,11 +68,11 @@ class BadSubmission(JobError):
 
 
 class DependencyCycle(JobError):
-    """Jobs depend on each other in a cycle."""
+    """The dependencies of jobs form a cycle."""
 
     code = "dependency-cycle"
     status = 422
-    fix = "Take one of the dependencies away; nothing was submitted."
+    fix = "Remove one of the dependencies; nothing was submitted."
 
 
 class DependencyMissing(JobError):
@@ -88,14 +88,14 @@ class TooManyDependencies(JobError):
 
     code = "too-many-dependencies"
     status = 422
-    fix = "Join them in two levels: jobs that join some of them, and one that joins those."
+    fix = "Use two levels: several jobs that each depend on some of them, and one that depends on those."
 
 
 class KeyReused(JobError):
-    """An idempotency key was used before, for another submission."""
+    """The idempotency key was already used for a different submission."""
 
     code = "key-reused"
-    fix = "Use a key for one submission only."
+    fix = "Use each idempotency key for one submission only."
 
 
 class QueueDraining(JobError):
@@ -109,7 +109,7 @@ class ParentGone(JobError):
     """A child was submitted for a job that is no longer running, or is run by another worker."""
 
     code = "parent-gone"
-    fix = "Stop: the result of this attempt is no longer wanted."
+    fix = "Let the handler end: another worker runs the job, or it was cancelled, and the result of this attempt is not used."
 
 
 class JobMissing(JobError):
@@ -124,14 +124,14 @@ class LeaseLost(JobError):
     """The worker no longer owns the job: its lease expired and another worker has it, or it was cancelled by force."""
 
     code = "lease-lost"
-    fix = "Stop: the result of this attempt is no longer wanted."
+    fix = "Let the handler end: another worker runs the job, or it was cancelled, and the result of this attempt is not used."
 
 
 class WrongState(JobError):
-    """The state of the job does not allow this."""
+    """The operation is not allowed in the job's current status."""
 
     code = "wrong-state"
-    fix = "Check the state of the job: it determines what is allowed."
+    fix = "Read the job again and check its status."
 
 
 class ResultTooLarge(JobError):
@@ -142,11 +142,11 @@ class ResultTooLarge(JobError):
 
 
 class BadSchedule(JobError):
-    """A schedule has no time, or none in the future."""
+    """A schedule's name, time or config is invalid, or it never runs."""
 
     code = "bad-schedule"
     status = 422
-    fix = "Write five fields (minute, hour, day, month, weekday) such as '*/15 8-18 * * mon-fri', or an interval in seconds."
+    fix = "Give five cron fields (minute, hour, day, month, weekday), such as '*/15 8-18 * * mon-fri', or an interval in seconds."
 
 
 class ScheduleMissing(JobError):
@@ -154,40 +154,40 @@ class ScheduleMissing(JobError):
 
     code = "schedule-missing"
     status = 404
-    fix = "List the schedules for their names."
+    fix = "List the schedules to see their names."
 
 
 class HandlerTaken(JobError):
     """The job type already has a handler."""
 
     code = "handler-taken"
-    fix = "Give each handler a job type of its own."
+    fix = "Give each handler its own job type."
 
 
 class NoHandlers(JobError):
-    """A worker was started with a registry that has no handlers: it would never claim a job."""
+    """A worker was started without handlers: it would never claim a job."""
 
     code = "no-handlers"
     fix = "Register handlers before the worker runs, or pass it the registry that has them."
 
 
 class BadHandler(JobError):
-    """The function cannot be a handler, or cannot run where `runs=` says."""
+    """The function cannot be a handler, or not with this `runs=`."""
 
     code = "bad-handler"
-    fix = "Write `async def handle(job, config)`; one that runs in a process must be at the top of a module."
+    fix = "Write `async def handle(job, config)`; one that runs in a process must be at the top level of a module."
 
 
 class BadPurge(JobError):
-    """A declaration of what is purged with an item that cannot work."""
+    """A `Purge` declaration cannot work."""
 
     code = "bad-purge"
     status = 422
 
 
 class PurgeIncomplete(JobError):
-    """Some items could not be purged. What was removed of them stays removed; the next sweep goes on."""
+    """Some items could not be purged completely. The next sweep continues."""
 
     code = "purge-incomplete"
     status = 500
-    fix = "Look at the log of the job; the sweep is done again by its schedule, or by submitting the job."
+    fix = "Read the log of the job. Its schedule repeats the sweep, or submit the job again."

@@ -1,4 +1,4 @@
-"""The job types of an application: which function does the work, with what config, and how it is run."""
+"""The job types of an application: their functions, configs, and how they run."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from gateleg.model.suggestions import did_you_mean
 if TYPE_CHECKING:
     from gateleg.jobs.context import JobContext
 
+__all__ = ["DeclaredSchedule", "Handler", "Jobs", "JobsFactory"]
+
 C = TypeVar("C")
 M = TypeVar("M", bound=BaseModel)
 R = TypeVar("R")
@@ -30,10 +32,10 @@ _DEFAULT_RETRY = Retry()
 
 @dataclass(frozen=True)
 class JobsFactory:
-    """How another process makes the same handlers again, with a store and all else of its own.
+    """How another process creates the same handlers, with its own store and other resources.
 
-    `address` names ("module:function") an asynchronous context manager that is called with the arguments, which are JSON values, and
-    yields the `Jobs`.
+    `address` ("module:function") names an asynchronous context manager. It is called with the arguments, which are JSON values, and yields
+    the `Jobs`.
     """
 
     address: str
@@ -42,7 +44,7 @@ class JobsFactory:
 
 @dataclass(frozen=True)
 class Handler:
-    """A job type: its function, and how it is to be run."""
+    """A job type: its function, and how it runs."""
 
     job_type: str
     handle: Handle
@@ -51,37 +53,37 @@ class Handler:
     queue: str = "default"
     priority: int = 50
     retry: Retry = _DEFAULT_RETRY
-    #: seconds that an attempt may take
+    #: the maximum seconds of an attempt
     timeout: int = 3600
     runs: Runs = "inline"
-    #: how a process that cannot import the function gets it
+    #: how a process creates the function if it cannot import it
     factory: JobsFactory | None = None
-    #: how many jobs of its queue one worker runs at once; None: as many as the worker has places
+    #: the maximum number of jobs of its queue that one worker runs at once; None: as many as the worker has slots
     limit_per_worker: int | None = None
-    #: how many jobs of its queue a worker process runs beside its `concurrency`, because they mostly wait for others
+    #: how many jobs of its queue a worker process runs in addition to its `concurrency`, because they mostly wait
     own_concurrency: int | None = None
-    #: whether its jobs are left out of lists unless these are asked for: chores that nobody looks for
+    #: whether lists hide its jobs by default: routine work that nobody looks for
     internal: bool = False
-    #: the application that it belongs to, where it is one of a host
+    #: the application that it belongs to, in a host
     application: str | None = None
 
     def checked_config(self, config: BaseModel | dict[str, Any] | None) -> dict[str, Any]:
-        """A config in the form in which it is stored; `BadConfig` when the model refuses it."""
+        """Validate a config and return it as JSON; `BadConfig` when it is invalid."""
         if self.config is None:
             return config.model_dump(mode="json") if isinstance(config, BaseModel) else dict(config or {})
         try:
             model = config if isinstance(config, self.config) else self.config.model_validate(_plain(config))
         except ValidationError as error:
             problems: list[dict[str, Any]] = [dict(problem) for problem in error.errors(include_url=False, include_input=False)]
-            raise BadConfig(f"The config of {self.job_type} is refused: {_told(problems)}.", problems=problems) from None
+            raise BadConfig(f"The config of {self.job_type} is invalid: {_problem_text(problems)}.", problems=problems) from None
         return model.model_dump(mode="json")
 
     def loaded_config(self, config: dict[str, Any]) -> Any:
-        """A stored config as the handler takes it."""
+        """A stored config as the handler's model."""
         return config if self.config is None else self.config.model_validate(config)
 
     def checked_result(self, result: Any) -> Any:
-        """What a handler returned in the form in which it is stored."""
+        """Validate what a handler returned and return it as JSON."""
         if self.result is not None and not isinstance(result, self.result):
             result = self.result.model_validate(result)
         return result.model_dump(mode="json") if isinstance(result, BaseModel) else result
@@ -89,24 +91,24 @@ class Handler:
 
 @dataclass(frozen=True)
 class DeclaredSchedule:
-    """A schedule that is part of an application's code: its host writes it when it starts."""
+    """A schedule that is declared in an application's code. Its host stores it at startup."""
 
     name: str
     job_type: str
-    #: five fields of cron; or else `every`
+    #: a cron expression of five fields; otherwise `every`
     cron: str | None = None
     #: seconds between two runs
     every: int | None = None
     config: BaseModel | dict[str, Any] | None = None
     timezone: str = "UTC"
-    #: a run that is later than this many seconds is left out
+    #: a run that is later than this many seconds is skipped
     max_delay: int = 600
     subject: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse times that a schedule cannot have, where they are written."""
+        """Raise `BadSchedule` for an invalid name or time."""
         if not is_name(self.name):
-            raise BadSchedule(f"{self.name!r} cannot name a schedule.", fix="Names have 1 to 100 letters, digits and _ . : / -")
+            raise BadSchedule(f"{self.name!r} is not a valid name of a schedule.", fix="Use 1 to 100 letters, digits and _ . : / -")
         if (self.cron is None) == (self.every is None):
             raise BadSchedule(f"The schedule {self.name} needs either cron fields or an interval.")
         if self.cron is not None:
@@ -115,8 +117,8 @@ class DeclaredSchedule:
             raise BadSchedule(f"The schedule {self.name} runs every {self.every} seconds; it must be at least 1.")
 
 
-def _check_alike(handler: Handler, other: Handler) -> None:
-    """Refuse a handler that differs in what is one of the queue from another of the same queue."""
+def _check_same_limits(handler: Handler, other: Handler) -> None:
+    """Raise `BadHandler` if two handlers of a queue differ in an option that applies to the whole queue."""
     for name, what in (("limit_per_worker", "limits per worker"), ("own_concurrency", "own concurrencies")):
         one, two = getattr(handler, name), getattr(other, name)
         if one != two:
@@ -127,8 +129,8 @@ def _check_alike(handler: Handler, other: Handler) -> None:
             )
 
 
-def _told(problems: list[dict[str, Any]]) -> str:
-    """What pydantic found wrong with a config, in one line."""
+def _problem_text(problems: list[dict[str, Any]]) -> str:
+    """The problems that pydantic found, in one line."""
     return "; ".join(f"{'.'.join(map(str, problem['loc'])) or 'config'}: {problem['msg']}" for problem in problems)
 
 
@@ -137,10 +139,10 @@ def _plain(config: BaseModel | dict[str, Any] | None) -> dict[str, Any]:
 
 
 class Jobs:
-    """The handlers of an application. Queues and workers are given one; there is no global registry.
+    """The registry of an application's handlers. Pass it to queues and workers; there is no global registry.
 
-    `ready` notifies of a queue's name when jobs become ready there, so that workers of the same process need not wait for their next poll;
-    `updates` notifies of a job's id when it logs, reports progress or ends.
+    `ready` notifies workers of the same process, with the name of a queue in which a job became claimable. `updates` notifies followers,
+    with the id of a job that logged, reported progress or ended.
     """
 
     def __init__(self) -> None:
@@ -198,22 +200,22 @@ class Jobs:
         own_concurrency: int | None = None,
         internal: bool = False,
     ) -> Callable[[Callable[[JobContext, Any], R]], Task[Any, R]]:
-        """Register a function for a job type: `@jobs.handler("PCA", runs="process")`. The function becomes a `Task`, which is submitted.
+        """Register a function for a job type: `@jobs.handler("PCA", runs="process")`. Returns a `Task` to submit.
 
-        The config is checked against the pydantic model that the function's second parameter is annotated with, or that `config` names;
-        without a model, any JSON object is accepted. An attempt that fails is tried again 3 times, or as `retry` has it.
+        Configs are validated with the pydantic model that annotates the function's second parameter, or with `config`; without a model, any
+        JSON object is accepted. A failed attempt is retried 3 times, or as `retry` says.
 
-        The function runs `inline`, in the worker's event loop, where it must not block; in a `thread`; or in a `process`, which alone can
-        be killed. By default an `async def` runs inline and a `def` in a thread. A process imports the function by its name; one that is
-        defined within another function is made again in the process, provided that it is of an application's `jobs`.
+        The function runs `inline` in the worker's event loop, where it must not block; in a `thread`; or in a `process`, the only one that
+        can be killed. By default an `async def` runs inline and a `def` in a thread. A process imports the function by its name; a function
+        defined inside another one must belong to an application's `jobs`, which the process then calls.
 
-        With `limit_per_worker` no worker runs more of them at once, and other jobs overtake those that wait. The limit is one of the
-        queue, which is the job type's own unless `queue` names one; handlers of one queue have the same limit.
+        `limit_per_worker` is the maximum number of jobs that one worker runs at once; jobs of other queues overtake those that wait. The
+        limit applies to the queue, which by default is one of the job type's name; all handlers of a queue have the same limit.
 
-        With `own_concurrency` a worker process runs that many jobs of the queue beside its `concurrency`: for handlers that mostly wait
-        for others, such as a model that streams its answer, and take little of the processor. It is one of the queue as well.
+        `own_concurrency` is how many jobs of the queue a worker process runs in addition to its `concurrency`: for handlers that mostly
+        wait, such as for a model that streams its answer, and need little processor time. It applies to the queue as well.
 
-        Jobs of an `internal` handler are left out of lists unless they are asked for: chores that run often and that nobody looks for.
+        Lists hide the jobs of an `internal` handler by default: routine work that runs often and that nobody looks for.
         """
 
         if callable(job_type):
@@ -221,7 +223,7 @@ class Jobs:
             raise BadHandler("@jobs.handler was used without a job type.", fix=f'Write @jobs.handler("{name}").')
 
         def register(handle: Callable[[JobContext, Any], R]) -> Task[Any, R]:
-            if isinstance(handle, Task) and any(one.job_type == handle.job_type for one in self._schedules.values()):
+            if isinstance(handle, Task) and any(schedule.job_type == handle.job_type for schedule in self._schedules.values()):
                 raise BadHandler(
                     f"@jobs.handler({job_type!r}) stands above @jobs.every, whose schedule would submit {handle.job_type} instead.",
                     fix="Write @jobs.every(...) above @jobs.handler(...).",
@@ -256,7 +258,7 @@ class Jobs:
             raise HandlerTaken(f"{handler.job_type} has a handler already.")
         for other in self._handlers.values():
             if other.queue == handler.queue:
-                _check_alike(handler, other)
+                _check_same_limits(handler, other)
         self._handlers[handler.job_type] = handler
 
     @overload
@@ -295,11 +297,11 @@ class Jobs:
     ) -> Callable[[Callable[[JobContext, Any], R]], Task[Any, R]]:
         """Declare a schedule: `@jobs.every("0 2 * * *", timezone="Europe/Berlin")`, or `@jobs.every(300)` for every 300 seconds.
 
-        It stands above `@jobs.handler(...)`; without one, the function becomes the handler of a job type of its own name. `config` is the
-        config of each run, the model's defaults when it is left out. The schedule has the name of its job type, or `name`. A run that
-        could not be made in time is made late, or left out when it is later than `max_delay` seconds.
+        Write it above `@jobs.handler(...)`; without that, the function becomes the handler of a job type of its name. `config` is that of
+        each run; the default is the model's defaults. The schedule is named after its job type, or `name`. A late run is still made, or
+        skipped if it is more than `max_delay` seconds late.
 
-        A host writes the schedules of its applications when it starts; elsewhere `queue.declare_schedules()` does.
+        A host stores the schedules of its applications at startup; elsewhere call `queue.declare_schedules()`.
         """
 
         if callable(when):
@@ -315,14 +317,14 @@ class Jobs:
         return declare
 
     def _check_scheduled(self, job_type: str, config: BaseModel | dict[str, Any] | None) -> None:
-        """Refuse the config of a schedule that each of its jobs would be refused for."""
+        """Raise `BadSchedule` for a config that the handler does not accept."""
         handler = self.of(job_type)
         try:
             handler.checked_config(config)
         except BadConfig as refused:
             model = handler.config.__name__ if handler.config is not None else "..."
             raise BadSchedule(
-                f"The schedule of {job_type} has a config that its handler does not take: {_told(refused.problems)}.",
+                f"The schedule of {job_type} has an invalid config: {_problem_text(refused.problems)}.",
                 fix=f"Give each run its config: @jobs.every(..., config={model}(...)).",
             ) from None
 
@@ -334,28 +336,28 @@ class Jobs:
 
     @property
     def limits(self) -> dict[str, int]:
-        """The queues of which a worker runs a limited number of jobs at once."""
+        """The queues with a limit per worker, and the limit."""
         return {handler.queue: handler.limit_per_worker for handler in self if handler.limit_per_worker is not None}
 
     @property
     def own_concurrencies(self) -> dict[str, int]:
-        """The queues that have places of their own in a worker process, and how many."""
+        """The queues with their own concurrency, and how many jobs of them run at once."""
         return {handler.queue: handler.own_concurrency for handler in self if handler.own_concurrency is not None}
 
     @property
     def internal_types(self) -> tuple[str, ...]:
-        """The job types that are left out of lists."""
+        """The job types that lists hide by default."""
         return tuple(sorted(handler.job_type for handler in self if handler.internal))
 
     @property
     def schedules(self) -> tuple[DeclaredSchedule, ...]:
-        """The schedules that are declared with the handlers."""
+        """The declared schedules."""
         return tuple(self._schedules.values())
 
     def include(self, other: Jobs, factory: JobsFactory | None = None, *, application: str | None = None) -> None:
-        """Take over all handlers and declared schedules of another registry: those of an application, in a host.
+        """Add all handlers and declared schedules of another registry, such as an application's to its host's.
 
-        `factory` is how a process makes that registry again.
+        `factory` is how a process creates that registry.
         """
         for handler in other:
             self.add(replace(handler, factory=factory or handler.factory, application=application or handler.application))
@@ -363,7 +365,7 @@ class Jobs:
             self.add_schedule(schedule)
 
     def exclude(self, other: Jobs) -> None:
-        """Undo `include`: forget all handlers and declared schedules of another registry."""
+        """Undo `include`: remove all handlers and declared schedules of another registry."""
         for handler in other:
             self._handlers.pop(handler.job_type, None)
         for schedule in other.schedules:
@@ -377,13 +379,13 @@ class Jobs:
         return handler
 
     def _suggestion(self, job_type: str) -> str:
-        """The job type that was probably meant, or those that there are."""
+        """The most similar job type, or the existing ones."""
         if not self._handlers:
             return "No handler is registered."
         return did_you_mean(job_type, sorted(self._handlers), otherwise=f"There are {', '.join(sorted(self._handlers))}.")
 
     def find(self, job_type: str) -> Handler | None:
-        """The handler of a job type, if there is one."""
+        """The handler of a job type; None without one."""
         return self._handlers.get(job_type)
 
     def __iter__(self) -> Iterator[Handler]:
@@ -405,12 +407,12 @@ def _check(handler: Handler) -> None:
         raise BadHandler(f"The handler of {handler.job_type} has runs={handler.runs!r}.", fix=did_you_mean(handler.runs, get_args(Runs)))
     if not is_name(handler.job_type) or not is_name(handler.queue):
         raise BadHandler(
-            f"{handler.job_type!r} in queue {handler.queue!r} cannot be a job type.",
-            fix="Names have 1 to 100 letters, digits and _ . : / -",
+            f"The job type {handler.job_type!r} or its queue {handler.queue!r} is not a valid name.",
+            fix="Use 1 to 100 letters, digits and _ . : / -",
         )
     if handler.runs == "inline" and not inspect.iscoroutinefunction(handler.handle):
         raise BadHandler(
-            f"The handler of {handler.job_type} is not async, and would hold up all other jobs of its worker.",
+            f"The handler of {handler.job_type} is not async, and would block all other jobs of its worker.",
             fix="Leave `runs` out: a plain function runs in a thread. Or declare it with `async def`, and await.",
         )
     try:

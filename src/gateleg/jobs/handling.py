@@ -1,4 +1,4 @@
-"""What handlers have in common: telling how far they are, stopping where they are told to, and giving up what cannot succeed."""
+"""Helpers for handlers: report progress and stop on request; fail without retrying."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def reporting(job: JobContext) -> Callable[[float, str], None]:
-    """A function that computing code calls at each step, from any thread, with how much is done (0 to 1) and what it does.
+    """A function for computing code to call at each step, from any thread, with the fraction done (0 to 1) and the step's name.
 
-    It tells the job's progress, logs each step once, and raises `Stopped` when the job is to stop, which ends the work.
+    It sets the job's progress, logs each step once, and raises `Stopped` when the job is to stop.
     """
     logged = ""
 
@@ -33,9 +33,9 @@ def reporting(job: JobContext) -> Callable[[float, str], None]:
 
 @contextmanager
 def giving_up(*errors: type[Exception]) -> Iterator[None]:
-    """Give a job up for errors that would be the same if it were tried again: `with giving_up(DelphiError, AiError): ...`.
+    """Fail the job without retrying on these errors: `with giving_up(DelphiError, AiError): ...`.
 
-    An error whose `passing` is true is raised as it is, so that the job is retried.
+    An error whose `passing` attribute is true is raised unchanged, so that the job is retried.
     """
     try:
         yield

@@ -1,17 +1,21 @@
-"""A clock that stands still until it is moved, for tests of everything that depends on time."""
+"""A clock that only moves when a test moves it."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-#: When a manual clock begins, unless it is told otherwise: so late that no engine, which has a clock of its own, takes items for expired.
-_BEGINNING = datetime(2100, 1, 1, tzinfo=UTC)
+#: The default start: late enough that the engine, which has its own clock, does not consider items expired.
+_DEFAULT_START = datetime(2100, 1, 1, tzinfo=UTC)
 
 
 class ManualClock:
-    """Time in the hands of a test: `Store.embedded(clock=clock, ticks=clock)`, then `clock.advance(seconds=30)`."""
+    """A clock for tests: `Store.embedded(clock=clock, ticks=clock)`, then `clock.advance(seconds=30)`.
 
-    def __init__(self, start: datetime = _BEGINNING) -> None:
+    It is the clock of the store and of queues on it. An attribute with `stamp(on="create")` gets its value when the object is constructed,
+    before it meets a store, so it has the machine's time; pass a time of your own (`created_at=clock.now`) where a test depends on it.
+    """
+
+    def __init__(self, start: datetime = _DEFAULT_START) -> None:
         self.now = start
 
     def __call__(self) -> float:
@@ -19,11 +23,11 @@ class ManualClock:
         return self.now.timestamp()
 
     def advance(self, seconds: float = 0.0, *, minutes: float = 0.0, hours: float = 0.0, days: float = 0.0) -> datetime:
-        """Move on; the answer is the new time."""
+        """Move the clock forward; returns the new time."""
         self.now += timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
         return self.now
 
     def reach(self, time: datetime) -> datetime:
-        """Move on to a time, unless it has passed already."""
+        """Move the clock forward to a time, unless it is later already."""
         self.now = max(self.now, time)
         return self.now

@@ -17,7 +17,7 @@ class Notifier:
         self._lock = threading.Lock()
 
     def listen(self, listener: Callable[[str], object]) -> Callable[[], None]:
-        """Add a listener; the answer takes it away again."""
+        """Add a listener; returns a function that removes it."""
         with self._lock:
             self._listeners.append(listener)
 
@@ -28,7 +28,7 @@ class Notifier:
         return stop
 
     def notify(self, name: str) -> None:
-        """Tell all listeners."""
+        """Call all listeners."""
         if self._listeners:
             with self._lock:
                 listeners = list(self._listeners)

@@ -1,4 +1,4 @@
-"""Whether a store holds jobs in queue tables of other names: an empty queue may only be the wrong one."""
+"""Warn about jobs in queue tables of other names: an empty queue may be the wrong one."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from gateleg.jobs.tables.table_names import Layout, TableNames
     from gateleg.store.flow import Flow
 
-__all__ = ["told_of"]
+__all__ = ["other_tables_warning"]
 
 _log = logging.getLogger("gateleg.jobs")
 
 
 def other_layout(context: QueueContext) -> Flow[Layout | None]:
-    """The layout whose table of jobs has some, while that of this queue has none; None when there is no such table.
+    """The layout whose table has jobs while this queue's has none; None without one.
 
-    One item of each is read. A table that this process may not read counts as one that has no jobs, and its own as one that has.
+    Reads one item of each table. If access is denied, another layout's table counts as empty, and this queue's as not empty.
     """
     own = context.tables.names
     if (yield from _holds_jobs(context, own, otherwise=True)):
@@ -43,12 +43,12 @@ def _holds_jobs(context: QueueContext, names: TableNames, *, otherwise: bool) ->
     return bool(reply["Count"])
 
 
-def told_of(context: QueueContext, layout: Layout) -> str:
-    """What to say about jobs in the tables of another layout."""
+def other_tables_warning(context: QueueContext, layout: Layout) -> str:
+    """The warning about jobs in the tables of another layout."""
     there, here = (context.setup.name_of(tables_named(names).all[0]) for names in (LAYOUTS[layout], context.tables.names))
     return (
-        f"the store has jobs in {there}, and none in {here}, which this queue uses. If they are meant, name the tables as their submitter "
-        f'does: job_tables = "{layout}" or --job-tables {layout} for hosts and commands, tables=LAYOUTS["{layout}"] for a Queue'
+        f"the store has jobs in {there}, but this queue uses {here}, which has none. To see those jobs, use their tables: "
+        f'job_tables = "{layout}" or --job-tables {layout} for hosts and commands, tables=LAYOUTS["{layout}"] for a Queue'
     )
 
 
@@ -56,4 +56,4 @@ def warn_of_other_tables(context: QueueContext) -> Flow[None]:
     """Log a warning when the store has jobs in tables of other names and none in those of this queue."""
     layout = yield from other_layout(context)
     if layout is not None:
-        _log.warning("%s", told_of(context, layout))
+        _log.warning("%s", other_tables_warning(context, layout))

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
-#: All tables of a queue that is given no names for them.
-TABLES = tables_named(PLAIN).all
 
 
 def _ensure_tables(context: QueueContext) -> Flow[list[str]]:
@@ -107,11 +105,11 @@ class QueueVerbs:
     submit = Verb(enqueue.submit)
     submit_many = Verb(enqueue.submit_many)
     enlist = Verb(enqueue.enlist)
-    get = Verb(complete.present)
+    get = Verb(complete.get_job)
     claim = Verb(claims.claim)
     claim_several = Verb(claims.claim_several)
     promote = Verb(delays.promote)
-    recount_delays = Verb(delays.recount_delays)
+    correct_delays = Verb(delays.correct_delays)
     renew = Verb(leases.renew)
     finish = Verb(complete.finish)
     reap = Verb(leases.reap)
@@ -130,16 +128,16 @@ class QueueVerbs:
     every_worker = Verb(queue_admin.every_worker)
     report_worker = Verb(queue_admin.report_worker)
     forget_worker = Verb(queue_admin.forget_worker)
-    take_duty = Verb(queue_admin.take_duty)
-    drop_duty = Verb(queue_admin.drop_duty)
-    write_tallies = Verb(counts.write_tallies)
+    acquire_leader_lease = Verb(queue_admin.acquire_leader_lease)
+    release_leader_lease = Verb(queue_admin.release_leader_lease)
+    write_counts = Verb(counts.write_counts)
     stats = Verb(_stats.stats)
     history = Verb(_history.history)
-    note_history = Verb(_history.note_history)
+    record_history = Verb(_history.record_history)
     jobs_page = Verb(listing.jobs_page)
     own_jobs_page = Verb(listing.own_jobs_page)
     get_or_archived = Verb(listing.get_or_archived)
-    look_on = Verb(follow.look_on)
+    read_update = Verb(follow.read_update)
     archive_page = Verb(listing.archive_page)
     tree = Verb(trees.tree)
     cancel_tree = Verb(trees.cancel_tree)

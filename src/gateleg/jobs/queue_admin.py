@@ -1,4 +1,4 @@
-"""How queues are run: pausing, draining, rates; and who works on them."""
+"""Operating queues: pause, drain, rates; the workers and their leader leases."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from gateleg.jobs.names import is_name
 from gateleg.jobs.queue_context import collect_stream
 from gateleg.jobs.tables.queue_tables import moved_to
 from gateleg.jobs.tables.records import LeaderLease, QueueState, WorkerRecord
-from gateleg.store import ConditionFailed, batch_get, delete, put, query, upsert
+from gateleg.store import ConditionFailed, delete, put, upsert
+from gateleg.store.operations import batch_get, query
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,50 +21,50 @@ if TYPE_CHECKING:
     from gateleg.model import Action, Condition
     from gateleg.store.flow import Flow
 
-#: A worker that was not heard of for so long is not counted any more.
+#: A worker without a report for this long counts as lost.
 ALIVE = timedelta(seconds=60)
 
 
 def _change(context: QueueContext, queue: str, by: str | None, *actions: Action) -> Flow[QueueState]:
     if not is_name(queue):
-        raise BadSubmission(f"{queue!r} cannot name a queue.", fix="Names have 1 to 100 letters, digits and _ . : / -")
+        raise BadSubmission(f"{queue!r} is not a valid queue name.", fix="Use 1 to 100 letters, digits and _ . : / -")
     noted = (QueueState.changed_at.set(context.now()), QueueState.changed_by.set(by))
     return (yield from upsert(context.tables.queue_state.key(name=queue), *actions, *noted).flow(context.setup))
 
 
 def _mode(context: QueueContext, queue: str, mode: Literal["running", "paused", "draining"], by: str | None) -> Flow[QueueState]:
     state = yield from _change(context, queue, by, QueueState.mode.set(mode))
-    context.doors.forget(queue)
+    context.draining_cache.forget(queue)
     return state
 
 
 def pause(context: QueueContext, queue: str, *, by: str | None = None) -> Flow[QueueState]:
-    """Start no more jobs of a queue; those that run go on. Workers follow within a few seconds."""
+    """Start no more jobs of a queue; running jobs continue. Workers follow within a few seconds."""
     return (yield from _mode(context, queue, "paused", by))
 
 
 def drain(context: QueueContext, queue: str, *, by: str | None = None) -> Flow[QueueState]:
-    """Take no new jobs into a queue; those that wait are still run. Who submits elsewhere may be let in for a second more."""
+    """Accept no new jobs in a queue; pending ones still run. Other processes may submit for up to a second more."""
     return (yield from _mode(context, queue, "draining", by))
 
 
 def resume(context: QueueContext, queue: str, *, by: str | None = None) -> Flow[QueueState]:
-    """Let a queue run again."""
+    """Resume a paused or draining queue."""
     state = yield from _mode(context, queue, "running", by)
     context.jobs.ready.notify(queue)
     return state
 
 
 def set_rate(context: QueueContext, queue: str, starts: int, *, seconds: int = 60, by: str | None = None) -> Flow[QueueState]:
-    """Start at most so many jobs of a queue in each window of so many seconds; 0 takes the limit away.
+    """Start at most `starts` jobs of a queue in each window of `seconds`; 0 removes the limit.
 
-    Windows follow each other by the clock, so that around the end of one twice as many may start in a short time.
+    The windows are fixed, so up to twice as many jobs may start in a short time around the end of a window.
     """
     return (yield from _change(context, queue, by, QueueState.rate.set(starts), QueueState.rate_seconds.set(seconds)))
 
 
 def states(context: QueueContext, queues: Sequence[str] | None = None) -> Flow[dict[str, QueueState]]:
-    """The states of some queues, or of all that have one."""
+    """The stored states of some queues, or of all queues."""
     if queues is None:
         known = yield from collect_stream(query(context.tables.queue_state.every()), context)
         return {state.name: state for state in known}
@@ -73,67 +74,69 @@ def states(context: QueueContext, queues: Sequence[str] | None = None) -> Flow[d
 
 
 def report_worker(context: QueueContext, record: WorkerRecord) -> Flow[None]:
-    """Say that a worker is alive, and what it does."""
+    """Write the record of a worker."""
     now = context.now()
-    # By the clocks of the others: the record of a worker whose clock is hours behind would else expire at once.
+    # Corrected by the clock difference: the record of a worker whose clock is hours behind would otherwise expire at once.
     expires_at = now - timedelta(seconds=record.clock_ahead) + 10 * ALIVE
     current = record.model_copy(update={"seen_at": now, "expires_at": expires_at})
     yield from put(moved_to(context.tables.worker_record, current), returning="none").flow(context.setup)
 
 
 def forget_worker(context: QueueContext, worker_id: str) -> Flow[None]:
-    """Say that a worker has ended."""
+    """Delete the record of a worker that has ended."""
     yield from delete(context.tables.worker_record, worker_id=worker_id).flow(context.setup)
 
 
 def workers(context: QueueContext) -> Flow[list[WorkerRecord]]:
-    """The workers that were heard of in the last minute, whatever their clocks say."""
+    """The workers that reported during the last minute, corrected for their clocks."""
     known = yield from every_worker(context)
     return [record for record in known if record.seen_at - timedelta(seconds=record.clock_ahead) > context.now() - ALIVE]
 
 
 def every_worker(context: QueueContext) -> Flow[list[WorkerRecord]]:
-    """The workers that have not said that they end, also those that were not heard of for minutes."""
+    """All workers that have not deregistered, including those that have been silent for minutes."""
     return (yield from collect_stream(query(context.tables.worker_record.every()), context, expired=True))
 
 
-def take_duty(context: QueueContext, name: str, holder: str, seconds: float, terms: Staleness[str]) -> Flow[bool]:
-    """Take a duty for some seconds, or keep it; False when another worker has it.
+def acquire_leader_lease(context: QueueContext, name: str, holder: str, seconds: float, others: Staleness[str]) -> Flow[bool]:
+    """Acquire or renew the leader lease of a task; False when another worker has it.
 
-    It is another's until that one gives it back, or has not renewed it for a term between looks with the same `terms`.
+    The lease of another worker ends when it is released, or stays unchanged for its duration across calls with the same `others`.
     """
-    free = LeaderLease.holder.missing() | LeaderLease.holder.is_in([holder, ""])
+    is_free = LeaderLease.holder.missing() | LeaderLease.holder.is_in([holder, ""])
     try:
-        yield from _take(context, name, holder, seconds, free)
+        yield from _write_lease(context, name, holder, seconds, is_free)
     except ConditionFailed as refused:
         current: LeaderLease | None = refused.current
         if current is None:
             return False
-        age = terms.observe({name: (current.holder, current.until)}, context.setup.ticks())[name]
+        age = others.observe({name: (current.holder, current.until)}, context.setup.ticks())[name]
         if age < max(seconds, current.seconds or 0.0):
             return False
     else:
         return True
     try:
-        yield from _take(context, name, holder, seconds, (LeaderLease.holder == current.holder) & (LeaderLease.until == current.until))
+        yield from _write_lease(
+            context, name, holder, seconds, (LeaderLease.holder == current.holder) & (LeaderLease.until == current.until)
+        )
     except ConditionFailed:
         return False
     return True
 
 
-def _take(context: QueueContext, name: str, holder: str, seconds: float, free: Condition) -> Flow[None]:
-    term = (
+def _write_lease(context: QueueContext, name: str, holder: str, seconds: float, free: Condition) -> Flow[None]:
+    actions = (
         LeaderLease.holder.set(holder),
         LeaderLease.until.set(context.now() + timedelta(seconds=seconds)),
         LeaderLease.seconds.set(seconds),
     )
-    yield from upsert(context.tables.leader_lease.key(name=name), *term, condition=free).flow(context.setup)
+    yield from upsert(context.tables.leader_lease.key(name=name), *actions, condition=free).flow(context.setup)
 
 
-def drop_duty(context: QueueContext, name: str, holder: str) -> Flow[None]:
-    """Let others take a duty at once."""
-    dropped = (LeaderLease.holder.set(""), LeaderLease.until.set(context.now()))
+def release_leader_lease(context: QueueContext, name: str, holder: str) -> Flow[None]:
+    """Release the leader lease of a task, so that another worker can acquire it at once."""
+    released = (LeaderLease.holder.set(""), LeaderLease.until.set(context.now()))
     try:
-        yield from upsert(context.tables.leader_lease.key(name=name), *dropped, condition=LeaderLease.holder == holder).flow(context.setup)
+        yield from upsert(context.tables.leader_lease.key(name=name), *released, condition=LeaderLease.holder == holder).flow(context.setup)
     except ConditionFailed:
         return

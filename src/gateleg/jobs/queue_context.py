@@ -1,4 +1,4 @@
-"""What every flow of the queue needs: the store's setup, the handlers, and the settings."""
+"""`QueueContext`: what all flows of a queue share: the store's setup, handlers, settings and tables."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from gateleg.jobs.rules import RETENTION
 from gateleg.jobs.tables.queue_tables import QueueTables
 from gateleg.model import spec_of
-from gateleg.store import count
 from gateleg.store.flow import Found, Pause, Request, Together
+from gateleg.store.operations import count
 from gateleg.store.transports import ServiceError, Unreachable
 
 if TYPE_CHECKING:
@@ -19,69 +19,69 @@ if TYPE_CHECKING:
     from gateleg.jobs.handlers import Jobs
     from gateleg.jobs.tables.job import Job, JobStatus
     from gateleg.model import Query
-    from gateleg.store import Stream
     from gateleg.store.flow import Flow, Step
+    from gateleg.store.operations import Stream
     from gateleg.store.setup import Setup
 
 R = TypeVar("R")
-#: Of how many queues it is remembered that they were open.
-_DOORS = 1000
+#: How many queues the cache remembers.
+_MAX_CACHED_QUEUES = 1000
 
 
 @dataclass(frozen=True)
 class QueueSettings:
-    """How the queue works."""
+    """Settings of a queue: leases, limits, retention."""
 
-    #: seconds that a worker may be silent before its job goes to another
+    #: seconds without a heartbeat after which a job is given to another worker
     lease_seconds: float = 30.0
-    #: how many claimable jobs are looked at for one claim
+    #: how many claimable jobs one claim reads
     window: int = 50
     #: how long an idempotency key is remembered
     remember: timedelta = timedelta(days=7)
     #: how long finished jobs stay in the queue
     retention: Mapping[JobStatus, timedelta] = field(default_factory=lambda: dict(RETENTION))
-    #: how long tallies are kept
-    tallies: timedelta = timedelta(days=7)
-    #: the most bytes of a config, and of a result
+    #: how long the counts of each minute are kept
+    counts: timedelta = timedelta(days=7)
+    #: the maximum size of a config, and of a result, in bytes
     config_limit: int = 200_000
     result_limit: int = 100_000
-    #: seconds for which a queue that took jobs in is taken to do so still, so that not every submission has to look
+    #: seconds for which submissions rely on a queue not draining without reading its state again
     open_for: float = 1.0
-    #: how many dependents are released in the transaction that completes a job; more are released by a job of their own
+    #: how many dependents the transaction that completes a job releases; an internal job releases more than that
     inline_dependents: int = 20
 
 
 class DrainingCache:
-    """Which queues took jobs in a moment ago."""
+    """Which queues were not draining a moment ago."""
 
     def __init__(self) -> None:
         self._until: dict[str, float] = {}
 
     def open(self, queue: str, now: float) -> bool:
-        """Whether somebody has looked lately, and the queue was not draining."""
+        """Whether the queue was read lately and was not draining."""
         return self._until.get(queue, now) > now
 
-    def seen_open(self, queue: str, until: float) -> None:
-        """The queue is not draining; that is taken for granted for a while."""
-        if len(self._until) >= _DOORS:
+    def record_open(self, queue: str, until: float) -> None:
+        """Remember that the queue is not draining, until this tick."""
+        if len(self._until) >= _MAX_CACHED_QUEUES:
             self._until.clear()
         self._until[queue] = until
 
     def forget(self, queue: str) -> None:
-        """Look again the next time."""
+        """Read the state of the queue again the next time."""
         self._until.pop(queue, None)
 
 
 @dataclass(frozen=True)
 class QueueContext:
-    """Where the flows of a queue work: what they are given, and what they need not look for again."""
+    """What all flows of a queue share."""
 
     setup: Setup
     jobs: Jobs
     settings: QueueSettings = field(default_factory=QueueSettings)
-    #: the entities of its items, in tables with the names that the queue was given
+    #: its entities, bound to its tables
     tables: QueueTables = field(default_factory=QueueTables)
-    doors: DrainingCache = field(default_factory=DrainingCache, compare=False)
+    draining_cache: DrainingCache = field(default_factory=DrainingCache, compare=False)
 
     @property
     def queue_table_name(self) -> str:
@@ -94,7 +94,7 @@ class QueueContext:
 
 
 def collect_stream(stream: Stream[R], context: QueueContext, *, expired: bool = False) -> Flow[list[R]]:
-    """All results of a stream, inside a flow. `expired` shows also what this clock says has expired: the writer's clock may be behind."""
+    """All results of a stream, inside a flow. `expired` includes items that have expired by this clock: the writer's may be behind."""
     flow = stream.flow(replace(context.setup, expired=True) if expired else context.setup)
     found: list[R] = []
     try:
@@ -115,12 +115,12 @@ def collect_stream(stream: Stream[R], context: QueueContext, *, expired: bool = 
 
 
 def count_jobs(question: Query[Job], context: QueueContext, *, limit: int | None = None) -> Flow[int]:
-    """How many jobs an index holds, inside a flow. Those that wait or run do not expire, so that none of them is read to look."""
+    """Count the jobs of an index, inside a flow. Pending and running jobs do not expire, so their items are not read."""
     return (yield from count(question, limit=limit).flow(replace(context.setup, expired=True)))
 
 
 def run_concurrently(flows: Sequence[Flow[R]]) -> Flow[list[R | Exception]]:
-    """Several flows at once: what they ask next is asked together. Their results in the same order; what one raised is in its place."""
+    """Run several flows concurrently, sending their requests together. Returns their results, or exceptions, in order."""
     results: dict[int, R | Exception] = {}
     steps: dict[int, Step] = {}
 
@@ -136,13 +136,13 @@ def run_concurrently(flows: Sequence[Flow[R]]) -> Flow[list[R | Exception]]:
     for number in range(len(flows)):
         advance(number, None)
     while steps:
-        asking = {number: step for number, step in steps.items() if isinstance(step, Request)}
-        if asking:
-            replies = yield Together(list(asking.values()))
-            for number, reply in zip(asking, replies, strict=True):
+        requests = {number: step for number, step in steps.items() if isinstance(step, Request)}
+        if requests:
+            replies = yield Together(list(requests.values()))
+            for number, reply in zip(requests, replies, strict=True):
                 advance(number, reply)
             continue
-        # Nothing is left to be asked now. Whoever waits for less waits a little longer.
+        # Only pauses are left: wait for the longest.
         yield Pause(max(step.seconds for step in steps.values() if isinstance(step, Pause)))
         for number in list(steps):
             advance(number, None)

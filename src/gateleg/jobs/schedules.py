@@ -1,4 +1,4 @@
-"""Schedules: jobs that are submitted again and again, each time once, and not in a storm after an outage."""
+"""Schedules: jobs that are submitted periodically, each run exactly once, and at most one missed run after an outage."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from gateleg.jobs.handlers import Handler
 from gateleg.jobs.names import is_name
 from gateleg.jobs.queue_context import collect_stream
 from gateleg.jobs.rules import Retry
-from gateleg.jobs.submit.preparation import prepared
+from gateleg.jobs.submit.preparation import job_of
 from gateleg.jobs.submit.submission import Submission
 from gateleg.jobs.tables.records import Schedule
-from gateleg.store import ConditionFailed, LostRace, TransactionCanceled, create, delete, find, page, patch, put, query, retrying, transact
+from gateleg.store import ConditionFailed, LostRace, TransactionCanceled, create, delete, patch, put
 from gateleg.store.flow import Pause
+from gateleg.store.operations import find, page, query, retrying, transact
 
 if TYPE_CHECKING:
     from gateleg.jobs.queue_context import QueueContext
@@ -32,16 +33,16 @@ if TYPE_CHECKING:
 __all__ = ["next_run"]
 
 _log = logging.getLogger("gateleg.jobs")
-#: How far a schedule may be ahead of its next time before the clock that has put it there is taken to be wrong: one more interval, but not
-#: more than an hour, so that the run of a day is not repeated when a clock is set back a little; and a minute in any case.
-_MOST_AHEAD = timedelta(hours=1)
-_LEAST_AHEAD = timedelta(minutes=1)
-#: What a schedule keeps when it is written again.
+#: How far the next run of a schedule may be beyond the expected one before a wrong clock must have set it: one more interval, at most an
+#: hour, so that a daily run is not repeated when a clock is set back a little; and a minute in any case.
+_MAX_AHEAD = timedelta(hours=1)
+_MIN_AHEAD = timedelta(minutes=1)
+#: The attributes that a schedule keeps when it is written again.
 HISTORY = ("version", "last_run_at", "last_job_id")
 
 
 def next_run(schedule: Schedule, after: datetime) -> datetime:
-    """When a schedule is due next after a moment. Intervals are counted from the last time that was due."""
+    """The next run after a time. Intervals are counted from the previous due time."""
     if schedule.cron is not None:
         return parse_cron(schedule.cron, schedule.timezone).after(after)
     if schedule.every is None:
@@ -63,16 +64,16 @@ def schedule(
     max_delay: int = 600,
     enabled: bool = True,
 ) -> Flow[Schedule]:
-    """Make a schedule, or put another in its place: the job of a submission at the times of `cron`, or `every` so many seconds.
+    """Create or replace a schedule: submit the job at the times of `cron`, or every `every` seconds.
 
-    Only the type, config, queue, priority and subject of the submission count. A run that could not be made in time is made late, or left
-    out when it is later than `max_delay` seconds; however many were missed, at most one is made up for.
+    Only the type, config, queue, priority and subject of the submission are used. A late run is still made, or skipped if it is more than
+    `max_delay` seconds late; after an outage at most one missed run is made.
     """
-    made = drafted(context, name, submission, cron=cron, every=every, timezone=timezone, max_delay=max_delay, enabled=enabled)
-    return (yield from _stored(context, made))
+    new = new_schedule(context, name, submission, cron=cron, every=every, timezone=timezone, max_delay=max_delay, enabled=enabled)
+    return (yield from _store(context, new))
 
 
-def drafted(
+def new_schedule(
     context: QueueContext,
     name: str,
     submission: Submission,
@@ -83,14 +84,14 @@ def drafted(
     max_delay: int,
     enabled: bool = True,
 ) -> Schedule:
-    """A new schedule with everything checked, and its next run."""
-    job = prepared(context, submission, context.now())
+    """A validated schedule with its next run."""
+    job = job_of(context, submission, context.now())
     if (cron is None) == (every is None):
         raise BadSchedule(f"The schedule {name} needs either cron fields or an interval.")
     if not is_name(name):
-        raise BadSchedule(f"{name!r} cannot name a schedule.", fix="Names have 1 to 100 letters, digits and _ . : / -")
+        raise BadSchedule(f"{name!r} is not a valid name of a schedule.", fix="Use 1 to 100 letters, digits and _ . : / -")
     try:
-        made = context.tables.schedule(
+        new = context.tables.schedule(
             name=name,
             job_type=job.job_type,
             job_config=job.job_config,
@@ -106,21 +107,21 @@ def drafted(
             max_delay=max_delay,
         )
     except ValidationError as error:
-        raise BadSchedule(f"The schedule {name} is refused: {error.errors()[0]['msg']}.") from None
+        raise BadSchedule(f"The schedule {name} is invalid: {error.errors()[0]['msg']}.") from None
     try:
-        return made.model_copy(update={"next_run_at": next_run(made, context.now())})
+        return new.model_copy(update={"next_run_at": next_run(new, context.now())})
     except OverflowError:
-        raise BadSchedule(f"The schedule {name} would be due at no time that a calendar has.") from None
+        raise BadSchedule(f"The next run of the schedule {name} is after the last date that the calendar has.") from None
 
 
-def _stored(context: QueueContext, made: Schedule) -> Flow[Schedule]:
-    """Write a schedule over the one of its name, if there is one. When another writer was faster, over what that one has written."""
+def _store(context: QueueContext, new: Schedule) -> Flow[Schedule]:
+    """Create or replace a schedule, keeping its history; repeated when another writer was faster."""
     delays = context.setup.delays()
     while True:
-        current = yield from find(context.tables.schedule, name=made.name, consistent=True).flow(context.setup)
+        current = yield from find(context.tables.schedule, name=new.name, consistent=True).flow(context.setup)
         kept = {} if current is None else {name: getattr(current, name) for name in HISTORY}
         try:
-            stored: Schedule = yield from put(made.model_copy(update=kept)).flow(context.setup)
+            stored: Schedule = yield from put(new.model_copy(update=kept)).flow(context.setup)
         except ConditionFailed:
             delay = next(delays, None)
             if delay is None:
@@ -136,14 +137,14 @@ def schedules(context: QueueContext) -> Flow[list[Schedule]]:
 
 
 def schedules_page(context: QueueContext, *, limit: int = 50, cursor: str | None = None) -> Flow[Page[Schedule]]:
-    """Some schedules by name; `next` of the page is the cursor of those after them."""
+    """A page of schedules by name; `next` is the cursor of the next page."""
     return (yield from page(context.tables.schedule.listed(), limit=limit, cursor=cursor).flow(context.setup))
 
 
 def set_enabled(context: QueueContext, name: str, enabled: bool) -> Flow[Schedule]:
-    """Switch a schedule on or off. One that is switched on again begins anew, without what it has missed.
+    """Enable or disable a schedule. Runs that it missed while disabled are not made.
 
-    One that its application no longer declares becomes an ordinary schedule when it is switched on.
+    Enabling a schedule that its application no longer declares makes it an ordinary schedule.
     """
 
     def decide(current: Schedule) -> list[Action]:
@@ -158,58 +159,58 @@ def set_enabled(context: QueueContext, name: str, enabled: bool) -> Flow[Schedul
 
 
 def unschedule(context: QueueContext, name: str) -> Flow[None]:
-    """Take a schedule away; jobs that it has submitted stay."""
+    """Delete a schedule; the jobs that it has submitted stay."""
     if (yield from delete(context.tables.schedule.key(name=name), returning="old").flow(context.setup)) is None:
         raise ScheduleMissing(f"There is no schedule {name!r}.")
 
 
 def run_schedules(context: QueueContext) -> Flow[list[Job]]:
-    """Submit what is due by now; the jobs that were submitted. Any number of workers may do this at once.
+    """Submit the jobs of due schedules and return them. Safe to call from any number of workers at once.
 
-    A schedule that cannot be followed here, for want of its time zone, does not keep others waiting.
+    A schedule that fails, such as for lack of its time zone, does not stop the others.
     """
     submitted = []
-    for one in (yield from schedules(context)):
-        if not one.active or one.next_run_at is None:
+    for entry in (yield from schedules(context)):
+        if not entry.active or entry.next_run_at is None:
             continue
         try:
-            if one.next_run_at <= context.now():
-                job = yield from _fire(context, one, one.next_run_at)
+            if entry.next_run_at <= context.now():
+                job = yield from _fire(context, entry, entry.next_run_at)
                 submitted += [] if job is None else [job]
-            elif _strayed(one, one.next_run_at, context.now()):
-                yield from set_enabled(context, one.name, True)
+            elif _is_too_far_ahead(entry, entry.next_run_at, context.now()):
+                yield from set_enabled(context, entry.name, True)
         except (JobError, LostRace) as error:
-            _log.warning("the schedule %s cannot be followed: %s", one.name, error)
+            _log.warning("could not run the schedule %s: %s", entry.name, error)
     return submitted
 
 
-def _strayed(one: Schedule, due: datetime, now: datetime) -> bool:
-    """Whether a schedule waits for a time that it can only have from a clock that was ahead."""
-    if due - now <= _LEAST_AHEAD:
+def _is_too_far_ahead(entry: Schedule, due: datetime, now: datetime) -> bool:
+    """Whether the next run can only have been set by a clock that was ahead."""
+    if due - now <= _MIN_AHEAD:
         return False
-    if one.cron is None:
-        every = timedelta(seconds=one.every or 0)
-        return due - now > every + min(every, _MOST_AHEAD) + _LEAST_AHEAD
-    return due > _latest(one.cron, one.timezone, now.replace(second=0, microsecond=0))
+    if entry.cron is None:
+        every = timedelta(seconds=entry.every or 0)
+        return due - now > every + min(every, _MAX_AHEAD) + _MIN_AHEAD
+    return due > _latest(entry.cron, entry.timezone, now.replace(second=0, microsecond=0))
 
 
 @lru_cache(maxsize=1000)
 def _latest(cron: str, timezone: str, minute: datetime) -> datetime:
-    """The latest time that is taken for the next one of a cron line in this minute."""
+    """The latest plausible next run of a cron expression in this minute."""
     times = parse_cron(cron, timezone)
     following = times.after(minute)
-    return times.after(minute + min(times.after(following) - following, _MOST_AHEAD) + 2 * _LEAST_AHEAD)
+    return times.after(minute + min(times.after(following) - following, _MAX_AHEAD) + 2 * _MIN_AHEAD)
 
 
 def _fire(context: QueueContext, due: Schedule, at: datetime) -> Flow[Job | None]:
-    """Submit one run and move the schedule on, in one transaction that only one worker can do."""
+    """Submit one run and set the next one, in a transaction that succeeds for one worker only."""
     now = context.now()
     actions = [Schedule.next_run_at.set(next_run(due, now))]
     state = yield from find(context.tables.queue_state, name=due.queue or "default").flow(context.setup)
     job: Job | None = None
     writes: list[WriteOperation[Any]] = []
     if now - at <= timedelta(seconds=due.max_delay) and (state is None or state.mode != "draining"):
-        job = _made(context, due, at, now)
+        job = _job_or_skip(context, due, at, now)
     if job is not None:
         actions += [Schedule.last_run_at.set(now), Schedule.last_job_id.set(job.job_id)]
         writes.append(create(job))
@@ -218,24 +219,24 @@ def _fire(context: QueueContext, due: Schedule, at: datetime) -> Flow[Job | None
     try:
         yield from transact([patch(due, *actions), *writes]).flow(context.setup)
     except (TransactionCanceled, ConditionFailed):
-        # Another worker has done it.
+        # Another worker was faster.
         return None
     if job is not None:
         context.jobs.ready.notify(job.queue)
     return job
 
 
-def _made(context: QueueContext, due: Schedule, at: datetime, now: datetime) -> Job | None:
-    """The job of a run; None when its handler, as it is by now, refuses what the schedule says."""
+def _job_or_skip(context: QueueContext, due: Schedule, at: datetime, now: datetime) -> Job | None:
+    """The job of a run; None when its handler no longer accepts the config."""
     try:
-        return _job_of(context, due, at, now) if due.job_type in context.jobs else _unseen(context, due, at, now)
+        return _job_of(context, due, at, now) if due.job_type in context.jobs else _job_of_unknown_type(context, due, at, now)
     except JobError as refused:
-        _log.warning("a run of the schedule %s is left out: %s", due.name, refused)
+        _log.warning("skipped a run of the schedule %s: %s", due.name, refused)
         return None
 
 
-def _unseen(context: QueueContext, due: Schedule, at: datetime, now: datetime) -> Job:
-    """The job of a run whose type another worker knows. What it says was checked when the schedule was made."""
+def _job_of_unknown_type(context: QueueContext, due: Schedule, at: datetime, now: datetime) -> Job:
+    """The job of a run whose type only other workers know. It was validated when the schedule was created."""
     return context.tables.job(
         job_id=_id_of(due, at),
         created_at=now,
@@ -265,4 +266,4 @@ def _job_of(context: QueueContext, due: Schedule, at: datetime, now: datetime) -
         created_by=f"schedule:{due.name}",
         job_id=_id_of(due, at),
     )
-    return prepared(context, submission, now)
+    return job_of(context, submission, now)

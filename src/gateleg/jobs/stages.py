@@ -1,11 +1,11 @@
-"""A job that directs others: it submits its stages as children, each after those that it needs, and ends as they end.
+"""A job that runs others as stages: it submits them as children with dependencies, and ends as they end.
 
     async def make_film(job: JobContext, config: FilmConfig) -> FilmResult:
         stages = [Stage("scenes", Submission("SCENES", config.scenes)), Stage("cut", Submission("CUT"), needs=("scenes",))]
         children = await direct_stages(job, queue, stages)
         return FilmResult(film=children["cut"])
 
-The handler takes no worker's place while it waits: it is snoozed and called again, and submits nothing twice.
+The handler uses no slot of a worker while it waits: it is snoozed and called again, and submits each stage once.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ if TYPE_CHECKING:
     from gateleg.jobs.submit.submission import Submission
     from gateleg.jobs.tables.job import Job
 
-#: Seconds after which the stages are looked at again.
+#: Seconds between two checks of the stages.
 LOOK_AGAIN = 2.0
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage: its name, what is submitted for it, and the names of the stages that must be completed before."""
+    """A stage: its name, its submission, and the names of the stages that must complete before it."""
 
     name: str
     submission: Submission
     needs: Sequence[str] = ()
 
 
-def verdict(states: Mapping[str, JobStatus]) -> JobStatus | None:
-    """What stages have come to together; None while some are not done.
+def combined_status(states: Mapping[str, JobStatus]) -> JobStatus | None:
+    """The status of all stages together; None while some have not ended.
 
-    A failure counts as soon as it is there, though other stages may still be running.
+    A failure counts at once, even if other stages still run.
     """
     if JobStatus.FAILED in states.values():
         return JobStatus.FAILED
@@ -52,47 +52,47 @@ def verdict(states: Mapping[str, JobStatus]) -> JobStatus | None:
 
 
 async def direct_stages(job: JobContext, queue: AsyncQueue, stages: Sequence[Stage], *, look_again: float | None = None) -> dict[str, UUID]:
-    """Submit the stages, which stand after those that they need, and see how far they are; the job of each once all are completed.
+    """Submit the stages, each listed after those that it needs. Returns the job id of each once all have completed.
 
-    Until then it raises `Snooze`, which the handler lets pass. It raises `GiveUp` once a stage has failed or was cancelled; when the
-    directing job is retried after that, such stages begin again, and those that are completed stay as they are.
+    Until then it raises `Snooze`, which the handler must not catch. It raises `GiveUp` once a stage has failed or was cancelled; when the
+    parent job is retried after that, those stages are restarted, and completed ones are kept.
     """
     children = await submit_stages(job, queue, stages)
     states = {name: child.status for name, child in children.items()}
     done = sum(state is JobStatus.COMPLETED for state in states.values())
     job.progress(done, len(states), ", ".join(f"{name} {state.value.lower()}" for name, state in states.items()))
-    ended = verdict(states)
+    ended = combined_status(states)
     if ended is None:
         raise Snooze(LOOK_AGAIN if look_again is None else look_again)
     if ended is not JobStatus.COMPLETED:
-        unlucky = ", ".join(f"{name} (job {children[name].job_id})" for name, state in states.items() if state is ended)
+        names = ", ".join(f"{name} (job {children[name].job_id})" for name, state in states.items() if state is ended)
         word = "failed" if ended is JobStatus.FAILED else "was cancelled"
-        raise GiveUp(f"Of the stages of {job.job.job_type}, {unlucky} {word}. Retry job {job.job_id} to run what is missing.")
+        raise GiveUp(f"Of the stages of {job.job.job_type}, {names} {word}. Retry job {job.job_id} to run the missing stages.")
     return {name: child.job_id for name, child in children.items()}
 
 
 async def submit_stages(job: JobContext, queue: AsyncQueue, stages: Sequence[Stage]) -> dict[str, Job]:
-    """Submit the stages, each once however often it is called, and answer what has become of their jobs.
+    """Submit the stages, each once however often this is called, and return their current jobs.
 
-    For directors that decide themselves when to go on: whose stages are only known when others are completed, or which tell more of their
-    progress. Others use `direct_stages`.
+    For handlers that decide themselves when to continue: whose later stages depend on the results of earlier ones, or which report their
+    own progress. Others use `direct_stages`.
     """
     children = await _submitted(job, queue, stages)
     return {name: await queue.get(child) for name, child in children.items()}
 
 
 async def _submitted(job: JobContext, queue: AsyncQueue, stages: Sequence[Stage]) -> dict[str, UUID]:
-    """The job of each stage; those that were submitted before are found by their keys.
+    """The job id of each stage; stages that were submitted before are found by their idempotency keys.
 
-    What needs a stage that failed or was cancelled is left out, unless the directing job has ended and is tried again: it has gone down
-    with it, and nothing new can wait for it.
+    Stages that need a failed or cancelled one are skipped, as no job can depend on those, unless the parent job itself has failed and is
+    being retried.
     """
-    again = bool(job.job.attempts) and job.job.attempts[-1].outcome in ("failed", "cancelled")
+    retried = bool(job.job.attempts) and job.job.attempts[-1].outcome in ("failed", "cancelled")
     children: dict[str, UUID] = {}
-    down: set[str] = set()
+    blocked: set[str] = set()
     for stage in stages:
-        if down.intersection(stage.needs):
-            down.add(stage.name)
+        if blocked.intersection(stage.needs):
+            blocked.add(stage.name)
             continue
         submission = replace(
             stage.submission,
@@ -104,13 +104,13 @@ async def _submitted(job: JobContext, queue: AsyncQueue, stages: Sequence[Stage]
         try:
             child = (await job.submit(submission)).job
         except DependencyMissing:
-            # What it needs has failed since it was submitted, a moment ago.
-            down.add(stage.name)
+            # A stage that it needs has failed in the meantime.
+            blocked.add(stage.name)
             continue
         children[stage.name] = child.job_id
         if child.status in (JobStatus.FAILED, JobStatus.CANCELLED):
-            if again:
+            if retried:
                 await queue.retry(child.job_id)
             else:
-                down.add(stage.name)
+                blocked.add(stage.name)
     return children

@@ -1,4 +1,4 @@
-"""`Task`: a handler as its callers see it, to be submitted with a config of the right type, or called."""
+"""`Task`: what `@jobs.handler` returns. Submit it with a config of the right type, or call the function."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ S = TypeVar("S")
 
 
 class SubmitOptions(TypedDict, total=False):
-    """How a job is to be run: the fields of `Submission` beside its type and config."""
+    """The options of a submission: the fields of `Submission` without job type and config."""
 
     queue: str | None
     priority: int | None
@@ -65,7 +65,7 @@ class Task(Generic[C, R]):
         functools.update_wrapper(self, function)
 
     def __call__(self, job: JobContext, config: C) -> R:
-        """Call the function itself, as a worker does and a test may."""
+        """Call the function itself, without a queue."""
         return self.function(job, config)
 
     def __repr__(self) -> str:
@@ -76,24 +76,24 @@ class Task(Generic[C, R]):
         return Submission(self.job_type, cast("Any", config), **options)
 
     def submit(self, to: Submitter[S], config: C, **options: Unpack[SubmitOptions]) -> S:
-        """Submit one job to a queue, or to the context of a job, whose child it becomes. An `AsyncQueue` and a `JobContext` are awaited."""
+        """Submit a job to a queue, or as a child job to the context of a handler. Await it with an `AsyncQueue` or a `JobContext`."""
         if not isinstance(to, Submitter):
             raise BadSubmission(
-                f"{self.job_type} was submitted to {type(to).__name__!r}, which is no queue.",
+                f"{self.job_type} was submitted to {type(to).__name__!r}, which is not a queue.",
                 fix=f"Write {self.__name__}.submit(queue, config), or {self.__name__}.submit(job, config) in a handler.",
             )
         return to.submit_task(self.submission(config, **options))
 
 
 def function_of(handle: Callable[[JobContext, C], R]) -> Callable[[JobContext, C], R]:
-    """The function of a task; any other function as it is."""
+    """The function of a task; any other function unchanged."""
     return handle.function if isinstance(handle, Task) else handle
 
 
 def config_model(job_type: str, handle: Callable[..., Any]) -> type[BaseModel] | None:
-    """The pydantic model that the second parameter of a function is annotated with; None when it is something else.
+    """The pydantic model that annotates the second parameter of a function; None when it is something else.
 
-    Only that annotation is evaluated: others may name types that are imported for type checkers alone.
+    Only that annotation is evaluated: others may name types that are imported only for type checkers.
     """
     parameters = list(inspect.signature(handle).parameters.values())
     annotation = parameters[1].annotation if len(parameters) > 1 else None

@@ -1,4 +1,4 @@
-"""Running jobs in a test: in this thread, one after another, with a clock that is moved instead of waited for."""
+"""`TestWorker`: run jobs in a test, in this thread, one after another, moving a clock instead of waiting."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
-from gateleg.jobs.claim.selection import Picker
+from gateleg.jobs.claim.selection import CandidateSelector
 from gateleg.jobs.context import JobContext
 from gateleg.jobs.finish.complete import SETTLE
 from gateleg.jobs.finish.outcome import raised, returned
 from gateleg.jobs.monitor.logs import extended
-from gateleg.jobs.rules import Ending, Failed
+from gateleg.jobs.rules import AttemptOutcome, Failed
 from gateleg.jobs.submit.fan_in import GATE
 from gateleg.jobs.tables.job import Failure, Job
 from gateleg.jobs.tables.records import EventChunk
-from gateleg.jobs.worker.output import Notes
+from gateleg.jobs.worker.recorder import AttemptRecorder
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Coroutine, Sequence
@@ -31,10 +31,10 @@ T = TypeVar("T")
 
 
 class TestWorker:
-    """Runs what is in the queue: `TestWorker(queue, clock).run()`.
+    """Runs the jobs of a queue in a test: `TestWorker(queue, clock).run()`.
 
-    Every handler runs inline, whatever its `runs=` says. With a clock, delayed jobs and retries run as well: when no job is ready, the
-    clock moves on to the next one. Schedules never end, so they are not followed; call `queue.run_schedules()`.
+    Every handler runs inline, whatever its `runs=` says. With a clock, delayed jobs and retries run too: when no job is ready, the clock is
+    moved to the next one. Schedules are not run, as they never end; call `queue.run_schedules()`.
     """
 
     #: pytest takes classes named Test... for tests, and this one is imported into test modules
@@ -44,10 +44,10 @@ class TestWorker:
         self.queue = queue
         self.clock = clock
         self.worker_id = worker_id
-        self._picker = Picker(queue.context.setup.ticks, fresh_for=-1.0)
+        self._selector = CandidateSelector(queue.context.setup.ticks, fresh_for=-1.0)
 
     def run(self, *, limit: int = 10_000) -> list[Job]:
-        """Run until nothing is left to run, or so many attempts were made; the jobs as each attempt left them."""
+        """Run until no job is left, or for `limit` attempts. Returns the job after each attempt."""
         ended: list[Job] = []
         while len(ended) < limit:
             job = self.step()
@@ -58,10 +58,10 @@ class TestWorker:
         return ended
 
     def step(self) -> Job | None:
-        """Run one attempt; the job as it is then, or None when nothing can be run now."""
+        """Run one attempt and return the updated job; None when no job is ready."""
         for name in self._queues():
             self.queue.promote(name, 100)
-            job = self.queue.claim(self._picker, name, self.worker_id)
+            job = self.queue.claim(self._selector, name, self.worker_id)
             if job is not None:
                 return self._attempt(job)
         return None
@@ -81,61 +81,61 @@ class TestWorker:
         return True
 
     def _attempt(self, job: Job) -> Job:
-        notes = Notes(self.queue.context.now)
-        ending = self._ending(job, notes)
+        recorder = AttemptRecorder(self.queue.context.now)
+        outcome = self._outcome(job, recorder)
         logs = job.logs
-        while notes.backlog:
-            job = self._flush(job, notes)
+        while recorder.has_backlog:
+            job = self._flush(job, recorder)
             logs = job.logs
-        logs, chunk = extended(job.job_id, logs, notes.lines())
-        return self.queue.finish(job, ending, logs=logs, chunk=chunk, progress=notes.current())
+        logs, chunk = extended(job.job_id, logs, recorder.lines())
+        return self.queue.finish(job, outcome, logs=logs, chunk=chunk, progress=recorder.unwritten_progress())
 
-    def _flush(self, job: Job, notes: Notes) -> Job:
-        lines, events, emitted = notes.lines(), notes.events(), job.emitted or 0
+    def _flush(self, job: Job, recorder: AttemptRecorder) -> Job:
+        lines, events, emitted = recorder.lines(), recorder.events(), job.emitted or 0
         logs, chunk = extended(job.job_id, job.logs, lines)
         along = EventChunk(job_id=job.job_id, first=emitted, events=events) if events else None
         self.queue.renew(job, logs=logs, chunk=chunk, events=along)
-        notes.written(len(lines), None, len(events))
+        recorder.mark_written(len(lines), None, len(events))
         return job.model_copy(update={"logs": logs, "emitted": emitted + len(events) or None})
 
-    def _ending(self, job: Job, notes: Notes) -> Ending:
+    def _outcome(self, job: Job, recorder: AttemptRecorder) -> AttemptOutcome:
         if job.job_type == SETTLE:
-            return returned(self.queue.context, job, notes, self.queue.settle(UUID(job.job_config["job_id"])))
+            return returned(self.queue.context, job, recorder, self.queue.settle(UUID(job.job_config["job_id"])))
         if job.job_type == GATE:
-            return returned(self.queue.context, job, notes, None)
+            return returned(self.queue.context, job, recorder, None)
         handler = self.queue.context.jobs.find(job.job_type)
         if handler is None:
-            return Failed(Failure(kind="unknown-job-type", message=f"There is no handler for {job.job_type}."))
+            return Failed(Failure(kind="unknown-job-type", message=f"No handler is registered for {job.job_type}."))
         try:
             with tempfile.TemporaryDirectory(prefix="gateleg-") as folder:
-                link = _Direct(self.queue, job, notes, Path(folder))
+                link = _InlineLink(self.queue, job, recorder, Path(folder))
                 result: Any = handler.handle(JobContext(job, link), handler.loaded_config(job.job_config))
                 if inspect.isawaitable(result):
                     result = asyncio.run(_awaited(result))
                 result = handler.checked_result(result)
         except Exception as error:
-            return raised(job, notes, error)
-        return returned(self.queue.context, job, notes, result)
+            return raised(job, recorder, error)
+        return returned(self.queue.context, job, recorder, result)
 
 
 async def _awaited(work: Awaitable[Any]) -> Any:
     return await work
 
 
-class _Direct:
-    """The link from a handler to the queue, in the same thread."""
+class _InlineLink:
+    """Connects a handler with the queue in the same thread."""
 
     stopping: str | None = None
 
-    def __init__(self, queue: Queue, job: Job, notes: Notes, scratch: Path) -> None:
+    def __init__(self, queue: Queue, job: Job, recorder: AttemptRecorder, scratch: Path) -> None:
         self._queue = queue
         self._job = job
         self.scratch = scratch
-        self.log = notes.log
-        self.progress = notes.progress
-        self.emit = notes.emit
-        self.output = notes.output
-        self.metric = notes.metric
+        self.log = recorder.log
+        self.progress = recorder.progress
+        self.emit = recorder.emit
+        self.output = recorder.output
+        self.metric = recorder.metric
 
     async def submit(self, submissions: Sequence[Submission]) -> list[Submitted]:
         return self._queue.submit_many(submissions, under=self._job)

@@ -1,16 +1,16 @@
-"""Texts of handlers as they can be written down, whatever is in them."""
+"""Make text from handlers storable."""
 
 from __future__ import annotations
 
 
-def writable(text: str) -> str:
-    """The text with escapes in place of what is not a character, such as the bytes of a file's name that are not UTF-8."""
+def escape_undecodable(text: str) -> str:
+    """The text with escapes for lone surrogates, such as from file names that are not UTF-8."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
-def told_by(error: BaseException) -> str:
-    """What an exception says; its class, when it says nothing or cannot."""
+def error_message(error: BaseException) -> str:
+    """The message of an exception; the name of its class if the message is empty or `str` fails."""
     try:
-        return writable(str(error)) or type(error).__name__
+        return escape_undecodable(str(error)) or type(error).__name__
     except Exception:
         return type(error).__name__

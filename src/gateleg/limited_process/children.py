@@ -1,4 +1,4 @@
-"""Limited processes as the process that waits for them sees them: started anew, or forked by a server that has loaded its libraries."""
+"""Limited processes from the parent's side: started anew, or forked by a server that has loaded their libraries."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from typing import IO, TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_PIECE = 1 << 20
+_CHUNK_BYTES = 1 << 20
 PROGRAM = "gateleg.limited_process"
-#: numpy's threads would each take a share of the memory, and a process with threads cannot be forked safely.
+#: Threads of numpy would each take memory, and a process with threads cannot be forked safely.
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "OMP_THREAD_LIMIT": "1"}
 
 
 class Child(Protocol):
-    """A process that takes one request."""
+    """A process that handles one request."""
 
     def talk(self, request: bytes, most: int) -> bytes | None:
-        """Send the request, and return the answer once the process has ended; None when it is longer than it may be."""
+        """Send the request, and return the answer once the process has ended; None if it is too long."""
         ...
 
     def kill(self) -> None:
-        """End the process with everything below it."""
+        """Kill the process and its descendants."""
         ...
 
     @property
     def status(self) -> int:
-        """How it has ended, as `subprocess` counts."""
+        """Its exit status, as in `subprocess`."""
         ...
 
 
@@ -43,7 +43,7 @@ class StartedChild:
     """A process that was started for this request."""
 
     def __init__(self, errors: IO[bytes]) -> None:
-        # Not by the event loop: uvloop forks, which can hang in a process with threads.
+        # Not through the event loop: uvloop forks, which can hang in a process with threads.
         self._process = subprocess.Popen(
             [sys.executable, "-m", PROGRAM],
             stdin=subprocess.PIPE,
@@ -55,7 +55,7 @@ class StartedChild:
 
     @property
     def status(self) -> int:
-        """How it has ended, as `subprocess` counts."""
+        """Its exit status, as in `subprocess`."""
         return self._process.returncode
 
     def talk(self, request: bytes, most: int) -> bytes | None:
@@ -63,7 +63,7 @@ class StartedChild:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         with self._process.stdout as output:
-            # A process that has ended meanwhile reads no more.
+            # The process may have ended meanwhile.
             with contextlib.suppress(BrokenPipeError), self._process.stdin as sent:
                 sent.write(request)
             answer = _read(output.fileno(), most)
@@ -73,7 +73,7 @@ class StartedChild:
         return answer
 
     def kill(self) -> None:
-        """Kill the process with everything below it."""
+        """Kill the process and its descendants."""
         if self._process.poll() is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 if sys.platform == "win32":
@@ -87,16 +87,16 @@ def _kill_group(leader: int) -> None:
         try:
             os.killpg(leader, signal.SIGKILL)
         except ProcessLookupError:
-            # It was forked this moment and has no group of its own so far.
+            # It was just forked and has no process group yet.
             os.kill(leader, signal.SIGKILL)
 
 
 class ServerGone(Exception):
-    """The server of forks has ended before it took the request."""
+    """The fork server ended before it took the request."""
 
 
 class ForkedChild:
-    """A process that a server of forks has made for this request."""
+    """A process forked by a fork server for this request."""
 
     def __init__(self, server: ForkServer, errors: IO[bytes]) -> None:
         asked, self._asked = os.pipe()
@@ -117,7 +117,7 @@ class ForkedChild:
                 os.close(file)
 
     def talk(self, request: bytes, most: int) -> bytes | None:
-        """Send the request and read the answer. Raises `ServerGone` if the server has not forked."""
+        """Send the request and read the answer. Raises `ServerGone` if the server did not fork."""
         with os.fdopen(self._ends, "rb") as ends, os.fdopen(self._answer, "rb") as answer:
             with contextlib.suppress(BrokenPipeError), os.fdopen(self._asked, "wb") as asked:
                 first = ends.readline()
@@ -136,7 +136,7 @@ class ForkedChild:
         return found
 
     def _begin(self, group: int) -> bool:
-        """Note which process does the work; whether it is to."""
+        """Record the process that does the work; returns whether it may run."""
         with self._alone:
             self._group = group
             if self._killed:
@@ -144,7 +144,7 @@ class ForkedChild:
             return not self._killed
 
     def kill(self) -> None:
-        """Kill the process with everything below it, also when it is still to be forked."""
+        """Kill the process and its descendants, even if it is yet to be forked."""
         with self._alone:
             self._killed = True
             if self._group is not None:
@@ -152,7 +152,7 @@ class ForkedChild:
 
 
 class ForkServer:
-    """A process that has imported modules and forks one for each request. It ends with this process, and when nobody asks."""
+    """A process that has imported modules and forks one for each request. It ends with this process, or when idle."""
 
     def __init__(self, modules: Sequence[str]) -> None:
         self._calls, theirs = socket.socketpair()
@@ -171,17 +171,17 @@ class ForkServer:
 
     @property
     def pid(self) -> int:
-        """The process."""
+        """The process id."""
         return self._process.pid
 
     def send(self, files: Sequence[int]) -> None:
-        """Have the server fork a process that works with these files. Raises `OSError` if the server has ended."""
+        """Have the server fork a process with these file descriptors. Raises `OSError` if the server has ended."""
         if self._process.poll() is not None:
             raise BrokenPipeError
         socket.send_fds(self._calls, [b"."], files)
 
     def close(self) -> None:
-        """End the server. What it has forked goes on."""
+        """Stop the server. Processes that it has forked continue."""
         self._calls.close()
         self._process.wait()
 
@@ -192,7 +192,7 @@ _starting = threading.Lock()
 
 
 def open_child(modules: Sequence[str], errors: IO[bytes], *, preloaded: bool) -> Child:
-    """A process for one request: forked by the server of these modules, where that was asked for and the system can fork."""
+    """A process for one request: forked by the server of these modules if requested and possible, otherwise started."""
     if not preloaded or sys.platform == "win32":
         return StartedChild(errors)
     try:
@@ -205,7 +205,7 @@ def _server(modules: tuple[str, ...], *, fresh: bool = False) -> ForkServer:
     global _owner
     with _starting:
         if _owner != os.getpid():
-            # Forked since: the servers belong to the process before.
+            # This process was forked: the servers belong to its parent.
             _servers.clear()
             _owner = os.getpid()
         if fresh and modules in _servers:
@@ -217,17 +217,17 @@ def _server(modules: tuple[str, ...], *, fresh: bool = False) -> ForkServer:
 
 @atexit.register
 def close_servers() -> None:
-    """End the servers of this process."""
+    """Stop the fork servers of this process."""
     with _starting:
         while _servers and _owner == os.getpid():
             _servers.popitem()[1].close()
 
 
 def _read(file: int, most: int) -> bytes | None:
-    """All of a pipe; None when there is more than there may be."""
+    """Everything in a pipe; None if it is more than `most` bytes."""
     parts: list[bytes] = []
     size = 0
-    while part := os.read(file, _PIECE):
+    while part := os.read(file, _CHUNK_BYTES):
         parts.append(part)
         size += len(part)
         if size > most:

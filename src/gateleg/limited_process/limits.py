@@ -1,4 +1,4 @@
-"""What a process may cost, and how the system is asked to hold it to that."""
+"""Resource limits of a process, and how they are enforced."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal
 
 from gateleg.errors import GatelegError
 
-#: The statuses of a process that has run out of memory, and of one that has written too much.
+#: Exit statuses of a process that ran out of memory, and of one that wrote too much.
 NO_MEMORY, TOO_MUCH = 3, 4
 _PAGE = 4096
 STATUSES: dict[int, Literal["seconds", "memory", "output"]] = {NO_MEMORY: "memory", TOO_MUCH: "output"}
@@ -20,18 +20,18 @@ if sys.platform != "win32":
 
 @dataclass(frozen=True, slots=True)
 class ProcessLimits:
-    """What a process may cost."""
+    """Resource limits of a process."""
 
-    #: by the clock, and of processor time
+    #: wall clock and processor time
     seconds: float
     #: bytes of address space
     memory: int
-    #: bytes of its answer, and of each file that it writes
+    #: bytes of its answer, and of each file it writes
     output: int = 100_000_000
 
 
 class LimitReached(GatelegError):
-    """A process that was ended by one of its limits, or that broke without an answer (`crash`)."""
+    """A process reached one of its limits, or crashed without an answer (`crash`)."""
 
     code = "limit-reached"
     status = 422
@@ -42,7 +42,7 @@ class LimitReached(GatelegError):
 
 
 def limit_this_process(limits: ProcessLimits, loaded: int = 0) -> None:
-    """Have the system end this process when it takes too much, also when nobody waits for it any more.
+    """Have the system enforce the limits on this process, even if nobody waits for it any more.
 
     `loaded` are the bytes of address space that were taken before its work began, and that do not count.
     """
@@ -59,13 +59,13 @@ def limit_this_process(limits: ProcessLimits, loaded: int = 0) -> None:
         (resource.RLIMIT_FSIZE, limits.output),
         (resource.RLIMIT_AS, limits.memory + loaded),
     ):
-        # Lower limits of the system stay as they are.
+        # Keep lower limits of the system.
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(kind, (most, most))
 
 
 def address_space() -> int:
-    """The bytes of address space that this process has; 0 where the system does not say."""
+    """The size of this process's address space in bytes; 0 if unknown."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[0]) * _PAGE

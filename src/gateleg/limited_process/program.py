@@ -1,4 +1,4 @@
-"""What runs in a limited process: one function, whose answer is JSON; and the server that forks such processes."""
+"""The program of a limited process, which runs one function and returns JSON; and the fork server."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from gateleg.limited_process.limits import NO_MEMORY, TOO_MUCH, ProcessLimits, a
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: Seconds after which a server without calls ends itself; the next call starts another.
-_IDLE = 300.0
+#: When an idle server ends itself; the next call starts another.
+_IDLE_SECONDS = 300.0
 
 
 def main() -> None:
-    """Call the function that standard input names, and write what it returns to standard output."""
-    # What libraries print goes with the errors, not into the answer.
+    """Call the function named on standard input, and write its result to standard output."""
+    # Output of libraries goes to standard error, not into the answer.
     output = os.dup(1)
     os.dup2(2, 1)
     _run(sys.stdin.buffer.read(), output, 0)
 
 
 def serve_forks(control: int, modules: Sequence[str]) -> None:
-    """Import modules, and then fork a process for each call that comes over a socket, until the other end is closed.
+    """Import modules, then fork a process for each call received over a socket, until the other end is closed.
 
     A call is four files: what is asked, where the answer goes, where the ends of the process are written, and where its errors go.
     """
     path = json.loads(sys.stdin.buffer.readline())
     sys.path += [folder for folder in path if folder not in sys.path]
     for name in modules:
-        # One that is not installed is missed by the function that needs it, with an error that says so.
+        # A missing module is reported by the function that needs it.
         with contextlib.suppress(ImportError):
             import_module(name)
     with socket.socket(fileno=control) as calls:
-        calls.settimeout(_IDLE)
+        calls.settimeout(_IDLE_SECONDS)
         while True:
             try:
                 _, files, _, _ = socket.recv_fds(calls, 1, 4)
@@ -65,10 +65,10 @@ def _reap() -> None:
 
 
 def _supervise(asked: int, answer: int, ends: int, errors: int) -> None:
-    """Fork the process that does the work, write which it is and how it has ended."""
+    """Fork the process that does the work, and report its pid and exit status."""
     worker = os.fork()
     if worker == 0:
-        # A group of its own, which is killed with everything below it.
+        # In its own process group, so that it can be killed with its descendants.
         os.setsid()
         os.close(ends)
         for standard in (1, 2):
@@ -85,7 +85,7 @@ def _supervise(asked: int, answer: int, ends: int, errors: int) -> None:
 
 
 def _run(request: bytes, output: int, loaded: int) -> None:
-    """Answer a request, and end this process."""
+    """Answer a request, and exit."""
     with os.fdopen(output, "wb") as answer:
         try:
             found = _answer(json.loads(request), loaded)
@@ -99,7 +99,7 @@ def _run(request: bytes, output: int, loaded: int) -> None:
             sys.stderr.flush()
             answer.write(json.dumps({"failed": f"{type(error).__name__}: {error}"}).encode())
             answer.flush()
-        # What libraries do when a program ends may take long, or break.
+        # Skip exit handlers of libraries, which may be slow or crash.
         os._exit(0)
 
 
@@ -119,10 +119,10 @@ def _answer(request: dict[str, Any], loaded: int) -> dict[str, Any]:
 
 
 def _status_of(error: Exception) -> int | None:
-    """The status that says which limit an error came from; None for an error that is not from one."""
+    """The exit status for an error due to a limit; None for any other error."""
     if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
         return NO_MEMORY
-    # A library that is loaded late finds no room for its code.
+    # A library that is loaded late may not find room for its code.
     if isinstance(error, ImportError) and ("failed to map segment" in str(error) or "allocate memory" in str(error)):
         return NO_MEMORY
     return TOO_MUCH if getattr(error, "errno", None) == errno.EFBIG else None

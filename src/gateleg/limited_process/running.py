@@ -1,4 +1,4 @@
-"""`run_limited`: asks a limited process, and makes of its end what a caller expects: a result, a refusal, or the limit that it reached."""
+"""`run_limited`: runs a function in a limited process and returns its result, or raises its refusal or the limit it reached."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def run_limited(
     imports: Sequence[str] = (),
     preloaded: bool = False,
 ) -> Any:
-    """What a function, named as `module:function`, returns for an argument in a process of its own.
+    """The result of a function, named as `module:function`, for an argument, run in a process of its own.
 
     Errors of the classes in `refusals` are raised here as they were there; `LimitReached` when the process reaches a limit, and
     `RuntimeError` for any other error of the function. `imports` names modules that it imports late. A task that is cancelled ends the
@@ -43,7 +43,7 @@ async def run_limited(
         try:
             return await _run(modules, json.dumps(request).encode(), limits, refusals, preloaded)
         except ServerGone:
-            # It ends itself when nothing has been asked for a while.
+            # The server ends itself after some idle time.
             if not again:
                 raise LimitReached("crash", "The process that reads such files could not be started.") from None
     raise AssertionError("the second attempt ends otherwise")
@@ -71,7 +71,7 @@ async def _opened(modules: Sequence[str], errors: IO[bytes], preloaded: bool) ->
     try:
         return await asyncio.shield(opening)
     except asyncio.CancelledError:
-        # The thread goes on opening the process, which nobody else would end.
+        # The thread still starts the process, which would otherwise not be ended.
         with contextlib.suppress(OSError, ServerGone):
             child = await opening
             child.kill()

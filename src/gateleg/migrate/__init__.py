@@ -1,36 +1,35 @@
 """Migrate tables: compare deployed tables with declared ones, plan the steps, and apply them.
 
-`plan_table(declared_shape(table), deployed)` decides and is pure; `plan_of` looks at a store first; `apply` takes the steps. `backfill`
-brings stored items up to the declaration of their entity; `check_consistency` compares counts and unique markers with the items they stand
-for, and corrects them.
+`plan_table(declared_shape(table), deployed)` is pure; `plan_of` inspects a store first; `apply` runs the steps. `backfill`
+rewrites stored items for the current declaration of their entity; `check_consistency` compares counters and unique markers with the
+items they refer to, and corrects them.
 
 `KeyMove` declares that items of one entity become items of another, with another key or in another table; `store.moving(Moving([move]))` is
-a store for clients of either, in every phase. A `Migration` has a number and consists of such moves, of rewrites and of changed tables;
+a store for clients of either entity, in every phase. A `Migration` has a number and consists of moves, rewrites and changed tables;
 `Migrator` applies, verifies and undoes the migrations of an application.
 """
 
 from gateleg.migrate.applying import Outcome, Watcher, apply, plan_of
 from gateleg.migrate.backfill import Fault, Report, backfill
 from gateleg.migrate.consistency import ConsistencyReport, check_consistency
+from gateleg.migrate.consistency_scan import WrongCount, WrongMarker
 from gateleg.migrate.diff import plan_table
 from gateleg.migrate.errors import Unsettled
-from gateleg.migrate.inspecting import inspect_table
+from gateleg.migrate.inspection import inspect_table
 from gateleg.migrate.migrations import Migration, load_migrations
 from gateleg.migrate.migrator import Migrator
 from gateleg.migrate.moves.declaration import KeyMove, MoveStage
 from gateleg.migrate.moves.moving import Moving
-from gateleg.migrate.moves.passes import Pace
+from gateleg.migrate.moves.passes import RateLimits
 from gateleg.migrate.moves.phases import Phase
-from gateleg.migrate.moves.steps import Conduct, Verification
+from gateleg.migrate.moves.steps import MoveOptions, Verification
 from gateleg.migrate.moves.tables import migrations_table
 from gateleg.migrate.plans import Plan, Step
 from gateleg.migrate.shapes import Capacity, Deployed, TableSettings, TableShape, declared_shape, deployed_shape
 from gateleg.migrate.statuses import MigrationStatus
-from gateleg.migrate.surveys import WrongCount, WrongMarker
 
 __all__ = [
     "Capacity",
-    "Conduct",
     "ConsistencyReport",
     "Deployed",
     "Fault",
@@ -38,12 +37,13 @@ __all__ = [
     "Migration",
     "MigrationStatus",
     "Migrator",
+    "MoveOptions",
     "MoveStage",
     "Moving",
     "Outcome",
-    "Pace",
     "Phase",
     "Plan",
+    "RateLimits",
     "Report",
     "Step",
     "TableSettings",

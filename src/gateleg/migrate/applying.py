@@ -1,4 +1,4 @@
-"""Apply a plan: one step at a time, each awaited, with a new plan after each, so that it can be interrupted and resumed anywhere."""
+"""Apply a plan: one step at a time, each awaited and followed by a new plan, so that it can be interrupted and resumed anywhere."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from gateleg.migrate.diff import plan_table
 from gateleg.migrate.errors import Unsettled
-from gateleg.migrate.inspecting import inspect_table, offered
+from gateleg.migrate.inspection import inspect_table, offered
 from gateleg.migrate.shapes import TableSettings, declared_shape
 from gateleg.store import Refused, TableBusy, TableMissing, TimedOut
 from gateleg.store.flow import Pause, Request
@@ -21,50 +21,50 @@ if TYPE_CHECKING:
     from gateleg.store import Store
     from gateleg.store.flow import Flow
 
-#: seconds between two looks at a change that is under way
-_INTERVAL = 2.0
-#: an index of a very large table can take hours
-_LOOKS = 21_600
+#: interval for polling a change in progress
+_POLL_SECONDS = 2.0
+#: enough for an index of a very large table, which can take hours
+_MAX_POLLS = 21_600
 
 
-#: actions that may need another one to be taken before: an index or a stream that is in the way goes first
-_AFTER: dict[Action, Action] = {"create-index": "delete-index", "change-stream": "change-stream"}
+#: actions that may require another one first: an index or stream that is in the way
+_REQUIRES_FIRST: dict[Action, Action] = {"create-index": "delete-index", "change-stream": "change-stream"}
 
 
 class Watcher(Protocol):
     """Observes the application of a plan, and confirms steps that lose data or an index."""
 
     def agree(self, step: Step) -> bool:
-        """Whether a step that loses something may be taken."""
+        """Whether to take a step that loses something."""
         ...
 
     def begin(self, step: Step) -> None:
-        """A step is about to be taken."""
+        """Called before a step."""
         ...
 
     def waiting(self, text: str) -> None:
-        """A change is under way."""
+        """Called while a change is in progress."""
         ...
 
     def end(self, step: Step) -> None:
-        """A step is done."""
+        """Called after a step."""
         ...
 
     def kept(self, name: str, backup: str | None) -> None:
-        """A backup was made of a table that is about to be deleted; None when the service offers none."""
+        """Called after the backup of a table that is about to be deleted; `backup` is None if the service offers none."""
         ...
 
 
 @dataclass
 class Outcome:
-    """What became of a plan."""
+    """The result of applying a plan."""
 
     done: list[Step] = field(default_factory=list)
-    #: steps that were not agreed to
+    #: steps that were not confirmed
     declined: list[Step] = field(default_factory=list)
-    #: steps that the service does not offer
+    #: steps that the service does not support
     unknown: list[Step] = field(default_factory=list)
-    #: the plan that is left
+    #: the remaining plan
     left: Plan | None = None
 
 
@@ -75,7 +75,7 @@ def plan_of(store: Store, table: Table, settings: TableSettings, *, replace: boo
 
 
 def apply(store: Store, table: Table, settings: TableSettings, watcher: Watcher, *, replace: bool = False) -> Outcome:
-    """Take steps until the deployed table is the declared one, or only such steps are left as were not agreed to."""
+    """Take steps until the deployed table matches its declaration, or only declined steps are left."""
     outcome = Outcome()
     store.drive(until_settled(store.setup.name_of(table), watcher.waiting))
     while True:
@@ -88,7 +88,7 @@ def apply(store: Store, table: Table, settings: TableSettings, watcher: Watcher,
         try:
             taken = store.drive(carry_out(step, store.setup.now().strftime("%Y%m%dT%H%M%SZ"), watcher))
         except (Refused, TableBusy, TableMissing):
-            # Somebody who applies the same declaration may have been faster.
+            # Another process may have applied the same declaration first.
             store.drive(until_settled(step.table, watcher.waiting))
             if step in plan_of(store, table, settings, replace=replace).steps:
                 raise
@@ -102,7 +102,7 @@ def apply(store: Store, table: Table, settings: TableSettings, watcher: Watcher,
 
 
 def _next(plan: Plan, outcome: Outcome, watcher: Watcher) -> Step | None:
-    """The first step that may be taken. What needs a step that was declined is left out with it."""
+    """The first step that may be taken. Steps that require a declined one are skipped."""
     if plan.rebuild and outcome.declined:
         return None
     for step in plan.steps:
@@ -110,7 +110,7 @@ def _next(plan: Plan, outcome: Outcome, watcher: Watcher) -> Step | None:
             raise Unsettled(f"{step.table}: the step “{step.title}” was done and is needed again.")
         if step in outcome.declined or step in outcome.unknown:
             continue
-        if any(other.action == _AFTER.get(step.action) for other in outcome.declined):
+        if any(other.action == _REQUIRES_FIRST.get(step.action) for other in outcome.declined):
             continue
         if not step.loses or watcher.agree(step):
             return step
@@ -120,7 +120,7 @@ def _next(plan: Plan, outcome: Outcome, watcher: Watcher) -> Step | None:
 
 
 def carry_out(step: Step, moment: str, watcher: Watcher) -> Flow[bool]:
-    """Send a step's request and wait until it has taken effect; False when the service does not offer it.
+    """Send a step's request and wait until it has taken effect; False if the service does not support it.
 
     A table is backed up before it is deleted.
     """
@@ -142,17 +142,17 @@ def _back_up(name: str, moment: str) -> Flow[str | None]:
     if reply is None:
         return None
     arn: str = reply["BackupDetails"]["BackupArn"]
-    for _ in range(_LOOKS):
+    for _ in range(_MAX_POLLS):
         backup = yield Request("DescribeBackup", {"BackupArn": arn}, "tables backup")
         if backup["BackupDescription"]["BackupDetails"]["BackupStatus"] == "AVAILABLE":
             return arn
-        yield Pause(_INTERVAL)
+        yield Pause(_POLL_SECONDS)
     raise TimedOut(f"The backup of {name} is still not there.", fix="Nothing was deleted. Look at the backup, and apply again.")
 
 
 def until_settled(name: str, waiting: Callable[[str], None]) -> Flow[None]:
-    """Wait until a table and its indexes are at rest; a table that is not there is."""
-    for _ in range(_LOOKS):
+    """Wait until no change of a table or its indexes is in progress; returns at once for a missing table."""
+    for _ in range(_MAX_POLLS):
         table = yield from describe(name)
         if table is None:
             return
@@ -163,8 +163,8 @@ def until_settled(name: str, waiting: Callable[[str], None]) -> Flow[None]:
         if not busy:
             return
         waiting(busy[0])
-        yield Pause(_INTERVAL)
-    raise TimedOut(f"The table {name} is still being changed.", fix="Apply again later: it goes on where it is.")
+        yield Pause(_POLL_SECONDS)
+    raise TimedOut(f"The table {name} is still being changed.", fix="Apply again later; it continues where it is.")
 
 
 def _busy(status: str | None) -> bool:
@@ -176,19 +176,19 @@ def _lower(status: str) -> str:
 
 
 def _until_gone(name: str) -> Flow[None]:
-    for _ in range(_LOOKS):
+    for _ in range(_MAX_POLLS):
         if (yield from describe(name)) is None:
             return
-        yield Pause(_INTERVAL)
-    raise TimedOut(f"The table {name} is still there.", fix="Apply again later: it goes on where it is.")
+        yield Pause(_POLL_SECONDS)
+    raise TimedOut(f"The table {name} is still there.", fix="Apply again later; it continues where it is.")
 
 
 def _until_ttl(name: str, waiting: Callable[[str], None]) -> Flow[None]:
-    for _ in range(_LOOKS):
+    for _ in range(_MAX_POLLS):
         reply = yield Request("DescribeTimeToLive", {"TableName": name}, "tables ttl")
         status = reply["TimeToLiveDescription"].get("TimeToLiveStatus", "DISABLED")
         if not status.endswith("ING"):
             return
         waiting(f"expiry of {name} is {_lower(status)}")
-        yield Pause(_INTERVAL)
-    raise TimedOut(f"The expiry of {name} is still being changed.", fix="Apply again later: it goes on where it is.")
+        yield Pause(_POLL_SECONDS)
+    raise TimedOut(f"The expiry of {name} is still being changed.", fix="Apply again later; it continues where it is.")

@@ -1,7 +1,7 @@
-"""Backfill: rewrite stored items for the current declaration. Resumable, throttled, safe beside users.
+"""Backfill: rewrite stored items for the current declaration. Resumable, throttled, safe with concurrent writers.
 
-An item is due when writing it again would store something else than what is there. It is rewritten only if it is still what was read;
-when a user was faster, it is read and looked at again.
+An item is rewritten if writing it again would store anything different, and only if it is unchanged since it was read; if another writer
+was first, it is read and checked again.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from gateleg.model import DecodeError, ModelError, spec_of
-from gateleg.store import ScanProgress
 from gateleg.store.flow import Request
+from gateleg.store.operations import ScanProgress
 from gateleg.store.operations.entity_reads import brought_up_item
 from gateleg.store.operations.legacy_keys import migrate_to_current_key, with_present_key
 from gateleg.store.operations.schema_upgrades import replace_unchanged
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from gateleg.store.setup import Setup
 
 Verdict = Literal["current", "rewritten", "moved", "gone"]
-#: how often an item that users keep changing is looked at again
-_TRIES = 5
+#: attempts for an item that other writers keep changing
+_MAX_ATTEMPTS = 5
 
 
 @dataclass(frozen=True)
 class Fault:
-    """An item that cannot be brought up, and why."""
+    """An item that cannot be rewritten, and why."""
 
     key: Item
     why: str
@@ -43,20 +43,20 @@ class Fault:
 
 @dataclass
 class Report:
-    """How far a backfill has come."""
+    """The progress of a backfill."""
 
-    #: where to go on; keep it to resume later
+    #: where to continue; keep it to resume later
     progress: ScanProgress
     seen: int = 0
-    #: items that were, or in a dry run would be, written again in their place
+    #: items rewritten in place (in a dry run: to be rewritten)
     rewritten: int = 0
-    #: items that were, or would be, moved from an older key
+    #: items moved from an older key (in a dry run: to be moved)
     moved: int = 0
     faults: list[Fault] = field(default_factory=list)
 
     @property
     def done(self) -> bool:
-        """Whether the whole table has been seen."""
+        """Whether the whole table has been processed."""
         return not self.progress.starts
 
 
@@ -73,7 +73,7 @@ def backfill(
 ) -> Iterator[Report]:
     """Rewrite all items of an entity that do not match its declaration. Yields a report every `every` items, and at the end.
 
-    `read_units` and `write_units` bound the capacity used in a second. Nothing is written in a dry run, which tells what is left to do.
+    `read_units` and `write_units` limit the capacity used per second. A dry run writes nothing and reports what is left to do.
     """
     spec = spec_of(entity)
     report = Report(progress or ScanProgress.fresh(segments))
@@ -84,32 +84,32 @@ def backfill(
             continue
         report.seen += 1
         try:
-            verdict = store.drive(_verdict(item, spec, store.setup, asked) if dry_run else brought_up(item, spec, store.setup, rate, asked))
+            verdict = store.drive(_verdict(item, spec, store.setup, asked) if dry_run else bring_up(item, spec, store.setup, rate, asked))
         except ModelError as error:
             report.faults.append(Fault(_key(item, spec), str(error)))
             continue
         report.rewritten += verdict == "rewritten"
         report.moved += verdict == "moved"
         if report.seen % every == 0:
-            # What upcasters asked for may change meanwhile, and takes memory.
+            # Items read for upcasters may change meanwhile, and take memory.
             asked.clear()
             yield report
     yield report
 
 
 def belongs(item: Item, spec: Spec[Any]) -> bool:
-    """Whether an item is one of the entity's, under its present key or an older one."""
+    """Whether an item belongs to the entity, under its current key or an older one."""
     owner = spec.table.spec_for(item)
     return owner is spec or (owner is None and any(plan.fits(item) for plan in spec.key.legacy))
 
 
 def _verdict(item: Item, spec: Spec[Any], setup: Setup, asked: dict[Identity, Any]) -> Flow[Verdict]:
-    """What a backfill would do with an item; what its upcasters ask for is read."""
+    """What a backfill would do with an item; reads the items that its upcasters need."""
     return verdict_of(item, spec, (yield from brought_up_item(spec, item, setup, asked)))
 
 
 def verdict_of(item: Item, spec: Spec[Any], current: Item | None = None) -> Verdict:
-    """What a backfill would do with an item; `current` is the item in its present schema, where bringing it up takes other items."""
+    """What a backfill would do with an item; `current` is the upcast item, if upcasting it needs other items."""
     instance = read_current(item if current is None else current, spec)
     if spec.ref(instance).key != _key(item, spec):
         return "moved"
@@ -117,7 +117,7 @@ def verdict_of(item: Item, spec: Spec[Any], current: Item | None = None) -> Verd
 
 
 def read_current(item: Item, spec: Spec[Any]) -> Any:
-    """The item as an entity, also when its older key says less than the entity needs."""
+    """The item as an entity, even if its older key lacks some components."""
     try:
         return spec.decode(item)
     except DecodeError:
@@ -127,12 +127,12 @@ def read_current(item: Item, spec: Spec[Any]) -> Any:
         return spec.decode(present)
 
 
-def brought_up(
+def bring_up(
     item: Item, spec: Spec[Any], setup: Setup, rate: Rate | None = None, asked: dict[Identity, Any] | None = None
 ) -> Flow[Verdict]:
-    """Bring one item up, however often users change it meanwhile. `asked` keeps what its upcasters ask for, for the next items."""
+    """Rewrite one item, retrying while others change it. `asked` caches the items that upcasters read."""
     name, key = setup.name_of(spec.table), _key(item, spec)
-    for _ in range(_TRIES):
+    for _ in range(_MAX_ATTEMPTS):
         current = yield from brought_up_item(spec, item, setup, asked)
         verdict = verdict_of(item, spec, current)
         if verdict == "moved":
@@ -144,11 +144,11 @@ def brought_up(
         if "Item" not in reply:
             return "gone"
         item = reply["Item"]
-    raise ModelError(f"An item of {spec.name} was changed by others {_TRIES} times in a row.", fix="Run the backfill again.")
+    raise ModelError(f"An item of {spec.name} was changed by others {_MAX_ATTEMPTS} times in a row.", fix="Run the backfill again.")
 
 
 def _rewritten(item: Item, current: Item, spec: Spec[Any], setup: Setup, rate: Rate | None) -> Flow[bool]:
-    """Put the item as it is written today, if it is still what was read."""
+    """Put the item in its current form, if it is unchanged since it was read."""
     options = {} if rate is None else {"ReturnConsumedCapacity": "TOTAL"}
     reply = yield from replace_unchanged(spec, item, current, setup, f"{spec.name}.backfill", options)
     if reply is None:

@@ -1,6 +1,6 @@
-"""Back up tables before a migration, and bring their items back from a backup or a point in time.
+"""Backups of tables before a migration, and restoring their items from a backup or a point in time.
 
-DynamoDB restores into a new table. Its items are then copied back: those that differ are written, those that are too many deleted.
+DynamoDB restores into a new table. Its items are then copied back: different ones are written, additional ones deleted.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.migrate.applying import until_settled
 from gateleg.migrate.errors import NoBackup
-from gateleg.migrate.inspecting import offered
+from gateleg.migrate.inspection import offered
 from gateleg.migrate.moves.digests import canonical
 from gateleg.store.flow import Pause, Request
 from gateleg.store.operations.batch_flows import GET_LIMIT, batch_write_flow, rounds
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 
-_INTERVAL = 1.0
-_LOOKS = 3600
+_POLL_SECONDS = 1.0
+_MAX_POLLS = 3600
 _BATCH = 100
 
 
 def back_up(table: Table, label: str, setup: Setup) -> Flow[str | None]:
-    """A backup of a table, by its ARN; None when there is no such table or the service offers no backups."""
+    """Create a backup of a table; returns its ARN, or None if the table does not exist or the service offers no backups."""
     name = setup.name_of(table)
     if (yield from describe(name)) is None:
         return None
@@ -39,16 +39,16 @@ def back_up(table: Table, label: str, setup: Setup) -> Flow[str | None]:
     if reply is None:
         return None
     arn: str = reply["BackupDetails"]["BackupArn"]
-    for _ in range(_LOOKS):
+    for _ in range(_MAX_POLLS):
         found = yield Request("DescribeBackup", {"BackupArn": arn}, "migrate backup")
         if found["BackupDescription"]["BackupDetails"]["BackupStatus"] == "AVAILABLE":
             return arn
-        yield Pause(_INTERVAL)
+        yield Pause(_POLL_SECONDS)
     raise NoBackup(f"The backup of {name} is still not there.")
 
 
 def check_recoverable(table: Table, at: datetime, setup: Setup) -> Flow[None]:
-    """Raise `NoBackup` when the service cannot restore a table to a moment."""
+    """Raise `NoBackup` if the service cannot restore a table to that time."""
     name = setup.name_of(table)
     reply = yield from offered("DescribeContinuousBackups", {"TableName": name})
     found = {} if reply is None else reply["ContinuousBackupsDescription"].get("PointInTimeRecoveryDescription", {})
@@ -63,7 +63,7 @@ def check_recoverable(table: Table, at: datetime, setup: Setup) -> Flow[None]:
 def restore(
     table: Table, setup: Setup, *, backup: str | None = None, at: datetime | None = None, waiting: Callable[[str], None] = lambda text: None
 ) -> Flow[dict[str, int]]:
-    """Make the items of a table those of a backup, or of a moment. Nobody may write to it meanwhile."""
+    """Restore the items of a table from a backup or a point in time. Nobody may write to it meanwhile."""
     name = setup.name_of(table)
     copy = f"{name[:200]}-restored-{setup.token()[:8]}"
     if backup is not None:
@@ -76,13 +76,13 @@ def restore(
     if reply is None:
         raise NoBackup(f"{name} cannot be restored: the service offers no backups.")
     yield from until_settled(copy, waiting)
-    result = yield from _made_equal(table, copy, setup)
+    result = yield from _restore_items(table, copy, setup)
     yield Request("DeleteTable", {"TableName": copy}, "migrate restore")
     return result
 
 
-def _made_equal(table: Table, source: str, setup: Setup) -> Flow[dict[str, int]]:
-    """Write what differs from the source, and delete what it does not have: page by page, however many items there are."""
+def _restore_items(table: Table, source: str, setup: Setup) -> Flow[dict[str, int]]:
+    """Write items that differ from the source and delete those it does not have, page by page."""
     name = setup.name_of(table)
     total = written = deleted = 0
     start: Item | None = None
@@ -91,7 +91,7 @@ def _made_equal(table: Table, source: str, setup: Setup) -> Flow[dict[str, int]]
         present = yield from _found(table, name, items, setup)
         puts = {
             place: {"PutRequest": {"Item": item}}
-            for place, item in _placed(table, name, items).items()
+            for place, item in _by_identity(table, name, items).items()
             if place not in present or canonical({"M": present[place]}) != canonical({"M": item})
         }
         total, written = total + len(items), written + (yield from batch_write_flow(puts, setup, "migrate restore"))
@@ -100,7 +100,7 @@ def _made_equal(table: Table, source: str, setup: Setup) -> Flow[dict[str, int]]
     while True:
         items, start = yield from _page(name, start)
         wanted = yield from _found(table, source, items, setup)
-        here, there = _placed(table, name, items), _placed(table, source, items)
+        here, there = _by_identity(table, name, items), _by_identity(table, source, items)
         deletes: dict[Any, dict[str, Any]] = {
             place: {"DeleteRequest": {"Key": {part: item[part] for part in table.attributes}}}
             for (place, item), other in zip(here.items(), there, strict=True)
@@ -117,21 +117,23 @@ def _page(name: str, start: Item | None) -> Flow[tuple[list[Item], Item | None]]
     return reply["Items"], reply.get("LastEvaluatedKey")
 
 
-def _placed(table: Table, name: str, items: list[Item]) -> dict[Any, Item]:
+def _by_identity(table: Table, name: str, items: list[Item]) -> dict[Any, Item]:
     return {identity(name, {part: item[part] for part in table.attributes}): item for item in items}
 
 
 def _found(table: Table, name: str, items: list[Item], setup: Setup) -> Flow[dict[Any, Item]]:
-    """The items that a table has under the keys of some."""
-    keys: dict[Any, Item] = {place: {part: item[part] for part in table.attributes} for place, item in _placed(table, name, items).items()}
+    """The items of a table under the keys of others."""
+    keys: dict[Any, Item] = {
+        place: {part: item[part] for part in table.attributes} for place, item in _by_identity(table, name, items).items()
+    }
     found: dict[Any, Item] = {}
 
     def ask(chunk: dict[Any, Item]) -> Request:
         return Request("BatchGetItem", {"RequestItems": {name: {"ConsistentRead": True, "Keys": list(chunk.values())}}}, "migrate restore")
 
     def read(reply: dict[str, Any]) -> list[Any]:
-        found.update(_placed(table, name, reply.get("Responses", {}).get(name, [])))
-        return list(_placed(table, name, reply.get("UnprocessedKeys", {}).get(name, {}).get("Keys", [])))
+        found.update(_by_identity(table, name, reply.get("Responses", {}).get(name, [])))
+        return list(_by_identity(table, name, reply.get("UnprocessedKeys", {}).get(name, {}).get("Keys", [])))
 
     yield from rounds(keys, GET_LIMIT, ask, read, setup)
     return found

@@ -1,8 +1,8 @@
-"""Check counters and unique markers against the items they stand for, and correct them beside writers.
+"""Check counters and unique markers against the items they refer to, and correct them, with concurrent writers.
 
-A reading of a whole table is not of one moment. To mend, each item that looks wrong is marked first (`RECOUNT`), then everything is read
-again, and what is found is written only where the mark is still there: every move of a counter takes it away, and so does every writer that
-releases a marker. A child that is written meanwhile is therefore never lost; its parent is counted again in the next round.
+A scan of a whole table is not a snapshot. To fix an item that looks wrong, it is marked first (`RECOUNT`), then everything is read again,
+and the correction is written only if the mark is still there: every change of a counter removes it, and so does every writer that releases
+a marker. A child that is written meanwhile is therefore never lost; its parent is counted again in the next round.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gateleg.migrate.surveys import Survey, WrongCount, WrongMarker, survey, tables_to_read
+from gateleg.migrate.consistency_scan import ConsistencyScan, WrongCount, WrongMarker, scan_tables, tables_to_read
 from gateleg.model import DecodeError
 from gateleg.model.counters import RECOUNT
 from gateleg.model.expressions import Placeholders, equals, exists
@@ -30,59 +30,59 @@ if TYPE_CHECKING:
     from gateleg.store.operations.transaction_entries import Identity
     from gateleg.store.setup import Setup
 
-#: how often everything is read to mend what other writers keep changing
-_ROUNDS = 5
+#: scans to attempt while other writers keep changing items
+_MAX_ROUNDS = 5
 
 
 @dataclass
 class ConsistencyReport:
-    """What is wrong with counts and markers, and how much of it was mended."""
+    """Wrong counters and markers, and how many of them were fixed."""
 
     seen: int = 0
     counts: list[WrongCount] = field(default_factory=list)
     markers: list[WrongMarker] = field(default_factory=list)
-    #: items that cannot be read, so that nobody knows where they are counted or what they hold
+    #: unreadable items, whose parents and markers are therefore unknown
     faults: list[Fault] = field(default_factory=list)
-    #: items that are counted in a parent which does not exist: they can be deleted
+    #: items whose parent does not exist; they can be deleted
     orphans: int = 0
-    #: how many counts and markers were corrected
+    #: number of counters and markers corrected
     fixed: int = 0
 
     @property
     def sound(self) -> bool:
-        """Whether nothing is left that is wrong."""
+        """Whether nothing is wrong."""
         return not self.counts and not self.markers and not self.faults
 
 
 def check_consistency(store: Store, tables: Sequence[Table], *, fix: bool = False, read_units: float | None = None) -> ConsistencyReport:
-    """Compare counts with the items they count, and unique markers with the items that hold them; with `fix`, correct them.
+    """Compare counters with the items they count, and unique markers with their owners; with `fix`, correct them.
 
-    Reads whole tables, together with those of the parents and children of their entities, twice when something looks wrong. The report has
-    what is wrong at the end. Safe beside writers; without `fix` nothing is written.
+    Scans whole tables, with those of related parents and children, twice if anything looks wrong. The report has what is wrong at the end.
+    Safe with concurrent writers; without `fix` nothing is written.
     """
     wanted = tables_to_read(tables)
-    found = survey(store, wanted, read_units)
+    found = scan_tables(store, wanted, read_units)
     fixed = 0
     if fix:
-        for _ in range(_ROUNDS):
+        for _ in range(_MAX_ROUNDS):
             if not found.counts and not any(marker.kind != "shared" for marker in found.markers.values()):
                 break
-            fixed += _mended(store, wanted, found, read_units)
-            found = survey(store, wanted, read_units)
+            fixed += _fix(store, wanted, found, read_units)
+            found = scan_tables(store, wanted, read_units)
     if found.counts or found.markers:
-        # Beside writers, one reading may show half of a change.
-        again = survey(store, wanted, read_units)
+        # With concurrent writers, one scan may see half of a change.
+        again = scan_tables(store, wanted, read_units)
         again.counts = {place: wrong for place, wrong in again.counts.items() if place in found.counts}
         again.markers = {place: wrong for place, wrong in again.markers.items() if place in found.markers}
         found = again
     return ConsistencyReport(found.seen, list(found.counts.values()), list(found.markers.values()), found.faults, found.orphans, fixed)
 
 
-def _mended(store: Store, tables: Sequence[Table], suspects: Survey, read_units: float | None) -> int:
-    """Mark what looks wrong, read everything again, and correct what still is; the answer is how much was corrected."""
+def _fix(store: Store, tables: Sequence[Table], suspects: ConsistencyScan, read_units: float | None) -> int:
+    """Mark suspects, scan again, and correct what is still wrong; returns the number of corrections."""
     token = store.setup.token()
-    marked = {place for place, (table, key) in _suspected(suspects).items() if _mark(store, table, key, token)}
-    found = survey(store, tables, read_units)
+    marked = {place for place, (table, key) in _suspects(suspects).items() if _mark(store, table, key, token)}
+    found = scan_tables(store, tables, read_units)
     fixed = 0
     by_item: dict[Identity, list[WrongCount]] = {}
     for (place, _), wrong in found.counts.items():
@@ -95,13 +95,13 @@ def _mended(store: Store, tables: Sequence[Table], suspects: Survey, read_units:
             fixed += _take(store, marker)
         elif marker.kind == "orphaned" and place in marked:
             fixed += _release(store, marker, token)
-    for place, (table, key) in _suspected(suspects).items():
+    for place, (table, key) in _suspects(suspects).items():
         if place in marked and place not in by_item:
             _unmark(store, table, key, token)
     return fixed
 
 
-def _suspected(found: Survey) -> dict[Identity, tuple[Table, Item]]:
+def _suspects(found: ConsistencyScan) -> dict[Identity, tuple[Table, Item]]:
     items = {place: (wrong.table, wrong.key) for (place, _), wrong in found.counts.items()}
     return items | {place: (wrong.table, wrong.key) for place, wrong in found.markers.items() if wrong.kind == "orphaned"}
 
@@ -119,7 +119,7 @@ def _unmark(store: Store, table: Table, key: Item, token: str) -> bool:
 
 
 def _write_counts(store: Store, wrongs: Sequence[WrongCount], token: str) -> bool:
-    """Set the counts of one item, unless one of them has moved since the item was marked."""
+    """Set the counters of one item, unless one of them has changed since the item was marked."""
     table, out = wrongs[0].table, Placeholders()
     wires = {spec.name: {name: wire for wire, name in spec.counted_wires.items()} for spec in table.specs}
     sets = [f"{out.name(wires[wrong.entity][wrong.attribute])} = {out.value({'N': str(wrong.counted)})}" for wrong in wrongs]
@@ -128,15 +128,15 @@ def _write_counts(store: Store, wrongs: Sequence[WrongCount], token: str) -> boo
 
 
 def _release(store: Store, marker: WrongMarker, token: str) -> bool:
-    """Delete a marker that no item holds, unless somebody has released and taken it since it was marked."""
+    """Delete a marker without owner, unless it was released and taken since it was marked."""
     return _written(store, "DeleteItem", marker.table, {"Key": marker.key}, equals(RECOUNT, {"S": token}), Placeholders())
 
 
 def _take(store: Store, marker: WrongMarker) -> bool:
-    """Write a missing marker together with a check that its item still has the values; False when either has changed."""
+    """Write a missing marker if its item still has the values; False if either has changed."""
     table, key = marker.table, marker.holders[0]
     name = store.setup.name_of(table)
-    item = store.drive(_got(Request("GetItem", {"TableName": name, "Key": key, "ConsistentRead": True}, f"{table.name} check")))
+    item = store.drive(_get_item(Request("GetItem", {"TableName": name, "Key": key, "ConsistentRead": True}, f"{table.name} check")))
     spec = None if item is None else table.spec_for(item)
     if item is None or spec is None:
         return False
@@ -153,22 +153,22 @@ def _take(store: Store, marker: WrongMarker) -> bool:
     check = {"TableName": name, "Key": key, "ConditionExpression": condition.render(out), **out.parameters()}
     put = take_marker(spec, constraint, marker.key, key).request(store.setup.name_of(spec.table))
     payload = {"TransactItems": [{"ConditionCheck": check}, {"Put": put}], "ClientRequestToken": store.setup.token()}
-    return store.drive(_held(Request("TransactWriteItems", payload, f"{table.name} check"), store.setup))
+    return store.drive(_conditions_held(Request("TransactWriteItems", payload, f"{table.name} check"), store.setup))
 
 
 def _written(store: Store, operation: str, table: Table, members: dict[str, Any], condition: Condition, out: Placeholders) -> bool:
-    """Whether a conditional write was done."""
+    """Run a conditional write; returns whether its condition held."""
     payload = {"TableName": store.setup.name_of(table), **members, "ConditionExpression": condition.render(out)} | out.parameters()
-    return store.drive(_held(Request(operation, payload, f"{table.name} check"), store.setup))
+    return store.drive(_conditions_held(Request(operation, payload, f"{table.name} check"), store.setup))
 
 
-def _got(request: Request) -> Flow[Item | None]:
+def _get_item(request: Request) -> Flow[Item | None]:
     reply: Reply = yield request
     return reply.get("Item")
 
 
-def _held(request: Request, setup: Setup) -> Flow[bool]:
-    """Whether the conditions of a request held."""
+def _conditions_held(request: Request, setup: Setup) -> Flow[bool]:
+    """Send a request; returns whether its conditions held."""
     try:
         yield from settled(request, setup)
     except ServiceError as error:

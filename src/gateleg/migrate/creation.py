@@ -14,7 +14,7 @@ __all__ = ["create_table"]
 
 
 def create_table(wanted: TableShape, settings: TableSettings) -> Step:
-    """The table with all its indexes."""
+    """The step that creates a table with all its indexes."""
     request: Wire = {
         "TableName": wanted.name,
         "AttributeDefinitions": definitions(wanted),
@@ -35,21 +35,21 @@ def create_table(wanted: TableShape, settings: TableSettings) -> Step:
 
 
 def definitions(wanted: TableShape) -> list[Wire]:
-    """The type of every key attribute, once."""
+    """AttributeDefinitions: the type of every key attribute."""
     keys = [wanted.keys, *(index.keys for index in (*wanted.globals.values(), *wanted.locals.values()))]
     types = {key.name: key.type for schema in keys for key in schema}
     return [{"AttributeName": name, "AttributeType": types[name]} for name in sorted(types)]
 
 
 def billing(settings: TableSettings) -> Wire:
-    """How a new table is paid for."""
+    """The billing parameters of a new table."""
     if isinstance(settings.billing, Capacity):
         return {"BillingMode": "PROVISIONED", "ProvisionedThroughput": settings.billing.wire()}
     return {"BillingMode": "PAY_PER_REQUEST"}
 
 
 def index_capacity(capacity: Any) -> Wire:
-    """What an index of a provisioned table needs besides; nothing for others."""
+    """The throughput of an index in a provisioned table; empty for others."""
     return {"ProvisionedThroughput": capacity.wire()} if isinstance(capacity, Capacity) else {}
 
 
@@ -62,12 +62,12 @@ def _title(wanted: TableShape) -> str:
 
 
 def enable_ttl(name: str, attribute: str) -> Step:
-    """Let items expire."""
+    """Enable TTL."""
     request = {"TableName": name, "TimeToLiveSpecification": {"Enabled": True, "AttributeName": attribute}}
     return Step(name, "change-ttl", f"let items expire by {attribute}", "UpdateTimeToLive", request)
 
 
 def enable_recovery(name: str) -> Step:
-    """Keep the past."""
+    """Enable point-in-time recovery."""
     request = {"TableName": name, "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True}}
     return Step(name, "change-recovery", "start point-in-time recovery", "UpdateContinuousBackups", request)

@@ -1,4 +1,4 @@
-"""Declared against deployed: the steps that lead from one to the other. Pure; what reads and sends is in `inspecting` and `applying`."""
+"""Compare declared with deployed tables and derive the steps between them. Pure; I/O is in `inspection` and `applying`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SLOW_TTL = "DynamoDB may take an hour to change the attribute; apply again then
 
 
 def plan_table(wanted: TableShape, deployed: Deployed | None, settings: TableSettings | None = None, *, replace: bool = False) -> Plan:
-    """What makes the deployed table the wanted one. With `replace`, a table that cannot be changed is deleted and made anew."""
+    """The plan from the deployed to the wanted table. With `replace`, a table that cannot be changed is deleted and created again."""
     settings = settings or TableSettings()
     if deployed is None:
         return Plan(wanted.name, exists=False, steps=tuple(_creation(wanted, settings)))
@@ -52,7 +52,7 @@ def _release(deployed: TableShape) -> Iterator[Step]:
 
 
 def _rebuild(wanted: TableShape, deployed: TableShape) -> Iterator[str]:
-    """The differences that no UpdateTable can mend."""
+    """The differences that UpdateTable cannot resolve."""
     if [(key.name, key.role) for key in wanted.keys] != [(key.name, key.role) for key in deployed.keys]:
         yield f"the key is {_names(deployed.keys)}, declared is {_names(wanted.keys)}"
     else:
@@ -113,7 +113,7 @@ def _billing(have: TableShape, settings: TableSettings) -> Iterator[Step]:
 
 
 def _provisioning(have: TableShape, capacity: Capacity) -> Wire:
-    """The request that gives the table and its indexes this capacity; only its name when they have it. What stays must not be named."""
+    """The request for this capacity of the table and its indexes, without those that have it; DynamoDB refuses unchanged values."""
     request: Wire = {"TableName": have.name}
     if have.capacity is None:
         request["BillingMode"] = "PROVISIONED"

@@ -4,7 +4,7 @@ from gateleg.errors import GatelegError
 
 
 class MoveError(GatelegError):
-    """A move could not go on."""
+    """A move cannot continue."""
 
     code = "move"
     fix = "`gateleg migrate status` shows how far it is."
@@ -12,7 +12,7 @@ class MoveError(GatelegError):
 
 
 class BadMove(MoveError):
-    """A move is declared in a way that cannot work."""
+    """The declaration of a move is invalid."""
 
     code = "bad-move"
     fix = "Correct the declaration."
@@ -20,7 +20,7 @@ class BadMove(MoveError):
 
 
 class MoveIncomplete(MoveError):
-    """The new items cannot answer yet: not all have been copied."""
+    """The new entity cannot be queried yet: not all items have been copied."""
 
     code = "move-incomplete"
     fix = "Use the old entity until the move is in the phase dual-read, or declare how the old one answers (old_key, patterns)."
@@ -28,7 +28,7 @@ class MoveIncomplete(MoveError):
 
 
 class MoveClosed(MoveError):
-    """The old entity was used after its items had moved for good."""
+    """The old entity was used after its items had been moved for good."""
 
     code = "move-closed"
     fix = "Use the new entity; or go back with `gateleg migrate rollback` until the old items are removed."
@@ -36,7 +36,7 @@ class MoveClosed(MoveError):
 
 
 class Inconvertible(MoveError):
-    """An item cannot be written in the other layout, or would lose something there."""
+    """An item cannot be converted to the other layout, or would lose attributes there."""
 
     code = "inconvertible"
     fix = "Correct convert and revert, or name the attributes that only one side has in old_only or new_only."
@@ -51,7 +51,7 @@ class Orphan(Inconvertible):
 
 
 class MoveContended(MoveError):
-    """Other writers changed an item each time it was tried."""
+    """Other writers changed an item at every attempt."""
 
     code = "move-contended"
     fix = "Try again."
@@ -59,28 +59,28 @@ class MoveContended(MoveError):
 
 
 class PhaseRefused(MoveError):
-    """A stage of a move may not enter a phase yet."""
+    """A stage of a move cannot enter a phase yet."""
 
     code = "phase-refused"
-    fix = "Do what the message names first."
+    fix = "Do what the message says first."
 
 
 class RolloutHalted(MoveError):
-    """Clients fared worse after a change of the phase than is allowed."""
+    """Too many client requests failed, or were too slow, after a change of phase."""
 
     code = "rollout-halted"
-    fix = "Look at the clients' logs; then apply again, or go back with `gateleg migrate rollback`."
+    fix = "Check the clients' logs; then apply again, or go back with `gateleg migrate rollback`."
 
 
 class Paused(MoveError):
     """The work on a stage was paused."""
 
     code = "move-paused"
-    fix = "`gateleg migrate resume` lets it go on where it stopped."
+    fix = "`gateleg migrate resume` continues where it stopped."
 
 
 class BadMigration(MoveError):
-    """Migrations that cannot be told apart, or a module without one."""
+    """Migrations with duplicate numbers or names, or a module without a migration."""
 
     code = "bad-migration"
     fix = "Give every migration a number and a name of its own, in a module with `migration = Migration(...)`."
@@ -99,11 +99,11 @@ class NoBackup(MoveError):
     """The service offers no backups, or has none of the table."""
 
     code = "no-backup"
-    fix = "Go back by phase, which needs no backup, or restore the table in the service's own console."
+    fix = "Roll back by phase, which needs no backup, or restore the table in the service's own console."
 
 
 class UnknownMigration(MoveError):
-    """There is no migration of that number."""
+    """There is no migration with that number."""
 
     code = "unknown-migration"
     fix = "`gateleg migrate status` lists them."
@@ -111,15 +111,15 @@ class UnknownMigration(MoveError):
 
 
 class MigrationRefused(MoveError):
-    """A migration cannot be applied or undone in the state that it is in."""
+    """A migration cannot be applied or undone in its current state."""
 
     code = "migration-refused"
-    fix = "Do what the message names first."
+    fix = "Do what the message says first."
 
 
 class Unsettled(GatelegError):
-    """A step was carried out and its plan asks for it again: the service did not do what it said."""
+    """A step was carried out, but the plan requires it again: the service did not do what it reported."""
 
     code = "unsettled"
-    fix = "Look at the table in the service's own console, and plan again."
+    fix = "Inspect the table in the service's own console, and plan again."
     status = 502

@@ -1,4 +1,4 @@
-"""Which global indexes to make and to drop, and in which order: DynamoDB takes one of them at a time."""
+"""Which GSIs to create and delete, and in which order: DynamoDB allows one at a time."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
     from gateleg.migrate.shapes import IndexShape, TableSettings, TableShape, Wire
 
-#: the indexes that a table may have at once, unless the account's quota is raised
-_ROOM = 20
+#: the default quota of GSIs per table
+_MAX_INDEXES = 20
 
 
 def index_steps(wanted: TableShape, have: TableShape, settings: TableSettings) -> Iterator[Step]:
-    """New indexes come first, so that nothing goes before its successor is there, save where the old one is in the way."""
+    """Creations come before deletions, so that a successor exists before an index goes, unless the old index is in the way."""
     missing = [index for name, index in wanted.globals.items() if have.globals.get(name) != index]
     obsolete = [index for name, index in have.globals.items() if wanted.globals.get(name) != index]
     in_the_way = [index for index in obsolete if _blocks(index, wanted, missing)]
     later = [index for index in obsolete if index not in in_the_way]
-    crowd = len(have.globals) - len(in_the_way) + len(missing) - _ROOM
+    crowd = len(have.globals) - len(in_the_way) + len(missing) - _MAX_INDEXES
     if crowd > 0:
         in_the_way, later = in_the_way + later[:crowd], later[crowd:]
     for index in in_the_way:
@@ -34,7 +34,7 @@ def index_steps(wanted: TableShape, have: TableShape, settings: TableSettings) -
 
 
 def _blocks(index: IndexShape, wanted: TableShape, missing: list[IndexShape]) -> bool:
-    """Whether an index must go before another can come: it has its name, or holds one of its attributes by another type."""
+    """Whether an index must be deleted first: another needs its name, or one of its key attributes with another type."""
     if index.name in wanted.globals:
         return True
     types = {key.name: key.type for other in missing for key in other.keys}
@@ -43,8 +43,8 @@ def _blocks(index: IndexShape, wanted: TableShape, missing: list[IndexShape]) ->
 
 def _drop(table: str, index: IndexShape, replaced: bool) -> Step:
     request: Wire = {"TableName": table, "GlobalSecondaryIndexUpdates": [{"Delete": {"IndexName": index.name}}]}
-    loses = f"Queries on {index.name} fail" + (" until it is made anew." if replaced else ".")
-    note = "Declared under another name, the new index could be there before the old one goes." if replaced else ""
+    loses = f"Queries on {index.name} fail" + (" until it is created again." if replaced else ".")
+    note = "Under another name, the new index could be created before the old one is deleted." if replaced else ""
     return Step(table, "delete-index", f"delete the index {index}", "UpdateTable", request, loses, note)
 
 

@@ -1,4 +1,4 @@
-"""The ledger: where each migration stands, and what was done to it, when, by whom, with what result."""
+"""The ledger: the state of each migration, and a history of what was done to it, when, by whom, with what result."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["begin_empty"]
 
 
 def read_records(application: str, setup: Setup) -> Flow[dict[int, MigrationRecord]]:
-    """Where the migrations of an application stand, by number; nothing before the first one."""
+    """The records of an application's migrations by number; empty before the first one."""
     if (yield from describe(setup.name_of(migrations_table))) is None:
         return {}
     (payload,) = MigrationRecord.of_application(application=application).requests(
@@ -44,7 +44,7 @@ def read_records(application: str, setup: Setup) -> Flow[dict[int, MigrationReco
 def note(
     application: str, migration: Migration, state: Any, action: str, by: str, setup: Setup, *, error: str | None = None, **details: Any
 ) -> Flow[None]:
-    """Note where a migration stands now, and what was done to it."""
+    """Record the state of a migration, and what was done to it."""
     now = setup.now()
     changes = (
         MigrationRecord.name.set(migration.name),
@@ -53,13 +53,13 @@ def note(
         MigrationRecord.changed_by.set(by),
         MigrationRecord.error.set(error),
     )
-    # Not written whole: somebody may pause it at the same time.
+    # A patch, because somebody may pause the migration at the same time.
     yield from Patch(MigrationRecord.key(application=application, number=migration.number), changes, "upsert", returning="none").flow(setup)
     yield from log(application, migration, action, by, setup, result=error or str(state), **details)
 
 
 def log(application: str, migration: Migration, action: str, by: str, setup: Setup, *, result: str = "done", **details: Any) -> Flow[None]:
-    """Note what was done to a migration."""
+    """Record what was done to a migration."""
     entry = LedgerEntry(
         application=application, number=migration.number, at=setup.now(), action=action, by=by, result=result[:2000], details=details
     )
@@ -67,7 +67,7 @@ def log(application: str, migration: Migration, action: str, by: str, setup: Set
 
 
 def check_code(application: str, migrations: Sequence[Migration], setup: Setup) -> Flow[dict[int, MigrationRecord]]:
-    """Where the migrations stand. Raises `CodeOlder` when one was applied that this program does not have."""
+    """The records of the migrations. Raises `CodeOlder` if one was applied that this program does not have."""
     records = yield from read_records(application, setup)
     known = {migration.number: migration.name for migration in migrations}
     for number, record in records.items():
@@ -110,10 +110,10 @@ def _rewrites_nothing(migration: Migration, setup: Setup) -> Flow[bool]:
 
 
 def _begin_at_end(move: KeyMove, stage: MoveStage, by: str, setup: Setup) -> Flow[None]:
-    """Note a stage that has nothing to move as cleaned up. There is nobody to wait for: without an old table nobody writes old items."""
+    """Mark a stage without items to move as cleaned up. No wait is needed: without an old table, nobody writes old items."""
     state = MoveState(move=move.state_key, stage=stage.name, phase=Phase.CLEAN_UP, epoch=1, changed_at=setup.now(), changed_by=by)
     try:
         yield from Put(state, create=True, returning="none").flow(setup)
     except AlreadyExists:
-        # Another process of the same host was faster.
+        # Another process of the same host was first.
         return

@@ -31,25 +31,25 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
 @dataclass(frozen=True, eq=False)
 class Migration:
-    """One change of the data. Its parts are carried out in the order of these fields, and undone in the opposite order."""
+    """One change of the data. Its parts are applied in the order of these fields, and undone in reverse."""
 
     number: int
     #: lower-case letters, digits and hyphens
     name: str
     about: str = ""
-    #: tables that are brought to their declaration: created, or given new indexes, whose backfill is awaited
+    #: tables to bring in line with their declaration: created, or given new indexes, whose backfill is awaited
     tables: tuple[Table, ...] = ()
     #: entities whose stored items are rewritten in place: changed types, renamed attributes, new index keys
     rewrites: tuple[type[BaseModel], ...] = ()
-    #: entities whose items get another key or another table
+    #: entities whose items get another key or table
     moves: tuple[KeyMove, ...] = ()
-    #: anything else, which must be possible to repeat
+    #: any other code; must be idempotent
     apply: Callable[[Store], None] | None = None
-    #: the opposite of `apply`
+    #: undoes `apply`
     undo: Callable[[Store], None] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be kept in a ledger."""
+        """Validate number and name."""
         if not 1 <= self.number <= 999_999 or not _NAME.fullmatch(self.name):
             raise BadMigration(f"{self.number} {self.name!r} cannot be a migration's number and name.")
 
@@ -58,7 +58,7 @@ class Migration:
 
 
 def in_order(migrations: Iterable[Migration]) -> tuple[Migration, ...]:
-    """The migrations by their numbers. Raises `BadMigration` when two have the same number, or two moves the same name."""
+    """The migrations sorted by number. Raises `BadMigration` for duplicate numbers or names of moves."""
     found = tuple(sorted(migrations, key=lambda one: one.number))
     for one, next_one in itertools.pairwise(found):
         if one.number == next_one.number:
@@ -71,7 +71,7 @@ def in_order(migrations: Iterable[Migration]) -> tuple[Migration, ...]:
 
 
 def load_migrations(package: str) -> tuple[Migration, ...]:
-    """The migrations of a package: that of each of its modules, in the order of their numbers."""
+    """The migrations of a package's modules, sorted by number."""
     root = importlib.import_module(package)
     found: list[Migration] = []
     for entry in pkgutil.iter_modules(root.__path__):

@@ -18,14 +18,14 @@ from gateleg.migrate.moves import steps
 from gateleg.migrate.moves.control import read_state, stored_key
 from gateleg.migrate.moves.passes import progress_of
 from gateleg.migrate.moves.phases import Phase, way
-from gateleg.migrate.moves.repeating import repeat_failed
-from gateleg.migrate.moves.steps import Conduct
+from gateleg.migrate.moves.retries import repeat_failed
+from gateleg.migrate.moves.steps import MoveOptions
 from gateleg.migrate.moves.tables import ItemError, LedgerEntry
-from gateleg.migrate.pausing import check_paused, check_stage, pause, resume, stages_of
+from gateleg.migrate.pauses import check_paused, check_stage, pause, resume, stages_of
 from gateleg.migrate.shapes import TableSettings
-from gateleg.migrate.statuses import MigrationStatus, read_statuses, shown_error
+from gateleg.migrate.statuses import MigrationStatus, error_summary, read_statuses
 from gateleg.model import spec_of
-from gateleg.store.operations.locks import locks, renew
+from gateleg.store.locks import locks, renew
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -37,19 +37,19 @@ if TYPE_CHECKING:
     from gateleg.migrate.plans import Step
     from gateleg.model import Table
     from gateleg.store import Store
-    from gateleg.store.operations.locks import Lock
+    from gateleg.store.locks import Lock
 
-#: seconds for which the lock is held without a sign of life
-_HELD = 60.0
+#: when the lock expires without renewal
+_LOCK_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
 class Report:
-    """Tells who applies a migration what is going on."""
+    """Callbacks for the progress of a migration."""
 
-    #: a step begins
+    #: called when a step begins
     step: Callable[[str], None] = lambda text: None
-    #: a pass over a table goes on: its name, and how far it is (`gateleg.migrate.moves.passes.progress_of`)
+    #: called with the name and progress of a pass (`gateleg.migrate.moves.passes.progress_of`)
     progress: Callable[[str, dict[str, Any]], None] = lambda task, progress: None
 
 
@@ -63,7 +63,7 @@ class Migrator:
         migrations: Sequence[Migration],
         *,
         by: str,
-        conduct: Conduct | None = None,
+        options: MoveOptions | None = None,
         report: Report | None = None,
     ) -> None:
         self._store = store.moving(None)
@@ -71,26 +71,26 @@ class Migrator:
         self.migrations = in_order(migrations)
         self._by = by
         self._report = report or Report()
-        self._conduct = replace(conduct or Conduct(), by=by)
+        self._options = replace(options or MoveOptions(), by=by)
         self._lock: Lock | None = None
 
     def status(self) -> list[MigrationStatus]:
-        """Where every migration stands, also those that only the data has."""
+        """The state of every migration, including those that only the data has."""
         return self._store.drive(read_statuses(self.application, self.migrations, self._store.setup))
 
     def plan(self, *, until: Phase = Phase.CUT_OVER) -> list[tuple[Migration, list[str]]]:
-        """What `apply` would do, in words. Changes nothing."""
+        """The steps that `apply` would take, as text. Changes nothing."""
         records = self._store.drive(ledger.check_code(self.application, self.migrations, self._store.setup))
         planned = []
         for one in self.migrations:
             record = records.get(one.number)
-            todo = self._todo(one, until, applied=record is not None and record.state == "applied")
+            todo = self._pending_steps(one, until, applied=record is not None and record.state == "applied")
             if todo:
                 planned.append((one, todo))
         return planned
 
     def samples(self, number: int, items: int = 5) -> list[dict[str, Any]]:
-        """Some old items of a migration's moves, before and after. Changes nothing."""
+        """Some old items of a migration's moves, before and after conversion. Changes nothing."""
         one, found = self._numbered(number), []
         for move in one.moves:
             for stage in move.stages:
@@ -98,10 +98,10 @@ class Migrator:
         return found
 
     def apply(self, *, number: int | None = None, until: Phase = Phase.CUT_OVER, stage: str | None = None) -> list[Migration]:
-        """Apply what is pending, in order, up to a number; moves go to the phase `until`. What was interrupted goes on."""
+        """Apply pending migrations in order, up to a number; moves go to the phase `until`. Continues what was interrupted."""
         done = []
         check_stage([one for one in self.migrations if number is None or one.number <= number], stage)
-        with self._alone():
+        with self._locked():
             records = self._store.drive(ledger.check_code(self.application, self.migrations, self._store.setup))
             for one in self.migrations:
                 if number is not None and one.number > number:
@@ -121,20 +121,22 @@ class Migrator:
         """
         one, found = self._numbered(number), {}
         check_stage([one], stage)
-        with self._alone():
+        with self._locked():
             self._drive(ledger.check_code(self.application, self.migrations, self._store.setup))
             for move, which in stages_of(one, stage):
                 self._report.step(f"comparing {move.name}, {which.name}")
-                found[f"{move.name}/{which.name}"] = self._drive(steps.verify(move, which, self._store.setup, self._watched(move), fix=fix))
+                found[f"{move.name}/{which.name}"] = self._drive(
+                    steps.verify(move, which, self._store.setup, self._options_for(move), fix=fix)
+                )
             wrong = sum(result.wrong for result in found.values())
             self._drive(ledger.log(self.application, one, "verify", self._by, self._store.setup, result=f"{wrong} items are wrong"))
         return found
 
     def rollback(self, number: int, *, until: Phase = Phase.OFF, stage: str | None = None) -> None:
-        """Undo a migration, or bring its moves back to an earlier phase. Later ones are undone before."""
+        """Undo a migration, or bring its moves back to an earlier phase. Later migrations must be undone first."""
         one = self._numbered(number)
         check_stage([one], stage)
-        with self._alone():
+        with self._locked():
             records = self._store.drive(ledger.check_code(self.application, self.migrations, self._store.setup))
             later = [other for other in self.migrations if other.number > number and other.number in records]
             standing = [other for other in later if records[other.number].state != "rolled-back"]
@@ -142,8 +144,8 @@ class Migrator:
                 raise MigrationRefused(f"{standing[-1]} was applied after {one}.", fix="Roll back the last one first.")
             if number not in records or records[number].state == "rolled-back":
                 raise MigrationRefused(f"{one} was not applied.")
-            self._noted(one, "rolling-back", "rollback", until=str(until))
-            # Parents are restored before their children, which need them; and copies of children go before those of their parents.
+            self._record(one, "rolling-back", "rollback", until=str(until))
+            # Parents are restored before their children, which need them; copies of children are deleted before those of their parents.
             for move, which in stages_of(one, stage):
                 self._go_back(move, which, until if until.order > Phase.CUT_OVER.order else Phase.CUT_OVER)
             for move, which in reversed(stages_of(one, stage)):
@@ -151,12 +153,12 @@ class Migrator:
             if until is Phase.OFF and stage is None:
                 if one.undo is not None:
                     one.undo(self._store)
-                self._noted(one, "rolled-back", "rollback")
+                self._record(one, "rolled-back", "rollback")
             else:
-                self._noted(one, "applying", "rollback", until=str(until))
+                self._record(one, "applying", "rollback", until=str(until))
 
     def restore(self, number: int, *, at: datetime | None = None) -> dict[str, dict[str, int]]:
-        """Make the tables that a migration changes what they were before it, from its backups, or what they were at a moment.
+        """Restore the tables that a migration changes to their state before it, from its backups, or to a point in time.
 
         Nobody may write meanwhile. Moves are brought back to their beginning first. Raises `NoBackup`, before anything is changed, when
         there is nothing to restore from.
@@ -170,7 +172,7 @@ class Migrator:
                 raise NoBackup(f"There is no backup of {table.name} from before {one}.")
         found: dict[str, dict[str, int]] = {}
         self.rollback(number)
-        with self._alone():
+        with self._locked():
             for table in _changed_tables(one):
                 self._report.step(f"restoring {table.name}")
                 found[table.name] = self._drive(backups.restore(table, self._store.setup, backup=arns.get(table.name), at=at))
@@ -180,7 +182,7 @@ class Migrator:
     def errors(
         self, number: int, *, stage: str | None = None, limit: int = 100, after: str | None = None
     ) -> tuple[list[dict[str, Any]], str | None]:
-        """Items that could not be moved or that differ, and where the list goes on; None at its end."""
+        """Items that could not be moved or that differ, and the cursor of the next page; None at the end."""
         one, found = self._numbered(number), list[dict[str, Any]]()
         check_stage([one], stage)
         begin, _, cursor = (after or "").rpartition("/")
@@ -194,27 +196,27 @@ class Migrator:
             page = self._store.page(
                 ItemError.of_stage, move=key, stage=which.name, limit=limit - len(found), cursor=cursor or None, consistent=True
             )
-            found += [shown_error(move, error) for error in page]
+            found += [error_summary(move, error) for error in page]
             if page.next is not None:
                 return found, f"{place}/{page.next}"
             begin = cursor = ""
         return found, None
 
     def repeat(self, number: int, *, stage: str | None = None) -> dict[str, int]:
-        """Try the items again that could not be copied, and compare again those that differed; how many are left, by `move/stage`."""
+        """Retry items that could not be copied, and compare again those that differed; returns how many are left, by `move/stage`."""
         one, left = self._numbered(number), {}
         check_stage([one], stage)
-        with self._alone():
+        with self._locked():
             self._drive(ledger.check_code(self.application, self.migrations, self._store.setup))
             for move, which in stages_of(one, stage):
                 self._report.step(f"repeating {move.name}, {which.name}")
-                left[f"{move.name}/{which.name}"] = self._drive(repeat_failed(move, which, self._store.setup, self._watched(move)))
+                left[f"{move.name}/{which.name}"] = self._drive(repeat_failed(move, which, self._store.setup, self._options_for(move)))
             result = f"{sum(left.values())} items are left"
             self._drive(ledger.log(self.application, one, "repeat", self._by, self._store.setup, result=result))
         return left
 
     def pause(self, number: int, *, paused: bool = True, stage: str | None = None) -> None:
-        """Let the work on a migration stop after the present page or step, on whichever host it runs; or let it go on."""
+        """Pause a migration after the current page or step, on whichever host it runs; or resume it."""
         one, setup = self._numbered(number), self._store.setup
         if paused:
             self._drive(pause(self.application, one, self._by, setup, stage=stage))
@@ -222,9 +224,9 @@ class Migrator:
             self._drive(resume(self.application, self.migrations, one, self._by, setup, stage=stage))
 
     def _apply(self, one: Migration, until: Phase, stage: str | None, *, again: bool) -> None:
-        # One that was begun before has its backups: a later one would not be of the time before the migration.
+        # A resumed migration keeps its backups: later ones would not be from before the migration.
         saved = {} if again or self._backups(one) else self._saved_tables(one)
-        self._noted(one, "applying", "apply", until=str(until), backups=saved)
+        self._record(one, "applying", "apply", until=str(until), backups=saved)
         try:
             for table in one.tables:
                 self._check_paused(one)
@@ -236,7 +238,7 @@ class Migrator:
                 self._check_paused(one)
                 self._advance(move, which, Phase.CUT_OVER if until.order > Phase.CUT_OVER.order else until)
             self._check_paused(one)
-            self._mend(one)
+            self._recount(one)
             if until.order > Phase.CUT_OVER.order:
                 # Children before their parents, which they may need until the end.
                 for move, which in reversed(stages_of(one, stage)):
@@ -245,22 +247,22 @@ class Migrator:
                 self._check_paused(one)
                 one.apply(self._store)
         except Paused as error:
-            self._noted(one, "applying", "apply", error=error.message)
+            self._record(one, "applying", "apply", error=error.message)
             raise
         except BaseException as error:
             text = str(error) if isinstance(error, GatelegError) else f"{type(error).__name__}: {error}"
-            self._noted(one, "failed", "apply", error=text[:2000])
+            self._record(one, "failed", "apply", error=text[:2000])
             raise
         open_stages = self._open_stages(one, Phase.CUT_OVER, None)
-        self._noted(one, "applying" if open_stages else "applied", "apply", reached=str(until))
+        self._record(one, "applying" if open_stages else "applied", "apply", reached=str(until))
 
     def _advance(self, move: KeyMove, stage: MoveStage, until: Phase) -> None:
         self._report.step(f"moving {move.name}, {stage.name}, to {until}")
-        self._drive(steps.advance(move, stage, until, self._store.setup, self._watched(move)))
+        self._drive(steps.advance(move, stage, until, self._store.setup, self._options_for(move)))
 
     def _go_back(self, move: KeyMove, stage: MoveStage, until: Phase) -> None:
         self._report.step(f"going back to {until}: {move.name}, {stage.name}")
-        self._drive(steps.go_back(move, stage, until, self._store.setup, self._watched(move)))
+        self._drive(steps.go_back(move, stage, until, self._store.setup, self._options_for(move)))
 
     def _check_paused(self, one: Migration) -> None:
         self._drive(check_paused(self.application, one, self._store.setup))
@@ -268,7 +270,7 @@ class Migrator:
     def _rewrite(self, one: Migration, entity: Any) -> None:
         self._check_paused(one)
         self._report.step(f"rewriting {entity.__name__}")
-        pace, faults = self._conduct.pace, list[Fault]()
+        pace, faults = self._options.limits, list[Fault]()
         for report in backfill(self._store, entity, read_units=pace.read_units, write_units=pace.write_units):
             self._keep_lock()
             self._report.progress(f"rewrite {entity.__name__}", _rewrite_progress(report))
@@ -278,13 +280,13 @@ class Migrator:
             first = faults[0]
             raise MigrationRefused(f"{len(faults)} items of {entity.__name__} cannot be rewritten, such as {first.key}: {first.why}")
 
-    def _mend(self, one: Migration) -> None:
-        """Count again what a backfill may have counted in the wrong order: children before their parents."""
+    def _recount(self, one: Migration) -> None:
+        """Recount: a backfill may have counted children before their parents existed."""
         tables = [spec_of(move.new).table for move in one.moves]
         counted = [table for table in tables if any(spec.counted or spec.counters for spec in table.specs)]
         if counted:
             self._report.step("counting")
-            check_consistency(self._store, list(dict.fromkeys(counted)), fix=True, read_units=self._conduct.pace.read_units)
+            check_consistency(self._store, list(dict.fromkeys(counted)), fix=True, read_units=self._options.limits.read_units)
 
     def _saved_tables(self, one: Migration) -> dict[str, str]:
         saved: dict[str, str] = {}
@@ -295,7 +297,7 @@ class Migrator:
         return saved
 
     def _backups(self, one: Migration) -> dict[str, str]:
-        """The backups that were made when a migration began; those from before it was rolled back do not count."""
+        """The backups made when a migration began; those from before a rollback do not count."""
         found: dict[str, str] = {}
         for entry in self._store.query(LedgerEntry.history, application=self.application):
             if entry.number != one.number:
@@ -306,7 +308,7 @@ class Migrator:
                 found = dict(entry.details["backups"])
         return found
 
-    def _todo(self, one: Migration, until: Phase, *, applied: bool) -> list[str]:
+    def _pending_steps(self, one: Migration, until: Phase, *, applied: bool) -> list[str]:
         todo: list[str] = []
         if not applied:
             todo += [f"{step.title}" for table in one.tables for step in plan_of(self._store, table, TableSettings()).steps]
@@ -333,10 +335,10 @@ class Migrator:
             raise UnknownMigration(f"{self.application} has no migration {number}.")
         return found
 
-    def _noted(self, one: Migration, state: str, action: str, *, error: str | None = None, **details: Any) -> None:
+    def _record(self, one: Migration, state: str, action: str, *, error: str | None = None, **details: Any) -> None:
         self._drive(ledger.note(self.application, one, state, action, self._by, self._store.setup, error=error, **details))
 
-    def _watched(self, move: KeyMove) -> Conduct:
+    def _options_for(self, move: KeyMove) -> MoveOptions:
         totals: dict[str, int | None] = {}
 
         def watch(task: str, checkpoints: list[Checkpoint]) -> None:
@@ -349,17 +351,17 @@ class Migrator:
             self._keep_lock()
             self._report.step(text)
 
-        return replace(self._conduct, watch=watch, waiting=waiting)
+        return replace(self._options, watch=watch, waiting=waiting)
 
     def _drive(self, flow: Any) -> Any:
         return self._store.drive(flow)
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _locked(self) -> Iterator[None]:
         """Hold the lock of the application's migrations, so that no other host applies them."""
         self._drive(steps.prepare(self._store.setup))
         self._store.ensure_tables(locks)
-        with self._store.lock(f"migrate {self.application}", seconds=_HELD, holder=self._by) as lock:
+        with self._store.lock(f"migrate {self.application}", seconds=_LOCK_SECONDS, holder=self._by) as lock:
             self._lock = lock
             try:
                 yield
@@ -367,14 +369,14 @@ class Migrator:
                 self._lock = None
 
     def _keep_lock(self) -> None:
-        """Hold the lock for longer once half of its time is over. Raises `LockLost` when another host has taken it."""
+        """Renew the lock after half of its duration. Raises `LockLost` if another host has taken it."""
         lock = self._lock
-        if lock is not None and (lock.until - self._store.setup.now()).total_seconds() < _HELD / 2:
-            self._lock = self._store.run(renew(lock, seconds=_HELD))
+        if lock is not None and (lock.until - self._store.setup.now()).total_seconds() < _LOCK_SECONDS / 2:
+            self._lock = self._store.run(renew(lock, seconds=_LOCK_SECONDS))
 
 
 def _rewrite_progress(report: BackfillReport) -> dict[str, Any]:
-    """How far a rewrite is, in the words of `progress_of`; nobody knows how much is left."""
+    """The progress of a rewrite in the form of `progress_of`; the total is unknown."""
     return {
         "total": None,
         "segments": 1,
@@ -389,13 +391,13 @@ def _rewrite_progress(report: BackfillReport) -> dict[str, Any]:
 
 
 class _Watcher:
-    """Applies the steps of tables that lose nothing, and reports what it waits for."""
+    """Applies only table steps that lose nothing, and reports what it waits for."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
 
     def agree(self, step: Step) -> bool:
-        """Nothing that loses something is done by a migration."""
+        """A migration never takes steps that lose something."""
         return False
 
     def begin(self, step: Step) -> None:
@@ -403,17 +405,17 @@ class _Watcher:
         self._report.step(step.title)
 
     def waiting(self, text: str) -> None:
-        """Report what is under way, such as the backfill of an index."""
+        """Report a change in progress, such as the backfill of an index."""
         self._report.step(text)
 
     def end(self, step: Step) -> None:
-        """Nothing more."""
+        """Nothing to report."""
 
     def kept(self, name: str, backup: str | None) -> None:
         """Nothing is deleted."""
 
 
 def _changed_tables(one: Migration) -> list[Table]:
-    """The tables whose items a migration changes or will remove."""
+    """The tables whose items a migration changes or deletes."""
     tables = [spec_of(move.old).table for move in one.moves] + [spec_of(entity).table for entity in one.rewrites]
     return list(dict.fromkeys(tables))

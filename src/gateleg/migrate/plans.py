@@ -1,4 +1,4 @@
-"""Plans as values: steps that a service can take, and what only a new table would change."""
+"""Plans: the steps that a service can take, and the differences that only a new table would resolve."""
 
 from __future__ import annotations
 
@@ -24,46 +24,46 @@ Action = Literal[
 
 @dataclass(frozen=True)
 class Step:
-    """One request that brings a table nearer to its declaration."""
+    """One request on the way from the deployed table to the declared one."""
 
-    #: the table's name in the account
+    #: the physical table name
     table: str
     action: Action
     title: str
     operation: str
     request: Wire
-    #: what is lost by it, to be asked about first; empty for what harms nothing
+    #: what would be lost, to be confirmed first; empty if nothing
     loses: str = ""
-    #: what to know about it
+    #: further information
     note: str = ""
 
     def data(self) -> dict[str, Any]:
-        """The step for machines."""
+        """The step as JSON data."""
         members = {"action": self.action, "title": self.title, "operation": self.operation, "request": self.request}
         return members | {"loses": self.loses or None, "note": self.note or None}
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What would be done to one table."""
+    """The steps for one table."""
 
     table: str
     exists: bool
     steps: tuple[Step, ...] = ()
-    #: differences that no request changes: they need a new table
+    #: differences that require a new table
     rebuild: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    #: about how many items the table has
+    #: approximate number of items
     items: int = 0
 
     @property
     def done(self) -> bool:
-        """Whether the deployed table is the declared one."""
+        """Whether the deployed table matches its declaration."""
         return not self.steps and not self.rebuild
 
     @property
     def state(self) -> Literal["missing", "needs a new table", "differs", "in sync"]:
-        """How the table compares with its declaration, in words."""
+        """How the table compares with its declaration."""
         if not self.exists:
             return "missing"
         if self.rebuild:
@@ -71,7 +71,7 @@ class Plan:
         return "differs" if self.steps else "in sync"
 
     def data(self) -> dict[str, Any]:
-        """The plan for machines."""
+        """The plan as JSON data."""
         return {
             "table": self.table,
             "state": self.state,

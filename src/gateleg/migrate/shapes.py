@@ -1,4 +1,4 @@
-"""What a table is made of, in one form for the declared and the deployed one, so that the two can be compared."""
+"""The shape of a table, in one form for declared and deployed tables, so that they can be compared."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _GONE = "DELETING"
 
 @dataclass(frozen=True)
 class Capacity:
-    """Units per second that are paid for whether they are used or not."""
+    """Provisioned units per second."""
 
     read: int
     write: int
 
     def wire(self) -> Wire:
-        """As CreateTable wants it."""
+        """In the form of CreateTable."""
         return {"ReadCapacityUnits": self.read, "WriteCapacityUnits": self.write}
 
     def __str__(self) -> str:
@@ -33,15 +33,15 @@ class Capacity:
 
 @dataclass(frozen=True)
 class TableSettings:
-    """How tables are kept, which belongs to an environment and not to the declaration. What is None is left as it is."""
+    """Settings of tables that belong to an environment rather than to the declaration. None leaves a setting as it is."""
 
     #: "on-demand", "keep" what is there, or provisioned capacity for the table and each index
     billing: Capacity | Literal["on-demand", "keep"] = "on-demand"
-    #: whether DeleteTable is refused
+    #: whether deletion protection is on
     protected: bool | None = None
-    #: whether every second of the last days can be restored
+    #: whether point-in-time recovery is on
     recoverable: bool | None = None
-    #: tags that must be there; others are left alone
+    #: required tags; others are left alone
     tags: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -1,4 +1,4 @@
-"""Where the migrations of an application stand, for the command line and the console. Reads only."""
+"""The state of an application's migrations, for the command line and the console. Read-only."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 
-#: states of migrations that nobody works on
-_RESTING = frozenset({"applied", "rolled-back"})
+#: states without work in progress
+_FINISHED = frozenset({"applied", "rolled-back"})
 
-__all__ = ["MigrationStatus", "in_data_only", "read_statuses", "shown_error", "stage_report"]
+__all__ = ["MigrationStatus", "error_summary", "only_in_data", "read_statuses", "stage_report"]
 
 
 @dataclass
 class MigrationStatus:
-    """Where a migration stands."""
+    """The state of a migration."""
 
     number: int
     name: str
@@ -39,7 +39,7 @@ class MigrationStatus:
     changed_by: str = ""
     error: str | None = None
     paused: bool = False
-    #: whether this program has the migration; False when the data is newer than the code
+    #: whether this program has the migration; False if the data is newer than the code
     in_code: bool = True
     #: every stage of every move: phase, progress, verification and errors
     stages: list[dict[str, Any]] = field(default_factory=list)
@@ -48,9 +48,9 @@ class MigrationStatus:
 def read_statuses(
     application: str, migrations: Sequence[Migration], setup: Setup, *, number: int | None = None, brief: bool = False
 ) -> Flow[list[MigrationStatus]]:
-    """Where every migration stands, or the one with a number, by number. Those that only the data has are among them.
+    """The state of every migration, or of one, by number, including those that exist only in the data.
 
-    `brief` is for lists that are read again and again: of migrations that nobody works on, only the phases of the stages.
+    `brief` is for lists that are polled: for finished migrations, it reads only the phases of their stages.
     """
     records = yield from read_records(application, setup)
     found = [_status(one, records.get(one.number)) for one in migrations]
@@ -60,7 +60,7 @@ def read_statuses(
             continue
         for move in one.moves:
             for stage in move.stages:
-                if brief and status.state in _RESTING:
+                if brief and status.state in _FINISHED:
                     found_states = (states.get((key, stage.name)) for key in (move.state_key, move.name))
                     state = next(filter(None, found_states), MoveState(move=move.state_key, stage=stage.name))
                     status.stages.append(_brief(move, state))
@@ -68,19 +68,19 @@ def read_statuses(
                     status.stages.append((yield from stage_report(move, stage, setup)))
     found += [
         MigrationStatus(record.number, record.name, "", record.state, record.changed_at, record.changed_by, record.error, in_code=False)
-        for record in in_data_only(migrations, records.values())
+        for record in only_in_data(migrations, records.values())
     ]
     return sorted((one for one in found if number in (None, one.number)), key=lambda one: one.number)
 
 
-def in_data_only(migrations: Sequence[Migration], records: Any) -> list[MigrationRecord]:
-    """The migrations that are in the data and not in the code; one that was rolled back has left nothing there."""
+def only_in_data(migrations: Sequence[Migration], records: Any) -> list[MigrationRecord]:
+    """The migrations that are in the data but not in the code, except those rolled back, which have left nothing there."""
     known = {(one.number, one.name) for one in migrations}
     return [record for record in records if record.state != "rolled-back" and (record.number, record.name) not in known]
 
 
 def stage_report(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[dict[str, Any]]:
-    """How far a stage is, with what its last verification has found; None before the first one."""
+    """The progress of a stage, with the result of its last verification; None before the first."""
     report: dict[str, Any] = yield from steps.stage_status(move, stage, setup)
     found = None
     if "verify-old" in report["passes"]:
@@ -89,8 +89,8 @@ def stage_report(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[dict[str
     return {**report, "verification": found}
 
 
-def shown_error(move: KeyMove, error: ItemError) -> dict[str, Any]:
-    """An item that could not be moved, in plain values."""
+def error_summary(move: KeyMove, error: ItemError) -> dict[str, Any]:
+    """An item that could not be moved, as plain values."""
     return {
         "move": move.name,
         "stage": error.stage,

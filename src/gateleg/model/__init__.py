@@ -49,30 +49,28 @@ Expressions (`gateleg.model.expressions`): `condition.render(Placeholders())`, `
 
 Streams: `read_change(table, record)` decodes a stream record of the table as a change of an entity.
 
-For tools: `describe(table)` is plain data for documents, `lint(table)` lists probable mistakes.
+Tools (`gateleg.model.inspection`): `describe(table)` returns plain data for documents, `lint(table)` lists probable mistakes.
 """
 
 from gateleg.model.attributes.attr import Attr
 from gateleg.model.attributes.fields import field, new_uuid, required, stamp
-from gateleg.model.attributes.special_types import TTL, Compressed, JsonText, S3Key, Version, check_s3_key
+from gateleg.model.attributes.special_types import TTL, Compressed, JsonText, S3Key, Version
 from gateleg.model.attributes.states import ANY, States, state
 from gateleg.model.attributes.time_formats import TimeFormat
 from gateleg.model.attributes.time_uuids import first_time_uuid, time_uuid
 from gateleg.model.codec.stream_records import Change, read_change
 from gateleg.model.codec.upcasters import upcaster
-from gateleg.model.codec.wire import Item, Upcaster, Value
+from gateleg.model.codec.wire import Item
 from gateleg.model.counters import Counter
 from gateleg.model.entity import Entity, Record, unknown_attributes
 from gateleg.model.errors import DeclarationError, DecodeError, ModelError
 from gateleg.model.expressions.actions import Action
-from gateleg.model.expressions.nodes import Condition, Operand, all_of
-from gateleg.model.inspection.describe import describe
-from gateleg.model.inspection.lint import Finding, lint
+from gateleg.model.expressions.nodes import Condition
 from gateleg.model.keys.key import Key
 from gateleg.model.keys.parts import KeyPart, same_as
 from gateleg.model.keys.plans import Ref
 from gateleg.model.patterns import Access, Pattern
-from gateleg.model.planning.collections import Collected, Collection, CollectionQuery
+from gateleg.model.planning.collections import Collection
 from gateleg.model.planning.queries import Query
 from gateleg.model.route_models import InputModel, OutputModel, PatchModel
 from gateleg.model.spec import Spec, Table, spec_of
@@ -88,16 +86,13 @@ __all__ = [
     "Action",
     "Attr",
     "Change",
-    "Collected",
     "Collection",
-    "CollectionQuery",
     "Compressed",
     "Condition",
     "Counter",
     "DeclarationError",
     "DecodeError",
     "Entity",
-    "Finding",
     "Index",
     "InputModel",
     "Item",
@@ -105,7 +100,6 @@ __all__ = [
     "Key",
     "KeyPart",
     "ModelError",
-    "Operand",
     "OutputModel",
     "PatchModel",
     "Pattern",
@@ -118,15 +112,9 @@ __all__ = [
     "Table",
     "TimeFormat",
     "Unique",
-    "Upcaster",
-    "Value",
     "Version",
-    "all_of",
-    "check_s3_key",
-    "describe",
     "field",
     "first_time_uuid",
-    "lint",
     "new_uuid",
     "read_change",
     "required",

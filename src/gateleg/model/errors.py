@@ -14,6 +14,7 @@ class ModelError(GatelegError):
     """Something the model refuses."""
 
     code = "model"
+    fix = "Correct the declaration, value or expression that the message names."
     status = 422
 
 
@@ -21,6 +22,7 @@ class DeclarationError(ModelError):
     """A table, entity, key or pattern that cannot work as declared. Raised at import."""
 
     code = "declaration"
+    fix = "Correct the declaration that the message names; it is checked when the module is imported."
 
 
 class TemplateError(DeclarationError):
@@ -34,6 +36,7 @@ class UnknownComponent(DeclarationError):
     """A template names an attribute that the entity does not have."""
 
     code = "unknown-component"
+    fix = "Name an attribute of the entity in the template, or declare the attribute."
 
 
 class OptionalComponent(DeclarationError):
@@ -96,24 +99,28 @@ class UnknownIndex(DeclarationError):
     """A key or an access pattern names an index that the table does not have."""
 
     code = "unknown-index"
+    fix = "Name an index that the table declares, or add it to the table's indexes."
 
 
 class BadKeyOption(DeclarationError):
     """A key has an option that has no effect: `when` or `shards` of a primary key, `legacy` of an index, and the like."""
 
     code = "bad-key-option"
+    fix = "Remove the option from the key, or move it to the kind of key that takes it."
 
 
 class BadWhen(DeclarationError):
     """`when` of a key or counter names an unknown attribute, or a value that the attribute can never have."""
 
     code = "bad-when"
+    fix = "Name an attribute of the entity and values of its type."
 
 
 class BadOption(DeclarationError, TypeError):
     """A declaration has an option that does not exist, or a value that the option does not take."""
 
     code = "bad-option"
+    fix = "Remove the option or correct its value; the reference of gateleg.model lists the options."
 
 
 class BadName(DeclarationError):
@@ -127,12 +134,14 @@ class MissingKey(DeclarationError):
     """An entity has a table but no key."""
 
     code = "missing-key"
+    fix = 'Declare the primary key, such as key = Key("{order_id}").'
 
 
 class UnservedPattern(DeclarationError):
     """No key of the table or of its indexes can serve the access pattern."""
 
     code = "unserved-pattern"
+    fix = "Name the index that serves the pattern, or declare an index or key that begins with its arguments."
 
 
 class WireNameClash(DeclarationError):
@@ -153,18 +162,21 @@ class BadMark(DeclarationError):
     """A special attribute has the wrong type or default."""
 
     code = "bad-mark"
+    fix = "Declare the attribute with the type and default that the message asks for."
 
 
 class UnsupportedType(DeclarationError):
     """A type that cannot be represented on the wire."""
 
     code = "unsupported-type"
+    fix = "Use text, numbers, flags, bytes, times, UUIDs, enumerations, or lists, dictionaries, sets and Records of them."
 
 
 class BadStates(DeclarationError):
     """A state machine with an undeclared, unknown or unreachable state."""
 
     code = "bad-states"
+    fix = "Declare every state that a transition names, and a way to reach each state."
 
 
 class NotAnEntity(ModelError, TypeError):
@@ -178,6 +190,7 @@ class KeyValueError(ModelError, ValueError):
     """A value that a key template cannot hold."""
 
     code = "key-value"
+    fix = "Pass a value of the attribute's type that fits the key's template."
 
 
 class DelimiterInValue(KeyValueError):
@@ -205,6 +218,7 @@ class MissingComponent(KeyValueError):
     """A key cannot be built because an attribute of its template was not given. `missing` lists them."""
 
     code = "missing-component"
+    fix = "Pass the components that the message names, by name or as conditions such as Job.job_id == value."
 
     def __init__(self, message: str, *, fix: str | None = None, entity: str = "", missing: Sequence[str] = ()) -> None:
         self.entity = entity
@@ -216,6 +230,7 @@ class UnknownArgument(KeyValueError):
     """A key or pattern was given an argument that its templates do not mention."""
 
     code = "unknown-argument"
+    fix = "Pass only components of the key or arguments of the access pattern."
 
 
 class KeyMismatch(KeyValueError):
@@ -264,7 +279,7 @@ class DecodeError(ModelError):
     """An item does not match its entity. `problems` has one line per attribute, `ref` is the item's reference."""
 
     code = "decode"
-    #: nobody who asks for an item can help that it is broken
+    #: the caller cannot repair a broken item
     status = 500
     fix = (
         "Repair the item by its reference (`ref` of this error) with patch or delete, or in the console; "
@@ -288,6 +303,7 @@ class MissingUpcaster(DecodeError):
     """An item has an older schema for which there is no upcaster."""
 
     code = "missing-upcaster"
+    fix = "Declare an upcaster from the item's schema to the next one, or migrate the stored items."
 
 
 class LookupNeeded(DecodeError):
@@ -301,6 +317,7 @@ class ExpressionError(ModelError):
     """An expression that cannot be compiled."""
 
     code = "expression"
+    fix = "Correct the condition or action that the message names."
 
 
 class EmptyUpdate(ExpressionError):
@@ -356,6 +373,7 @@ class DerivedKeyUnknown(ExpressionError):
     """An update changes a part of an index key and the rest of that key is not known."""
 
     code = "derived-key-unknown"
+    fix = "Read the item and pass the instance, or give the missing attributes with known=."
     #: a mistake of the program, whatever a client has sent
     status = 500
 
@@ -364,6 +382,7 @@ class QueryError(ModelError, ValueError):
     """A query that the index of its access pattern cannot serve."""
 
     code = "query"
+    fix = "Change the query so that its index can serve it, or declare an access pattern that does."
 
 
 class NotAQuestion(QueryError, TypeError):

@@ -49,13 +49,25 @@ class EntityLayout(Generic[E]):
     upcasters: dict[int, Upcaster] = field(default_factory=dict)
     #: for upcasters that need another item, the functions that say which
     lookups: dict[int, Lookup] = field(default_factory=dict)
+    # What every verb asks for is worked out once, and kept in fields: reading a cached property takes several times as long.
     #: the entity's class name
     name: str = field(init=False)
+    #: the attribute for optimistic locking
+    version: Attribute | None = field(init=False)
+    #: the attribute after which DynamoDB deletes the item
+    ttl: Attribute | None = field(init=False)
+    #: whether a write depends on the present time: for its stamps, or because its items expire
+    timed: bool = field(init=False)
+    #: the reference to the item whose key components have exactly the declared types; None for any others
+    exact_ref: RefBuilder[E] = field(init=False)
     _reachable: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Take the name of the class."""
+        """Work out what the other fields determine."""
         self.name = self.entity.__name__
+        self.version, self.ttl = self._marked("version"), self._marked("ttl")
+        self.timed = bool(self._stamped) or self.ttl is not None
+        self.exact_ref = compile_ref(self.entity, self.key, self.sources)
 
     @property
     def doc(self) -> str:
@@ -112,11 +124,6 @@ class EntityLayout(Generic[E]):
                 values[name] = self._assembled(name, values)
                 values |= {member: getattr(values[name], member) for member in members}
         return values
-
-    @cached_property
-    def exact_ref(self) -> RefBuilder[E]:
-        """The item of components of exactly the declared types, or None."""
-        return compile_ref(self.entity, self.key, self.sources)
 
     def locate(self, components: Mapping[str, Any]) -> Ref[E]:
         """The item whose key has these components; what does not have the declared type yet is validated."""
@@ -234,16 +241,6 @@ class EntityLayout(Generic[E]):
         """The keys of indexes that must be written when one of their inputs changes."""
         return tuple(plan for plan in self.indexes.values() if plan.derived)
 
-    @cached_property
-    def version(self) -> Attribute | None:
-        """The attribute for optimistic locking."""
-        return self._marked("version")
-
-    @cached_property
-    def ttl(self) -> Attribute | None:
-        """The attribute after which DynamoDB deletes the item."""
-        return self._marked("ttl")
-
     @property
     def ttl_name(self) -> str | None:
         """The wire name of the TTL attribute."""
@@ -256,11 +253,6 @@ class EntityLayout(Generic[E]):
     def write_stamps(self) -> tuple[Attribute, ...]:
         """The attributes that every write sets to the present time."""
         return self.stamped("write")
-
-    @cached_property
-    def timed(self) -> bool:
-        """Whether a write of the entity depends on the present time: for its stamps, or because its items expire."""
-        return bool(self._stamped) or self.ttl is not None
 
     def stamped(self, on: str) -> tuple[Attribute, ...]:
         """The attributes that the model sets to the present time: on "create" or on "write"."""

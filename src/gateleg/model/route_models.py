@@ -110,8 +110,8 @@ class InputModel(_RouteModel[E], Generic[E]):
     def entity(self, **values: Any) -> E:
         """A new instance of what was sent, and of the values that the server adds: `body.entity(owner=principal.name)`."""
         given = {name: getattr(self, name) for name in self._taken() if name in self.model_fields_set}
-        made: E = self.__entity__(**{**given, **values})
-        return made
+        instance: E = self.__entity__(**{**given, **values})
+        return instance
 
     @classmethod
     def _admits(cls, spec: Spec[Any], attribute: Attribute) -> bool:

@@ -4,7 +4,7 @@ The standard library has no AES, and no extra of ours brings a library that has.
 cipher is made in the textbook way, encrypt-then-MAC:
 
 - The key stream is the counter-mode key derivation of NIST SP 800-108 with HMAC-SHA-256 as its pseudorandom function, over a nonce of 192
-  random bits: nonces do not repeat, and without the key the stream cannot be told from chance.
+  random bits: nonces do not repeat, and without the key the stream cannot be distinguished from random bits.
 - The tag is HMAC-SHA-256 with a key of its own over the context, the nonce and the ciphertext, and is checked before anything is decrypted.
 
 The context is what the text belongs to (an application, a tenant, a name): a ciphertext that is moved elsewhere is refused.

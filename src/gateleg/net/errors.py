@@ -1,4 +1,4 @@
-"""Errors of requests to addresses that somebody else has given: webhooks, tools, pages to be read."""
+"""Errors of requests to addresses that users supply: webhooks, tools, pages to be read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class AddressRefused(OutgoingError):
 
     code = "address-refused"
     status = 422
-    fix = "Give a public http or https URL; whoever runs the host can allow an internal server with the setting `outgoing_allow`."
+    fix = "Give a public http or https URL; the operator of the host can allow an internal server with the setting `outgoing_allow`."
 
 
 class TooManyRedirects(OutgoingError):

@@ -1,4 +1,4 @@
-"""Which addresses a host may send requests to when somebody else has named them: the guard against server-side request forgery. Pure.
+"""Which addresses a host may send requests to when users supply them: the guard against server-side request forgery. Pure.
 
 A tenant who names `http://169.254.169.254/` or `http://localhost:9200/` would have the host read for them what only the host can reach.
 So only public addresses are allowed, judged by the numeric address that is connected to, never by the name: `GuardedClient` in
@@ -108,7 +108,7 @@ class Guard:
         if self._names(address) or self._holds(plain, address.port):
             return
         if not is_public(plain):
-            # The answer does not say which address the name has: that would map the inner network for whoever asks.
+            # The message does not include the address of the name: that would map the internal network for the caller.
             raise AddressRefused(f"{address.host} is, or leads to, an address that is not public.")
         if address.port not in self.ports:
             raise self._port_refused(address)

@@ -115,7 +115,7 @@ def presign(
     headers: Mapping[str, str] | None = None,
     query: Mapping[str, str] | None = None,
 ) -> str:
-    """The URL of an object of S3, signed for anyone to use from `begins` on for so many seconds.
+    """The URL of an object of S3, signed for anyone to use for a number of seconds from `begins` on.
 
     The request must carry `headers` (names in lower case) as they are given here; `query` holds further parameters.
     """

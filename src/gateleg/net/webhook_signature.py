@@ -1,4 +1,4 @@
-"""Signatures of webhooks: made by the host, verified by whoever receives them. Pure.
+"""Signatures of webhooks: made by the host, verified by the receiver. Pure.
 
 The header `Gateleg-Signature` is `t=SECONDS,v1=HEX`: the moment of sending, and the HMAC-SHA-256, keyed with the hook's secret, of
 `SECONDS.DELIVERY.BODY`, where DELIVERY is the header `Gateleg-Delivery`. The moment is signed so that what was recorded cannot be sent

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from gateleg.model import check_s3_key
+from gateleg.model.attributes.special_types import check_s3_key
 from gateleg.model.errors import S3KeyRefused
 from gateleg.objects.errors import BadObjectsAddress
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from gateleg.objects.directory import DirectoryObjects
     from gateleg.objects.s3 import S3Objects
 
-#: What S3 and the endpoints like it take for the name of a bucket.
+#: Bucket names that S3 and compatible endpoints accept.
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectsAddress:
-    """Where objects are: in a folder by its path, or in a bucket by its name and what all keys begin with."""
+    """A parsed address: the path of a folder, or the name of a bucket and a prefix of all keys."""
 
     kind: Literal["dir", "s3"]
     place: str
@@ -33,7 +33,7 @@ class ObjectsAddress:
 
 
 def parse_objects_address(text: str) -> ObjectsAddress:
-    """Read an address."""
+    """Parse an address."""
     kind, colon, place = text.partition(":")
     if colon and kind == "dir" and place.strip() and "\0" not in place:
         return ObjectsAddress("dir", place)
@@ -42,7 +42,7 @@ def parse_objects_address(text: str) -> ObjectsAddress:
         prefix = prefix.rstrip("/")
         if _BUCKET.fullmatch(bucket) and (not prefix or _is_key(prefix)):
             return ObjectsAddress("s3", bucket, prefix)
-    raise BadObjectsAddress(f"{text!r} names no objects store.")
+    raise BadObjectsAddress(f"{text!r} is not an address of an object store.")
 
 
 def _is_key(prefix: str) -> bool:

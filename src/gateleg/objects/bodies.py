@@ -22,7 +22,7 @@ CHUNK = 256 * 1024
 def chunks_of(body: Body) -> Iterator[bytes | memoryview]:
     """The content in chunks, none of them much larger than the caller's own."""
     if isinstance(body, str):
-        raise TypeError("A text is not content: encode it, or give a path as a Path.")
+        raise TypeError("A str is not content: encode it, or pass a file as a Path.")
     if isinstance(body, bytes | bytearray | memoryview):
         view = memoryview(body).cast("B")
         yield from (view[start : start + CHUNK] for start in range(0, len(view), CHUNK))
@@ -38,7 +38,7 @@ def chunks_of(body: Body) -> Iterator[bytes | memoryview]:
 
 
 def size_of(body: object) -> int | None:
-    """The size of the content, where it can be told without reading it."""
+    """The size of the content, if it is known without reading it."""
     if isinstance(body, bytes | bytearray | memoryview):
         return memoryview(body).nbytes
     return os.stat(body).st_size if isinstance(body, os.PathLike) else None
@@ -53,7 +53,7 @@ def digest_of(body: Body) -> str:
 
 
 def verified(chunks: Iterator[bytes], info: ObjectInfo) -> Iterator[bytes]:
-    """The chunks of a whole object; at the end they are held against its digest, if it has one."""
+    """The chunks of a whole object, verified against its digest at the end, if it has one."""
     if info.sha256 is None:
         yield from chunks
         return
@@ -62,4 +62,4 @@ def verified(chunks: Iterator[bytes], info: ObjectInfo) -> Iterator[bytes]:
         digest.update(chunk)
         yield chunk
     if digest.hexdigest() != info.sha256:
-        raise Damaged(f"The content of {info.key!r} does not have its digest.")
+        raise Damaged(f"The content of {info.key!r} does not match its digest.")

@@ -1,7 +1,6 @@
-"""Errors of object stores: one class for each kind of failure.
+"""Errors of object stores. Each class has a stable `code`, and a `fix` that says what to do.
 
-Every error has a stable `code`, says `what` happened and `why`, and has a `fix`: what to do about it. A key that is none is refused with
-the model's `S3KeyRefused` before anything else happens.
+An invalid key raises the model's `S3KeyRefused` before anything else happens.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from gateleg.errors import GatelegError
 
 
 class ObjectsError(GatelegError):
-    """Something that an objects store could not do."""
+    """The base of all errors of object stores."""
 
     code = "objects"
 
@@ -20,7 +19,7 @@ class ObjectMissing(ObjectsError):
 
     code = "object-missing"
     status = 404
-    fix = "Look at the key, or ask with exists first."
+    fix = "Check the key, or call exists() first."
 
 
 class BucketMissing(ObjectsError):
@@ -31,11 +30,11 @@ class BucketMissing(ObjectsError):
 
 
 class NotModified(ObjectsError):
-    """The object has not changed since the caller read it. Not a failure: a conditional read ends this way."""
+    """The object still has the etag that the caller knows. This is how a conditional read ends, not a failure."""
 
     code = "not-modified"
     status = 304
-    fix = "Use the copy that you have."
+    fix = "Use your copy."
 
 
 class ObjectChanged(ObjectsError):
@@ -43,11 +42,11 @@ class ObjectChanged(ObjectsError):
 
     code = "object-changed"
     status = 409
-    fix = "Begin again."
+    fix = "Start the read or copy again."
 
 
 class ObjectExists(ObjectsError):
-    """There is an object with this key already, and it was to be written only if there was none."""
+    """An object with this key exists already, and `if_absent` was set."""
 
     code = "object-exists"
     status = 409
@@ -59,11 +58,11 @@ class RangeOutside(ObjectsError):
 
     code = "range-outside"
     status = 416
-    fix = "Ask for a range that begins before the end; head tells the size."
+    fix = "Request a range that starts before the end of the object; head() returns its size."
 
     def __init__(self, what: str, *, size: int | None = None) -> None:
         super().__init__(what)
-        #: the size of the object, where it is known
+        #: the size of the object, if known
         self.size = size
 
 
@@ -83,19 +82,19 @@ class Damaged(ObjectsError):
 
 
 class BadMetadata(ObjectsError, ValueError):
-    """Metadata or a content type that not every store can hold."""
+    """The metadata or content type is not valid for every store."""
 
     code = "bad-metadata"
     status = 422
-    fix = "Names are lower-case letters, digits and hyphens; values are printable ASCII; 2,048 bytes in all."
+    fix = "Use lower-case letters, digits and hyphens in names and printable ASCII in values, at most 2,048 bytes in total."
 
 
 class BadCursor(ObjectsError, ValueError):
-    """The cursor does not come from a listing of this store."""
+    """The cursor is not from a listing of this store."""
 
     code = "bad-cursor"
     status = 400
-    fix = "Begin again without a cursor."
+    fix = "Start again without a cursor."
 
 
 class LinkRefused(ObjectsError):
@@ -103,14 +102,14 @@ class LinkRefused(ObjectsError):
 
     code = "link-refused"
     status = 403
-    fix = "Ask for a new link, and use it unchanged."
+    fix = "Request a new link and use it unchanged."
 
 
 class LinkExpired(LinkRefused):
     """A signed link has expired."""
 
     code = "link-expired"
-    fix = "Get a new link."
+    fix = "Request a new link."
 
 
 class StorageFull(ObjectsError):
@@ -126,7 +125,7 @@ class StorageFailed(ObjectsError):
 
     code = "storage-failed"
     status = 502
-    fix = "Try again; if it stays, look at the disk, the network or the service."
+    fix = "Try again; if the error persists, check the disk, the network or the service."
 
 
 class StorageThrottled(StorageFailed):
@@ -134,7 +133,7 @@ class StorageThrottled(StorageFailed):
 
     code = "storage-throttled"
     status = 503
-    fix = "Send less at once, or try again later."
+    fix = "Send fewer requests at once, or try again later."
 
 
 class AccessRefused(ObjectsError):
@@ -145,22 +144,22 @@ class AccessRefused(ObjectsError):
 
 
 class OutsideRoot(ObjectsError):
-    """Something in the store's folder leads out of it, such as a symbolic link. It is not followed."""
+    """An entry in the store's folder, such as a symbolic link, points outside of it. It is not followed."""
 
     code = "outside-root"
     status = 404
-    fix = "Remove what does not belong into the folder."
+    fix = "Remove the entry from the folder."
 
 
 class BadObjectsAddress(ObjectsError, ValueError):
     """The text is not a valid object store address."""
 
     code = "bad-objects-address"
-    fix = "Write dir:./data/objects, or s3://bucket, or s3://bucket/prefix."
+    fix = "Use dir:./data/objects, s3://bucket or s3://bucket/prefix."
 
 
 class NothingReferenced(ObjectsError):
-    """An orphan collection got no references at all: every object would be an orphan."""
+    """A collection of orphans got no references: it would delete every object."""
 
     code = "nothing-referenced"
     why = "An empty list of references is most often a mistake."
@@ -168,7 +167,7 @@ class NothingReferenced(ObjectsError):
 
 
 class ArchiveRefused(ObjectsError):
-    """An archive is damaged, encrypted, or packed in a way that is not read here."""
+    """An archive is damaged, encrypted, or in an unsupported format."""
 
     code = "archive-refused"
     status = 422
@@ -176,7 +175,7 @@ class ArchiveRefused(ObjectsError):
 
 
 class ArchiveTooLarge(ArchiveRefused):
-    """An archive has more files, more bytes or more archives within it than allowed."""
+    """An archive has more files, bytes or nested archives than allowed."""
 
     code = "archive-too-large"
     status = 413

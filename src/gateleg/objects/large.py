@@ -42,7 +42,7 @@ class Large(Record):
     def checked(self, content: bytes) -> bytes:
         """The content, if it is the one that was kept."""
         if len(content) != self.size or hashlib.sha256(content).hexdigest() != self.sha256:
-            raise Damaged(f"The content of {self.key or 'an item'} is not what was kept there.")
+            raise Damaged(f"The content of {self.key or 'an item'} does not match its digest.")
         return content
 
 

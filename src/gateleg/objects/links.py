@@ -1,4 +1,4 @@
-"""Signed links: whoever has one may read or write one object until it expires. Pure: the time is an argument."""
+"""Signed links: the holder of one may read or write one object until it expires. Pure: the time is an argument."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import parse_qsl, quote, urlencode
 
-from gateleg.model import check_s3_key
+from gateleg.model.attributes.special_types import check_s3_key
 from gateleg.model.errors import S3KeyRefused
 from gateleg.net import BadToken, Secret, TokenExpired
 from gateleg.objects.descriptions import content_type_of
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from gateleg.objects.values import Method
 
-#: The longest that S3 signs for: seven days.
+#: The maximum validity of a presigned URL of S3: seven days.
 LONGEST = 7 * 24 * 3600
 WINDOW = 900
 _PURPOSE = "object-link"
@@ -27,31 +27,31 @@ _MEMBERS = {"expires", "signature", "type", "length", "most", "download"}
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What a link allows: one method on one object, and what the request must or the answer shall look like."""
+    """What a link allows: one method on one object, with requirements for the request and the response."""
 
     key: str
     method: Method = "GET"
-    #: the media type that a PUT must have
+    #: the content type that a PUT must have
     content_type: str | None = None
     #: the exact number of bytes that a PUT must have
     length: int | None = None
-    #: the name under which browsers save a GET
+    #: the file name under which browsers save a GET
     download: str | None = None
-    #: the most bytes that a PUT may have
+    #: the maximum number of bytes of a PUT
     most: int | None = None
 
     def __post_init__(self) -> None:
         check_s3_key(self.key)
         if self.method not in ("GET", "PUT"):
-            raise ValueError("A link is for GET or for PUT.")
+            raise ValueError("The method of a link must be GET or PUT.")
         if self.method == "GET" and (self.content_type, self.length, self.most) != (None, None, None):
-            raise ValueError("A content type and a length are for links that PUT.")
+            raise ValueError("Only a PUT link may have a content type or a length.")
         if self.method == "PUT" and self.download is not None:
-            raise ValueError("The name of a download is for links that GET.")
+            raise ValueError("Only a GET link may have a download name.")
         if self.length is not None and self.most is not None:
-            raise ValueError("A link has an exact length or a greatest one, not both.")
+            raise ValueError("A link may have an exact length or a maximum length, not both.")
         if min(self.length or 0, self.most or 0) < 0:
-            raise ValueError("A length is not negative.")
+            raise ValueError("The length of a link must not be negative.")
         if self.content_type is not None:
             content_type_of(self.key, self.content_type)
         if self.download is not None:
@@ -69,7 +69,7 @@ class UploadForm:
 
 @dataclass(frozen=True, slots=True)
 class Validity:
-    """From when until when a link holds, in epoch seconds."""
+    """The validity of a link, in epoch seconds."""
 
     begins: int
     ends: int
@@ -81,7 +81,7 @@ def validity(now: float, expires: float, window: int = WINDOW) -> Validity:
     The window is at most as long as the time asked for, so that short-lived links stay short-lived.
     """
     if not 1 <= expires <= LONGEST:
-        raise ValueError("A link holds for a second to seven days.")
+        raise ValueError("A link must be valid for one second to seven days.")
     seconds = int(expires)
     width = max(1, min(window, seconds, LONGEST - seconds))
     begins = int(now) // width * width
@@ -89,16 +89,16 @@ def validity(now: float, expires: float, window: int = WINDOW) -> Validity:
 
 
 def content_disposition(name: str) -> str:
-    """The header that has browsers save an answer under a name, in any script."""
+    """The `Content-Disposition` header for a download with a file name in any script."""
     if not name or len(name) > 255 or any(not character.isprintable() or character in "/\\" for character in name):
-        raise ValueError("The name of a download has 1 to 255 printable characters and no slashes.")
+        raise ValueError("A download name must have 1 to 255 printable characters and no slashes.")
     plain = name.encode("ascii", "replace").decode().replace('"', "_").replace("?", "_").replace("%", "_")
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
 
 
 @dataclass(frozen=True, slots=True)
 class LinkSigner:
-    """Makes links of the form `{base}/{key}?expires=..&signature=..`, and tells which it has made."""
+    """Creates and verifies links of the form `{base}/{key}?expires=..&signature=..`."""
 
     secret: bytes = field(repr=False)
     base: str = "/objects"
@@ -134,21 +134,21 @@ class LinkSigner:
             ends = _number(members["expires"])
             given = members["signature"]
         except (KeyError, ValueError, S3KeyRefused):
-            raise LinkRefused("The link is not one of ours.") from None
+            raise LinkRefused("The link was not created by this store.") from None
         if method not in ("GET", "HEAD", "PUT"):
-            raise LinkRefused("The link was not made for this request.")
+            raise LinkRefused("The link was not created for this request.")
         try:
             Secret(self.secret).check(_PURPOSE, _text(grant), given, ends=ends, now=now)
         except TokenExpired:
             raise LinkExpired("The link has expired.") from None
         except BadToken:
-            raise LinkRefused("The link was not made for this request.") from None
+            raise LinkRefused("The link was not created for this request.") from None
         if grant.content_type is not None and grant.content_type != content_type:
-            raise LinkRefused(f"The link is for content of the type {grant.content_type}.")
+            raise LinkRefused(f"The link requires content of the type {grant.content_type}.")
         if grant.length is not None and grant.length != length:
-            raise LinkRefused(f"The link is for content of {grant.length:,} bytes.")
+            raise LinkRefused(f"The link requires content of exactly {grant.length:,} bytes.")
         if grant.most is not None and length is not None and length > grant.most:
-            raise LinkRefused(f"The link is for content of at most {grant.most:,} bytes.")
+            raise LinkRefused(f"The link allows content of at most {grant.most:,} bytes.")
         return grant
 
 
@@ -162,10 +162,10 @@ def _parsed(query: str) -> dict[str, str]:
     try:
         pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=True, errors="strict", max_num_fields=len(_MEMBERS))
     except ValueError:
-        raise LinkRefused("The link has no signature, or cannot be read.") from None
+        raise LinkRefused("The link has no valid signature.") from None
     members = dict(pairs)
     if len(members) != len(pairs) or not members.keys() <= _MEMBERS:
-        raise LinkRefused("The link has members that were not signed.")
+        raise LinkRefused("The link has parameters that were not signed.")
     return members
 
 

@@ -1,4 +1,4 @@
-"""The protocols `Objects` and `AsyncObjects`: the same verbs, sync and async."""
+"""The protocols `Objects` and `AsyncObjects`: the same methods, sync and async."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Readable(Protocol):
-    """An open file, or whatever is read like one."""
+    """An open binary file, or anything with such a `read`."""
 
     def read(self, size: int, /) -> bytes:
-        """At most `size` bytes; nothing at the end."""
+        """At most `size` bytes; empty at the end."""
         ...
 
 
@@ -28,7 +28,7 @@ AsyncBody = Body | AsyncIterable[bytes]
 
 
 class Upload(Protocol):
-    """An object that is being written, piece by piece. It is there once `finish` returns, and not at all before.
+    """An object that is being written in chunks. It becomes visible when `finish` returns.
 
     Left as a context manager without `finish`, it is given up; so it is when `write` or `finish` fails for want of room or of a connection.
     """
@@ -38,11 +38,11 @@ class Upload(Protocol):
         ...
 
     def finish(self) -> ObjectInfo:
-        """Make the object, in place of one that has the same key unless it is to be new. Durable when it returns."""
+        """Create or replace the object. Durable when it returns."""
         ...
 
     def abort(self) -> None:
-        """Give up: what was written is removed. After `finish` this does nothing."""
+        """Abort: remove what was written. Does nothing after `finish`."""
         ...
 
     def __enter__(self) -> Self: ...
@@ -51,7 +51,7 @@ class Upload(Protocol):
 
 
 class Download(Protocol):
-    """An object that is being read: iterate over it for chunks, and close it, or use it as a context manager.
+    """An object that is being read: iterate over its chunks and close it, or use it as a context manager.
 
     It stays the object that it was, even if another is written in its place meanwhile. What is read whole is checked against its digest.
     """
@@ -63,18 +63,18 @@ class Download(Protocol):
 
     @property
     def start(self) -> int:
-        """The place of the first byte that is read."""
+        """The offset of the first byte."""
         ...
 
     @property
     def stop(self) -> int:
-        """The place after the last byte that is read."""
+        """The offset after the last byte."""
         ...
 
     def __iter__(self) -> Iterator[bytes]: ...
 
     def close(self) -> None:
-        """Let go of the file or the connection."""
+        """Close the file or connection."""
         ...
 
     def __enter__(self) -> Self: ...
@@ -83,7 +83,7 @@ class Download(Protocol):
 
 
 class AsyncDownload(Protocol):
-    """A `Download` that is awaited."""
+    """An asynchronous `Download`."""
 
     @property
     def info(self) -> ObjectInfo:
@@ -92,18 +92,18 @@ class AsyncDownload(Protocol):
 
     @property
     def start(self) -> int:
-        """The place of the first byte that is read."""
+        """The offset of the first byte."""
         ...
 
     @property
     def stop(self) -> int:
-        """The place after the last byte that is read."""
+        """The offset after the last byte."""
         ...
 
     def __aiter__(self) -> AsyncIterator[bytes]: ...
 
     async def close(self) -> None:
-        """Let go of the file or the connection."""
+        """Close the file or connection."""
         ...
 
     async def __aenter__(self) -> Self: ...
@@ -112,7 +112,7 @@ class AsyncDownload(Protocol):
 
 
 class Objects(Protocol):
-    """Objects by their keys. Keys are those of `gateleg.model.check_s3_key`; anything else is refused with `S3KeyRefused`."""
+    """Objects by key. An invalid key (`gateleg.model.check_s3_key`) raises `S3KeyRefused`."""
 
     def put(
         self,
@@ -124,7 +124,7 @@ class Objects(Protocol):
         sha256: str | None = None,
         if_absent: bool = False,
     ) -> ObjectInfo:
-        """Store an object, in place of one that has the same key; whole and durable when this returns, or not at all.
+        """Store or replace an object, atomically. Durable when this returns.
 
         Without `content_type` it is that of the key's ending. With `sha256`, other content is refused with `DigestMismatch`. With
         `if_absent`, an object that is there stays, and `ObjectExists` is raised: of several writers at once, one succeeds.
@@ -141,15 +141,15 @@ class Objects(Protocol):
         size: int | None = None,
         if_absent: bool = False,
     ) -> Upload:
-        """Begin to write an object. `size` is a hint for what is very large; `if_absent` is that of `put`, decided by `finish`."""
+        """Start to write an object. `size` is a hint for very large objects; `if_absent` is as in `put`, checked by `finish`."""
         ...
 
     def get(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> bytes:
-        """The content, or a part of it, in memory. Raises `NotModified` if the object has the etag."""
+        """The content, or a range of it, in memory. Raises `NotModified` if the object has the etag `unless_etag`."""
         ...
 
     def stream(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> Download:
-        """The content, or a part of it, in chunks."""
+        """The content, or a range of it, in chunks."""
         ...
 
     def head(self, key: str) -> ObjectInfo:
@@ -157,18 +157,18 @@ class Objects(Protocol):
         ...
 
     def exists(self, key: str) -> bool:
-        """Whether there is an object with the key."""
+        """Whether an object with the key exists."""
         ...
 
     def list(self, prefix: str = "", *, delimiter: str | None = None, cursor: str | None = None, limit: int = 1000) -> ObjectPage:
-        """A page of the objects whose keys begin with `prefix`.
+        """A page of the objects whose keys start with `prefix`.
 
         With a delimiter, keys that go on behind it are shown as one prefix. `limit`, of at most 1,000, counts objects and prefixes.
         """
         ...
 
     def walk(self, prefix: str = "") -> Iterator[Entry]:
-        """All objects whose keys begin with `prefix`, page by page."""
+        """All objects whose keys start with `prefix`, read page by page."""
         ...
 
     def delete(self, key: str) -> None:
@@ -176,7 +176,7 @@ class Objects(Protocol):
         ...
 
     def delete_many(self, keys: Iterable[str]) -> None:
-        """Delete any number of objects. An invalid key is refused before anything is deleted."""
+        """Delete any number of objects. An invalid key raises an error before anything is deleted."""
         ...
 
     def copy(self, source: str, target: str, *, content_type: str | None = None, metadata: Mapping[str, str] | None = None) -> ObjectInfo:
@@ -202,7 +202,7 @@ class Objects(Protocol):
         ...
 
     def presign_upload(self, key: str, *, most: int, expires: float = 3600, content_type: str | None = None) -> UploadForm:
-        """What lets its holder write one object of at most `most` bytes for at least `expires` seconds, without knowing its size before.
+        """A form that lets its holder upload one object of at most `most` bytes for at least `expires` seconds.
 
         The request has the form's method: with fields it is a form of them, and the file as its last field `file`; without, the file is
         the body.
@@ -210,11 +210,11 @@ class Objects(Protocol):
         ...
 
     def sweep(self, *, older_than: timedelta = ...) -> int:
-        """Remove what writers left behind that died, if it was not touched for that time (a day); how much there was."""
+        """Remove unfinished uploads that were not written to for `older_than` (a day); returns how many."""
         ...
 
     def close(self) -> None:
-        """Let go of connections and threads."""
+        """Close connections and threads."""
         ...
 
 

@@ -78,7 +78,7 @@ class ThreadedObjects:
         sha256: str | None = None,
         if_absent: bool = False,
     ) -> ObjectInfo:
-        """Store an object; whole and durable when this returns, or not at all. See `AsyncObjects.put`."""
+        """Store or replace an object, atomically. Durable when this returns. See `AsyncObjects.put`."""
         described: dict[str, Any] = {"content_type": content_type, "metadata": metadata, "sha256": sha256, "if_absent": if_absent}
         if not isinstance(body, AsyncIterable):
             return await self.run(functools.partial(self.objects.put, key, body, **described))
@@ -94,12 +94,12 @@ class ThreadedObjects:
             raise
 
     async def stream(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> OffloadedDownload:
-        """The content, or a part of it, in chunks. See `AsyncObjects.stream`."""
+        """The content, or a range of it, in chunks. See `AsyncObjects.stream`."""
         begin = functools.partial(self.objects.stream, key, range=range, unless_etag=unless_etag)
         return OffloadedDownload(self, await self.run(begin, lambda download: download.close()))
 
     async def walk(self, prefix: str = "") -> AsyncIterator[Entry]:
-        """All objects whose keys begin with `prefix`, page by page."""
+        """All objects whose keys start with `prefix`, read page by page."""
         cursor: str | None = None
         while True:
             page = await self.list(prefix, cursor=cursor)
@@ -140,12 +140,12 @@ class OffloadedDownload:
 
     @property
     def start(self) -> int:
-        """The place of the first byte that is read."""
+        """The offset of the first byte."""
         return self._download.start
 
     @property
     def stop(self) -> int:
-        """The place after the last byte that is read."""
+        """The offset after the last byte."""
         return self._download.stop
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -154,7 +154,7 @@ class OffloadedDownload:
             yield chunk
 
     async def close(self) -> None:
-        """Let go of the file or the connection."""
+        """Close the file or connection."""
         self._download.close()
 
     async def __aenter__(self) -> Self:

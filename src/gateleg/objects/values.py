@@ -1,4 +1,4 @@
-"""Values of the verbs: entries, pages and byte ranges."""
+"""Entries, pages and byte ranges."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DIGITS = 18
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An object as a listing shows it."""
+    """An object in a listing."""
 
     key: str
     size: int
@@ -35,35 +35,35 @@ class ObjectInfo(Entry):
 
     content_type: str = "application/octet-stream"
     metadata: Mapping[str, str] = field(default_factory=dict)
-    #: the digest of the content in hexadecimal, where the store knows it
+    #: the SHA-256 digest of the content in hexadecimal, if the store knows it
     sha256: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectPage:
-    """A part of a listing, in the order of the keys' bytes."""
+    """A page of a listing, ordered by the bytes of the keys."""
 
     objects: tuple[Entry, ...]
-    #: with a delimiter: what the keys have in common that are not shown one by one
+    #: with a delimiter: the common prefixes of keys that are grouped
     prefixes: tuple[str, ...] = ()
-    #: give it to the next `list` to go on; None at the end
+    #: the cursor for the next `list`; None at the end
     cursor: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ByteRange:
-    """A part of an object, as HTTP counts: from `first` to `last`, both included; without `first`, the last `last` bytes."""
+    """A byte range as in HTTP: from `first` to `last` inclusive; without `first`, the last `last` bytes."""
 
     first: int | None = None
     last: int | None = None
 
     def __post_init__(self) -> None:
         if self.first is None and self.last is None:
-            raise ValueError("A range has a first byte, a last byte, or both.")
+            raise ValueError("ByteRange needs first, last or both.")
         if min(self.first or 0, self.last or 0) < 0:
-            raise ValueError("A range is not counted with negative numbers.")
+            raise ValueError("first and last of a ByteRange must not be negative.")
         if self.first is not None and self.last is not None and self.last < self.first:
-            raise ValueError("A range does not end before it begins.")
+            raise ValueError("last of a ByteRange must not be before first.")
 
     @classmethod
     def parse(cls, header: str) -> ByteRange | None:
@@ -79,15 +79,15 @@ class ByteRange:
 
     @property
     def header(self) -> str:
-        """The range as a `Range` header has it."""
+        """The range as the value of a `Range` header."""
         return f"bytes={'' if self.first is None else self.first}-{'' if self.last is None else self.last}"
 
     def within(self, size: int) -> tuple[int, int]:
-        """The place of the first byte and the place after the last one, in an object of that size."""
+        """The offsets of the first byte and after the last one, in an object of this size."""
         if self.first is None:
             start, stop = max(0, size - (self.last or 0)), size
         else:
             start, stop = self.first, size if self.last is None else min(size, self.last + 1)
         if start >= stop:
-            raise RangeOutside(f"{self.header} lies outside the {size:,} bytes of the object.", size=size)
+            raise RangeOutside(f"The range {self.header} is outside the object, which has {size:,} bytes.", size=size)
         return start, stop

@@ -1,4 +1,4 @@
-"""What the stores have in common: the verbs that are made of other verbs, and the life of an upload."""
+"""What all object stores share: methods built on other methods, and the life cycle of an upload."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Self
 
-from gateleg.model import check_s3_key
+from gateleg.model.attributes.special_types import check_s3_key
 from gateleg.objects.bodies import chunks_of, size_of
 from gateleg.objects.descriptions import checked_metadata, content_type_of
 from gateleg.objects.errors import DigestMismatch, ObjectMissing
@@ -26,7 +26,7 @@ PAGE = 1000
 
 
 class Verbs(ABC):
-    """The verbs that are the same in every store."""
+    """The methods that are the same in every store."""
 
     @abstractmethod
     def upload(
@@ -39,7 +39,7 @@ class Verbs(ABC):
         size: int | None = None,
         if_absent: bool = False,
     ) -> Upload:
-        """Begin to write an object."""
+        """Start to write an object."""
 
     @abstractmethod
     def stream(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> Download:
@@ -55,7 +55,7 @@ class Verbs(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of what is held."""
+        """Close files and connections."""
 
     def put(
         self,
@@ -67,7 +67,7 @@ class Verbs(ABC):
         sha256: str | None = None,
         if_absent: bool = False,
     ) -> ObjectInfo:
-        """Store an object; whole and durable when this returns, or not at all. See `Objects.put`."""
+        """Store or replace an object, atomically. Durable when this returns. See `Objects.put`."""
         size = size_of(body)
         with self.upload(key, content_type=content_type, metadata=metadata, sha256=sha256, size=size, if_absent=if_absent) as upload:
             for chunk in chunks_of(body):
@@ -75,12 +75,12 @@ class Verbs(ABC):
             return upload.finish()
 
     def get(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> bytes:
-        """The content, or a part of it, in memory. See `Objects.get`."""
+        """The content, or a range of it, in memory. See `Objects.get`."""
         with self.stream(key, range=range, unless_etag=unless_etag) as download:
             return b"".join(download)
 
     def exists(self, key: str) -> bool:
-        """Whether there is an object with the key."""
+        """Whether an object with the key exists."""
         try:
             self.head(key)
         except ObjectMissing:
@@ -88,7 +88,7 @@ class Verbs(ABC):
         return True
 
     def walk(self, prefix: str = "") -> Iterator[Entry]:
-        """All objects whose keys begin with `prefix`, page by page."""
+        """All objects whose keys start with `prefix`, read page by page."""
         cursor: str | None = None
         while True:
             page = self.list(prefix, cursor=cursor)
@@ -105,7 +105,7 @@ class Verbs(ABC):
 
 
 class Writing(ABC):
-    """An upload: counts and digests what is written, and sees to it that it ends once. Any thread may give it up.
+    """The base of uploads: computes size and digest, and ends exactly once. Any thread may abort it.
 
     What fails gives it up too: nobody can tell how much has been written by then, so that there is nothing to go on with.
     """
@@ -118,7 +118,7 @@ class Writing(ABC):
         self.content_type = content_type_of(key, content_type)
         self.metadata = checked_metadata(metadata)
         if sha256 is not None and not _SHA256.fullmatch(sha256):
-            raise ValueError("A SHA-256 digest is written as 64 lower-case hexadecimal digits.")
+            raise ValueError("sha256 must be 64 lower-case hexadecimal digits.")
         self.expected = sha256
         self.size = 0
         self._digest = hashlib.sha256()
@@ -126,7 +126,7 @@ class Writing(ABC):
         self._open = True
 
     def write(self, chunk: bytes | memoryview) -> None:
-        """Add to the content."""
+        """Append to the content."""
         with self._lock:
             self._require_open()
             if isinstance(chunk, memoryview):
@@ -137,19 +137,19 @@ class Writing(ABC):
             self.size += len(chunk)
 
     def finish(self) -> ObjectInfo:
-        """Make the object, in place of one that has the same key. Durable when it returns."""
+        """Create or replace the object. Durable when it returns."""
         with self._lock:
             self._require_open()
             digest = self._digest.hexdigest()
             if self.expected is not None and not hmac.compare_digest(digest, self.expected):
-                raise DigestMismatch(f"The content for {self.key!r} does not have the digest that was announced.")
+                raise DigestMismatch(f"The content of {self.key!r} does not match the announced SHA-256 digest.")
             with self._to_the_end():
                 info = self._finish(digest)
             self._open = False
             return info
 
     def abort(self) -> None:
-        """Give up: what was written is removed. After `finish` this does nothing."""
+        """Abort: remove what was written. Does nothing after `finish`."""
         with self._lock:
             if self._open:
                 self._open = False
@@ -168,7 +168,7 @@ class Writing(ABC):
 
     def _require_open(self) -> None:
         if not self._open:
-            raise ValueError(f"The upload of {self.key!r} is over: begin another one.")
+            raise ValueError(f"The upload of {self.key!r} has ended; start another one.")
 
     @abstractmethod
     def _write(self, chunk: bytes | memoryview) -> None: ...
@@ -187,7 +187,7 @@ class Writing(ABC):
 
 
 def checked_limit(limit: int) -> int:
-    """The size of a page."""
+    """The validated limit of a page."""
     if not 1 <= limit <= PAGE:
-        raise ValueError(f"A page has 1 to {PAGE:,} entries.")
+        raise ValueError(f"limit must be 1 to {PAGE:,}.")
     return limit

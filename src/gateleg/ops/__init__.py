@@ -2,8 +2,8 @@
 
 from gateleg.ops.cost import ReadCost, query_cost
 from gateleg.ops.documents import document
-from gateleg.ops.explaining import Explanation, explain
-from gateleg.ops.operating import OperatingPlan, compare_billing, operations
+from gateleg.ops.explanations import Explanation, explain
+from gateleg.ops.operating_plan import OperatingPlan, compare_billing, operations
 from gateleg.ops.templates import NotExpressible, cloudformation, create_requests, terraform
 from gateleg.ops.tools import StoreTool, read_tools
 

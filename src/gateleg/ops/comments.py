@@ -1,4 +1,4 @@
-"""The `#:` comments over attributes, as they stand in the source."""
+"""The `#:` comments above attributes, read from the source."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ATTRIBUTE = re.compile(r"\s*(\w+)\s*:[^=]")
 
 
 def attribute_comments(entity: type) -> dict[str, str]:
-    """The comments of an entity's attributes and those of its bases, by attribute; nothing where there is no source."""
+    """The comments of an entity's attributes, including inherited ones, by attribute; empty if there is no source."""
     found: dict[str, str] = {}
     for owner in reversed(entity.__mro__):
         if owner.__module__.split(".")[0] not in ("builtins", "pydantic") and owner.__module__ != "gateleg.model.entity":

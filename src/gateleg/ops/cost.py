@@ -5,32 +5,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-#: one read unit reads so many bytes, half of them consistently
+#: bytes per read unit; half as many for a consistent read
 UNIT_BYTES = 4096
-#: one Query reads at most so many bytes
+#: maximum bytes per Query request
 PAGE_BYTES = 1024 * 1024
-#: what one partition serves in a second
+#: limits of one partition per second
 PARTITION_UNITS = 3000
 
 
 @dataclass(frozen=True)
 class ReadCost:
-    """What one run of a pattern costs."""
+    """The cost of one run of a pattern."""
 
-    #: Query requests, with all pages and shards
+    #: number of Query requests, over all pages and shards
     requests: int
-    #: read units of an eventually consistent run
+    #: read units if eventually consistent
     units: float
-    #: read units of a consistent one; None where that is not possible
+    #: read units if strongly consistent; None if not supported
     consistent: float | None
-    #: read units for reading the items from the table besides, when the index does not hold them
+    #: additional read units for fetching items from the table, if the index does not project them
     hydrate: float
-    #: how often a second one partition can serve it
+    #: how often per second one partition can serve it
     per_second: float
 
 
 def query_cost(items: int, item_bytes: int, *, shards: int = 1, consistent: bool = True, partial: bool = False) -> ReadCost:
-    """The cost of a query that finds so many items of this size, spread evenly over its shards."""
+    """The cost of a query that returns a number of items of this size, evenly distributed over its shards."""
     pages, blocks = 0, 0
     for shard in range(shards):
         found = items // shards + (shard < items % shards)
@@ -42,7 +42,7 @@ def query_cost(items: int, item_bytes: int, *, shards: int = 1, consistent: bool
 
 
 def _pages(items: int, item_bytes: int) -> tuple[int, int]:
-    """Requests and blocks of 4 KB; an empty answer costs one of each."""
+    """Requests and blocks of 4 KB; an empty result costs one of each."""
     on_a_page = max(1, PAGE_BYTES // item_bytes)
     full, rest = divmod(items, on_a_page)
     blocks = full * ceil(on_a_page * item_bytes / UNIT_BYTES) + ceil(rest * item_bytes / UNIT_BYTES)

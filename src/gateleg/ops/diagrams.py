@@ -21,7 +21,7 @@ def table_diagram(table: Table) -> str:
 
 
 def _edge(table: Table, index: Index) -> str:
-    """Whether all items go to an index; for tables with several entities, which do."""
+    """The label of the edge to an index: all items or, in tables with several entities, which ones."""
     inside = [spec for spec in table.specs if index.name in spec.indexes]
     names = "" if len(inside) == len(table.specs) else ", ".join(spec.name for spec in inside) or "nothing"
     sparse = any(spec.indexes[index.name].when for spec in inside)
@@ -38,7 +38,7 @@ def _quoted(text: str) -> str:
 
 
 def state_diagram(states: type[States]) -> str:
-    """The transitions of a state attribute, from the initial state to the final ones."""
+    """The transitions of a state attribute, from the initial to the final states."""
     members = list(states)
     names = {member: _identifier(str(member.value)) for member in members}
     lines = ["stateDiagram-v2"]
@@ -53,7 +53,7 @@ def state_diagram(states: type[States]) -> str:
 
 
 def _identifier(text: str) -> str:
-    """A name that Mermaid takes for a state: its own words are not."""
+    """A valid Mermaid identifier for a state, avoiding its keywords."""
     name = re.sub(r"\W", "_", text)
     return f"{name}_" if name.lower() in ("end", "state", "note", "direction") else name
 

@@ -1,4 +1,4 @@
-"""The schema document of a table, written from its declaration: keys, indexes, attributes, states and access patterns."""
+"""The schema document of a table, generated from its declaration: keys, indexes, attributes, states and access patterns."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel
 
-from gateleg.model import lint
 from gateleg.model.attributes.traits import traits_of
 from gateleg.model.codec.nested import attr_type, case_of, field_names
+from gateleg.model.inspection import lint
 from gateleg.ops.comments import attribute_comments
 from gateleg.ops.diagrams import state_diagram, table_diagram
-from gateleg.ops.explaining import explain, key_forms
+from gateleg.ops.explanations import explain, key_forms
 from gateleg.ops.types import constraints, default_of, type_name
 
 if TYPE_CHECKING:
@@ -71,12 +71,16 @@ def _arguments(access: Access[Any]) -> str:
 
 
 def _pattern(access: Access[Any]) -> Iterator[str]:
-    told = explain(access)
+    explanation = explain(access)
     yield f"### {access.name}"
-    yield f"{told.title}." + (f" {told.description}" if told.description else "")
-    facts = [f"- condition: `{told.condition}`", f"- order: {told.order}", f"- consistent reads: {'yes' if told.consistent else 'no'}"]
-    yield "\n".join(facts + [f"- {remark}" for remark in told.remarks])
-    yield f"```json\n{json.dumps(told.requests[0], indent=2, ensure_ascii=False)}\n```"
+    yield f"{explanation.title}." + (f" {explanation.description}" if explanation.description else "")
+    facts = [
+        f"- condition: `{explanation.condition}`",
+        f"- order: {explanation.order}",
+        f"- consistent reads: {'yes' if explanation.consistent else 'no'}",
+    ]
+    yield "\n".join(facts + [f"- {remark}" for remark in explanation.remarks])
+    yield f"```json\n{json.dumps(explanation.requests[0], indent=2, ensure_ascii=False)}\n```"
 
 
 def _entity(spec: Spec[Any]) -> Iterator[str]:
@@ -134,7 +138,7 @@ def _nested_rows(model: type[BaseModel]) -> Iterator[list[str]]:
 
 
 def _collect(annotation: Any, seen: dict[type[BaseModel], None]) -> None:
-    """The models inside an annotation, and those inside them."""
+    """The models in an annotation, recursively."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel) and annotation not in seen:
         seen[annotation] = None
         for info in annotation.model_fields.values():
@@ -155,7 +159,7 @@ def _code(text: str) -> str:
 
 
 def _grid(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table, without the columns that are empty."""
+    """A Markdown table without its empty columns."""
     kept = [at for at in range(len(heads)) if any(row[at] for row in rows)]
     lines = [[heads[at] for at in kept], ["---"] * len(kept), *([row[at].replace("|", "\\|") for at in kept] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,4 +1,4 @@
-"""Answers to the messages of the Model Context Protocol: which tools there are, and what they find."""
+"""A Model Context Protocol server: lists the tools and calls them."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from gateleg.store import Store
 
 Message = dict[str, Any]
-#: revisions of the protocol whose messages look alike here, the newest first
+#: supported protocol revisions, newest first; their messages do not differ here
 REVISIONS = ("2025-06-18", "2025-03-26", "2024-11-05")
 _NO_METHOD, _BAD_ARGUMENTS, _BAD_REQUEST = -32601, -32602, -32600
 
 
 class Host:
-    """Answers one message after another for one store."""
+    """Answers the messages of one client."""
 
     def __init__(self, store: Store, tools: Sequence[StoreTool]) -> None:
         self._store = store
         self._tools = {tool.name: tool for tool in tools}
 
     def answer(self, message: Any) -> Message | None:
-        """The answer to a message; None to one that wants none."""
+        """The answer to a message; None for a notification."""
         if not isinstance(message, dict) or "method" not in message:
             return _refused(None, _BAD_REQUEST, "not a request")
         if "id" not in message:
@@ -41,9 +41,9 @@ class Host:
         if method == "ping":
             return _result(number, {})
         if method == "tools/list":
-            return _result(number, {"tools": [_told(tool) for tool in self._tools.values()]})
+            return _result(number, {"tools": [_describe(tool) for tool in self._tools.values()]})
         if method == "tools/call":
-            return self._called(number, given)
+            return self._call(number, given)
         return _refused(number, _NO_METHOD, f"no method {method}")
 
     def _introduction(self, given: Mapping[str, Any]) -> Message:
@@ -54,7 +54,7 @@ class Host:
             "serverInfo": {"name": "gateleg", "version": version("gateleg")},
         }
 
-    def _called(self, number: Any, given: Mapping[str, Any]) -> Message:
+    def _call(self, number: Any, given: Mapping[str, Any]) -> Message:
         tool = self._tools.get(given.get("name", ""))
         arguments = given.get("arguments") or {}
         if tool is None or not isinstance(arguments, dict):
@@ -62,13 +62,13 @@ class Host:
         try:
             found = tool.ask(self._store, arguments)
         except (ModelError, StoreError, ValueError, TypeError) as error:
-            # An error that the caller may learn from is a result here, so that it is shown to the model.
+            # Errors that the model can learn from are returned as results.
             return _result(number, {"content": [{"type": "text", "text": str(error)}], "isError": True})
         text = json.dumps(found, ensure_ascii=False, default=str)
         return _result(number, {"content": [{"type": "text", "text": text}], "structuredContent": json.loads(text), "isError": False})
 
 
-def _told(tool: StoreTool) -> Message:
+def _describe(tool: StoreTool) -> Message:
     hints = {"readOnlyHint": True, "openWorldHint": False}
     return {"name": tool.name, "description": tool.description, "inputSchema": tool.schema, "annotations": hints}
 

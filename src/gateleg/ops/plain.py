@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gateleg.model import Item, Table, Value
+    from gateleg.model import Item, Table
+    from gateleg.model.codec.wire import Value
 
 __all__ = ["plain_text", "value_text"]
 
@@ -49,18 +50,18 @@ def _text(value: Value) -> str:
 
 
 def _number(text: str) -> str:
-    """A number as JSON writes it: without a leading plus or point, and without the zeros of a very large exponent."""
+    """A number in JSON notation: no leading plus or point, and no zeros for a very large exponent."""
     number = Decimal(text)
     return format(number, "f") if -40 < number.adjusted() < 40 else str(number.normalize())
 
 
 def value_text(value: Value) -> str:
-    """A value on one line, for people: text as it is, anything else as plain JSON."""
+    """A value on one line: strings as they are, anything else as plain JSON."""
     return value["S"].replace("\n", "↵") if "S" in value else _text(value)
 
 
 def from_plain(text: str, types: Mapping[str, str]) -> Item:
-    """The item of a line of plain JSON; `types` are the types of those attributes that are sets or binary."""
+    """Parse a line of plain JSON; `types` are the types of set and binary attributes."""
     content = json.loads(text, parse_float=Decimal, parse_constant=_refuse)
     if not isinstance(content, dict):
         raise ValueError("not an object")
@@ -88,6 +89,6 @@ def _wire(value: Any, tag: str | None = None) -> Value:
 
 
 def special_types(table: Table) -> dict[str, str]:
-    """The attributes of a table that plain JSON cannot tell: sets and binary, by their type."""
+    """The attributes of a table whose types plain JSON cannot express (sets and binary), by type."""
     found = {attribute.wire: attribute.shape.tag for spec in table.specs for attribute in spec.attributes.values()}
     return {name: tag for name, tag in (found | table.key_types()).items() if tag in ("B", *_SETS)}

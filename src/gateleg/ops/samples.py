@@ -1,4 +1,4 @@
-"""Sample arguments of an access pattern, so that its request can be shown without real ones."""
+"""Sample arguments of an access pattern, to show its request without real ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UUID = UUID("00000000-0000-4000-8000-000000000000")
 
 
 def sample_arguments(access: Access[Any]) -> dict[str, Any]:
-    """One value for each argument that a pattern requires."""
+    """A sample value for each required argument of a pattern."""
     spec = spec_of(access.entity)
     return {name: _sample(name, spec.sources[name].declared) for name in access.required}
 

@@ -1,4 +1,4 @@
-"""The declared tables in the languages of infrastructure tools: CloudFormation, Terraform, and the service's own requests."""
+"""The declared tables as CloudFormation, Terraform, and CreateTable requests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DEFAULT = TableSettings()
 
 
 class NotExpressible(GatelegError, ValueError):
-    """A table that a tool's language has no words for."""
+    """A table that a tool's language cannot express."""
 
     code = "not-expressible"
     fix = "Use CloudFormation."
@@ -32,19 +32,19 @@ class NotExpressible(GatelegError, ValueError):
 def create_requests(
     tables: Iterable[Table], settings: TableSettings = _DEFAULT, prefix: str = "", table_names: Mapping[str, str] | None = None
 ) -> list[Document]:
-    """The CreateTable requests, as `aws dynamodb create-table --cli-input-json` takes them one by one."""
+    """The CreateTable requests, each as input for `aws dynamodb create-table --cli-input-json`."""
     return [create_table(_shape(table, prefix, table_names), settings).request for table in tables]
 
 
 def _shape(table: Table, prefix: str, table_names: Mapping[str, str] | None) -> TableShape:
-    """A table as it is declared, by the name that a store with this prefix and these names gives it."""
+    """The shape of a declared table, with the name that a store with this prefix and these names uses."""
     return declared_shape(table, name=Setup(prefix=prefix, table_names=table_names or {}).name_of(table))
 
 
 def cloudformation(
     tables: Iterable[Table], settings: TableSettings = _DEFAULT, prefix: str = "", table_names: Mapping[str, str] | None = None
 ) -> Document:
-    """A CloudFormation template. Tables stay when the stack, or a table's place in it, goes."""
+    """A CloudFormation template. Tables are retained when they are removed from the stack, or when the stack is deleted."""
     resources: dict[str, Document] = {}
     for table in tables:
         shape = _shape(table, prefix, table_names)
@@ -63,7 +63,7 @@ def cloudformation(
 def terraform(
     tables: Iterable[Table], settings: TableSettings = _DEFAULT, prefix: str = "", table_names: Mapping[str, str] | None = None
 ) -> Document:
-    """Resources of Terraform's AWS provider in its JSON syntax: a file that ends in .tf.json."""
+    """Resources of Terraform's AWS provider in JSON syntax, for a .tf.json file."""
     resources: dict[str, Document] = {}
     for table in tables:
         resources[_unused(_snake(table.name), resources)] = _terraform_table(_shape(table, prefix, table_names), settings)
@@ -80,7 +80,7 @@ def _terraform_table(shape: TableShape, settings: TableSettings) -> Document:
     if shape.globals:
         resource["global_secondary_index"] = [_index(index) | _units(capacity) for index in shape.globals.values()]
     if shape.locals:
-        # The hash of a local index is the table's, and has no argument here.
+        # A local index shares the table's hash key, which is not repeated here.
         local = [_index(index) for index in shape.locals.values()]
         resource["local_secondary_index"] = [{name: value for name, value in index.items() if name != "hash_key"} for index in local]
     if shape.stream is not None:
@@ -126,7 +126,7 @@ def _snake(name: str) -> str:
 
 
 def _unused(name: str, taken: Document) -> str:
-    """The name, or the first of its numbered forms that nobody has."""
+    """The name, or its first free numbered form."""
     number, found = 1, name
     while found in taken:
         number, found = number + 1, f"{name}{number + 1}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter
 from pydantic.errors import PydanticInvalidForJsonSchema
 
-from gateleg.model import describe
+from gateleg.model.inspection import describe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,13 +21,13 @@ Schema = dict[str, Any]
 _MOST = 100
 _PAGE: dict[str, Schema] = {
     "limit": {"type": "integer", "minimum": 1, "maximum": _MOST, "default": 20, "description": "Items to answer with."},
-    "cursor": {"type": "string", "description": "The cursor of an earlier answer, to go on after it."},
+    "cursor": {"type": "string", "description": "The cursor of an earlier answer, to continue after it."},
 }
 
 
 @dataclass(frozen=True)
 class StoreTool:
-    """A question: its name, what it answers, the JSON schema of its arguments, and how it is asked."""
+    """A tool: name, description, JSON schema of its arguments, and function."""
 
     name: str
     description: str
@@ -36,7 +36,7 @@ class StoreTool:
 
 
 def read_tools(tables: Iterable[Table]) -> list[StoreTool]:
-    """One tool for each access pattern, one for each entity to get an item by its key, and one that describes the tables."""
+    """One tool per access pattern, one per entity to get an item by key, and one that describes the tables."""
     declared = list(tables)
     tools = [tool for table in declared for spec in table.specs for tool in _entity_tools(spec)]
     return [_description(declared), *tools]
@@ -73,7 +73,7 @@ def _pattern_tool(spec: Spec[Any], access: Access[Any]) -> StoreTool:
 
 
 def _shown(item: Any) -> Any:
-    """An instance as JSON, without its hidden attributes."""
+    """An instance as JSON, without hidden attributes."""
     return None if item is None else item.model_dump(mode="json", exclude_none=True)
 
 

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 __all__ = ["BadLine", "LineReader"]
 
-#: lines that are written, and then told of, together
+#: lines per batch and per progress report
 CHUNK = 200
 
 
 class BadLine(ValueError):
-    """A line that is not an item of the table."""
+    """A line that is not a valid item of the table."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Fault:
 
 
 def stored_items(name: str, start: Item | None = None) -> Flow[None]:
-    """Every item of a table, markers too, from its beginning or after a key."""
+    """Every item of a table, including markers, from the beginning or after a key."""
     request: dict[str, Any] = {"TableName": name}
     while True:
         reply = yield Request("Scan", request | ({"ExclusiveStartKey": start} if start else {}), "tables export")
@@ -57,12 +57,12 @@ def stored_items(name: str, start: Item | None = None) -> Flow[None]:
 
 
 def line_of(item: Item, plain: bool) -> str:
-    """An item as a line, without its end."""
+    """An item as a line, without line break."""
     return plain_text(item) if plain else json.dumps({"Item": item}, ensure_ascii=False, separators=(",", ":"))
 
 
 class LineReader:
-    """Reads lines as items of a table and refuses invalid ones."""
+    """Parses lines as items of a table and refuses invalid ones."""
 
     def __init__(self, table: Table, plain: bool) -> None:
         self.table = table
@@ -71,7 +71,7 @@ class LineReader:
         self._kinds = table.key_types()
 
     def item(self, line: bytes) -> Item:
-        """The item of a line; a `BadLine` says what is wrong with it."""
+        """Parse a line; raises `BadLine` if it is invalid."""
         try:
             text = line.decode()
             item = from_plain(text, self._types) if self.plain else _wire_item(text)
@@ -87,7 +87,7 @@ class LineReader:
         return item
 
     def _check(self, item: Item) -> None:
-        """What the model says, when the table is declared."""
+        """Validate the item against the model, if the table is declared."""
         spec = self.table.spec_for(item)
         if spec is None and any(is_legacy(item, one) for one in self.table.specs):
             return
@@ -96,13 +96,13 @@ class LineReader:
         try:
             spec.decode(item)
         except LookupNeeded:
-            # It can be read, by a store that has the items that it depends on.
+            # Valid, but decoding it needs other items of the store.
             return
         except DecodeError as error:
             raise BadLine(str(error)) from None
 
     def faults(self, lines: IO[bytes]) -> Iterator[Fault | None]:
-        """For each line that is not blank, what is wrong with it, or None."""
+        """For each non-blank line, its error or None."""
         for number, line in numbered(lines):
             try:
                 self.item(line)
@@ -113,12 +113,12 @@ class LineReader:
 
 
 def numbered(lines: IO[bytes]) -> Iterator[tuple[int, bytes]]:
-    """The lines that are not blank, with their numbers."""
+    """The non-blank lines with their numbers."""
     return ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
 
 
 def load(store: Store, reader: LineReader, lines: IO[bytes], first: int = 1) -> Iterator[int]:
-    """Write the items of all lines from a number on. Hands out the number of the last line that is written, after each part."""
+    """Write the items of all lines from a number on. Yields the number of the last written line after each batch."""
     name = store.setup.name_of(reader.table)
     chunk: dict[Any, dict[str, Any]] = {}
     last = count = 0

@@ -1,4 +1,4 @@
-"""Types and constraints of attributes in the words of their declaration."""
+"""Types and constraints of attributes, in the notation of their declaration."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _plain(kind: Any) -> str:
 
 
 def constraints(metadata: Any) -> list[str]:
-    """The limits that validation holds values to."""
+    """The constraints of validation."""
     found = []
     for entry in metadata:
         found += [text.format(getattr(entry, name)) for name, text in _LIMITS.items() if getattr(entry, name, None) is not None]
@@ -50,12 +50,12 @@ def constraints(metadata: Any) -> list[str]:
 
 
 def default_of(info: Any, stamp: str | None) -> str:
-    """What an attribute is when it is not given, in words; empty for one that must be given."""
+    """The default of an attribute, as text; empty for a required one."""
     if stamp is not None:
         return "the time of creation" if stamp == "create" else "the time of each write"
     if info.default_factory is not None:
         name = getattr(info.default_factory, "__name__", "")
-        return {"list": "empty", "dict": "empty", "set": "empty", "uuid4": "a new UUID"}.get(name, "made anew")
+        return {"list": "empty", "dict": "empty", "set": "empty", "uuid4": "a new UUID"}.get(name, "computed")
     if info.default is PydanticUndefined:
         return ""
     if info.default is None:

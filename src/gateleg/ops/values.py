@@ -1,4 +1,4 @@
-"""Validate items before anything is sent, so that faults are found before the first write."""
+"""Validation of items before anything is sent, so that errors are found before the first write."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gateleg.model import Item, Table
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,9})?", re.ASCII)
-#: Maps and lists around a scalar.
+#: DynamoDB's limit of nested maps and lists around a scalar.
 _DEEPEST = 31
 _LONGEST_NAME = 64 * 1024 - 1
 _LONGEST_HASH = 2048
@@ -25,7 +25,7 @@ _LONGEST_RANGE = 1024
 
 
 def check_item(item: Item, table: Table, kinds: Mapping[str, str]) -> None:
-    """Refuse with a `ValueError` what no table takes, or what this one does not take for its keys and indexes.
+    """Raise `ValueError` for an item that DynamoDB, or the keys and indexes of this table, would refuse.
 
     `kinds` are `table.key_types()`.
     """

@@ -16,16 +16,21 @@ Verbs
     inside          scope(partition): a store that cannot leave it (ask, ref); within(seconds); using(transport); lock(name)
     whole tables    scan export create_tables ensure_tables delete_tables table_states: for tools, not for user requests
 
-Every verb is also a function here, which builds the operation as a value: `patch(job, Job.priority.set(9)).params()` is a dry run,
-`store.run(operation)` executes it, `store.transact([create(a), patch(b, ...)])` executes several atomically. Writes never modify the
-instance they are given.
+Every verb is also a function that builds the operation as a value (`gateleg.store.operations`). The writes are exported here:
+`patch(job, Job.priority.set(9)).params()` is a dry run, `store.run(operation)` executes it, `store.transact([create(a), patch(b, ...)])`
+executes several atomically. Writes never modify the instance they are given.
 
-Multi-step flows are generators of requests (`gateleg.store.flow`: `Flow`, `Request`, `Pause`), run by two small drivers (`Store`,
-`AsyncStore`) over a transport (`gateleg.store.transports`: `Transport`, `ServiceError`). Errors are in `gateleg.store.errors`, one class
-for each kind of failure. Hooks (`Metrics`, `Tracing`) see every request.
+Modules
+    errors          one class for each kind of failure; those that programs catch are exported here
+    operations      all verbs as functions, and the types `Operation` and `Stream`
+    locks           locks that several processes share, and their table
+    unreadable      stored items that their entity cannot read
+    flow            multi-step operations as generators of requests: `Flow`, `Request`, `Pause`
+    transports      how requests reach a service: `Transport`, `ServiceError`
+
+Hooks (`Metrics`, `Tracing`) observe every request.
 """
 
-from gateleg.net import Backoff
 from gateleg.store.async_store import AsyncStore
 from gateleg.store.errors import (
     AlreadyExists,
@@ -53,58 +58,34 @@ from gateleg.store.errors import (
 from gateleg.store.observing.hooks import Call, Hook
 from gateleg.store.observing.metrics import Metrics
 from gateleg.store.observing.tracing import Tracing
-from gateleg.store.operations.batches import batch_get, batch_write
-from gateleg.store.operations.bulk_deletes import delete_all
-from gateleg.store.operations.collects import collect
-from gateleg.store.operations.health_checks import Health, health
+from gateleg.store.operations import Page, WriteOperation, check, create, delete, patch, put, upsert
 from gateleg.store.operations.loaders import AsyncLoader, Loader
-from gateleg.store.operations.locks import Lock, acquire, locks, release, renew
-from gateleg.store.operations.marker_release import release_unique
-from gateleg.store.operations.operation import Operation, Stream
-from gateleg.store.operations.pages import Page, page
-from gateleg.store.operations.queries import count, query
-from gateleg.store.operations.reads import find, get
-from gateleg.store.operations.saves import retrying, save
-from gateleg.store.operations.scans import ScanProgress, export, scan
-from gateleg.store.operations.tables import create_tables, delete_tables, ensure_tables, table_states
-from gateleg.store.operations.transactions import transact, transact_get
 from gateleg.store.operations.unit_of_work import Batch, Transaction
-from gateleg.store.operations.unreadable import Items
-from gateleg.store.operations.write_operation import WriteOperation
-from gateleg.store.operations.writes import check, create, delete, patch, put, upsert
 from gateleg.store.store import Store
-from gateleg.store.unreadable import Unreadable
 
 __all__ = [
     "AlreadyExists",
     "AsyncLoader",
     "AsyncStore",
-    "Backoff",
     "Batch",
     "Call",
     "ConditionFailed",
     "ConstraintFailed",
     "CursorRejected",
-    "Health",
     "Hook",
     "IllegalTransition",
-    "Items",
     "Loader",
-    "Lock",
     "LockHeld",
     "LostRace",
     "Metrics",
     "NoAnswer",
     "NotFound",
-    "Operation",
     "OutOfScope",
     "Page",
     "Refused",
-    "ScanProgress",
     "ServiceFailed",
     "Store",
     "StoreError",
-    "Stream",
     "TableBusy",
     "TableMissing",
     "Throttled",
@@ -115,38 +96,12 @@ __all__ = [
     "TransactionCanceled",
     "TransactionConflict",
     "UniqueTaken",
-    "Unreadable",
     "WriteOperation",
-    "acquire",
-    "batch_get",
-    "batch_write",
     "check",
-    "collect",
-    "count",
     "create",
-    "create_tables",
     "delete",
-    "delete_all",
-    "delete_tables",
-    "ensure_tables",
-    "export",
-    "find",
-    "get",
-    "health",
-    "locks",
-    "page",
     "patch",
     "put",
-    "query",
-    "release",
-    "release_unique",
-    "renew",
-    "retrying",
-    "save",
-    "scan",
-    "table_states",
-    "transact",
-    "transact_get",
     "upsert",
 ]
 

@@ -114,10 +114,15 @@ class AsyncStore(Views):
         if type(first) is not Request:
             return await self.drive(first)
         single: Any = operation
-        deadline = None if setup.timeout is None else Deadline(setup)
-        reply = await self._attempt(first, deadline)
-        if isinstance(reply, Exception):
-            return await self._drive(single.refused(first, reply, setup), deadline, first)
+        deadline = None
+        try:
+            if setup.direct:
+                reply = await self.transport.call(first.operation, first.payload)
+            else:
+                deadline = None if setup.timeout is None else Deadline(setup)
+                reply = await self._send(first, deadline)
+        except (ServiceError, Unreachable) as error:
+            return await self._drive(single.refused(first, error, setup), deadline, first)
         result: Any = single.finish(first, reply, setup)
         return await self._drive(result, deadline, first) if type(result) is GeneratorType else result
 
@@ -198,13 +203,17 @@ class AsyncStore(Views):
 
     async def _attempt(self, request: Request, deadline: Deadline | None) -> Reply | ServiceError | Unreachable:
         try:
-            if deadline is None and not self.setup.hooks:
+            if self.setup.direct:
                 return await self.transport.call(request.operation, request.payload)
-            left = None if deadline is None else deadline.left()
-            with Watch(request, self.setup) as watch:
-                return watch.answered(await self.transport.call(request.operation, watch.payload, timeout=left))
+            return await self._send(request, deadline)
         except (ServiceError, Unreachable) as error:
             return error
+
+    async def _send(self, request: Request, deadline: Deadline | None) -> Reply:
+        """Send a request that hooks watch, or that must be answered in time."""
+        left = None if deadline is None else deadline.left()
+        with Watch(request, self.setup) as watch:
+            return watch.answered(await self.transport.call(request.operation, watch.payload, timeout=left))
 
     async def close(self) -> None:
         """Close the transport, for all stores that share it."""

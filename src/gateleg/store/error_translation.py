@@ -32,7 +32,6 @@ from gateleg.store.errors import (
     TooLarge,
     TransactionConflict,
 )
-from gateleg.store.operations.operation import shown
 from gateleg.store.sizes import ITEM_LIMIT
 from gateleg.store.transports import CLOSED, FOREIGN, ServiceError, Unreachable
 
@@ -65,7 +64,7 @@ class Expectation:
 
 def explained(expected: Expectation, item: Item | None, request: Request | None = None) -> StoreError:
     """Why a write was refused, from what it expected and the item that was there."""
-    name = shown(expected.ref)
+    name = str(expected.ref)
     broken = [guard for guard in expected.guards if not guard.holds(item or {})]
     if item is None and broken and not expected.present:
         return beyond(broken[0], expected.ref, None, "update", request)
@@ -100,7 +99,7 @@ def explained_together(
 
 def _certain(expected: Expectation, item: Item, request: Request | None) -> StoreError | None:
     """What the item that was there proves: it should not have been, has another version, or is in another state."""
-    name, current = shown(expected.ref), _current(expected.ref, item)
+    name, current = str(expected.ref), _current(expected.ref, item)
     if expected.absent:
         fix = None
         if expected.verb == "put":
@@ -134,7 +133,7 @@ def beyond(guard: Guard, ref: Ref[Any], item: Item | None, verb: str, request: R
     current = None if item is None else _current(ref, item)
     found = getattr(current, guard.attribute, None)
     now = "" if found is None else f" It is {found!r} now."
-    what = f"The {verb} would break a bound of {shown(ref)}: {guard.attribute} is {guard.text} ({guard.rule}={guard.bound}).{now}"
+    what = f"The {verb} would break a bound of {ref}: {guard.attribute} is {guard.text} ({guard.rule}={guard.bound}).{now}"
     return ConstraintFailed(what, attribute=guard.attribute, bound=f"{guard.rule}={guard.bound}", current=current, request=request)
 
 

@@ -1,7 +1,7 @@
-"""Steps of a flow: what a generator asks its driver to do. The only interface between the logic of the store and its I/O.
+"""The steps of a flow: what a generator asks its driver to do. This is the only interface between the store's logic and its I/O.
 
-A flow is a generator. It yields steps, receives what came of them, and returns its result; errors of the service are raised at the
-`yield`. Flows do no I/O and look at no clock but the setup's, so a test drives them by hand.
+A flow is a generator. It yields steps, receives their replies and returns its result; errors of the service are raised at the `yield`.
+Flows do no I/O and read no clock but the setup's, so that tests can drive them by hand.
 """
 
 from __future__ import annotations
@@ -19,37 +19,37 @@ Reply = dict[str, Any]
 
 @dataclass(slots=True)
 class Request:
-    """Ask the service. The reply is its answer."""
+    """Send a request to the service. The reply is its response."""
 
     operation: str
     payload: Payload
     #: what it is for, in metrics and traces: a pattern (`Job.ready`) or an entity and a verb (`Job.get`)
     pattern: str = ""
-    #: how often the flow has sent it before
+    #: how often the flow has sent this request before
     retries: int = 0
-    #: of an update that was bound from a prepared one: what stands for all of the payload but its key and its values
+    #: of an update that was bound from a prepared one: identifies everything in the payload but the key and the values
     statement: Hashable = None
-    #: what the operation that made it needs to read the answer
+    #: what the operation needs to interpret the reply
     about: Any = None
 
 
 @dataclass(slots=True)
 class Together:
-    """Ask several things at once. The reply is a list in the same order; what failed is in it as an exception."""
+    """Send several requests concurrently. The reply is a list in the same order, with an exception for each request that failed."""
 
     requests: list[Request]
 
 
 @dataclass(slots=True)
 class Pause:
-    """Wait so many seconds. The reply is None."""
+    """Wait for a number of seconds. The reply is None."""
 
     seconds: float
 
 
 @dataclass(slots=True)
 class Found:
-    """Hand these results to whoever is iterating. The reply is None, when the next ones are wanted."""
+    """Yield these results to the caller of a stream. The reply is None, once the caller asks for more."""
 
     items: Iterable[Any]
 

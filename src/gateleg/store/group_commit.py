@@ -1,7 +1,8 @@
-"""A store on an engine in this process whose flows share commits: those that go on in the same turn of the event loop have one.
+"""Group commit: a store on an engine in this process whose concurrent flows share SQLite transactions.
 
-Each flow is answered by itself, and goes on once what it wrote is durable. While a commit is being made nobody else writes, in this process
-or in another. So a flow that looks first and writes then, as a claim does, writes to what it saw: nobody comes in between.
+Flows that have something to write in the same iteration of the event loop are run inside one transaction, and each continues once that
+is durable. Other writers, in this process or another, wait meanwhile. So a flow that reads and then writes, as a claim does, cannot
+be overtaken between the two.
 """
 
 from __future__ import annotations
@@ -20,23 +21,23 @@ if TYPE_CHECKING:
 
     from gateleg.store.flow import Flow, Reply, Step
     from gateleg.store.operations.operation import Operation
-    from gateleg.store.transports.inline_embedded import DirectTransport
+    from gateleg.store.transports.inline_embedded import InlineEmbeddedTransport
 
 __all__ = ["GroupCommitStore"]
 
 R = TypeVar("R")
 
 _WRITES = frozenset({"PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems"})
-#: The longest page of a query that is read while others may not write.
-_PAGE = 250
-#: How many flows share a commit: the more, the longer the event loop stands still.
-_SEATS = 32
-#: Seconds for which a commit is put off at most, while more is expected for it.
-_LINGER = 0.003
+#: The largest page that a query may ask for inside the transaction, where other writers wait for it.
+_MAX_PAGE_ITEMS = 250
+#: Flows in one transaction: the event loop is blocked until it is committed.
+_MAX_FLOWS = 32
+#: The longest time to wait for more writes to share a transaction.
+_LINGER_SECONDS = 0.003
 
 
 class _PendingFlow:
-    """A flow that waits for a commit: what it asks, and the answer once there is one."""
+    """A flow that waits for a commit: its current step, and the reply once there is one."""
 
     def __init__(self, flow: Flow[Any]) -> None:
         self.flow = flow
@@ -44,40 +45,40 @@ class _PendingFlow:
         self.reply: Any = None
         self.result: Any = None
         self.error: Exception | None = None
-        self.turn: asyncio.Future[None] | None = None
-        #: the rest of the answer to a write that was made ready
-        self.rest: Callable[[], Reply] | None = None
+        self.committed: asyncio.Future[None] | None = None
+        #: of a write that was prepared outside of the transaction, the call that executes it
+        self.second_step: Callable[[], Reply] | None = None
 
     def advance(self, reply: Any) -> None:
-        """Tell the flow its answer, and note what it asks next, or how it has ended."""
+        """Send the reply to the flow, and keep its next step, its result or its error."""
         self.reply = None
-        asked = self.step
+        sent = self.step
         try:
             self.step = self.flow.throw(reply) if isinstance(reply, Exception) else self.flow.send(reply)
         except StopIteration as end:
             self.step, self.result = None, end.value
         except (ServiceError, Unreachable) as error:
-            self.step, self.error = None, translated(error, request_of(asked))
+            self.step, self.error = None, translated(error, request_of(sent))
             self.error.__cause__ = error
         except Exception as error:
             self.step, self.error = None, error
 
 
 class GroupCommitStore(AsyncStore):
-    """A store whose flows share commits."""
+    """An `AsyncStore` whose flows share commits."""
 
-    transport: DirectTransport
+    transport: InlineEmbeddedTransport
 
-    def __init__(self, store: AsyncStore, transport: DirectTransport) -> None:
+    def __init__(self, store: AsyncStore, transport: InlineEmbeddedTransport) -> None:
         super().__init__(transport)
         self.setup = store.setup
-        self._seats: list[_PendingFlow] = []
-        #: Whether more is about to be written that is worth a short wait, since it then shares the commit.
+        self._waiting: list[_PendingFlow] = []
+        #: Returns whether another write is expected soon, so that it pays to wait for it.
         self.expects_more: Callable[[], bool] = lambda: False
-        self._until = 0.0
+        self._deadline = 0.0
 
     async def carry_out(self, operation: Operation[Any]) -> Any:
-        """Carry out an operation, as a flow that has its part in a commit."""
+        """Carry out an operation as a flow that takes part in shared commits."""
         return await self.drive(operation.flow(self.setup))
 
     async def drive(self, flow: Flow[R]) -> R:
@@ -85,72 +86,74 @@ class GroupCommitStore(AsyncStore):
         if self.setup.timeout is not None:
             return await super().drive(flow)
         try:
-            seat = _PendingFlow(flow)
+            pending = _PendingFlow(flow)
         except StopIteration as end:
             return cast("R", end.value)
-        while seat.step is not None:
-            if _begins(seat.step):
-                await self._turn_of(seat)
-                if seat.reply is None:
+        while pending.step is not None:
+            if _needs_commit(pending.step):
+                await self._join_commit(pending)
+                if pending.reply is None:
                     continue
             else:
-                seat.reply = await self._perform(seat.step, None)
-            seat.advance(seat.reply)
-        if seat.error is not None:
-            raise seat.error
-        return cast("R", seat.result)
+                pending.reply = await self._perform(pending.step, None)
+            pending.advance(pending.reply)
+        if pending.error is not None:
+            raise pending.error
+        return cast("R", pending.result)
 
-    async def _turn_of(self, seat: _PendingFlow) -> None:
-        """Wait until the flow has had its part in a commit."""
+    async def _join_commit(self, pending: _PendingFlow) -> None:
+        """Wait until the flow has run inside a transaction, and that is committed."""
         loop = asyncio.get_running_loop()
-        if isinstance(seat.step, Request) and not self.setup.hooks:
-            seat.rest = self.transport.ready(seat.step.operation, seat.step.payload, seat.step.statement)
-        if not self._seats:
-            # One turn later, so that a claim that follows from the end of a job shares the commit with it.
-            loop.call_soon(loop.call_soon, self._sit)
-            self._until = loop.time() + _LINGER
-        self._seats.append(seat)
-        seat.turn = loop.create_future()
-        await seat.turn
+        if isinstance(pending.step, Request) and not self.setup.hooks:
+            pending.second_step = self.transport.ready(pending.step.operation, pending.step.payload, pending.step.statement)
+        if not self._waiting:
+            # One iteration later, so that a claim that follows the completion of a job shares its commit.
+            loop.call_soon(loop.call_soon, self._commit_batch)
+            self._deadline = loop.time() + _LINGER_SECONDS
+        self._waiting.append(pending)
+        pending.committed = loop.create_future()
+        await pending.committed
 
-    def _sit(self) -> None:
-        if self.expects_more() and len(self._seats) < _SEATS and asyncio.get_running_loop().time() < self._until:
-            asyncio.get_running_loop().call_soon(self._sit)
+    def _commit_batch(self) -> None:
+        if self.expects_more() and len(self._waiting) < _MAX_FLOWS and asyncio.get_running_loop().time() < self._deadline:
+            asyncio.get_running_loop().call_soon(self._commit_batch)
             return
-        seats, self._seats[:] = self._seats[:_SEATS], self._seats[_SEATS:]
-        if self._seats:
-            asyncio.get_running_loop().call_soon(self._sit)
-        # A flow whose task was cancelled meanwhile asks for nothing any more.
-        seats = [seat for seat in seats if seat.turn is not None and not seat.turn.done()]
+        batch, self._waiting[:] = self._waiting[:_MAX_FLOWS], self._waiting[_MAX_FLOWS:]
+        if self._waiting:
+            asyncio.get_running_loop().call_soon(self._commit_batch)
+        # The tasks of some flows may have been cancelled meanwhile.
+        batch = [pending for pending in batch if pending.committed is not None and not pending.committed.done()]
         try:
             with self.transport.one_commit():
-                for seat in seats:
-                    self._serve(seat)
+                for pending in batch:
+                    self._run_until_write(pending)
         except Exception as error:
-            # Whatever it was: nobody may wait for ever, and what was asked can be asked again.
-            for seat in seats:
-                if seat.step is not None and _begins(seat.step):
-                    seat.reply = [error] * len(seat.step.requests) if isinstance(seat.step, Together) else error
-        for seat in seats:
+            # Whatever failed, every flow must be answered: it may try again.
+            for pending in batch:
+                if pending.step is not None and _needs_commit(pending.step):
+                    pending.reply = [error] * len(pending.step.requests) if isinstance(pending.step, Together) else error
+        for pending in batch:
             # A hook may have cancelled the task meanwhile.
-            if seat.turn is not None and not seat.turn.done():
-                seat.turn.set_result(None)
+            if pending.committed is not None and not pending.committed.done():
+                pending.committed.set_result(None)
 
-    def _serve(self, seat: _PendingFlow) -> None:
-        """Read for a flow until it writes; what it writes is answered when it is durable. What is not for here is left to be done after."""
-        while (step := seat.step) is not None:
-            rest, seat.rest = seat.rest, None
-            if _writes(step):
-                seat.reply = [self._answer(one) for one in step.requests] if isinstance(step, Together) else self._answer(step, rest)
+    def _run_until_write(self, pending: _PendingFlow) -> None:
+        """Run the reads of a flow up to its first write, whose reply it gets after the commit; steps of other kinds are run outside."""
+        while (step := pending.step) is not None:
+            second_step, pending.second_step = pending.second_step, None
+            if _is_write(step):
+                pending.reply = (
+                    [self._call(request) for request in step.requests] if isinstance(step, Together) else self._call(step, second_step)
+                )
                 return
-            if not _reads(step):
+            if not _is_read(step):
                 return
-            seat.advance(self._answer(step, rest))
+            pending.advance(self._call(step, second_step))
 
-    def _answer(self, request: Request, rest: Callable[[], Reply] | None = None) -> Reply | Exception:
+    def _call(self, request: Request, second_step: Callable[[], Reply] | None = None) -> Reply | Exception:
         try:
-            if rest is not None:
-                return rest()
+            if second_step is not None:
+                return second_step()
             if not self.setup.hooks:
                 return self.transport.answer(request.operation, request.payload, request.statement)
             with Watch(request, self.setup) as watch:
@@ -159,22 +162,22 @@ class GroupCommitStore(AsyncStore):
             return error
 
 
-def _writes(step: Step) -> TypeGuard[Request | Together]:
-    """Whether a step is a small write, or several at once."""
+def _is_write(step: Step) -> TypeGuard[Request | Together]:
+    """Whether a step writes single items, alone or several at once."""
     if isinstance(step, Together):
         return all(request.operation in _WRITES for request in step.requests)
     return isinstance(step, Request) and step.operation in _WRITES
 
 
-def _looks(step: Step) -> TypeGuard[Request]:
-    """Whether a step reads a short page."""
-    return isinstance(step, Request) and step.operation == "Query" and step.payload.get("Limit", _PAGE + 1) <= _PAGE
+def _is_short_query(step: Step) -> TypeGuard[Request]:
+    """Whether a step queries a short page."""
+    return isinstance(step, Request) and step.operation == "Query" and step.payload.get("Limit", _MAX_PAGE_ITEMS + 1) <= _MAX_PAGE_ITEMS
 
 
-def _begins(step: Step) -> bool:
-    """Whether a flow needs a commit for its step, or may write to what the step shows."""
-    return _writes(step) or _looks(step)
+def _needs_commit(step: Step) -> bool:
+    """Whether a step must run inside the transaction: it writes, or reads what the flow may write to next."""
+    return _is_write(step) or _is_short_query(step)
 
 
-def _reads(step: Step) -> TypeGuard[Request]:
-    return _looks(step) or (isinstance(step, Request) and step.operation == "GetItem")
+def _is_read(step: Step) -> TypeGuard[Request]:
+    return _is_short_query(step) or (isinstance(step, Request) and step.operation == "GetItem")

@@ -14,7 +14,7 @@ __all__ = ["Rate", "used"]
 
 
 class Rate:
-    """At most so many capacity units in a second, on average: what a request has used is waited for after it."""
+    """Limits the average consumption of capacity units per second: after each request, the caller pauses for what it has consumed."""
 
     def __init__(self, units: float, setup: Setup) -> None:
         self._units = units

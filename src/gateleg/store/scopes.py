@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Located(Protocol):
     """What a scope can check: an operation that says which partitions it touches."""
 
-    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+    def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """An entity, the key that is used, and the components that are known, for each partition."""
 
 
@@ -50,7 +50,7 @@ class Scope:
 
     def check(self, operation: Located) -> None:
         """Refuse an operation that touches anything outside."""
-        for entity, plan, values in operation.places():
+        for entity, plan, values in operation.partitions():
             self._check(entity, plan, values)
 
     def _check(self, entity: type[BaseModel], plan: KeyPlan, values: Mapping[str, Any]) -> None:

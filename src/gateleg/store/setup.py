@@ -1,4 +1,4 @@
-"""What all operations of a store share. A value: stores with another prefix, scope or timeout are copies with one member replaced."""
+"""The configuration that all operations of a store share: a value, of which a store with another scope or timeout has a changed copy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 from uuid import UUID
 
 from gateleg.net import Backoff
-from gateleg.store.operations.cursors import Signer
+from gateleg.store.cursors import Signer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,20 +25,33 @@ __all__ = ["Rewriter", "Setup", "table_names_in"]
 _SYSTEM = random.SystemRandom()
 
 
+class TableNames(dict["Table", str]):
+    """The name of each table in the account, worked out when it is first needed: most requests read one, without a call of Python."""
+
+    def __init__(self, prefix: str, overrides: Mapping[str, str]) -> None:
+        super().__init__()
+        self._prefix = prefix
+        self._overrides = overrides
+
+    def __missing__(self, table: Table) -> str:
+        name = self[table] = self._overrides.get(table.name, self._prefix + table.name)
+        return name
+
+
 class Rewriter(Protocol):
-    """Knows which entities are being moved (`gateleg.migrate`)."""
+    """Rewrites operations on entities whose items are being moved (`gateleg.migrate`)."""
 
     def rewrite(self, operation: Any) -> Any:
-        """The operation that is carried out instead of one; the same one when nothing of it moves."""
+        """The operation to run instead; the same one if none of its entities is being moved."""
 
 
 @dataclass(frozen=True)
 class Setup:
-    """Names, time, chance and rules of a store."""
+    """Table names, clock, randomness, hooks and limits of a store."""
 
-    #: stands before every table name
+    #: put before every table name
     prefix: str = ""
-    #: whole names in the account of tables that have others than their prefix and their own
+    #: full names in the account of tables that are not named by prefix and declared name
     table_names: Mapping[str, str] = field(default_factory=dict)
     #: the time in seconds since 1970
     clock: Callable[[], float] = time.time
@@ -48,29 +61,38 @@ class Setup:
     backoff: Backoff = field(default_factory=Backoff)
     cursors: Signer = field(default_factory=Signer)
     hooks: tuple[Hook, ...] = ()
-    #: how many requests of one batch or scan may be under way at once
+    #: requests of one batch or scan that may be in flight at once
     concurrency: int = 1
     #: seconds for one operation, with all its requests and pauses
     timeout: float | None = None
     #: the partition that the store cannot leave
     scope: Scope | None = None
-    #: whether reads show items whose time is over
+    #: whether reads return expired items
     expired: bool = False
-    #: what lists do with an item that its entity cannot read
+    #: what queries, pages and batches do with an item that cannot be decoded
     on_unreadable: OnUnreadable = "warn"
-    #: what is done instead of an operation on an entity whose items are being moved
+    #: rewrites operations on entities whose items are being moved
     moves: Rewriter | None = None
+    #: the name of each table in the account
+    names: TableNames = field(init=False, repr=False, compare=False)
+    #: whether requests go to the transport as they are: there are neither hooks nor a timeout
+    direct: bool = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Precompute what every request reads."""
+        object.__setattr__(self, "names", TableNames(self.prefix, self.table_names))
+        object.__setattr__(self, "direct", not self.hooks and self.timeout is None)
 
     def name_of(self, table: Table) -> str:
         """The table's name in the account."""
-        return self.table_names[table.name] if table.name in self.table_names else self.prefix + table.name
+        return self.names[table]
 
     def now(self) -> datetime:
         """The present time."""
         return datetime.fromtimestamp(self.clock(), UTC)
 
     def delays(self) -> Iterator[float]:
-        """The seconds to wait before each repetition of what others were in the way of."""
+        """The seconds to wait before each retry after a conflict."""
         return self.backoff.delays(self.random.random)
 
     def token(self) -> str:
@@ -78,7 +100,7 @@ class Setup:
         return str(UUID(int=self.random.getrandbits(128), version=4))
 
     def marks(self, number: int) -> list[str]:
-        """So many texts that nobody else has. Drawn at once: each time the system is asked for chance takes as long as a small read."""
+        """A number of unique texts, drawn at once: each call for random bits of the system takes as long as a small read."""
         text = f"{self.random.getrandbits(128 * number):0{32 * number}x}" if number else ""
         return [text[start : start + 32] for start in range(0, len(text), 32)]
 

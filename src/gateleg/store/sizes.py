@@ -11,7 +11,8 @@ from gateleg.model.errors import EncodeError
 from gateleg.store.errors import TooLarge
 
 if TYPE_CHECKING:
-    from gateleg.model import Item, Value
+    from gateleg.model import Item
+    from gateleg.model.codec.wire import Value
     from gateleg.store.flow import Request
 
 __all__ = ["ITEM_LIMIT", "is_small", "item_size"]

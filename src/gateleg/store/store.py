@@ -48,8 +48,8 @@ E = TypeVar("E", bound=BaseModel)
 class Store(Views):
     """Entities in a DynamoDB, through a transport.
 
-    Every verb is documented at the function of the same name in `gateleg.store`, which builds its operation. Stores are cheap values:
-    `scope`, `within` and `using` make others that share the transport. Any number of threads may share a store.
+    Every verb is documented at the function of the same name in `gateleg.store.operations`, which builds its operation. Stores are cheap
+    values: `scope`, `within` and `using` make others that share the transport. Any number of threads may share a store.
     """
 
     def __init__(
@@ -115,11 +115,12 @@ class Store(Views):
         if type(first) is not Request:
             return self.drive(first)
         single: Any = operation
-        deadline = None if setup.timeout is None else Deadline(setup)
+        deadline = None
         try:
-            if deadline is None and not setup.hooks:
+            if setup.direct:
                 reply = self.transport.call(first.operation, first.payload)
             else:
+                deadline = None if setup.timeout is None else Deadline(setup)
                 reply = self._send(first, deadline)
         except (ServiceError, Unreachable) as error:
             return self._drive(single.refused(first, error, setup), deadline, first)
@@ -186,7 +187,7 @@ class Store(Views):
     def _advance(self, flow: Flow[Any], step: Step, deadline: Deadline | None) -> Step:
         """Do what a step says and get the next one."""
         try:
-            if type(step) is Request and deadline is None and not self.setup.hooks:
+            if type(step) is Request and self.setup.direct:
                 reply = self.transport.call(step.operation, step.payload)
             else:
                 reply = self._perform(step, deadline)
@@ -210,7 +211,7 @@ class Store(Views):
             return error
 
     def _send(self, request: Request, deadline: Deadline | None) -> Reply:
-        if deadline is None and not self.setup.hooks:
+        if self.setup.direct:
             return self.transport.call(request.operation, request.payload)
         left = None if deadline is None else deadline.left()
         with Watch(request, self.setup) as watch:

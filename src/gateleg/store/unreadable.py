@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from gateleg.model import Item, ModelError, Ref
 
+__all__ = ["OnUnreadable", "Unreadable"]
+
 
 @dataclass(frozen=True)
 class Unreadable:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from pydantic import BaseModel
 
 from gateleg.model.keys.key_arguments import Presets
+from gateleg.store.locks import Held, acquire
 from gateleg.store.operations.edits import Edit
-from gateleg.store.operations.locks import Held, acquire
 from gateleg.store.operations.operation import locate
-from gateleg.store.operations.queries import asked
+from gateleg.store.operations.queries import build_query
 from gateleg.store.operations.unit_of_work import Batch, Transaction
 from gateleg.store.scopes import Scope
 
@@ -67,7 +67,7 @@ class Views:
 
     def ask(self, pattern: Access[E], /, *conditions: Condition, **arguments: Any) -> Query[E]:
         """A pattern's query with the scope's components, to be narrowed or filtered: `acme.ask(Agent.by_update).filter(...)`."""
-        return asked(pattern, (*conditions, *self._presets()), arguments)
+        return build_query(pattern, (*conditions, *self._presets()), arguments)
 
     def ref(self, entity: type[E], /, *key: Condition, **components: Any) -> Ref[E]:
         """A reference with the scope's components: `acme.batch_get([acme.ref(Agent, agent_version_uuid=v), ...])`."""
@@ -93,7 +93,7 @@ class Views:
     def lock(self, name: str, /, *, seconds: float, holder: str | None = None) -> Held:
         """A block that holds a lock: `with store.lock("nightly-export", seconds=60) as lock`; `LockHeld` while it has another holder.
 
-        In an `AsyncStore`, `async with`. See `gateleg.store.operations.locks`, whose table must be there.
+        In an `AsyncStore`, `async with`. See `gateleg.store.locks`, whose table must be there.
         """
         return Held(acquire(name, seconds=seconds, holder=holder), self.run)
 

@@ -1,4 +1,4 @@
-"""`create_app`: the one ASGI application of a host, put together from its parts."""
+"""`create_app`: assembles the ASGI application of a host from its middleware, routes and applications."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from gateleg.model import ModelError
 from gateleg.web import delivery, health, streams
 from gateleg.web.access import only
 from gateleg.web.api import ROUTERS
+from gateleg.web.authentication import AuthenticationMiddleware
 from gateleg.web.bodies import BodyLimit, Declared, declared_limits
 from gateleg.web.documents import document_routes
 from gateleg.web.dynamodb import dynamodb_routes
 from gateleg.web.envelope import answer, status_of
 from gateleg.web.errors import Refusal, Unknown
 from gateleg.web.event_routes import event_routes
-from gateleg.web.gate import Gate
 from gateleg.web.headers import console_policy
 from gateleg.web.limits import Limits
 from gateleg.web.member_jobs import member_job_routes
@@ -51,12 +51,12 @@ if TYPE_CHECKING:
 
 
 _log = logging.getLogger("gateleg.web")
-#: Requests that bring something to be stored.
-_WRITES = frozenset({"POST", "PUT", "PATCH"})
+#: Methods whose body may become a stored item.
+_WRITE_METHODS = frozenset({"POST", "PUT", "PATCH"})
 
 
-class Misread(Refusal):
-    """A request whose path, query or body is not what the API documents."""
+class InvalidRequest(Refusal):
+    """The path, query or body of a request does not match the API's schema."""
 
     code = "invalid"
     status = 422
@@ -64,7 +64,7 @@ class Misread(Refusal):
 
 
 def create_app(host: Host, *, console: bool | None = None) -> FastAPI:
-    """Everything that a host serves. `console` overrides the setting."""
+    """The ASGI application that serves a host. `console` overrides the setting of that name."""
     traffic = Traffic()
     limits = Limits(host.settings, host.store.setup.ticks)
     surfaces = Surfaces()
@@ -86,19 +86,19 @@ def create_app(host: Host, *, console: bool | None = None) -> FastAPI:
     app.state.host = host
     app.state.traffic = traffic
     _handle_errors(app)
-    # The last one added is the first to see a request.
-    app.add_middleware(Gate, host=host, limits=limits, surfaces=surfaces)
+    # The middleware that is added last runs first.
+    app.add_middleware(AuthenticationMiddleware, host=host, limits=limits, surfaces=surfaces)
     app.add_middleware(BodyLimit, settings=host.settings, declared=bodies)
     app.add_middleware(RequestContextMiddleware, traffic=traffic, surfaces=surfaces, policy=console_policy(host.object_origins))
     own = (signin_routes(host, limits), health.router, document_routes(), *ROUTERS, dynamodb_routes(host, limits))
     for router in (*own, webhooks.router, streams.router, delivery.router):
-        # Their paths are whole; including them would make every route a second time, which takes longer than all the rest.
+        # These routers have full paths. `include_router` would build each route again, which dominates the startup time.
         app.router.routes.extend(router.routes)
     for application in host.applications:
-        with host.leaving_out(application):
+        with host.isolate_failure(application):
             _add_application(app, host, application, surfaces)
     bodies += [*declared_limits(flat_routes(app.router.routes)), *surfaces.limits]
-    _end_surfaces(app)
+    _add_not_found_routes(app)
     if host.settings.console if console is None else console:
         from gateleg.web.console import mount
 
@@ -107,7 +107,7 @@ def create_app(host: Host, *, console: bool | None = None) -> FastAPI:
 
 
 def _add_application(app: FastAPI, host: Host, application: Application, surfaces: Surfaces) -> None:
-    """Serve the routes, surfaces and event streams of an application; all of them, or none."""
+    """Add the routes, surfaces and event streams of an application. If one of them cannot be built, none is added."""
     resources = host.resources[application.name]
     routes = None if application.routes is None else application.routes(resources)
     declared = () if application.streams is None else application.streams(resources)
@@ -123,21 +123,21 @@ def _add_application(app: FastAPI, host: Host, application: Application, surface
 
 
 def flat_routes(routes: Iterable[Any]) -> Iterator[Any]:
-    """All routes with their whole paths, those of included routers too."""
+    """All routes with their full paths, including those of included routers."""
     for route in routes:
         if hasattr(route, "effective_candidates"):
             yield from flat_routes(route.effective_candidates())
         else:
-            # A websocket of an included router is wrapped once more.
+            # A websocket route of an included router is wrapped.
             yield getattr(route, "starlette_route", None) or route
 
 
-#: How a websocket is closed: by the HTTP status of the error.
-_CLOSES = {401: 4401, 403: 4403, 404: 4404}
+#: Websocket close code by the HTTP status of the error.
+_WEBSOCKET_CLOSE_CODES = {401: 4401, 403: 4403, 404: 4404}
 
 
-def _untyped(request: Request, error: RequestValidationError) -> str | None:
-    """What to do about JSON that was sent without saying so, as `curl -d` does; None for any other mistake."""
+def _content_type_fix(request: Request, error: RequestValidationError) -> str | None:
+    """A fix for JSON sent without its content type, as `curl -d` does; None for any other mistake."""
     typed = "json" in request.headers.get("content-type", "")
     if typed or isinstance(error.body, dict | list) or not any(problem["loc"] == ("body",) for problem in error.errors()):
         return None
@@ -145,60 +145,60 @@ def _untyped(request: Request, error: RequestValidationError) -> str | None:
 
 
 def _handle_errors(app: FastAPI) -> None:
-    async def told(request: HTTPConnection, error: Exception) -> Response | None:
+    async def handle_error(request: HTTPConnection, error: Exception) -> Response | None:
         if isinstance(request, WebSocket):
             code = getattr(error, "code", "")
-            await request.close(_CLOSES.get(status_of(error), 4400), code if isinstance(code, str) else "")
+            await request.close(_WEBSOCKET_CLOSE_CODES.get(status_of(error), 4400), code if isinstance(code, str) else "")
             return None
         if isinstance(error, ModelError) and error.status == 500:
-            _log.error("The request failed.", exc_info=error, extra={"request_id": request.state.request_id, "path": request.url.path})
+            _log.error("request failed", exc_info=error, extra={"request_id": request.state.request_id, "path": request.url.path})
         elif isinstance(error, GatelegError) and error.public is not None:
-            # The answer says less than the error does.
+            # The response has only the public message; the log has all of it.
             _log.warning("%s", error, extra={"request_id": request.state.request_id, "path": request.url.path})
         return answer(error)
 
-    async def misread(request: Request, error: Exception) -> Response:
+    async def handle_invalid_request(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
         problems = [{"at": [str(part) for part in problem["loc"]], "message": problem["msg"]} for problem in error.errors()]
-        return answer(Misread("The request is not valid.", fix=_untyped(request, error), details={"problems": problems}))
+        return answer(InvalidRequest("The request is not valid.", fix=_content_type_fix(request, error), details={"problems": problems}))
 
-    async def unfit(request: Request, error: Exception) -> Response:
+    async def handle_invalid_item(request: Request, error: Exception) -> Response:
         assert isinstance(error, ValidationError)
-        if request.method not in _WRITES or error.title not in _entities(app.state.host):
-            # Something else than an item made of what was sent: a fault of ours, which the log has.
+        if request.method not in _WRITE_METHODS or error.title not in _entity_names(app.state.host):
+            # Not an entity built from the request body, so the fault is the server's: answer 500 and log it.
             raise error
         problems = [{"at": [str(part) for part in problem["loc"]], "message": problem["msg"]} for problem in error.errors()]
-        return answer(Misread("What was sent cannot be stored.", details={"problems": problems}))
+        return answer(InvalidRequest("The request body is not a valid item.", details={"problems": problems}))
 
-    async def gone(request: HTTPConnection, error: Exception) -> None:
-        """Leave it at that: the other side of a websocket has gone, which is how most of them end."""
+    async def ignore_disconnect(request: HTTPConnection, error: Exception) -> None:
+        """Do nothing: most websockets end because the client disconnects."""
 
-    app.add_exception_handler(WebSocketDisconnect, gone)
+    app.add_exception_handler(WebSocketDisconnect, ignore_disconnect)
     for kind in (GatelegError, HTTPException):
-        app.add_exception_handler(kind, told)  # type: ignore[arg-type]
-    app.add_exception_handler(RequestValidationError, misread)
-    app.add_exception_handler(ValidationError, unfit)
+        app.add_exception_handler(kind, handle_error)  # type: ignore[arg-type]
+    app.add_exception_handler(RequestValidationError, handle_invalid_request)
+    app.add_exception_handler(ValidationError, handle_invalid_item)
 
 
-def _entities(host: Host) -> set[str]:
-    """The names of the applications' entities, which their routes make of what requests bring."""
+def _entity_names(host: Host) -> set[str]:
+    """The names of the applications' entities, which their routes build from request bodies."""
     return {spec.entity.__name__ for application in host.applications for table in application.tables for spec in table.specs}
 
 
-def _end_surfaces(app: FastAPI) -> None:
-    """Have what no route of an API takes answered in the envelope, and not by a page of the console."""
+def _add_not_found_routes(app: FastAPI) -> None:
+    """Answer unknown API paths with the JSON error envelope instead of a console page."""
 
-    async def nothing(request: Request) -> Response:
+    async def not_found(request: Request) -> Response:
         allowed = _allowed_methods(app, request.scope)
         if allowed:
-            raise HTTPException(405, "The method is not one of this address.", {"Allow": ", ".join(sorted(allowed))})
-        raise Unknown("There is nothing at this address.")
+            raise HTTPException(405, "This path does not support the method.", {"Allow": ", ".join(sorted(allowed))})
+        raise Unknown("There is nothing at this path.")
 
     methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
     for surface in ("/api", "/events", "/objects", "/metrics", "/health", "/ready", "/signin", "/signout", "/dynamodb"):
-        if surface != "/objects":  # which is a page of the console; only what is below it is content
-            app.add_route(surface, nothing, methods=methods, include_in_schema=False)
-        app.add_route(f"{surface}/{{path:path}}", nothing, methods=methods, include_in_schema=False)
+        if surface != "/objects":  # /objects itself is a console page; the paths below it are content
+            app.add_route(surface, not_found, methods=methods, include_in_schema=False)
+        app.add_route(f"{surface}/{{path:path}}", not_found, methods=methods, include_in_schema=False)
 
 
 def _allowed_methods(app: FastAPI, scope: Any) -> set[str]:

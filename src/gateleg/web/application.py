@@ -15,14 +15,17 @@ if TYPE_CHECKING:
     from fastapi import APIRouter
     from pydantic import BaseModel
 
-    from gateleg.jobs import ArchivedJob, DeclaredSchedule, Job, Jobs, TableStreams
+    from gateleg.jobs import Job, Jobs
+    from gateleg.jobs.handlers import DeclaredSchedule
+    from gateleg.jobs.table_streams import TableStreams
+    from gateleg.jobs.tables import ArchivedJob
     from gateleg.model import Table
     from gateleg.web.contributions import AgentTool, Check, EventRoute, Found, Surface, Tile
     from gateleg.web.principal import Principal
     from gateleg.web.resources import Resources
 
 
-#: Names that the kit itself has under `/api`, in the console or on the command line. Those of its settings are taken, too.
+#: Names that the kit uses under `/api`, in the console or on the command line. The names of its settings are reserved, too.
 RESERVED = frozenset(
     {"api", "audit", "docs", "events", "health", "jobs", "keys", "metrics", "objects", "openapi.json", "ready", "search", "session"}
     | {"settings", "signin", "signout", "tables", "graphql", "dynamodb", "mcp", "apps", "models", "secrets", "uploads", "webhooks"}
@@ -40,14 +43,14 @@ class BadApplication(Refusal):
 
 @dataclass(frozen=True)
 class Application:
-    """One application: what a host shows, serves and runs of it. Everything but `name`, `title` and `icon` may be left out.
+    """One application: everything that a host serves, shows and runs for it. Only `name`, `title` and `icon` are required.
 
-    Functions import what they need when they are called, so that declaring an application loads little.
+    Its functions should import what they need when they are called, so that declaring an application stays fast.
     """
 
     #: its name in addresses (`/api/{name}/...`, `/{name}` in the console), on the command line and in the settings
     name: str
-    #: its name in the navigation, in the words of its users
+    #: its name in the navigation
     title: str
     #: a Material icon for the navigation
     icon: str
@@ -77,27 +80,27 @@ class Application:
     commands: str | None = None
     #: runs from before the first request or job to after the last one, in every process of a host
     lifespan: Callable[[Resources[Any]], AbstractAsyncContextManager[Any]] | None = None
-    #: its latest results that somebody may see, newest first; the overview shows some of them
+    #: its latest results that the principal may see, newest first; the overview shows some of them
     tiles: Callable[[Resources[Any], Principal], Awaitable[Sequence[Tile]]] | None = None
-    #: what somebody may see of it that a text is about, best first
+    #: searches it for a text; the results contain only what the principal may see, best first
     search: Callable[[Resources[Any], Principal, str], Awaitable[Sequence[Found]]] | None = None
     #: what agents may do with it
     tools: Callable[[Resources[Any]], Sequence[AgentTool]] | None = None
-    #: what `gateleg doctor` checks of it
+    #: its checks in `gateleg doctor`
     checks: Callable[[Resources[Any]], Sequence[Check]] | None = None
     #: whether a member may see a job of the application's types; without it, members see the jobs that they submitted
     sees_job: Callable[[Resources[Any], Principal, Job | ArchivedJob], Awaitable[bool]] | None = None
-    #: whether a member who sees a job may cancel it and let it begin again; without it, members may do so with those that they submitted
+    #: whether a member who sees a job may cancel and retry it; without it, members may do so with jobs that they submitted
     changes_job: Callable[[Resources[Any], Principal, Job | ArchivedJob], Awaitable[bool]] | None = None
-    #: what a job of its types is about, with its name and its page; None where there is none that somebody may see
+    #: the thing that a job works on, with its title and page; None if the principal may not see it
     job_subject: Callable[[Resources[Any], Principal, Job | ArchivedJob], Awaitable[Found | None]] | None = None
     #: loads demo data; called at every start with `--demo`, so it must be idempotent
     demo: Callable[[Resources[Any]], Awaitable[None]] | None = None
 
 
-def checked(applications: Iterable[Application]) -> tuple[Application, ...]:
-    """The applications, if they can be served together."""
-    # Imported here, because declaring an application loads neither the store nor the settings.
+def check_applications(applications: Iterable[Application]) -> tuple[Application, ...]:
+    """Return the applications as a tuple. Raises `BadApplication` for a name that is invalid, reserved or used twice."""
+    # Imported here, so that declaring an application imports neither the store nor the settings.
     from gateleg.web.settings import Settings
 
     found = tuple(applications)

@@ -1,4 +1,4 @@
-"""What an application adds to a host beside tables, jobs, routes and pages: surfaces, streams, tiles, search results, tools, checks."""
+"""Further parts of an application: surfaces, event streams, tiles, search results, agent tools and checks."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class Surface:
     """An ASGI application at a path of its own, outside of `/api/{name}`: GraphQL, an MCP endpoint.
 
-    The host has recognised the caller before it is called (`scope["state"]["principal"]`), and checked origin, rate, role and body size.
-    It sees the rest of the path, with `path` as its `root_path`. Its lifespan runs with the host.
+    The host authenticates the caller (`scope["state"]["principal"]`) and checks origin, rate, role and body size before it passes a
+    request on. The `root_path` of the surface is `path`. Its lifespan runs with the host.
     """
 
     #: where it is served, with everything below: `/graphql`
@@ -30,9 +30,9 @@ class Surface:
     app: ASGIApp
     #: the least role that may call it
     role: Role = Role.MEMBER
-    #: bytes that the body of a request may have; `body_limit` of the settings when left out
+    #: maximum bytes of a request body; by default the setting `body_limit`
     body_limit: int | None = None
-    #: whether its own path is a page, too: browsers that are not signed in are sent to the sign-in page, programs get 401
+    #: whether `path` itself is a page: browsers that are not signed in are redirected to the sign-in page, programs get 401
     page: bool = False
 
 
@@ -48,14 +48,14 @@ class Event:
 
 @dataclass(frozen=True)
 class Listener:
-    """Somebody who opens an event stream."""
+    """A client that opens an event stream."""
 
     principal: Principal
-    #: the parts of the path, as its template names them
+    #: the path parameters
     params: Mapping[str, str]
-    #: the query of the request
+    #: the query parameters
     query: Mapping[str, str]
-    #: the id of the last event that the client has received; None at first. What came after it is to be sent again
+    #: the id of the last event that the client received, to resume after it; None on the first connection
     last_event_id: str | None = None
 
 
@@ -63,8 +63,8 @@ class Listener:
 class EventRoute:
     """An event stream at `/events/{name}{path}`.
 
-    `follow` is awaited when somebody connects: it raises a `Refusal` for a listener who may not follow, and returns the events from
-    `last_event_id` on. The stream ends with them, and when the listener's key or session ends.
+    `follow` is awaited when a client connects: it raises a `Refusal` if the listener has no access, and returns the events after
+    `last_event_id`. The stream ends with the iterator, or when the listener's key or session ends.
     """
 
     #: below `/events/{name}`, with parameters in braces: `/films/{film_id}`
@@ -90,7 +90,7 @@ class Tile:
 
 @dataclass(frozen=True)
 class Found:
-    """Something that a search has found, and the page that shows it."""
+    """A search result and the page that shows it."""
 
     title: str
     href: str
@@ -103,13 +103,13 @@ class Found:
 
 @dataclass(frozen=True)
 class AgentTool:
-    """Something that an agent may do on behalf of somebody. `call` decides for each principal, as a route does."""
+    """A tool that agents may call on behalf of a principal. `call` checks the principal's permissions, as a route does."""
 
     #: unique within its application; agents see `{application}.{name}`
     name: str
     #: what it does and when to use it, for the model that chooses
     description: str
-    #: what it takes; the model is given its JSON schema
+    #: its arguments; the model gets their JSON schema
     input: type[BaseModel]
     #: the answer is JSON, or a pydantic model
     call: Callable[[Principal, Any], Awaitable[Any]]
@@ -131,24 +131,24 @@ class OfferedTool:
     tool: AgentTool
 
     async def call(self, principal: Principal, arguments: dict[str, Any]) -> Any:
-        """Call it with the arguments that a model gave. Raises pydantic's `ValidationError` for what does not fit its schema."""
+        """Call the tool with a model's arguments. Raises pydantic's `ValidationError` if they do not match the schema."""
         return await self.tool.call(principal, self.tool.input.model_validate(arguments))
 
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What a check of `gateleg doctor` has found."""
+    """The result of a check of `gateleg doctor`."""
 
     status: Literal["ok", "warning", "failed"]
     message: str
-    #: what to do, unless all is well
+    #: what to do, unless the status is ok
     fix: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Check:
-    """A check of `gateleg doctor`: whether something that the application needs is there and works. An error is a failure."""
+    """A check of `gateleg doctor` for something that the application depends on. If `run` raises, the check has failed."""
 
     name: str
     run: Callable[[], Awaitable[CheckResult]]

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response, StreamingResponse
 
-from gateleg.model import check_s3_key
+from gateleg.model.attributes.special_types import check_s3_key
 from gateleg.model.errors import S3KeyRefused
 from gateleg.objects import AsyncDownload, ByteRange, DirectoryObjects, Grant, ObjectInfo, RangeOutside, content_disposition
 from gateleg.web.access import principal_of
@@ -90,8 +90,8 @@ def wanted_range(headers: Any, info: ObjectInfo) -> ByteRange | None:
 
 def _granted(host: Host, request: Request, key: str) -> Grant:
     """What a request may do: what its link says, or everything that a viewer may."""
-    if "signature" in request.query_params and isinstance(host.vault, DirectoryObjects):
-        return host.vault.verify(request.method, key, request.url.query)
+    if "signature" in request.query_params and isinstance(host.sync_objects, DirectoryObjects):
+        return host.sync_objects.verify(request.method, key, request.url.query)
     if not principal_of(request).may(Role.VIEWER):
         raise NotAllowed("This needs the role viewer.")
     try:
@@ -150,12 +150,12 @@ async def bounded(chunks: AsyncIterator[bytes], most: int) -> AsyncIterator[byte
 async def put_object(request: Request, key: str) -> ObjectView:
     """Write an object with a link to PUT. The link may bind the content type and the length."""
     host = host_of(request)
-    if not isinstance(host.vault, DirectoryObjects):
+    if not isinstance(host.sync_objects, DirectoryObjects):
         raise Unknown("Objects are written to the bucket itself.", fix="POST /api/objects/links gives a link to PUT.")
     announced = request.headers.get("content-length")
     length = int(announced) if announced is not None else None
     content_type = request.headers.get("content-type")
-    grant = host.vault.verify("PUT", key, request.url.query, content_type=content_type, length=length)
+    grant = host.sync_objects.verify("PUT", key, request.url.query, content_type=content_type, length=length)
     body = request.stream() if grant.most is None else bounded(request.stream(), grant.most)
     info = await host.objects.put(key, body, content_type=grant.content_type or content_type)
-    return ObjectView.whole(info)
+    return ObjectView.of_info(info)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from gateleg.web.contributions import Check, CheckResult
-from gateleg.web.settings import shown
+from gateleg.web.settings import format_setting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from gateleg.jobs import WorkerRecord
+    from gateleg.jobs.tables import WorkerRecord
     from gateleg.web.host import Host
 
 #: Seconds that one check may take.
@@ -80,7 +80,7 @@ def kit_checks(host: Host) -> list[Check]:
 
 async def _store(host: Host) -> CheckResult:
     health = await host.store.within(5.0).health()
-    place = shown(host.settings.store)
+    place = format_setting(host.settings.store)
     if health.well:
         return CheckResult("ok", f"{place} answers")
     return CheckResult("failed", "; ".join(health.problems), fix=f"Check that {place} runs, can be reached, and takes your credentials.")
@@ -96,7 +96,7 @@ async def _tables(host: Host) -> CheckResult:
 
 
 async def _objects(host: Host) -> CheckResult:
-    key, content, place = f"gateleg/doctor/{uuid4()}", b"gateleg doctor", shown(host.settings.objects)
+    key, content, place = f"gateleg/doctor/{uuid4()}", b"gateleg doctor", format_setting(host.settings.objects)
     await host.objects.put(key, content)
     try:
         read = await host.objects.get(key)

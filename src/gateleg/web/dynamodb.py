@@ -13,7 +13,7 @@ import orjson
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
-from gateleg.endpoint.answers import AMZ_JSON, Answer, error_answer, packed
+from gateleg.endpoint.answers import AMZ_JSON, Answer, encode_body, error_answer
 from gateleg.endpoint.backend import execute
 from gateleg.endpoint.gate import Call, Gate
 from gateleg.endpoint.requests import Request as WireRequest
@@ -22,15 +22,15 @@ from gateleg.endpoint.targets import Kind
 from gateleg.engine import Engine, EngineError
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport
 from gateleg.web.api.calls import Administering
+from gateleg.web.authentication import DYNAMODB_PATHS
 from gateleg.web.bodies import body_limit
 from gateleg.web.errors import ForeignHost, NotAllowed, NotSignedIn, Refusal, TooOften
-from gateleg.web.gate import DYNAMODB_PATHS
 from gateleg.web.host import Host
 from gateleg.web.keys import check_usable, principal_of
 from gateleg.web.limits import Limits
 from gateleg.web.local import LOCAL_ID
 from gateleg.web.principal import Principal, Role
-from gateleg.web.settings import shown
+from gateleg.web.settings import format_setting
 from gateleg.web.tables import ApiKey
 
 #: A batch of 16 MB is the largest request that DynamoDB takes.
@@ -69,7 +69,7 @@ def engine_of(host: Host) -> Engine:
     """The engine of a host's store; raises `NotEmbedded` where the store is elsewhere."""
     transport = host.store.transport
     if not isinstance(transport, AsyncEmbeddedTransport):
-        raise NotEmbedded(f"/dynamodb speaks for an embedded store; this host has {shown(host.settings.store)}.")
+        raise NotEmbedded(f"/dynamodb speaks for an embedded store; this host has {format_setting(host.settings.store)}.")
     return transport.engine
 
 
@@ -118,7 +118,7 @@ class _Surface:
         except EngineError as error:
             return _response(request, asked, error_answer(error, AMZ_JSON))
         asked.body = await request.body()
-        decided = self._gate.decide(asked, known=True)
+        decided = self._gate.decide(asked, authenticated=True)
         if isinstance(decided, Call):
             # The engine's threads are those of the loop: a write waits for the disk, and a scan takes long.
             found = await asyncio.to_thread(execute, self._engine, decided)
@@ -161,7 +161,7 @@ class _Surface:
 
     async def _note(self, request: Request, principal: Principal, call: Call, answer: Answer) -> None:
         """Write into the audit log what was done to whole tables. Items are too many."""
-        if call.kind is Kind.ALONE and answer.status == 200 and not call.operation.startswith(("Batch", "Execute")):
+        if call.kind is Kind.EXCLUSIVE and answer.status == 200 and not call.operation.startswith(("Batch", "Execute")):
             target = orjson.loads(call.body)
             names = (target.get(name) for name in ("TableName", "TargetTableName", "ResourceArn", "BackupArn", "TableArn"))
             named = next((name for name in names if isinstance(name, str)), "")
@@ -180,7 +180,7 @@ def _wire_request(request: Request) -> WireRequest:
 
 
 def _response(request: Request, asked: WireRequest, answer: Answer) -> Response:
-    body, encoding = packed(asked, answer)
+    body, encoding = encode_body(asked, answer)
     headers = {"x-amzn-RequestId": request.state.request_id, "x-amz-crc32": str(zlib.crc32(body)), "Cache-Control": "no-store"}
     if encoding is not None:
         headers["Content-Encoding"] = encoding.decode()

@@ -10,7 +10,7 @@ from pydantic_core import to_jsonable_python
 from gateleg.web.access import only, principal_of
 from gateleg.web.contributions import Event, EventRoute, Listener
 from gateleg.web.events import Hub
-from gateleg.web.streams import EventStream, Welcome, event, news, stream_headers
+from gateleg.web.streams import AccessCheck, EventStream, event, stream_headers, updates_or_heartbeats
 
 
 def event_routes(application: str, title: str, declared: Any, hub: Hub) -> APIRouter:
@@ -39,16 +39,16 @@ def _endpoint(application: str, route: EventRoute, hub: Hub) -> Any:
         parameters = {name: str(value) for name, value in request.path_params.items()}
         seen = request.headers.get("last-event-id")
         events = await route.follow(Listener(principal_of(request), parameters, dict(request.query_params), seen))
-        return EventStream(_sent(f"{application}:{uuid4()}", events, hub, request.state.welcome), headers=stream_headers())
+        return EventStream(_sent(f"{application}:{uuid4()}", events, hub, request.state.is_still_authenticated), headers=stream_headers())
 
     return follow
 
 
-async def _sent(topic: str, events: AsyncIterator[Event], hub: Hub, welcome: Welcome) -> AsyncIterator[bytes]:
+async def _sent(topic: str, events: AsyncIterator[Event], hub: Hub, has_access: AccessCheck) -> AsyncIterator[bytes]:
     """The events as they go over the wire. The hub runs them, so that they end with the host, and a slow client is cut off."""
     yield b"retry: 2000\n\n"
     async with hub.follow(topic, lambda: events) as follower:
-        async for found in news(follower, welcome):
+        async for found in updates_or_heartbeats(follower, has_access):
             if found is None:
                 yield b": still here\n\n"
             else:

@@ -17,14 +17,14 @@ __all__ = ["Follower", "Hub", "TooManyFollowers"]
 
 T = TypeVar("T")
 _log = logging.getLogger("gateleg.web")
-#: What one follower may be behind before it is cut off; it comes back and goes on where it was.
-_BEHIND = 200
-#: How many may follow at once.
-MOST = 5000
+#: A follower that is further behind is disconnected; the client reconnects and resumes.
+_MAX_QUEUED_UPDATES = 200
+#: Streams that one host process serves at the same time.
+MAX_FOLLOWERS = 5000
 
 
 class TooManyFollowers(Refusal):
-    """More open streams than the host holds."""
+    """The host has as many open event streams as it accepts."""
 
     code = "too-many-followers"
     status = 503
@@ -33,38 +33,38 @@ class TooManyFollowers(Refusal):
 
 @dataclass(eq=False)
 class Follower(Generic[T]):
-    """One who follows a topic: `async for update in follower`. It ends with the topic, or when it is too far behind."""
+    """A subscription to a topic: `async for update in follower`. It ends with the topic, or when it falls too far behind."""
 
-    queue: asyncio.Queue[T | None] = field(default_factory=lambda: asyncio.Queue(_BEHIND))
-    over: bool = False
+    queue: asyncio.Queue[T | None] = field(default_factory=lambda: asyncio.Queue(_MAX_QUEUED_UPDATES))
+    ended: bool = False
 
-    def tell(self, update: T) -> None:
-        """Hand an update on; whoever does not keep up is cut off."""
+    def deliver(self, update: T) -> None:
+        """Queue an update; end the subscription if its queue is full."""
         try:
             self.queue.put_nowait(update)
         except asyncio.QueueFull:
             self.end()
 
     def end(self) -> None:
-        """Let the iteration end, at once."""
-        self.over = True
+        """End the iteration at once and drop the queued updates."""
+        self.ended = True
         while not self.queue.empty():
             self.queue.get_nowait()
         self.queue.put_nowait(None)
 
     async def next(self, seconds: float) -> T | None:
-        """The next update; None when the topic is over. Raises `TimeoutError` when there is none for so long."""
+        """The next update; None when the topic has ended. Raises `TimeoutError` after `seconds` without an update."""
         if not self.queue.empty():
-            # Without a timer, which would take longer than all the rest.
+            # Skip the timer, which would cost more than the rest of this call.
             return self.queue.get_nowait()
-        if self.over:
+        if self.ended:
             return None
         async with asyncio.timeout(seconds):
             return await self.queue.get()
 
     async def __aiter__(self) -> AsyncIterator[T]:
-        """The updates from now on, until the topic is over."""
-        while not (self.over and self.queue.empty()):
+        """The updates from now on, until the topic ends."""
+        while not (self.ended and self.queue.empty()):
             update = await self.queue.get()
             if update is None:
                 return
@@ -73,14 +73,14 @@ class Follower(Generic[T]):
 
 @dataclass(eq=False)
 class Topic(Generic[T]):
-    """A source of updates and those who follow it."""
+    """A running source of updates and its followers."""
 
     followers: set[Follower[T]] = field(default_factory=set)
     task: asyncio.Task[None] | None = None
 
 
 class Hub:
-    """The topics that somebody follows. A topic's source runs while it has followers, once for all of them."""
+    """The topics that have followers. The source of a topic runs once for all followers, while there are any."""
 
     def __init__(self) -> None:
         self._topics: dict[str, Topic[object]] = {}
@@ -88,19 +88,19 @@ class Hub:
 
     @property
     def followers(self) -> int:
-        """How many follow something."""
+        """The number of followers of all topics."""
         return sum(len(topic.followers) for topic in self._topics.values())
 
     @property
     def sources(self) -> int:
-        """How many sources run."""
+        """The number of running sources."""
         return len(self._topics)
 
     @asynccontextmanager
     async def follow(self, name: str, source: Callable[[], AsyncIterator[T]]) -> AsyncIterator[Follower[T]]:
-        """Follow a topic; its source is started for the first follower and ended with the last."""
-        if self.followers >= MOST:
-            raise TooManyFollowers(f"{MOST:,} streams are open already.")
+        """Follow a topic. The first follower starts its source, and the last one to leave cancels it."""
+        if self.followers >= MAX_FOLLOWERS:
+            raise TooManyFollowers(f"{MAX_FOLLOWERS:,} event streams are open already.")
         follower: Follower[T] = Follower()
         if self._closed:
             follower.end()
@@ -124,21 +124,21 @@ class Hub:
         try:
             async for update in source():
                 for follower in tuple(topic.followers):
-                    follower.tell(update)
+                    follower.deliver(update)
         except Exception:
-            _log.exception("The source of %s failed; its followers come back by themselves.", name)
+            _log.exception("event source %s failed; its clients will reconnect", name)
         finally:
             if self._topics.get(name) is topic:
                 del self._topics[name]
             for follower in tuple(topic.followers):
-                # Behind what it was told and has not read yet.
-                if not follower.over:
-                    follower.over = True
+                # After the updates that it has not read yet.
+                if not follower.ended:
+                    follower.ended = True
                     with suppress(asyncio.QueueFull):
                         follower.queue.put_nowait(None)
 
     async def close(self) -> None:
-        """End all streams, so that a host that stops need not wait for them."""
+        """End all streams, so that the host can shut down without waiting for clients to disconnect."""
         self._closed = True
         tasks = []
         for topic in tuple(self._topics.values()):

@@ -7,7 +7,8 @@ import sys
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from gateleg.jobs import Jobs, JobsFactory
+from gateleg.jobs import Jobs
+from gateleg.jobs.handlers import JobsFactory
 from gateleg.web.application import Application
 from gateleg.web.settings import Settings
 

@@ -59,5 +59,5 @@ async def ready(request: Request) -> Alive:
 async def metrics(call: Viewing, request: Request) -> PlainTextResponse:
     """Requests, the store and the jobs, in the text format of Prometheus."""
     host = call.host
-    lines = exposition(request.app.state.traffic, host.costs.by_pattern(), await host.pulse.read(5.0), await host.queue.workers())
+    lines = exposition(request.app.state.traffic, host.costs.by_pattern(), await host.queue_stats.read(5.0), await host.queue.workers())
     return PlainTextResponse(lines, media_type=_CONTENT_TYPE)

@@ -1,4 +1,4 @@
-"""`Host`: everything that the HTTP surfaces, the console and the applications work with, opened once for a process."""
+"""`Host`: the stores, queue, keys and applications of one process, shared by the HTTP API, the console and the applications."""
 
 from __future__ import annotations
 
@@ -8,30 +8,33 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, supp
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from gateleg.ai import MODEL_TABLES, Account, AsyncModels, ModelSettings, cache_table
-from gateleg.jobs import LAYOUTS, AsyncQueue, Jobs, stream_table
+from gateleg.ai import MODEL_TABLES, Account, AsyncModels, ModelSettings
+from gateleg.ai.tables import cache_table
+from gateleg.jobs import AsyncQueue, Jobs
+from gateleg.jobs.table_streams import stream_table
+from gateleg.jobs.tables import LAYOUTS
 from gateleg.net.http import GuardedClient
 from gateleg.objects import S3Objects, ThreadedObjects, open_objects, parse_objects_address
 from gateleg.objects.private import make_private
 from gateleg.store import AsyncStore, Metrics, NoAnswer, ServiceFailed, TableMissing, Throttled, TimedOut
 from gateleg.store.addresses import parse_address
-from gateleg.web.application import Application, checked
+from gateleg.web.application import Application, check_applications
 from gateleg.web.audit import Audit
 from gateleg.web.events import Hub
 from gateleg.web.handler_processes import factory_of
 from gateleg.web.keys import Keys
-from gateleg.web.lifespans import held
+from gateleg.web.lifespans import run_in_own_task
 from gateleg.web.local import LocalAccess
 from gateleg.web.migrating import check_migrations, jobs_for_migrations, store_for, tables_for_migrations
 from gateleg.web.principal import Role
 from gateleg.web.queue_rules import queue_rules
 from gateleg.web.queue_stats import QueueStatsCache
 from gateleg.web.resources import Resources
-from gateleg.web.searching import Hit, Offering, job_subject, search_applications
+from gateleg.web.searching import Hit, ToolCatalog, job_subject, search_applications
 from gateleg.web.secret_store import HOST, SecretNotFound, Secrets
 from gateleg.web.sections import NoSettings
 from gateleg.web.sessions import Sessions
-from gateleg.web.settings import BadSettings, ObjectStore, shown
+from gateleg.web.settings import BadSettings, ObjectStore, format_setting
 from gateleg.web.stream_jobs import stream_jobs
 from gateleg.web.tables import TABLES as WEB_TABLES
 from gateleg.web.webhooks import Webhooks
@@ -42,7 +45,8 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from gateleg.jobs import ArchivedJob, Job, QueueSettings
+    from gateleg.jobs import Job, QueueSettings
+    from gateleg.jobs.tables import ArchivedJob
     from gateleg.model import Table
     from gateleg.net import Secret
     from gateleg.objects import AsyncObjects, Objects
@@ -54,101 +58,101 @@ __all__ = ["Host"]
 
 _log = logging.getLogger("gateleg.web")
 
-#: Seconds in which the store says who calls.
-_RECOGNISED = 5.0
+#: Every request reads a key or a session; a store that hangs must not hang them all.
+_AUTHENTICATION_TIMEOUT_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
 class Host:
-    """A running host. Each application sees its own `Resources` of it."""
+    """A running host. Each application gets its own `Resources` from it."""
 
     settings: Settings
     store: AsyncStore
     objects: AsyncObjects
-    #: the objects store that is not awaited: it verifies links, where it makes them
-    vault: Objects
+    #: the synchronous object store behind `objects`: it verifies the signed links that it issued
+    sync_objects: Objects
     queue: AsyncQueue
     applications: tuple[Application, ...]
     secret: Secret = field(repr=False)
     keys: Keys
     sessions: Sessions
-    #: who may come while there is no key
+    #: access with the host's token, while no API key exists
     local: LocalAccess
     audit: Audit
-    #: the host's own secrets; `secrets.of(name)` are those of an application
+    #: the host's own secrets; `secrets.of(name)` has those of an application
     secrets: Secrets
-    #: what requests to the store have cost, by access pattern
+    #: cost of store requests, by access pattern
     costs: Metrics
-    #: how the queues do, read once for everybody
-    pulse: QueueStatsCache
-    #: what changes, for whoever follows it
+    #: statistics of all queues, cached and shared by all callers
+    queue_stats: QueueStatsCache
+    #: live events for server-sent event streams and the console
     events: Hub
-    #: further object stores of the settings, by name
+    #: the object stores of the setting `object_stores`, by name
     stores: Mapping[str, AsyncObjects]
-    #: chat and embedding models as the settings have them; each application's own in its resources
+    #: the configured chat and embedding models; each application has its own view in its resources, which bills its usage to it
     models: AsyncModels
-    #: sends requests to addresses that others have given, to public ones only
+    #: HTTP client for URLs that users supply; it refuses addresses that are not public
     outgoing: GuardedClient
-    #: what each application works with, by its name
+    #: the resources of each application, by its name
     resources: Mapping[str, Resources[Any]]
-    #: applications that could not be started or served, with the reason; None where that is an error of whoever opened the host
-    left_out: dict[str, str] | None = None
-    #: the tools of the applications that were started
-    offering: Offering = field(default_factory=Offering)
+    #: the error of each application that failed, by its name; None if the host is not tolerant and raises instead
+    failed_applications: dict[str, str] | None = None
+    #: the agent tools of all started applications
+    tool_catalog: ToolCatalog = field(default_factory=ToolCatalog)
 
     @contextmanager
-    def leaving_out(self, application: Application) -> Iterator[None]:
-        """Go on without an application that fails, where the host does so. A store that is away is not its fault."""
+    def isolate_failure(self, application: Application) -> Iterator[None]:
+        """Record an error of an application and continue without it, if the host is tolerant. Errors of the store are always raised."""
         try:
             yield
         except (NoAnswer, ServiceFailed, Throttled, TimedOut):
             raise
         except Exception as error:
-            if self.left_out is None:
+            if self.failed_applications is None:
                 raise
-            self.left_out[application.name] = f"{type(error).__name__}: {error}"
-            _log.exception("The application %s fails, and is left out.", application.name)
+            self.failed_applications[application.name] = f"{type(error).__name__}: {error}"
+            _log.exception("application %s failed; the host continues without it", application.name)
 
     @property
     def tables(self) -> tuple[Table, ...]:
-        """All declared tables: those of the queue, of the host, and of the applications."""
+        """All declared tables: the queue's, the host's and the applications'."""
         own = (table for application in self.applications for table in application.tables)
         moved = tables_for_migrations(self.applications)
         consumed = (stream_table,) if any(application.table_streams is not None for application in self.applications) else ()
         return tuple(dict.fromkeys((*self.queue.tables.all, *WEB_TABLES, *MODEL_TABLES, *moved, *consumed, *own)))
 
     def tools_for(self, principal: Principal) -> list[OfferedTool]:
-        """The tools of all applications that somebody may use, for models that act on their behalf."""
-        return self.offering(principal)
+        """The agent tools that a principal may use, of all applications."""
+        return self.tool_catalog(principal)
 
     async def search(self, principal: Principal, text: str) -> list[Hit]:
-        """What the applications find for somebody."""
-        return await search_applications(self.plugged, principal, text)
+        """Search all applications; the hits contain only what the principal may see."""
+        return await search_applications(self.applications_with_resources, principal, text)
 
     async def subject_of(self, principal: Principal, job: Job | ArchivedJob) -> Found | None:
-        """What a job is about, with its name and its page, where its application says so."""
+        """The thing that a job works on, with its title and page, if the application provides it."""
         handler = self.queue.context.jobs.find(job.job_type)
-        return await job_subject(self.plugged, principal, job, None if handler is None else handler.application)
+        return await job_subject(self.applications_with_resources, principal, job, None if handler is None else handler.application)
 
     @property
-    def plugged(self) -> list[tuple[Application, Resources[Any]]]:
-        """The applications, each with what it works with."""
+    def applications_with_resources(self) -> list[tuple[Application, Resources[Any]]]:
+        """Each application with its resources."""
         return [(application, self.resources[application.name]) for application in self.applications]
 
     def tables_for(self, principal: Principal) -> tuple[Table, ...]:
-        """The tables that somebody may look into: keys, sessions, the audit log and what models answered are for admins."""
+        """The tables that a principal may read: only admins read keys, sessions, the audit log and the cache of model replies."""
         return tuple(table for table in self.tables if table not in (*WEB_TABLES, cache_table) or principal.may(Role.ADMIN))
 
     @property
     def object_origins(self) -> tuple[str, ...]:
-        """The origins of the buckets that browsers read from and send to."""
-        stores = (self.vault, *(one.objects for one in self.stores.values() if isinstance(one, ThreadedObjects)))
+        """The origins of the S3 buckets that browsers download from and upload to."""
+        stores = (self.sync_objects, *(one.objects for one in self.stores.values() if isinstance(one, ThreadedObjects)))
         return tuple(dict.fromkeys(store.origin for store in stores if isinstance(store, S3Objects)))
 
     @property
     def environment(self) -> str:
-        """Where the host works, in a few words: "embedded, ./data" or "DynamoDB, eu-west-1"."""
-        return place_of(self.settings.store)
+        """A short description of the store: "embedded, ./data" or "DynamoDB, eu-west-1"."""
+        return describe_store(self.settings.store)
 
     @classmethod
     @asynccontextmanager
@@ -163,20 +167,20 @@ class Host:
         prepare: bool = True,
         tolerant: bool = False,
     ) -> AsyncIterator[Host]:
-        """A host on the store and the objects that the settings name, with all tables there; closed at the end of the block.
+        """Open a host on the configured store and object stores, create missing tables, and close everything at the end of the block.
 
-        `rules` are those of the queue, for a worker. Without `prepare`, tables and schedules are left as they are: the process of a
-        handler has a worker above it that has seen to them. A `tolerant` host goes on without an application that fails to start, and
-        logs it.
+        A worker passes the settings of its queue as `rules`. With `prepare=False`, tables and schedules stay as they are: a handler
+        process relies on its worker, which has prepared them. A `tolerant` host logs an application that fails to start and continues
+        without it.
         """
-        installed = checked(applications)
-        sections = _sections(settings, installed)
+        installed = check_applications(applications)
+        sections = _load_sections(settings, installed)
         model_settings = settings.section("models", ModelSettings)
         make_private(settings.data)
         secret, costs = settings.load_secret(), Metrics()
         async with AsyncExitStack() as closing:
-            vault, stores = open_vault(settings, secret), open_stores(settings, secret)
-            objects = cast("AsyncObjects", ThreadedObjects(vault))
+            sync_objects, stores = open_main_objects(settings, secret), open_further_objects(settings, secret)
+            objects = cast("AsyncObjects", ThreadedObjects(sync_objects))
             for opened in (objects, *stores.values()):
                 closing.push_async_callback(opened.close)
             store = AsyncStore.connect(
@@ -190,39 +194,39 @@ class Host:
             )
             closing.push_async_callback(store.close)
             secrets, events = Secrets(store, secret, HOST), Hub()
-            models = AsyncModels(model_settings.with_keys(await _model_keys(model_settings, secrets)), store=store)
+            models = AsyncModels(model_settings.with_keys(await _load_model_keys(model_settings, secrets)), store=store)
             closing.push_async_callback(models.close)
             closing.push_async_callback(events.close)
-            # Every request waits for these: a store that hangs must not hang them all.
-            prompt = store.within(_RECOGNISED)
-            keys, queue = Keys(prompt), AsyncQueue(store, Jobs(), queue_rules(settings, rules), tables=LAYOUTS[settings.queue_layout])
+            store_with_timeout = store.within(_AUTHENTICATION_TIMEOUT_SECONDS)
+            keys = Keys(store_with_timeout)
+            queue = AsyncQueue(store, Jobs(), queue_rules(settings, rules), tables=LAYOUTS[settings.queue_layout])
             host = cls(
                 settings=settings,
                 store=store,
                 objects=objects,
-                vault=vault,
+                sync_objects=sync_objects,
                 queue=queue,
                 applications=installed,
                 secret=secret,
                 keys=keys,
-                sessions=Sessions(prompt, keys, secret, settings),
+                sessions=Sessions(store_with_timeout, keys, secret, settings),
                 local=LocalAccess(keys, secret),
                 audit=Audit(store, days=settings.audit_days),
                 secrets=secrets,
                 costs=costs,
-                pulse=QueueStatsCache(queue),
+                queue_stats=QueueStatsCache(queue),
                 events=events,
                 stores=stores,
                 models=models,
                 outgoing=GuardedClient(settings.guard(), seconds=settings.outgoing_seconds, limit=settings.outgoing_limit),
                 resources={},
-                left_out={} if tolerant else None,
+                failed_applications={} if tolerant else None,
             )
             host = replace(host, resources={one.name: host._resources(one, own) for one, own in zip(installed, sections, strict=True)})
             handlers = host._add_handlers()
             if prepare:
                 for application in installed:
-                    with host.leaving_out(application):
+                    with host.isolate_failure(application):
                         await check_migrations(application, store)
                 await store.ensure_tables(*host.tables)
                 await queue.warn_of_other_tables()
@@ -231,7 +235,7 @@ class Host:
             yield await host._start(handlers, closing)
 
     def _resources(self, application: Application, settings: BaseModel) -> Resources[Any]:
-        """What an application works with."""
+        """Build the resources of an application."""
         name = application.name
         return Resources(
             application=name,
@@ -247,39 +251,39 @@ class Host:
             webhooks=Webhooks(name, self.store, self.queue, self.secrets.of(name), self.outgoing.guard),
             stores=self.stores,
             host_data=self.settings.data,
-            tools_for=self.offering,
+            tools_for=self.tool_catalog,
         )
 
     def _add_handlers(self) -> dict[str, Jobs]:
-        """Give the queue the handlers of the host and of all applications; those of each application, by its name."""
+        """Register the job handlers of the host and of all applications with the queue; return those of each application by its name."""
         jobs = self.queue.context.jobs
         jobs.include(webhook_jobs(self.store, self.secrets, self.outgoing))
         jobs.include(jobs_for_migrations(self.applications, self.settings, self.resources))
         jobs.include(stream_jobs(self.applications, self.resources))
         found: dict[str, Jobs] = {}
-        for application, resources in self.plugged:
-            with self.leaving_out(application):
+        for application, resources in self.applications_with_resources:
+            with self.isolate_failure(application):
                 made = application.jobs if isinstance(application.jobs, Jobs | None) else application.jobs(resources)
                 jobs.include(made or Jobs(), factory_of(self.settings, application), application=application.name)
                 found[application.name] = made or Jobs()
         return found
 
     async def _start(self, handlers: Mapping[str, Jobs], closing: AsyncExitStack) -> Host:
-        """Run the lifespans of the applications until all is closed; the host without those that have failed so far."""
-        left_out = {} if self.left_out is None else self.left_out
-        for application, resources in self.plugged:
-            if application.lifespan is not None and application.name not in left_out:
-                with self.leaving_out(application):
-                    await closing.enter_async_context(held(application.lifespan(resources)))
-        for name in left_out:
+        """Start the lifespans of the applications, which end with `closing`; return the host without the applications that failed."""
+        failed_applications = {} if self.failed_applications is None else self.failed_applications
+        for application, resources in self.applications_with_resources:
+            if application.lifespan is not None and application.name not in failed_applications:
+                with self.isolate_failure(application):
+                    await closing.enter_async_context(run_in_own_task(application.lifespan(resources)))
+        for name in failed_applications:
             self.queue.context.jobs.exclude(handlers.get(name, Jobs()))
-        started = replace(self, applications=tuple(one for one in self.applications if one.name not in left_out))
-        self.offering.plugged.extend(started.plugged)
+        started = replace(self, applications=tuple(one for one in self.applications if one.name not in failed_applications))
+        self.tool_catalog.applications.extend(started.applications_with_resources)
         return started
 
 
-def _sections(settings: Settings, applications: Iterable[Application]) -> list[BaseModel]:
-    """The settings of each application. Raises one `BadSettings` for the problems of all."""
+def _load_sections(settings: Settings, applications: Iterable[Application]) -> list[BaseModel]:
+    """The typed settings of each application. Raises one `BadSettings` with the problems of all."""
     found: list[BaseModel] = []
     problems: list[str] = []
     for application in applications:
@@ -292,8 +296,8 @@ def _sections(settings: Settings, applications: Iterable[Application]) -> list[B
     return found
 
 
-async def _model_keys(settings: ModelSettings, secrets: Secrets) -> dict[str, str]:
-    """The keys of providers that are kept as secrets. One that is missing is an error of the call that needs it."""
+async def _load_model_keys(settings: ModelSettings, secrets: Secrets) -> dict[str, str]:
+    """The API keys of model providers that are stored as secrets. A missing key is an error of the first call that needs it."""
     found: dict[str, str] = {}
     for place, name in settings.secrets.items():
         # A store without tables has no secrets yet.
@@ -302,35 +306,35 @@ async def _model_keys(settings: ModelSettings, secrets: Secrets) -> dict[str, st
     return found
 
 
-def open_vault(settings: Settings, secret: Secret) -> Objects:
-    """The object store that the settings name."""
+def open_main_objects(settings: Settings, secret: Secret) -> Objects:
+    """Open the object store of the setting `objects`."""
     main = ObjectStore(address=settings.objects, endpoint=settings.objects_endpoint, region=settings.objects_region)
-    return _opened(main, secret.key("links"), f"{settings.url or ''}/objects")
+    return _open_object_store(main, secret.key("links"), f"{settings.url or ''}/objects")
 
 
-def open_stores(settings: Settings, secret: Secret) -> dict[str, AsyncObjects]:
-    """The further object stores of the settings. Links to those in folders are not served: read them through the store."""
-    opened = {name: _opened(one, secret.key(f"links:{name}"), "") for name, one in settings.object_stores.items()}
+def open_further_objects(settings: Settings, secret: Secret) -> dict[str, AsyncObjects]:
+    """Open the object stores of the setting `object_stores`. The host serves no signed links to those in folders."""
+    opened = {name: _open_object_store(one, secret.key(f"links:{name}"), "") for name, one in settings.object_stores.items()}
     return {name: cast("AsyncObjects", ThreadedObjects(one)) for name, one in opened.items()}
 
 
-def _opened(store: ObjectStore, key: bytes, url: str) -> Objects:
+def _open_object_store(store: ObjectStore, key: bytes, url: str) -> Objects:
     if parse_objects_address(store.address).kind == "dir":
         return open_objects(store.address, secret=key, url=url)
     given = {"endpoint": store.endpoint, "region": store.region}
     return open_objects(store.address, **{name: value for name, value in given.items() if value is not None})
 
 
-def unopened_resources(application: Application, settings: Settings) -> Resources[Any]:
-    """Resources with the settings of an application and nothing else, for who asks for its job types and runs none."""
+def settings_only_resources(application: Application, settings: Settings) -> Resources[Any]:
+    """Resources with only the settings of an application: enough to list its job types and routes, not to run them."""
     own = settings.section(application.name, application.settings or NoSettings)
     absent: dict[str, Any] = dict.fromkeys(one.name for one in fields(Resources) if one.init)
     return Resources(**{**absent, "application": application.name, "settings": own, "host_data": settings.data, "state": {}})
 
 
-def place_of(store: str) -> str:
-    """A store's address in a few words, and whether its last moments may be lost in a power cut."""
+def describe_store(store: str) -> str:
+    """A short description of a store's address, which mentions relaxed durability."""
     address = parse_address(store)
     if address.kind == "embedded":
         return f"embedded, {address.place}" + (", relaxed durability" if address.durability == "relaxed" else "")
-    return f"DynamoDB, {address.place or 'default region'}" if address.kind == "dynamodb" else shown(store)
+    return f"DynamoDB, {address.place or 'default region'}" if address.kind == "dynamodb" else format_setting(store)

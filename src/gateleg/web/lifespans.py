@@ -1,4 +1,4 @@
-"""Lifespans: what runs from before the first request to after the last one, each in a task of its own."""
+"""Lifespans of applications and surfaces, each entered and exited in a task of its own."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def held(context: AbstractAsyncContextManager[Any]) -> AsyncIterator[Any]:
-    """A context that is entered and left by one task, whichever tasks enter and leave this one: task groups must be."""
+async def run_in_own_task(context: AbstractAsyncContextManager[Any]) -> AsyncIterator[Any]:
+    """Enter and exit a context manager in one dedicated task: task groups fail if another task exits them."""
     entered: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-    leave = asyncio.Event()
+    exit_requested = asyncio.Event()
 
-    async def hold() -> None:
+    async def run() -> None:
         try:
             async with context as value:
                 entered.set_result(value)
-                await leave.wait()
+                await exit_requested.wait()
         except BaseException as error:
             if entered.done():
                 raise
             entered.set_exception(error)
 
-    task = asyncio.create_task(hold())
+    task = asyncio.create_task(run())
     try:
         value = await entered
     except BaseException:
@@ -39,41 +39,41 @@ async def held(context: AbstractAsyncContextManager[Any]) -> AsyncIterator[Any]:
     try:
         yield value
     finally:
-        leave.set()
+        exit_requested.set()
         await task
 
 
 class LifespanFailed(Exception):
-    """An ASGI application has refused to start."""
+    """An ASGI application reported that its startup failed."""
 
 
 @asynccontextmanager
 async def asgi_lifespan(app: ASGIApp) -> AsyncIterator[None]:
     """Run the lifespan of an ASGI application, if it has one. Raises `LifespanFailed` if it does not start."""
-    asked: asyncio.Queue[Message] = asyncio.Queue()
-    answers: asyncio.Queue[Message] = asyncio.Queue()
+    to_app: asyncio.Queue[Message] = asyncio.Queue()
+    from_app: asyncio.Queue[Message] = asyncio.Queue()
     scope = {"type": "lifespan", "asgi": {"version": "3.0", "spec_version": "2.0"}, "state": {}}
-    running: asyncio.Task[None] = asyncio.create_task(app(scope, asked.get, answers.put))  # type: ignore[arg-type]
-    asked.put_nowait({"type": "lifespan.startup"})
+    running: asyncio.Task[None] = asyncio.create_task(app(scope, to_app.get, from_app.put))  # type: ignore[arg-type]
+    to_app.put_nowait({"type": "lifespan.startup"})
     try:
-        started = await _answer(running, answers)
+        started = await _next_message(running, from_app)
         if started is not None and started["type"] == "lifespan.startup.failed":
-            raise LifespanFailed(started.get("message") or "it gives no reason")
-        # Without an answer it has no lifespan: raising at the scope is how an application says so.
+            raise LifespanFailed(started.get("message") or "no reason given")
+        # Without a message it has no lifespan: an ASGI application raises on a scope that it does not support.
         yield
         if started is not None:
-            asked.put_nowait({"type": "lifespan.shutdown"})
-            await _answer(running, answers)
+            to_app.put_nowait({"type": "lifespan.shutdown"})
+            await _next_message(running, from_app)
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
 
 
-async def _answer(running: asyncio.Task[None], answers: asyncio.Queue[Message]) -> Message | None:
-    """The next answer of an application; None when it ends without one."""
-    answered = asyncio.create_task(answers.get())
-    await asyncio.wait({running, answered}, return_when=asyncio.FIRST_COMPLETED)
-    if answered.done():
-        return answered.result()
-    answered.cancel()
+async def _next_message(running: asyncio.Task[None], from_app: asyncio.Queue[Message]) -> Message | None:
+    """The next lifespan message of an application; None if it ends without one."""
+    message = asyncio.create_task(from_app.get())
+    await asyncio.wait({running, message}, return_when=asyncio.FIRST_COMPLETED)
+    if message.done():
+        return message.result()
+    message.cancel()
     return None

@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from gateleg.jobs.monitor.metrics import metrics
+from gateleg.jobs.monitor import metrics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from gateleg.jobs import QueueStats, WorkerRecord
+    from gateleg.jobs.monitor import QueueStats
+    from gateleg.jobs.tables import WorkerRecord
     from gateleg.store.observing.metrics import Tally
 
 #: Upper bounds of the histogram of answers, in seconds.

@@ -41,7 +41,7 @@ def tables_for_migrations(applications: Iterable[Application]) -> tuple[Table, .
     if all(application.migrations is None for application in applications):
         return ()
     from gateleg.migrate import migrations_table
-    from gateleg.store.operations.locks import locks
+    from gateleg.store.locks import locks
 
     return migrations_table, locks
 
@@ -63,7 +63,7 @@ def jobs_for_migrations(applications: Iterable[Application], settings: Settings,
     migrations = migrations_of(applications)
     if not migrations:
         return Jobs()
-    from gateleg.migrate.queued import migration_jobs
+    from gateleg.migrate.migration_jobs import migration_jobs
     from gateleg.store import Store
 
     def open_store() -> Store:

@@ -1,6 +1,6 @@
 """Jobs of every state in one list, newest first, page by page.
 
-No index holds all jobs by their time, so the states are read side by side and merged. The cursor says where each of them goes on.
+No index orders all jobs by time, so the lists of all states are read and merged. The cursor holds the position in each list.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from gateleg.jobs import Job, JobStatus
-from gateleg.jobs.monitor.listing import each_once, shown_by_default
+from gateleg.jobs.monitor import latest_versions, shown_by_default
 from gateleg.net import BadToken
 from gateleg.store import CursorRejected, Page
-from gateleg.store.operations.cursors import Position, question_of
+from gateleg.store.cursors import Position, question_of
 from gateleg.store.operations.queries import Reading
 
 if TYPE_CHECKING:
@@ -24,20 +24,22 @@ if TYPE_CHECKING:
     from gateleg.web.host import Host
 
 _PURPOSE = "newest"
-_EXAMINED = 2000
+_MAX_EXAMINED = 2000
 
 
 async def jobs_page(host: Host, *, limit: int, cursor: str | None = None, **filters: Any) -> Page[Job]:
-    """Jobs that fit all filters, newest first. See `AsyncQueue.jobs_page` for the filters."""
+    """Jobs that match all filters, newest first. See `AsyncQueue.jobs_page` for the filters."""
     narrow = any(filters.get(name) is not None for name in ("status", "subject", "worker"))
     if narrow:
         return await host.queue.jobs_page(limit=limit, cursor=cursor, **filters)
-    return await _merged(host, _Wanted(**{name: filters.get(name) for name in ("queue", "tag", "job_type", "internal")}), limit, cursor)
+    return await _merged_page(
+        host, _JobFilters(**{name: filters.get(name) for name in ("queue", "tag", "job_type", "internal")}), limit, cursor
+    )
 
 
 @dataclass(frozen=True)
-class _Wanted:
-    """What a list of the newest jobs is narrowed to."""
+class _JobFilters:
+    """Filters of a list of jobs in all states."""
 
     queue: str | None = None
     tag: str | None = None
@@ -45,36 +47,36 @@ class _Wanted:
     internal: bool | None = None
 
 
-async def _merged(host: Host, wanted: _Wanted, limit: int, cursor: str | None) -> Page[Job]:
-    question = orjson.dumps(["newest", wanted])
-    places = _opened(host, cursor, question) if cursor else {str(status): None for status in JobStatus}
+async def _merged_page(host: Host, filters: _JobFilters, limit: int, cursor: str | None) -> Page[Job]:
+    question = orjson.dumps(["newest", filters])
+    positions = _decode_cursor(host, cursor, question) if cursor else {str(status): None for status in JobStatus}
     found: dict[str, tuple[Query[Job], Page[Job]]] = {}
-    for status, place in places.items():
-        asked = _asked(host.queue.tables.job, JobStatus(status), wanted, host.queue.context.jobs)
-        found[status] = (asked, await host.store.page(asked, limit=limit, cursor=_resumed(host, asked, place), examine=_EXAMINED))
+    for status, position in positions.items():
+        query = _query_for(host.queue.tables.job, JobStatus(status), filters, host.queue.context.jobs)
+        found[status] = (query, await host.store.page(query, limit=limit, cursor=_cursor_at(host, query, position), examine=_MAX_EXAMINED))
     lists = [[(job, status) for job in page] for status, (_, page) in found.items()]
     merged = list(heapq.merge(*lists, key=lambda pair: pair[0].created_at, reverse=True))
-    # Where a state was not searched to its end, what it may still hold could come before what others have further on.
-    taken = _certain(merged, found, limit)
-    return Page(each_once(job for job, _ in taken), _sealed(host, _left(places, found, taken), question))
+    # A state with further pages may hold jobs that are newer than the next ones of other states.
+    taken = _take_ordered(merged, found, limit)
+    return Page(latest_versions(job for job, _ in taken), _encode_cursor(host, _next_positions(positions, found, taken), question))
 
 
-def _asked(kind: type[Job], status: JobStatus, wanted: _Wanted, jobs: Jobs) -> Query[Job]:
-    asked = kind.in_status(status=status).reversed()
-    if wanted.queue is not None:
-        asked = asked.filter(Job.queue == wanted.queue)
-    if wanted.job_type is not None:
-        asked = asked.filter(Job.job_type == wanted.job_type)
-    elif not wanted.internal:
-        asked = asked.filter(shown_by_default(jobs, status))
-    return asked if wanted.tag is None else asked.filter(Job.tags.contains(wanted.tag))
+def _query_for(kind: type[Job], status: JobStatus, filters: _JobFilters, jobs: Jobs) -> Query[Job]:
+    query = kind.in_status(status=status).reversed()
+    if filters.queue is not None:
+        query = query.filter(Job.queue == filters.queue)
+    if filters.job_type is not None:
+        query = query.filter(Job.job_type == filters.job_type)
+    elif not filters.internal:
+        query = query.filter(shown_by_default(jobs, status))
+    return query if filters.tag is None else query.filter(Job.tags.contains(filters.tag))
 
 
-def _certain(merged: list[tuple[Job, str]], found: dict[str, tuple[Query[Job], Page[Job]]], limit: int) -> list[tuple[Job, str]]:
-    """The jobs that surely come first: up to the end of a state's page that has more behind it."""
+def _take_ordered(merged: list[tuple[Job, str]], found: dict[str, tuple[Query[Job], Page[Job]]], limit: int) -> list[tuple[Job, str]]:
+    """The first jobs of the merged list, up to the last one of a page that has a next page."""
     unfinished = {status: page for status, (_, page) in found.items() if page.next is not None}
     if not all(page.items for page in unfinished.values()):
-        # A search that has found nothing so far may yet find what is newer than all of these.
+        # A filtered page without matches may be followed by jobs that are newer than all of these.
         return []
     last = {status: page.items[-1].job_id for status, page in unfinished.items()}
     taken = []
@@ -85,41 +87,43 @@ def _certain(merged: list[tuple[Job, str]], found: dict[str, tuple[Query[Job], P
     return taken
 
 
-def _left(places: dict[str, Any], found: dict[str, tuple[Query[Job], Page[Job]]], taken: list[tuple[Job, str]]) -> dict[str, Any]:
-    """Where each state goes on: behind the last job that was taken of it; left out when there is nothing more."""
-    left: dict[str, Any] = {}
-    for status, (asked, page) in found.items():
+def _next_positions(
+    positions: dict[str, Any], found: dict[str, tuple[Query[Job], Page[Job]]], taken: list[tuple[Job, str]]
+) -> dict[str, Any]:
+    """The position of each state after the jobs that were taken from it; states without further jobs are omitted."""
+    positions_left: dict[str, Any] = {}
+    for status, (query, page) in found.items():
         own = [job for job, owner in taken if owner == status]
         if len(own) < len(page.items):
-            left[status] = {"after": _key(asked, own[-1])} if own else places[status]
+            positions_left[status] = {"after": _key(query, own[-1])} if own else positions[status]
         elif page.next is not None:
-            left[status] = {"cursor": page.next}
-    return left
+            positions_left[status] = {"cursor": page.next}
+    return positions_left
 
 
-def _key(asked: Query[Job], job: Job) -> Item:
+def _key(query: Query[Job], job: Job) -> Item:
     from gateleg.model import spec_of
 
-    return dict(asked.resume_key(spec_of(type(job)).encode(job)))
+    return dict(query.resume_key(spec_of(type(job)).encode(job)))
 
 
-def _resumed(host: Host, asked: Query[Job], place: Any) -> str | None:
-    """The store's cursor for a place in one state's list."""
-    if place is None or "cursor" in place:
-        return None if place is None else str(place["cursor"])
-    question = question_of([asked.pattern, Reading(asked).question(host.store.setup)])
-    return host.store.setup.cursors.seal(Position((place["after"],)), question)
+def _cursor_at(host: Host, query: Query[Job], position: Any) -> str | None:
+    """The store's cursor for a position in the list of one state."""
+    if position is None or "cursor" in position:
+        return None if position is None else str(position["cursor"])
+    question = question_of([query.pattern, Reading(query).question(host.store.setup)])
+    return host.store.setup.cursors.seal(Position((position["after"],)), question)
 
 
-def _sealed(host: Host, places: dict[str, Any], question: bytes) -> str | None:
-    if not places:
+def _encode_cursor(host: Host, positions: dict[str, Any], question: bytes) -> str | None:
+    if not positions:
         return None
-    return host.secret.seal(_PURPOSE, orjson.dumps(places), question)
+    return host.secret.seal(_PURPOSE, orjson.dumps(positions), question)
 
 
-def _opened(host: Host, cursor: str, question: bytes) -> dict[str, Any]:
+def _decode_cursor(host: Host, cursor: str, question: bytes) -> dict[str, Any]:
     try:
-        places: dict[str, Any] = orjson.loads(host.secret.open(_PURPOSE, cursor, question))
+        positions: dict[str, Any] = orjson.loads(host.secret.open(_PURPOSE, cursor, question))
     except BadToken:
         raise CursorRejected("The cursor was not made here for this question.") from None
-    return places
+    return positions

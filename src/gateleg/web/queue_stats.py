@@ -6,18 +6,19 @@ import asyncio
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gateleg.jobs import AsyncQueue, QueueStats
+    from gateleg.jobs import AsyncQueue
+    from gateleg.jobs.monitor import QueueStats
 
-#: Seconds for which statistics are fresh enough.
-FRESH = 2.0
-#: The minutes that they are about.
-MINUTES = 15
-#: Counting takes longer the more jobs wait; this is how many times as long as it took its result is used, so that it never takes up a host.
-_REST = 10.0
+#: Statistics of this age are served from the cache.
+MAX_AGE_SECONDS = 2.0
+#: The period that the statistics cover.
+WINDOW_MINUTES = 15
+#: A result is reused for at least this multiple of the time it took to read, so that a long backlog cannot saturate the host.
+_REUSE_FACTOR = 10.0
 
 
 class QueueStatsCache:
-    """How the queues do, at most some moments ago, however many look."""
+    """Reads the statistics of all queues, at most once per `MAX_AGE_SECONDS` for any number of callers."""
 
     def __init__(self, queue: AsyncQueue) -> None:
         self._queue = queue
@@ -25,17 +26,17 @@ class QueueStatsCache:
         self._read: tuple[float, float, tuple[QueueStats, ...]] | None = None
 
     async def queue_names(self) -> list[str]:
-        """The queues that are known: of job types, of workers, and those that somebody has changed."""
+        """All known queues: those of job types, of workers, and those with a stored state."""
         states, workers = await self._queue.states(), await self._queue.workers()
         own = {handler.queue for handler in self._queue.context.jobs}
         return sorted(own | set(states) | {name for worker in workers for name in worker.queues}) or ["default"]
 
-    async def read(self, fresh: float = FRESH) -> tuple[QueueStats, ...]:
-        """The statistics of every known queue, over the last minutes."""
+    async def read(self, max_age: float = MAX_AGE_SECONDS) -> tuple[QueueStats, ...]:
+        """The statistics of every known queue over the last `WINDOW_MINUTES`."""
         ticks = self._queue.store.setup.ticks
         async with self._lock:
-            if self._read is None or ticks() - self._read[0] >= max(fresh, self._read[1] * _REST):
+            if self._read is None or ticks() - self._read[0] >= max(max_age, self._read[1] * _REUSE_FACTOR):
                 began = ticks()
-                found = tuple([await self._queue.stats(name, minutes=MINUTES) for name in await self.queue_names()])
+                found = tuple([await self._queue.stats(name, minutes=WINDOW_MINUTES) for name in await self.queue_names()])
                 self._read = (ticks(), ticks() - began, found)
             return self._read[2]

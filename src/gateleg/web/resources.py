@@ -32,12 +32,12 @@ S = TypeVar("S", bound="BaseModel", default="BaseModel")
 
 @dataclass(frozen=True)
 class Resources(Generic[S]):
-    """What a host gives to one of its applications. `Resources[ShopSettings]` has settings of that type.
+    """Everything that a host provides to one application. `Resources[ShopSettings]` has settings of that type.
 
-    A host opens them; a worker has the same ones, opened in its own process.
+    Hosts and workers open the same resources, each in its own process.
     """
 
-    #: the name of the application that they belong to
+    #: the name of the application
     application: str
     #: the store of all tables
     store: AsyncStore
@@ -47,29 +47,29 @@ class Resources(Generic[S]):
     queue: AsyncQueue
     #: the application's own section of the settings, as its `Application.settings` declares it
     settings: S
-    #: chat and embedding models as the settings have them; what they use is recorded for the application
+    #: the configured chat and embedding models; their usage is billed to the application
     models: AsyncModels
-    #: live events: topics with one source each, shared by all who follow them
+    #: live events: topics with one source each, shared by all subscribers
     events: Hub
     #: the audit log
     audit: Audit
     #: the application's secrets, by tenant and name
     secrets: Secrets
-    #: sends requests to addresses that tenants have given, to public ones only
+    #: HTTP client for URLs that tenants supply; it refuses addresses that are not public
     outgoing: GuardedClient
-    #: tells addresses of tenants of events: `webhooks.send("video.finished", {...}, tenant=...)`
+    #: sends events to registered addresses: `webhooks.send("video.finished", {...}, tenant=..., owner=...)`
     webhooks: Webhooks
-    #: further object stores of the settings, by name
+    #: the object stores of the setting `object_stores`, by name
     stores: Mapping[str, AsyncObjects]
-    #: the data folder of the host, in which every application has a folder of its own
+    #: the data folder of the host; `data` is the application's own folder in it
     host_data: Path
-    #: the tools of all applications that somebody may use, for models that act on their behalf
+    #: the agent tools of all applications that a principal may use
     tools_for: Callable[[Principal], Sequence[OfferedTool]]
-    #: what the application's lifespan keeps for its routes, pages and handlers
+    #: objects that the application's lifespan shares with its routes, pages and handlers
     state: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def objects_named(self, name: str) -> AsyncObjects:
-        """The object store that the setting `object_stores` has under a name. Raises `StoreNotConfigured`."""
+        """The object store with this name in the setting `object_stores`. Raises `StoreNotConfigured`."""
         if name not in self.stores:
             known = ", ".join(sorted(self.stores)) or "none"
             raise StoreNotConfigured(f"There is no object store named {name!r}; configured: {known}.")
@@ -77,8 +77,8 @@ class Resources(Generic[S]):
 
     @property
     def data(self) -> Path:
-        """The application's own folder on this machine, made when it is asked for. Nobody but the owner of the host can enter it."""
-        # Imported here, because declaring an application loads no store.
+        """The application's own folder on this machine, created on first use. Only the user who runs the host can read it."""
+        # Imported here, so that declaring an application does not import the store.
         from gateleg.objects.private import make_private
 
         folder = self.host_data / "apps" / self.application

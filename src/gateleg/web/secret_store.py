@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from gateleg.net import Secret
     from gateleg.store import AsyncStore
 
-__all__ = ["HOST", "SecretInfo", "SecretNotFound", "Secrets", "folded", "unfolded"]
+__all__ = ["HOST", "SecretInfo", "SecretNotFound", "Secrets", "tenant_from_key_part", "tenant_key_part"]
 
 #: The application whose secrets are the host's own, such as the keys of model providers.
 HOST = "host"
-#: What a setting begins with that names a secret instead of holding one.
+#: Prefix of a setting that refers to a secret by its name.
 REFERENCE = "secret:"
 _PURPOSE = "secrets"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_LARGEST = 65_536
+_MAX_BYTES = 65_536
 
 
 class SecretNotFound(Refusal):
@@ -62,12 +62,12 @@ class SecretUnreadable(Refusal):
 
 @dataclass(frozen=True)
 class SecretInfo:
-    """What may be known of a secret: everything but its value."""
+    """A secret without its value."""
 
     application: str
     tenant: str | None
     name: str
-    #: 1 at first; one more each time that another value is put
+    #: starts at 1 and grows with each new value
     version: int
     created_at: datetime
     changed_at: datetime
@@ -90,20 +90,20 @@ class Secrets:
         """The value of a secret. Raises `SecretNotFound`."""
         found = await self._find(name, tenant)
         if found is None:
-            raise self._missing(name, tenant)
-        return self._opened(found, self.secret)
+            raise self._not_found(name, tenant)
+        return self._decrypt(found, self.secret)
 
     async def resolve(self, text: str, *, tenant: str | None = None) -> str:
         """The value that a setting stands for: of `secret:NAME` that secret, and of any other text the text itself."""
         return await self.get(text.removeprefix(REFERENCE), tenant=tenant) if text.startswith(REFERENCE) else text
 
     async def put(self, name: str, value: str, *, tenant: str | None = None, by: str = "") -> SecretInfo:
-        """Keep a secret, in place of the value that it had: it is rotated from the next `get` on."""
+        """Store a secret, replacing its former value; the next `get` returns the new one."""
         check_secret(name, value)
         current, now = await self._find(name, tenant), self.store.setup.now()
         fresh = StoredSecret(
             application=self.application,
-            tenant=folded(tenant),
+            tenant=tenant_key_part(tenant),
             name=name,
             sealed="",
             version=1 if current is None else current.version + 1,
@@ -111,38 +111,38 @@ class Secrets:
             changed_at=now,
             changed_by=by,
         )
-        stored = await self.store.put(_sealed(fresh, value, self.secret))
+        stored = await self.store.put(_encrypted(fresh, value, self.secret))
         return _info(stored, tenant)
 
     async def delete(self, name: str, *, tenant: str | None = None) -> None:
-        """Forget a secret. Raises `SecretNotFound`."""
+        """Delete a secret. Raises `SecretNotFound`."""
         if await self._find(name, tenant) is None:
-            raise self._missing(name, tenant)
-        await self.store.delete(StoredSecret, application=self.application, tenant=folded(tenant), name=name)
+            raise self._not_found(name, tenant)
+        await self.store.delete(StoredSecret, application=self.application, tenant=tenant_key_part(tenant), name=name)
 
     async def list(self, *, tenant: str | None = None) -> list[SecretInfo]:
-        """What secrets there are, by name, without their values."""
-        question = StoredSecret.of_tenant(application=self.application, tenant=folded(tenant))
-        return [_info(found, tenant) async for found in self.store.query(question)]
+        """All secrets by name, without their values."""
+        query = StoredSecret.of_tenant(application=self.application, tenant=tenant_key_part(tenant))
+        return [_info(found, tenant) async for found in self.store.query(query)]
 
     async def page(
         self, *, tenant: str | None = None, every_tenant: bool = False, limit: int = 50, cursor: str | None = None
     ) -> Page[SecretInfo]:
-        """Some of the secrets by name, without their values; `every_tenant` also has those of all tenants."""
-        question = StoredSecret.of_tenant(application=self.application, tenant=folded(tenant))
+        """One page of the secrets by name, without their values; `every_tenant` includes those of all tenants."""
+        query = StoredSecret.of_tenant(application=self.application, tenant=tenant_key_part(tenant))
         if every_tenant:
-            question = StoredSecret.of_application(application=self.application)
-        found = await self.store.page(question, limit=limit, cursor=cursor)
-        return Page([_info(one, unfolded(one.tenant)) for one in found], found.next)
+            query = StoredSecret.of_application(application=self.application)
+        found = await self.store.page(query, limit=limit, cursor=cursor)
+        return Page([_info(one, tenant_from_key_part(one.tenant)) for one in found], found.next)
 
     async def rekey(self, former: Secret) -> int:
-        """Encrypt what a former secret of the host encrypted, for all tenants, with the one of now; how many secrets there were."""
+        """Re-encrypt all secrets that were encrypted with a former host secret, of all tenants; return their number."""
         count = 0
         async for found in self._all():
             try:
-                self._opened(found, self.secret)
+                self._decrypt(found, self.secret)
             except SecretUnreadable:
-                await self.store.put(_sealed(found, self._opened(found, former), self.secret))
+                await self.store.put(_encrypted(found, self._decrypt(found, former), self.secret))
                 count += 1
         return count
 
@@ -152,14 +152,14 @@ class Secrets:
     async def _find(self, name: str, tenant: str | None) -> StoredSecret | None:
         if not _NAME.fullmatch(name):
             return None
-        place = {"application": self.application, "tenant": folded(tenant), "name": name}
-        return await self.store.find(StoredSecret, consistent=True, **place)
+        key = {"application": self.application, "tenant": tenant_key_part(tenant), "name": name}
+        return await self.store.find(StoredSecret, consistent=True, **key)
 
-    def _missing(self, name: str, tenant: str | None) -> SecretNotFound:
+    def _not_found(self, name: str, tenant: str | None) -> SecretNotFound:
         whose = self.application if tenant is None else f"{self.application}, tenant {tenant}"
         return SecretNotFound(f"There is no secret {name[:200]!r} of {whose}.")
 
-    def _opened(self, found: StoredSecret, secret: Secret) -> str:
+    def _decrypt(self, found: StoredSecret, secret: Secret) -> str:
         try:
             return decrypt(secret.key(_PURPOSE), b64decode(found.sealed), _context(found)).decode()
         except (Unreadable, ValueError):
@@ -167,14 +167,14 @@ class Secrets:
 
 
 def check_secret(name: str, value: str) -> None:
-    """Refuse what cannot be the name or the value of a secret. Raises `BadSecret`."""
+    """Validate the name and the value of a secret. Raises `BadSecret`."""
     if not _NAME.fullmatch(name):
         raise BadSecret(f"A secret cannot be named {name[:200]!r}.")
-    if not 0 < len(value.encode()) <= _LARGEST:
+    if not 0 < len(value.encode()) <= _MAX_BYTES:
         raise BadSecret(f"The value of {name!r} has {len(value.encode()):,} bytes.")
 
 
-def _sealed(stored: StoredSecret, value: str, secret: Secret) -> StoredSecret:
+def _encrypted(stored: StoredSecret, value: str, secret: Secret) -> StoredSecret:
     return stored.model_copy(update={"sealed": b64encode(encrypt(secret.key(_PURPOSE), value.encode(), _context(stored))).decode()})
 
 
@@ -182,13 +182,13 @@ def _context(stored: StoredSecret) -> bytes:
     return json.dumps([stored.application, stored.tenant, stored.name, stored.version]).encode()
 
 
-def folded(tenant: str | None) -> str:
-    """A tenant as a part of a key: whatever it contains, it cannot be taken for another."""
+def tenant_key_part(tenant: str | None) -> str:
+    """Encode a tenant as part of a key. The encoding is unambiguous, also for None."""
     return "-" if tenant is None else f"={quote(tenant, safe='')}"
 
 
-def unfolded(tenant: str) -> str | None:
-    """The tenant that a part of a key stands for."""
+def tenant_from_key_part(tenant: str) -> str | None:
+    """Decode a tenant from part of a key."""
     return None if tenant == "-" else unquote(tenant.removeprefix("="))
 
 

@@ -1,4 +1,4 @@
-"""The settings of applications: `[name]` in `gateleg.toml`, and `GATELEG_NAME__FIELD`. Read without the applications, typed with them."""
+"""The settings of applications: `[name]` in `gateleg.toml`, and `GATELEG_NAME__FIELD`. They are validated once the application is known."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-__all__ = ["Given", "NoSettings"]
+__all__ = ["NoSettings", "RawSetting"]
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -21,29 +21,29 @@ class NoSettings(BaseModel):
 
 
 @dataclass(frozen=True)
-class Given:
-    """A value as it was written, and where: a file or an environment variable."""
+class RawSetting:
+    """An unparsed value and its origin: a file or an environment variable."""
 
     value: Any
     origin: str
-    #: whether it is a text of the environment, which stands for a value of any type
+    #: whether it is the text of an environment variable, which may stand for any type
     is_text: bool = False
 
 
 #: Sections of the kit itself.
 KIT_SECTIONS = ("models",)
 #: Section by `section_key`, then field.
-Sections = dict[str, dict[str, Given]]
+Sections = dict[str, dict[str, RawSetting]]
 
 
 def section_key(application: str) -> str:
-    """The name of an application as a section has it: variables cannot hold hyphens."""
+    """The section name of an application: environment variables cannot contain hyphens."""
     return application.replace("-", "_").lower()
 
 
-def read_section(given: Mapping[str, Given], application: str, model: type[M]) -> tuple[M | None, list[str]]:
-    """The typed settings of an application, or the problems with what was given for it."""
-    given = _nested(given)
+def read_section(given: Mapping[str, RawSetting], application: str, model: type[M]) -> tuple[M | None, list[str]]:
+    """The validated settings of an application, or None and its problems."""
+    given = _merge_nested(given)
     problems = [
         f"{found.origin}: {application} has no setting {name!r}{nearest(name, model.model_fields, 0.6)}"
         for name, found in given.items()
@@ -55,10 +55,10 @@ def read_section(given: Mapping[str, Given], application: str, model: type[M]) -
     try:
         return model.model_validate(values), []
     except ValidationError as error:
-        return None, [_told(problem, application, given) for problem in error.errors()]
+        return None, [_describe_problem(problem, application, given) for problem in error.errors()]
 
 
-def _told(problem: Any, application: str, given: Mapping[str, Given]) -> str:
+def _describe_problem(problem: Any, application: str, given: Mapping[str, RawSetting]) -> str:
     path = [str(part) for part in problem["loc"]]
     name = ".".join([application, *path])
     if problem["type"] == "missing" and len(path) == 1:
@@ -71,7 +71,7 @@ def _told(problem: Any, application: str, given: Mapping[str, Given]) -> str:
 def unknown_sections(sections: Sections, known: Collection[str], kit: Collection[str]) -> list[str]:
     """A problem for each section that belongs to no application. `kit` are the names of the kit's own settings.
 
-    Variables that resemble no application may belong to a program that uses Gateleg, and are left alone.
+    Variables that do not resemble the name of an application may belong to a program that uses Gateleg, and are ignored.
     """
     keys = {section_key(name): name for name in (*known, *KIT_SECTIONS)}
     problems = []
@@ -85,15 +85,15 @@ def unknown_sections(sections: Sections, known: Collection[str], kit: Collection
     return problems
 
 
-def _nested(given: Mapping[str, Given]) -> dict[str, Given]:
-    """Variables of what is inside a field, such as `PROVIDERS__OPENAI__KEY_ENV`, put into the field's value."""
+def _merge_nested(given: Mapping[str, RawSetting]) -> dict[str, RawSetting]:
+    """Merge variables for nested values, such as `PROVIDERS__OPENAI__KEY_ENV`, into the value of their field."""
     found = {name: one for name, one in given.items() if "__" not in name}
     for name, one in given.items():
         field, *path = name.split("__")
         if not path:
             continue
         have = found.get(field)
-        value = _copied(_value(have, dict) if have is not None else {})
+        value = _deep_copy(_value(have, dict) if have is not None else {})
         inside = value
         for part in path[:-1]:
             inside = inside.setdefault(part, {}) if isinstance(inside, dict) else inside
@@ -101,22 +101,22 @@ def _nested(given: Mapping[str, Given]) -> dict[str, Given]:
             found[name] = one
             continue
         inside[path[-1]] = _value(one, dict)
-        found[field] = Given(value, one.origin)
+        found[field] = RawSetting(value, one.origin)
     return found
 
 
-def _copied(value: Any) -> Any:
-    return {name: _copied(one) for name, one in value.items()} if isinstance(value, dict) else value
+def _deep_copy(value: Any) -> Any:
+    return {name: _deep_copy(one) for name, one in value.items()} if isinstance(value, dict) else value
 
 
 def nearest(name: str, known: Collection[str], likeness: float = 0.7) -> str:
-    """A suggestion for a name that does not exist; empty when nothing resembles it."""
+    """A suggestion for an unknown name; empty if no known name is similar."""
     found = difflib.get_close_matches(name, known, 1, likeness)
     return f"; did you mean {found[0]!r}?" if found else ""
 
 
-def _value(given: Given, annotation: Any) -> Any:
-    """The value to validate: what the environment has for a list or a mapping is JSON, or a list with commas."""
+def _value(given: RawSetting, annotation: Any) -> Any:
+    """The value to validate. A text from the environment for a list or mapping is JSON, or a comma-separated list."""
     if not given.is_text:
         return given.value
     kinds = _kinds(annotation)
@@ -132,7 +132,7 @@ def _value(given: Given, annotation: Any) -> Any:
 
 
 def _kinds(annotation: Any) -> set[type]:
-    """Which of list and dict an annotation may hold; both stand for all of their kind."""
+    """Whether an annotation accepts sequences (`list`) or mappings (`dict`)."""
     origin = get_origin(annotation) or annotation
     if origin in (Union, types.UnionType, Annotated):
         parts = get_args(annotation)[:1] if origin is Annotated else get_args(annotation)

@@ -15,7 +15,7 @@ import uvicorn
 from gateleg.web.connections import BoundedWebSocket, bounded_http
 from gateleg.web.errors import Refusal
 from gateleg.web.local import is_loopback
-from gateleg.web.settings import DEFAULT, FILE, PREFIX, shown
+from gateleg.web.settings import DEFAULT, FILE, PREFIX, format_setting
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -45,7 +45,7 @@ def _where(settings: Settings) -> str:
     for name, value in (("store", settings.store), ("prefix", settings.prefix)):
         origin = settings.origin(name)
         if origin not in (DEFAULT, FILE) and not origin.startswith(PREFIX):
-            found += f" --{name} {shlex.quote(shown(value))}"
+            found += f" --{name} {shlex.quote(format_setting(value))}"
     return found
 
 
@@ -62,7 +62,7 @@ async def check_reach(host: Host) -> None:
     if is_loopback(settings.host):
         return
     if not await host.keys.exist():
-        what = f"There is no key yet in {shown(settings.store)}, and {settings.host} can be reached from other machines."
+        what = f"There is no key yet in {format_setting(settings.store)}, and {settings.host} can be reached from other machines."
         raise OpenToAll(
             what, fix=f"Make a key first with `gateleg keys create NAME --role admin{_where(settings)}`, or listen on 127.0.0.1."
         )

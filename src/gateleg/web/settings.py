@@ -1,6 +1,6 @@
-"""The settings of a host: `gateleg.toml`, overridden by `GATELEG_*`, overridden by flags. Every value knows where it came from.
+"""The settings of a host: `gateleg.toml`, overridden by `GATELEG_*`, overridden by flags. The origin of each value is recorded.
 
-Those of applications are in `sections`, as they were written; they get their types where the application is known.
+Settings of applications are kept unparsed in `sections`, and validated once the application is known.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gateleg.store.errors import BadAddress
 from gateleg.store.observing.redaction import without_credentials
 from gateleg.store.setup import table_names_in
 from gateleg.web.secrets import SHORTEST, given_secret, kept_secret, read_secret
-from gateleg.web.sections import Given, M, Sections, nearest, read_section, section_key, unknown_sections
+from gateleg.web.sections import M, RawSetting, Sections, nearest, read_section, section_key, unknown_sections
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -33,12 +33,12 @@ __all__ = ["DEFAULT", "BadSettings", "Settings", "load_settings"]
 
 FILE = "gateleg.toml"
 PREFIX = "GATELEG_"
-#: The origin of a setting that nobody has given.
+#: The origin of a setting that is not set.
 DEFAULT = "default"
 
 
 class BadSettings(GatelegError):
-    """Settings with an unknown name, or with a value that does not fit. `problems` has one line for each."""
+    """Settings with unknown names or invalid values. `problems` has one line for each."""
 
     code = "bad-settings"
     fix = "`gateleg config` shows what is in force."
@@ -49,7 +49,7 @@ class BadSettings(GatelegError):
 
 
 class ObjectStore(BaseModel):
-    """An object store beside the main one: its address, and for a bucket its endpoint and region."""
+    """An additional object store: its address, and for a bucket its endpoint and region."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -70,7 +70,7 @@ class ObjectStore(BaseModel):
 
 
 class Settings(BaseModel):
-    """How a host runs. Each member is a key of `gateleg.toml`, and in capitals after `GATELEG_` an environment variable."""
+    """The settings of a host. Each field is a key of `gateleg.toml` and, in upper case after `GATELEG_`, an environment variable."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -177,7 +177,7 @@ class Settings(BaseModel):
         return value
 
     def guard(self) -> Guard:
-        """What requests to addresses of tenants may be sent to."""
+        """The rules for addresses to which requests on behalf of tenants may go."""
         return Guard(self.outgoing_allow, frozenset(self.outgoing_ports))
 
     def origin(self, name: str) -> str:
@@ -186,40 +186,40 @@ class Settings(BaseModel):
 
     @property
     def queue_layout(self) -> Literal["plain", "delphi"]:
-        """Which tables the queue of a host has: Delphi's, which is what hosts have had from the beginning, unless the settings say so."""
+        """The table layout of the host's job queue: that of existing hosts unless `job_tables` is set."""
         return self.job_tables or "delphi"
 
     def load_secret(self, *, make: bool = True) -> Secret:
-        """The secret of the settings, or that of the data folder, where it is made unless `make` is off."""
+        """The configured secret, or the one in the data folder, which is created there unless `make` is false."""
         if self.secret is not None:
             return given_secret(self.secret.get_secret_value())
         return kept_secret(self.data) if make else read_secret(self.data)
 
     def table(self) -> Iterator[tuple[str, str, str]]:
-        """Every setting with its value, as it is written in a file, and its origin. Secrets are hidden."""
+        """Every setting with its formatted value and its origin. Secrets are hidden."""
         for name in type(self).model_fields:
-            yield name, shown(getattr(self, name)), self.origin(name)
+            yield name, format_setting(getattr(self, name)), self.origin(name)
 
     def section(self, application: str, model: type[M]) -> M:
-        """The settings of an application, typed. Raises `BadSettings` with a line for everything that is wrong."""
-        found, problems = read_section(self._given(application), application, model)
+        """The validated settings of an application. Raises `BadSettings` with one line for each problem."""
+        found, problems = read_section(self._raw_section(application), application, model)
         if found is None:
             raise BadSettings(problems)
         return found
 
     def section_table(self, application: str, model: type[BaseModel]) -> Iterator[tuple[str, str, str]]:
         """As `table`, for the settings of an application: `name.field`."""
-        found, given = self.section(application, model), _fields(self._given(application))
+        found, given = self.section(application, model), _fields(self._raw_section(application))
         for name in model.model_fields:
-            yield f"{application}.{name}", shown(getattr(found, name)), given[name].origin if name in given else DEFAULT
+            yield f"{application}.{name}", format_setting(getattr(found, name)), given[name].origin if name in given else DEFAULT
 
     def check_sections(self, applications: Collection[str]) -> None:
-        """Raise `BadSettings` for sections that belong to none of the applications."""
+        """Raise `BadSettings` for sections that belong to no application."""
         problems = unknown_sections(self._sections, applications, type(self).model_fields)
         if problems:
             raise BadSettings(problems)
 
-    def _given(self, application: str) -> dict[str, Given]:
+    def _raw_section(self, application: str) -> dict[str, RawSetting]:
         return self._sections.get(section_key(application), {})
 
     def pack(self) -> dict[str, Any]:
@@ -235,17 +235,17 @@ class Settings(BaseModel):
         settings = cls(**packed["values"])
         settings._origins.update(packed["origins"])
         for key, section in packed["sections"].items():
-            settings._sections[key] = {name: Given(**given) for name, given in section.items()}
+            settings._sections[key] = {name: RawSetting(**given) for name, given in section.items()}
         return settings
 
 
-def _fields(given: Mapping[str, Given]) -> dict[str, Given]:
-    """What was given by field; a variable of what is inside a field stands for the field."""
+def _fields(given: Mapping[str, RawSetting]) -> dict[str, RawSetting]:
+    """The raw values by field; a variable for a nested value counts as its field."""
     return {name.partition("__")[0]: found for name, found in given.items()}
 
 
-def shown(value: Any) -> str:
-    """A value as people read it; a secret stays one, and so does a password in an address."""
+def format_setting(value: Any) -> str:
+    """Format a value for display, without secrets and without passwords in addresses."""
     if value is None:
         return ""
     if isinstance(value, SecretStr):
@@ -253,16 +253,16 @@ def shown(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict):
-        return ", ".join(f"{key}={shown(name)}" for key, name in value.items())
+        return ", ".join(f"{key}={format_setting(name)}" for key, name in value.items())
     if isinstance(value, BaseModel):
-        return shown({name: getattr(value, name) for name in type(value).model_fields})
+        return format_setting({name: getattr(value, name) for name in type(value).model_fields})
     if isinstance(value, list | set | frozenset):
         value = tuple(value)
-    return ", ".join(map(shown, value)) if isinstance(value, tuple) else without_credentials(str(value))
+    return ", ".join(map(format_setting, value)) if isinstance(value, tuple) else without_credentials(str(value))
 
 
-def _beside_store(store: str | None) -> dict[str, Any]:
-    """The places that belong to the folder of an embedded store."""
+def _defaults_in_store_folder(store: str | None) -> dict[str, Any]:
+    """Default `data` and `objects` settings inside the folder of an embedded store."""
     try:
         address = parse_address(store or "")
     except BadAddress:
@@ -275,12 +275,12 @@ def _beside_store(store: str | None) -> dict[str, Any]:
 def load_settings(
     *, flags: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None, file: Path | None = None, given: bool = False
 ) -> Settings:
-    """The settings in force. Flags that are None were not given; a file that was `given` must exist.
+    """Load the effective settings. Flags that are None count as not set; with `given`, the file must exist.
 
-    A folder that a flag names as the store has the objects, indexes and secret of its host too, unless the settings place them elsewhere:
-    otherwise a command would use others than the host whose tables it reads.
+    If a flag names a folder as the store, `data` and `objects` default to that folder: a command then uses the objects, indexes and
+    secret of the host whose tables it reads.
 
-    Raises `BadSettings` with a line for everything that is wrong.
+    Raises `BadSettings` with one line for each problem.
     """
     problems: list[str] = []
     values: dict[str, Any] = {}
@@ -295,12 +295,12 @@ def load_settings(
         values |= layer
         origins |= {name: named(name) for name in layer}
     if not problems:
-        beside = _beside_store((flags or {}).get("store"))
+        beside = _defaults_in_store_folder((flags or {}).get("store"))
         origins |= {name: "--store" for name in beside if name not in values}
         try:
             settings = Settings(**(beside | values))
         except ValidationError as error:
-            problems += [_told(problem, origins) for problem in error.errors()]
+            problems += [_describe_problem(problem, origins) for problem in error.errors()]
         else:
             settings._origins.update(origins)
             settings._sections.update(sections)
@@ -308,7 +308,7 @@ def load_settings(
     raise BadSettings(problems)
 
 
-def _told(problem: Any, origins: Mapping[str, str]) -> str:
+def _describe_problem(problem: Any, origins: Mapping[str, str]) -> str:
     name = str(problem["loc"][0]) if problem["loc"] else "settings"
     return f"{name} (from {origins.get(name, DEFAULT)}): {problem['msg'].removeprefix('Value error, ')}"
 
@@ -323,7 +323,7 @@ def _from_file(place: Path, given: bool, sections: Sections, problems: list[str]
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         problems.append(f"{place} cannot be read: {error}")
         return {}
-    own = {name: _listed(name, value) for name, value in found.items() if name in Settings.model_fields}
+    own = {name: _split_text(name, value) for name, value in found.items() if name in Settings.model_fields}
     for name, value in found.items():
         if name in own:
             continue
@@ -331,7 +331,7 @@ def _from_file(place: Path, given: bool, sections: Sections, problems: list[str]
         if near or not isinstance(value, dict):
             problems.append(f"{place}: there is no setting {name!r}{near}")
         else:
-            sections.setdefault(section_key(name), {}).update({field: Given(one, str(place)) for field, one in value.items()})
+            sections.setdefault(section_key(name), {}).update({field: RawSetting(one, str(place)) for field, one in value.items()})
     return own
 
 
@@ -339,32 +339,32 @@ def _from_environ(environ: Mapping[str, str], sections: Sections, problems: list
     found = {}
     for variable, text in environ.items():
         name = variable.removeprefix(PREFIX).lower()
-        if not variable.startswith(PREFIX) or variable in OTHERS:
+        if not variable.startswith(PREFIX) or variable in _NOT_SETTINGS:
             continue
         if variable == "GATELEG_APP":
             problems.append("GATELEG_APP is not a setting: name applications with GATELEG_APPLICATIONS, or with --app")
             continue
         application, separator, field = name.partition("__")
         if name in Settings.model_fields:
-            found[name] = _listed(name, text)
+            found[name] = _split_text(name, text)
         elif separator and application and field:
-            sections.setdefault(application, {})[field] = Given(text, variable, is_text=True)
+            sections.setdefault(application, {})[field] = RawSetting(text, variable, is_text=True)
         elif near := nearest(name, Settings.model_fields):
-            # A variable that resembles no setting may belong to a program that uses Gateleg.
+            # Other variables may belong to a program that uses Gateleg.
             problems.append(f"{variable}: there is no setting {name!r}{near}")
     return found
 
 
 #: Settings that are tables in a file: a section that resembles one of them is a mistyped setting.
 _TABLES = [name for name, field in Settings.model_fields.items() if get_origin(field.annotation) is dict]
-#: Variables of other commands.
-OTHERS = frozenset({"GATELEG_ALLOW_ORIGIN", "GATELEG_CREDENTIALS", "GATELEG_PLAIN"})
+#: Variables that other parts of Gateleg read.
+_NOT_SETTINGS = frozenset({"GATELEG_ALLOW_ORIGIN", "GATELEG_CREDENTIALS", "GATELEG_PLAIN"})
 
 
-def _listed(name: str, value: Any) -> Any:
-    """A list, where a text names several things or one; table names, where they are written in one line."""
+def _split_text(name: str, value: Any) -> Any:
+    """Split the text of a list or mapping setting at its commas; other values stay as they are."""
     if name == "table_names" and isinstance(value, str):
-        # A text that cannot be read is refused by the model, with where it is from.
+        # The model reports an invalid text, with its origin.
         with contextlib.suppress(ValueError):
             return table_names_in(value)
     if name == "object_stores" and isinstance(value, str):

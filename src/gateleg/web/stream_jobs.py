@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from gateleg.jobs import GiveUp, JobContext, Jobs, Retry, StreamConsumer, TableStreams
+from gateleg.jobs import GiveUp, JobContext, Jobs, Retry
+from gateleg.jobs.table_streams import StreamConsumer, TableStreams
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -12,7 +12,7 @@ from gateleg.web.application import RESERVED, BadApplication
 from gateleg.web.bodies import Declared
 from gateleg.web.envelope import answer
 from gateleg.web.errors import NotAllowed, NotSignedIn, Refusal
-from gateleg.web.lifespans import asgi_lifespan, held
+from gateleg.web.lifespans import asgi_lifespan, run_in_own_task
 from gateleg.web.principal import Role
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class Surfaces:
         async with AsyncExitStack() as stack:
             # One that is mounted twice is started once.
             for app in {id(route.surface.app): route.surface.app for route in self.routes}.values():
-                await stack.enter_async_context(held(asgi_lifespan(app)))
+                await stack.enter_async_context(run_in_own_task(asgi_lifespan(app)))
             yield
 
 

@@ -12,7 +12,7 @@ from gateleg.web.stream_jobs import consumer_of
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from gateleg.jobs import StreamConsumer
+    from gateleg.jobs.table_streams import StreamConsumer
     from gateleg.web.host import Host
 
 __all__ = ["consuming"]
@@ -23,8 +23,8 @@ _log = logging.getLogger("gateleg.web")
 def consumers_of(host: Host) -> list[StreamConsumer]:
     """One consumer for each application that has handlers of changes."""
     found = []
-    for application, resources in host.plugged:
-        with host.leaving_out(application):
+    for application, resources in host.applications_with_resources:
+        with host.isolate_failure(application):
             consumer = consumer_of(application, resources)
             if consumer is not None:
                 found.append(consumer)

@@ -133,10 +133,10 @@ class PendingUpload(Entity, table=uploads_table):
 
 
 class Webhook(Entity, table=webhooks_table, tag="webhook"):
-    """An address that is told of events of an application, or of one of its tenants."""
+    """An address that events of an application are sent to: those of a tenant, or of one owner within it."""
 
     application: Attr[str]
-    #: `-` for the application itself, or `=` and the tenant's name, percent-encoded
+    #: `-` for the application itself, or `=` and the tenant's name, percent-encoded; `@` and the owner follow, if there is one
     tenant: Attr[str]
     hook_id: Attr[str]
     url: Attr[str] = required(max_length=2_000)

@@ -9,7 +9,6 @@ import pytest
 from gateleg.apps.agents.agents import delete_agent, find_agent, list_agents, save_agent
 from gateleg.apps.agents.catalogue import delete_llm, list_llms, save_llm, save_ui_component
 from gateleg.apps.agents.catalogue_tables import Llm
-from gateleg.apps.agents.concealing import HIDDEN, reveal, shown, shown_headers
 from gateleg.apps.agents.errors import (
     BadField,
     BadTemplate,
@@ -22,6 +21,7 @@ from gateleg.apps.agents.errors import (
 from gateleg.apps.agents.flows import delete_flow, find_flow, list_flows, move_agents, save_flow
 from gateleg.apps.agents.listing import Paging
 from gateleg.apps.agents.prompts import delete_prompt, find_prompt, list_prompts, preview_prompt, save_prompt
+from gateleg.apps.agents.secret_references import HIDDEN, redact, redact_headers, reveal
 from gateleg.apps.agents.servers import delete_server, find_server, headers_of, list_servers, save_server
 from gateleg.apps.agents.tables import Agent, McpServer
 from gateleg.apps.agents.tenancy import Context
@@ -223,16 +223,16 @@ async def test_secrets_that_came_in_the_clear_are_hidden_and_kept_apart_by_the_n
 ) -> None:
     plain = {"X-Api-Key": "hunter2"}
     server = await store.create(McpServer(partition=ann.partition, mcp_label="S", mcp_server_url="https://tools.test", headers=plain))
-    assert shown_headers(server.headers) == {"X-Api-Key": HIDDEN}
+    assert redact_headers(server.headers) == {"X-Api-Key": HIDDEN}
     assert await headers_of(secrets, ann, server) == plain
-    values = {"mcp_server_uuid": server.mcp_server_uuid, "mcp_label": "T", "headers": shown_headers(server.headers)}
+    values = {"mcp_server_uuid": server.mcp_server_uuid, "mcp_label": "T", "headers": redact_headers(server.headers)}
     changed = await save_server(store, secrets, ann, values)
     assert changed.headers["X-Api-Key"].startswith("secret:mcp.")
     assert await headers_of(secrets, ann, changed) == plain
     agent = await save_agent(store, secrets, ann, HELPER)
     await store.patch(agent, Agent.configuration.set({"api_key": "k1", "deep": [{"token": "k2", "n": 1}]}))
     agent = await store.get(agent, consistent=True)
-    hidden = shown(agent.configuration)
+    hidden = redact(agent.configuration)
     assert hidden == {"api_key": HIDDEN, "deep": [{"token": HIDDEN, "n": 1}]}
     again = await save_agent(store, secrets, ann, {"agent_uuid": agent.agent_uuid, "configuration": {**hidden, "new": 1}})
     assert "k1" not in str(again.configuration)
@@ -294,17 +294,17 @@ async def test_the_catalogue_is_written_by_operators_without_a_tenant(
             await delete_llm(store, context, "local", "small")
     component = await save_ui_component(store, admin, {"ui_component_type": "card", "tag_name": "x-card"})
     prompt = {"prompt_type": "t", "prompt_name": "P", "template_context": ""}
-    shown = [{"ui_component_type": "card", "ui_component_uuid": component.ui_component_uuid}]
-    assert (await save_prompt(store, ann, {**prompt, "ui_components": shown})).ui_components == shown
+    components = [{"ui_component_type": "card", "ui_component_uuid": component.ui_component_uuid}]
+    assert (await save_prompt(store, ann, {**prompt, "ui_components": components})).ui_components == components
     assert len((await list_llms(store, ann, ALL)).items) == 1
 
 
 async def test_prompts_declare_variables_that_can_be_rendered_and_are_previewed(store: AsyncStore, ann: Context, eve: Context) -> None:
     values = {"prompt_type": "t", "prompt_name": "P", "template_context": "Hi {who}", "variables": [{"name": "who", "type": "string"}]}
     prompt = await save_prompt(store, ann, values)
-    shown = await preview_prompt(store, ann, prompt.prompt_version_uuid, {})
-    assert shown is not None
-    assert (shown.text, shown.missing) == ("Hi {who}", ("who",))
+    found = await preview_prompt(store, ann, prompt.prompt_version_uuid, {})
+    assert found is not None
+    assert (found.text, found.missing) == ("Hi {who}", ("who",))
     assert await preview_prompt(store, eve, prompt.prompt_version_uuid, {}) is None
     with pytest.raises(BadTemplate):
         await save_prompt(store, ann, {**values, "variables": [{"name": "a b"}]})

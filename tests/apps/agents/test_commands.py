@@ -36,4 +36,4 @@ def test_an_agent_is_made_listed_and_talked_to(tmp_path: Path) -> None:
     assert told.exit_code == 0
     assert "--thread" in told.stderr
     told = invoke(tmp_path, "chat", "nobody", "-m", "Hello")
-    assert (told.exit_code, "There is no agent 'nobody'; agents: little_helper." in told.stderr) == (1, True)
+    assert (told.exit_code, "There is no agent 'nobody'. The tenant's agents are: little_helper." in told.stderr) == (1, True)

@@ -13,7 +13,7 @@ from gateleg.apps.agents import service
 from gateleg.apps.agents.catalogue_tables import Llm
 from gateleg.apps.agents.settings import AgentsSettings
 from gateleg.apps.agents.tables import Agent
-from gateleg.apps.agents.tenancy import Asked, Context, Partition, assemble
+from gateleg.apps.agents.tenancy import Context, Partition, RequestedTenant, assemble
 from gateleg.apps.agents.versions import AGENTS, create_first
 from gateleg.model import spec_of
 from gateleg.store import AsyncStore
@@ -31,7 +31,7 @@ async def llm(store: AsyncStore) -> None:
 def test_demand_5_the_connection_is_in_the_context() -> None:
     ann, settings = Principal("ann", Role.MEMBER, tenant="acme"), AgentsSettings()
     assert assemble(ann, settings).connection_id is None
-    assert assemble(ann, settings, Asked(connection_id="socket-9")).connection_id == "socket-9"
+    assert assemble(ann, settings, RequestedTenant(connection_id="socket-9")).connection_id == "socket-9"
 
 
 async def test_demand_6_what_is_created_has_the_key_and_both_of_its_parts(store: AsyncStore, ann: Context) -> None:

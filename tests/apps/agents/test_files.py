@@ -14,7 +14,7 @@ from gateleg.apps.agents.files import find_file, folder_of, own_key, read_file, 
 from gateleg.apps.agents.tenancy import Context
 from gateleg.objects import DirectoryObjects, ThreadedObjects
 from gateleg.web import Resources
-from gateleg.web.host import unopened_resources
+from gateleg.web.host import settings_only_resources
 from gateleg.web.settings import Settings
 from tests.apps.agents.conftest import context_of
 
@@ -24,7 +24,7 @@ TEXT = {"filename": "Köln.txt", "encoded_content": base64.b64encode(b"Hello").d
 @pytest.fixture
 async def resources(tmp_path: Path) -> AsyncIterator[Resources[Any]]:
     async with ThreadedObjects(DirectoryObjects(tmp_path / "objects", secret=b"0" * 32, url="/objects")) as objects:
-        yield replace(unopened_resources(application, Settings()), objects=objects)
+        yield replace(settings_only_resources(application, Settings()), objects=objects)
 
 
 async def test_a_file_is_found_and_read_by_whoever_stored_it(resources: Resources[Any], ann: Context) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateleg.apps.agents.errors import BadTemplate, BadVariable, MissingVariables
-from gateleg.apps.agents.rendering import LONGEST, placeholders, preview, render
+from gateleg.apps.agents.rendering import MAX_RENDERED_LENGTH, placeholders, preview, render
 
 
 def test_variables_are_put_into_the_prompt_and_into_its_flow() -> None:
@@ -86,7 +86,7 @@ def test_a_flow_cannot_contain_itself_nor_a_text_grow_without_end() -> None:
     with pytest.raises(BadTemplate, match="into itself"):
         render("{flow_snippet}", {}, flow="a {flow_snippet}")
     with pytest.raises(BadTemplate, match="characters"):
-        render("{a}{a}", {"a": "x" * (LONGEST // 2 + 1)})
+        render("{a}{a}", {"a": "x" * (MAX_RENDERED_LENGTH // 2 + 1)})
 
 
 def test_a_preview_shows_what_is_known_and_names_the_rest() -> None:

@@ -9,7 +9,8 @@ from gateleg.apps.agents.catalogue_tables import TABLES, Llm, UiComponent, Wizar
 from gateleg.apps.agents.tables import TENANT_ITEMS, TENANT_TABLES, Agent, McpServer, TenantItem, Thread
 from gateleg.apps.agents.tenancy import Partition
 from gateleg.apps.agents.thread_tables import THREAD_ITEMS, Message, Run
-from gateleg.model import Table, lint, spec_of
+from gateleg.model import Table, spec_of
+from gateleg.model.inspection import lint
 from gateleg.store import NotFound, Store
 
 ACME = Partition(endpoint_id="aws-prod", part_id="acme")

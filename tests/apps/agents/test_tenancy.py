@@ -6,7 +6,7 @@ import pytest
 
 from gateleg.apps.agents.errors import BadPartition, ForeignPart
 from gateleg.apps.agents.settings import AgentsSettings
-from gateleg.apps.agents.tenancy import Asked, Partition, assemble, header_text
+from gateleg.apps.agents.tenancy import Partition, RequestedTenant, assemble, header_text
 from gateleg.web import Principal, Role
 
 SETTINGS = AgentsSettings(endpoint_id="aws-prod", connection_id="socket-1")
@@ -32,26 +32,26 @@ def test_demand_2_the_context_carries_the_partition_and_cannot_be_changed() -> N
 @pytest.mark.parametrize(
     ("principal", "asked", "part"),
     [
-        (ANN, Asked(), "acme"),
-        (ANN, Asked(part_id="acme"), "acme"),
-        (ANN, Asked(part_id=""), "acme"),
-        (GUEST, Asked(), "aws-prod"),
-        (GUEST, Asked(part_id="aws-prod"), "aws-prod"),
-        (OPERATOR, Asked(), "aws-prod"),
-        (OPERATOR, Asked(part_id="acme"), "acme"),
-        (OPERATOR, Asked(part_id=""), "aws-prod"),
-        (TENANT_OPERATOR, Asked(), "acme"),
+        (ANN, RequestedTenant(), "acme"),
+        (ANN, RequestedTenant(part_id="acme"), "acme"),
+        (ANN, RequestedTenant(part_id=""), "acme"),
+        (GUEST, RequestedTenant(), "aws-prod"),
+        (GUEST, RequestedTenant(part_id="aws-prod"), "aws-prod"),
+        (OPERATOR, RequestedTenant(), "aws-prod"),
+        (OPERATOR, RequestedTenant(part_id="acme"), "acme"),
+        (OPERATOR, RequestedTenant(part_id=""), "aws-prod"),
+        (TENANT_OPERATOR, RequestedTenant(), "acme"),
     ],
 )
 def test_demand_3_the_part_is_the_keys_tenant_or_asked_for_by_operators_or_the_endpoint(
-    principal: Principal, asked: Asked, part: str
+    principal: Principal, asked: RequestedTenant, part: str
 ) -> None:
     assert assemble(principal, SETTINGS, asked).partition_key == f"aws-prod#{part}"
 
 
 @pytest.mark.parametrize("principal", [ANN, GUEST, TENANT_OPERATOR, Principal("vera", Role.VIEWER)])
-@pytest.mark.parametrize("asked", [Asked(part_id="umbrella"), Asked(endpoint_id="another")])
-def test_nobody_but_an_operator_without_a_tenant_names_another_place(principal: Principal, asked: Asked) -> None:
+@pytest.mark.parametrize("asked", [RequestedTenant(part_id="umbrella"), RequestedTenant(endpoint_id="another")])
+def test_nobody_but_an_operator_without_a_tenant_names_another_place(principal: Principal, asked: RequestedTenant) -> None:
     with pytest.raises(ForeignPart) as refused:
         assemble(principal, SETTINGS, asked)
     assert refused.value.status == 403
@@ -61,7 +61,7 @@ def test_demand_4_endpoint_and_connection_default_from_the_settings() -> None:
     context = assemble(ANN, SETTINGS)
     assert (context.endpoint_id, context.connection_id) == ("aws-prod", "socket-1")
     assert AgentsSettings().endpoint_id == "local"
-    asked = assemble(OPERATOR, SETTINGS, Asked(endpoint_id="other", connection_id="socket-2"))
+    asked = assemble(OPERATOR, SETTINGS, RequestedTenant(endpoint_id="other", connection_id="socket-2"))
     assert (asked.endpoint_id, asked.part_id, asked.connection_id) == ("other", "other", "socket-2")
 
 
@@ -69,12 +69,12 @@ def test_demand_17_the_context_knows_whether_a_part_was_given() -> None:
     assert not assemble(GUEST, SETTINGS).part_given
     assert not assemble(OPERATOR, SETTINGS).part_given
     assert assemble(ANN, SETTINGS).part_given
-    assert assemble(OPERATOR, SETTINGS, Asked(part_id="acme")).part_given
+    assert assemble(OPERATOR, SETTINGS, RequestedTenant(part_id="acme")).part_given
 
 
 def test_a_user_is_the_callers_name_unless_the_request_names_an_end_user_and_the_owner_is_always_the_caller() -> None:
     assert (assemble(ANN, SETTINGS).user_id, assemble(ANN, SETTINGS).owner) == ("ann", "acme/ann")
-    asked = assemble(ANN, SETTINGS, Asked(user_id="bob"))
+    asked = assemble(ANN, SETTINGS, RequestedTenant(user_id="bob"))
     assert (asked.user_id, asked.owner) == ("bob", "acme/ann")
 
 
@@ -88,7 +88,7 @@ def test_names_that_two_tenants_could_share_are_refused_with_the_field(field: st
     assert refused.value.message.startswith(field)
     assert refused.value.details == {"field": field}
     with pytest.raises(BadPartition):
-        assemble(OPERATOR, SETTINGS, Asked(**{field: value}))
+        assemble(OPERATOR, SETTINGS, RequestedTenant(**{field: value}))
 
 
 def test_an_empty_endpoint_is_refused_and_an_empty_part_is_the_endpoint() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from gateleg.apps.agents.errors import NotAHostOperator
 from gateleg.apps.agents.tables import Agent
-from gateleg.apps.agents.tenancy import Asked, Context, Partition, assemble
+from gateleg.apps.agents.tenancy import Context, Partition, RequestedTenant, assemble
 from gateleg.apps.agents.tenants import list_tenants
 from gateleg.store import AsyncStore
 from gateleg.web import Principal, Role
@@ -31,7 +31,7 @@ async def test_every_tenant_is_listed_once_latest_change_first(store: AsyncStore
         await _agent(store, f"tenant-{number % 60:02d}")
     await _agent(store, "elsewhere", endpoint="other")
     assert await _listed(store, admin) == [f"tenant-{number:02d}" for number in reversed(range(60))]
-    other = assemble(admin.principal, SETTINGS, Asked(endpoint_id="other"))
+    other = assemble(admin.principal, SETTINGS, RequestedTenant(endpoint_id="other"))
     assert await _listed(store, other) == ["elsewhere"]
 
 

@@ -14,7 +14,7 @@ from gateleg.apps.agents.versions import (
     AGENTS,
     FLOWS,
     PROMPTS,
-    Versioned,
+    VersionedKind,
     activate,
     create_first,
     create_next,
@@ -52,7 +52,7 @@ async def values(store: AsyncStore, ann: Context, catalogue: None) -> dict[str, 
     }
 
 
-async def statuses(store: AsyncStore, context: Context, of: Versioned[Any], logical_uuid: str) -> list[str]:
+async def statuses(store: AsyncStore, context: Context, of: VersionedKind[Any], logical_uuid: str) -> list[str]:
     return [found.status.value async for found in store.query(versions_of(context, of, logical_uuid), consistent=True)]
 
 
@@ -211,7 +211,7 @@ async def test_what_does_not_exist_is_refused_or_none_at_once(store: AsyncStore,
 
 
 async def test_a_version_names_only_what_exists(store: AsyncStore, ann: Context, eve: Context, values: Any) -> None:
-    with pytest.raises(UnknownReference, match="model of the catalogue 'nobody' 'gpt'"):
+    with pytest.raises(UnknownReference, match="catalogue model 'nobody' 'gpt'"):
         await create_first(store, ann, AGENTS, {**values["agent"], "llm_provider": "nobody", "llm_name": "gpt"})
     theirs = await store.create(McpServer(partition=eve.partition, mcp_label="x", mcp_server_url="https://x.test"))
     with pytest.raises(UnknownReference, match="MCP server"):

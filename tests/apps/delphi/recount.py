@@ -2,11 +2,12 @@
 
     python tests/apps/delphi/recount.py votes.csv comments.csv report/
 
-It shares no code with what writes reports: it knows `csv`, `json` and arithmetic. Who is in which group and which comment is in which topic
-it takes from the report's own tables (`data/`), for that is what the report claims; every number about them is counted again. A sentence
-that it does not understand is a fault.
+It shares no code with what writes reports: it knows `csv`, `json` and arithmetic. Who is in which group (at the end and at each moment of
+the timeline) and which comment is in which topic it takes from the report's own data files, for that is what the report claims; every
+number about them is counted again. A sentence that it does not understand is a fault.
 """
 
+import base64
 import csv
 import json
 import math
@@ -14,6 +15,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
 from html.parser import HTMLParser
 from pathlib import Path
@@ -23,6 +25,8 @@ _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", 
 _SIDES = {"agree": 1, "disagree": -1, "pass": 0}
 #: Votes that a share needs, and those that let somebody into a group.
 _ENOUGH, _LET_IN, _FEWEST = 5, 7, 15
+#: How often a timeline stops, and what its data have for people without a group and for those who have not voted yet.
+_MOMENTS, _NO_GROUP, _ABSENT = 24, -1, -2
 
 
 @dataclass
@@ -30,6 +34,8 @@ class Counted:
     """What two CSV files and the tables of a report say."""
 
     votes: dict[tuple[str, str], int]
+    #: every vote, also those that were changed later: time, person, comment and choice
+    cast: list[tuple[float, int, int, int]]
     #: of the votes that count
     times: list[float]
     bodies: dict[str, str]
@@ -76,12 +82,16 @@ class Counted:
 
     def grouped(self) -> int:
         """Who has voted often enough to be compared."""
-        counts = self.by_person()
-        enough = sum(count >= min(_LET_IN, len({comment for _, comment in self.votes})) for count in counts)
-        return max(enough, min(_FEWEST, len(counts)))
+        return compared(self.by_person(), len({comment for _, comment in self.votes}))
 
     def size(self, letter: str) -> int:
         return sum(self.letters.get(group) == letter for group in self.group_of.values())
+
+
+def compared(votes_by_person: list[int], comments: int) -> int:
+    """How many people have voted often enough, given the votes of each; the busiest fifteen in any case."""
+    enough = sum(count >= min(_LET_IN, comments) for count in votes_by_person)
+    return max(enough, min(_FEWEST, len(votes_by_person)))
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:
@@ -92,13 +102,15 @@ def read_rows(path: Path) -> list[dict[str, str]]:
 def read(votes: Path, comments: Path, report: Path) -> Counted:
     """Count what was sent: the last vote of each person on each comment; of one moment agreement before a pass before disagreement."""
     latest: dict[tuple[str, str], tuple[float, int]] = {}
-    for row in read_rows(votes):
+    ballots = read_rows(votes)
+    for row in ballots:
         key, cast = (row["voter-id"], row["comment-id"]), (float(row["timestamp"]), int(row["vote"]))
         latest[key] = max(latest.get(key, cast), cast)
     rows = read_rows(comments)
     groups = read_rows(report / "data/groups.csv")
     return Counted(
         {key: choice for key, (_, choice) in latest.items()},
+        [(float(row["timestamp"]), int(row["voter-id"]), int(row["comment-id"]), int(row["vote"])) for row in ballots],
         [time for time, _ in latest.values()],
         {row["comment-id"]: row["comment-body"] for row in rows},
         {row["comment-id"] for row in rows if row.get("moderated") == "-1" or row.get("is-meta", "").lower() in {"1", "true", "t"}},
@@ -381,13 +393,13 @@ def _heading(counted: Counted, said: dict[str, str], cited: list[str], section: 
 
 
 @proves(
-    r"(?P<none>No groups were found\. )?When the votes on each comment were dealt out at random .+, (?P<draws>\d+) times, "
-    r"they differed as strongly in (?P<strong>none|\d+) of these draws(?P<meaning>.+)"
+    r"(?P<none>No groups were found\. )?When the votes on each comment were shuffled .+, (?P<draws>\d+) times, "
+    r"people differed as strongly in (?P<strong>none|\d+) of these shuffles(?P<meaning>.+)"
 )
 def _chance(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
     yield same(said["draws"], int(counted.certainty["draws-by-lot"]), "draws")
     yield same(said["strong"].replace("none", "no"), int(counted.certainty["draws-as-strong"]), "draws as strong")
-    if ("chance does not explain" in said["meaning"]) != (said["strong"] == "none"):
+    if ("chance alone does not explain" in said["meaning"]) != (said["strong"] == "none"):
         yield "it means the opposite"
     if bool(said["none"]) != (len(counted.letters) == 1):
         yield f"there are {len(counted.letters)} groups"
@@ -508,10 +520,8 @@ def interval(agrees: int, votes: int, low: str, high: str) -> Iterator[str]:
             yield f"a bound of {said} is said, {100 * bound:.2f} counted"
 
 
-def recount_page(counted: Counted, report: Path) -> Iterator[str]:
-    """Faults of what stands in `report.html` beside its sentences: its figures, votes on comments, what bridges, all comments, and time."""
-    page = Rows()
-    page.feed((report / "report.html").read_text(encoding="utf-8"))
+def recount_page(counted: Counted, page: Rows) -> Iterator[str]:
+    """Faults of what stands in `report.html` beside its sentences: its figures, votes on comments, what bridges, and all comments."""
     cast = sum(comment in counted.bodies and comment not in counted.out for _, comment in counted.votes)
     figures = {
         "people voted": len(counted.people),
@@ -582,22 +592,92 @@ def _row(counted: Counted, cells: list[str]) -> Iterator[str]:
             yield from share(percent, votes, own, "agree")
 
 
-def recount_moments(counted: Counted, report: Path) -> Iterator[str]:
-    """Faults of how the groups came about: figures grow, groups fit into who was compared, and the last moment is the whole."""
+@dataclass(frozen=True)
+class Cut:
+    """What had been cast when the timeline stopped for a moment."""
+
+    time: str
+    #: for each person the number of comments that they had voted on
+    by_person: dict[int, int]
+    comments: int
+
+    def figures(self) -> dict[str, int]:
+        people = list(self.by_person.values())
+        return {
+            "votes": sum(people),
+            "participants": len(people),
+            "comments": self.comments,
+            "compared-participants": compared(people, self.comments),
+        }
+
+
+def cuts(counted: Counted) -> Iterator[Cut]:
+    """The votes cast by each moment: they are as many votes apart as can be, votes of one time by person, comment and choice."""
+    ordered = sorted(counted.cast)
+    if not ordered or ordered[0][0] == ordered[-1][0]:
+        return
+    for end in sorted({round(len(ordered) * moment / _MOMENTS) for moment in range(1, _MOMENTS + 1)} - {0}):
+        pairs = {(person, comment) for _, person, comment, _ in ordered[:end]}
+        by_person: dict[int, int] = {}
+        for person, _ in pairs:
+            by_person[person] = by_person.get(person, 0) + 1
+        last = ordered[end - 1][0]
+        # Exports of different years have seconds or milliseconds.
+        at = datetime.fromtimestamp(int(last if last < 1e11 else last / 1000), UTC)
+        yield Cut(f"{at:%Y-%m-%dT%H:%M:%SZ}", by_person, len({comment for _, comment in pairs}))
+
+
+def recount_moments(counted: Counted, report: Path, page: Rows) -> Iterator[str]:
+    """Faults of the timeline: its table, the same table on the page, and who was in which group when."""
     path = report / "data/timeline.csv"
-    before = {"votes": 0, "participants": 0, "comments": 0}
-    row: dict[str, str] = {}
-    for row in read_rows(path) if path.exists() else []:
-        for name in before:
-            if int(row[name]) < before[name]:
-                yield f"{row['time']}: fewer {name} than before"
-            before[name] = int(row[name])
-        sizes = [int(row[f"group-{letter.lower()}-participants"]) for letter in counted.letters.values()]
-        if sum(sizes) > int(row["compared-participants"]) or (len(sizes) > 1 and row["may-be-chance"] == "1" and any(sizes)):
-            yield f"{row['time']}: groups of {sizes}"
-    if row:
-        whole = {"votes": len(counted.votes), "participants": len(counted.people), "compared-participants": counted.grouped()}
-        yield from (same(row[name], value, f"{name} at the end") for name, value in whole.items())
+    rows = read_rows(path) if path.exists() else []
+    expected = list(cuts(counted))
+    if len(rows) != len(expected):
+        yield f"{len(rows)} moments stand in the timeline, {len(expected)} counted"
+        return
+    played = json.loads((report / "data/timeline.json").read_text(encoding="utf-8")) if rows else {"moments": []}
+    printed = [cells for _, cells in page.rows if re.fullmatch(r"\d+ \w+ \d{4}, \d\d:\d\d", cells[0])]
+    if len(printed) != len(rows):
+        yield f"{len(printed)} moments stand on the page, {len(rows)} in the timeline"
+        return
+    for row, cut, moment, cells in zip(rows, expected, played["moments"], printed, strict=True):
+        yield from (f"{cut.time}: {why}" for why in _moment(counted, row, cut, moment, played["count"] == played["drawn"]) if why)
+        yield from (f"{cut.time}: {why}" for why in _printed_moment(counted, row, cells) if why)
+
+
+def _moment(counted: Counted, row: dict[str, str], cut: Cut, moment: dict[str, Any], has_everybody: bool) -> Iterator[str]:
+    """Faults of one row of the timeline and of what is played for it."""
+    if row["time"] != cut.time:
+        yield f"{row['time']} stands in the table"
+    yield from (same(row[name], value, name) for name, value in cut.figures().items())
+    sizes = [int(row[f"group-{letter.lower()}-participants"]) for letter in counted.letters.values()]
+    if row["may-be-chance"] == "1" and len(sizes) > 1 and any(sizes):
+        yield f"groups of {sizes}, although chance explains the votes"
+    if not has_everybody:
+        return
+    everybody, drawn = sorted({person for _, person, _, _ in counted.cast}), memoryview(base64.b64decode(moment["in"])).cast("b").tolist()
+    if len(drawn) != len(everybody):
+        yield f"{len(drawn)} people are drawn, {len(everybody)} voted"
+        return
+    group_of = dict(zip(everybody, drawn, strict=True))
+    grouped = {person for person, group in group_of.items() if group not in {_NO_GROUP, _ABSENT}}
+    if {person for person, group in group_of.items() if group != _ABSENT} != set(cut.by_person):
+        yield "others are drawn than those who had voted"
+    if counted_sizes := [list(group_of.values()).count(place) for place in range(len(sizes))]:
+        yield "" if counted_sizes == sizes else f"groups of {sizes} stand in the table, {counted_sizes} are drawn"
+    least = min((cut.by_person[person] for person in grouped), default=_LET_IN)
+    # Fewer votes than let somebody in are enough only while the busiest fifteen are compared.
+    if len(grouped) > cut.figures()["compared-participants"] or (least < min(_LET_IN, cut.comments) and len(grouped) > _FEWEST):
+        yield f"{len(grouped)} people are in groups, with {least} votes and more"
+
+
+def _printed_moment(counted: Counted, row: dict[str, str], cells: list[str]) -> Iterator[str]:
+    """Faults of the row of the page's table: time, votes, people, compared, comments, and each group or that there is none."""
+    at = datetime.strptime(row["time"], "%Y-%m-%dT%H:%M:%SZ")
+    figures = [f"{int(row[name]):,}" for name in ("votes", "participants", "compared-participants", "comments")]
+    groups = [f"{int(row[f'group-{letter.lower()}-participants']):,}" for letter in counted.letters.values()]
+    expected = [f"{at:%d %b %Y, %H:%M}".removeprefix("0"), *figures, *(["no groups yet"] if row["may-be-chance"] == "1" else groups)]
+    yield "" if cells == expected else f"the page has {cells}, not {expected}"
 
 
 def recount(votes: Path, comments: Path, report: Path) -> tuple[int, list[str]]:
@@ -605,7 +685,9 @@ def recount(votes: Path, comments: Path, report: Path) -> tuple[int, list[str]]:
     counted = read(votes, comments, report)
     program = Recount(counted)
     program.check(json.loads((report / "data/narrative.json").read_text(encoding="utf-8")))
-    others = [*recount_tables(counted, report), *recount_page(counted, report), *recount_moments(counted, report)]
+    page = Rows()
+    page.feed((report / "report.html").read_text(encoding="utf-8"))
+    others = [*recount_tables(counted, report), *recount_page(counted, page), *recount_moments(counted, report, page)]
     return program.sentences, [*program.faults, *filter(None, others)]
 
 

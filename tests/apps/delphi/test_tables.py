@@ -19,7 +19,8 @@ from gateleg.apps.delphi.tables import (
     TopicName,
     VoteDifferences,
 )
-from gateleg.model import lint, spec_of
+from gateleg.model import spec_of
+from gateleg.model.inspection import lint
 from gateleg.store import AsyncStore
 
 JOB = UUID("f84d63ed-3b42-448e-9a1d-3474137f4e80")

@@ -11,9 +11,10 @@ from pathlib import Path
 from uuid import UUID
 
 from gateleg.apps.mv.application import application
-from gateleg.apps.mv.service import load
+from gateleg.apps.mv.service import load_project
 from gateleg.apps.mv.tables import SceneStatus
-from gateleg.jobs import LAYOUTS, AsyncQueue, QueueSettings, Worker
+from gateleg.jobs import AsyncQueue, QueueSettings, Worker
+from gateleg.jobs.tables import LAYOUTS
 from gateleg.web.host import Host
 from gateleg.web.settings import load_settings
 
@@ -26,7 +27,7 @@ def worker_of(host: Host, folder: Path) -> Worker:
 
 async def die_in_the_middle(host: Host, project_id: UUID, count: int) -> None:
     while True:
-        scenes = (await load(host.store, project_id)).scenes
+        scenes = (await load_project(host.store, project_id)).scenes
         done = sum(scene.status is SceneStatus.COMPLETED for scene in scenes)
         if done >= count and any(scene.status is SceneStatus.PROCESSING for scene in scenes):
             os.kill(os.getpid(), signal.SIGKILL)

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from gateleg.apps.mv.service import load
+from gateleg.apps.mv.service import load_project
 from gateleg.apps.mv.tables import FinalVersion, ProjectStatus, Take
 from gateleg.jobs import follow_async
 from tests.apps.mv.mortal_worker import worker_of
@@ -28,7 +28,7 @@ async def test_film_is_finished_after_its_worker_was_killed(tmp_path: Path, coun
         command = [sys.executable, "-m", "tests.apps.mv.mortal_worker", str(tmp_path), str(project_id), str(count)]
         killed = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=False, timeout=300)
         assert killed.returncode == -9, killed.stderr
-        before = await load(served.host.store, project_id)
+        before = await load_project(served.host.store, project_id)
         assert before.project.status is ProjectStatus.PROCESSING
 
         worker = worker_of(served.host, tmp_path)
@@ -40,7 +40,7 @@ async def test_film_is_finished_after_its_worker_was_killed(tmp_path: Path, coun
 
         job = await served.host.queue.get(UUID(begun["jobId"]))
         assert (job.status.value, [attempt.error for attempt in job.attempts if attempt.error is not None]) == ("COMPLETED", [])
-        after = await load(served.host.store, project_id)
+        after = await load_project(served.host.store, project_id)
         assert (after.project.status, after.project.error_message) == (ProjectStatus.COMPLETED, None)
         takes = [take async for take in served.host.store.query(Take.in_project, project_id=project_id)]
         assert sorted((take.sequence, take.take) for take in takes) == [(scene.sequence, 1) for scene in after.scenes]

@@ -73,7 +73,7 @@ async def studio(folder: Path, server: Service, **options: Any) -> AsyncIterator
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filming, "_LOOK_AGAIN", 0.01)
+    monkeypatch.setattr(filming, "_POLL_SECONDS", 0.01)
 
 
 async def made(served: Served, **changes: Any) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from gateleg.apps.mv.composing.encoding import Canvas
 from gateleg.apps.mv.composing.flashes import check_flashes, thumbnail
-from gateleg.apps.mv.studio import Video, VideoWish, make_video
+from gateleg.apps.mv.studio import Video, VideoOptions, make_video
 from tests.apps.mv.tracks import RATE, band, steady
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def near(times: list[float], beats: npt.NDArray[np.float64]) -> float:
 
 
 def film(path: Path, sentence: str, out: Path, library: Library, director: str) -> Video:
-    return make_video(path, sentence, out, library, VideoWish(Canvas(160, 90), director, seed=3))
+    return make_video(path, sentence, out, library, VideoOptions(Canvas(160, 90), director, seed=3))
 
 
 @pytest.mark.parametrize("director", ["clean", "neon-noir", "grindhouse"])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gateleg.apps.mv.errors import MusicVideoError, SongTooLong, UnreadableClip, UnreadablePicture, UnreadableSong
-from gateleg.apps.mv.probing import Bounds, Kind, look, probe
+from gateleg.apps.mv.probing import Bounds, Kind, probe, probe_in_process
 from tests.apps.mv.served import Served, serving
 
 pytest.importorskip("skia")
@@ -57,12 +57,12 @@ def test_length_and_shape_have_bounds(clip: Path, tmp_path: Path) -> None:
     from gateleg.apps.mv.music import synthesise_song
 
     with pytest.raises(UnreadableClip, match="s are taken"):
-        look(clip, "video", Bounds(longest=1.0))
+        probe_in_process(clip, "video", Bounds(longest=1.0))
     write_wave(synthesise_song(5.0).sound, tmp_path / "song.wav")
     with pytest.raises(SongTooLong):
-        look(tmp_path / "song.wav", "audio", Bounds(longest=1.0))
+        probe_in_process(tmp_path / "song.wav", "audio", Bounds(longest=1.0))
     with pytest.raises(UnreadableSong, match="no audio track"):
-        look(clip, "audio", BOUNDS)
+        probe_in_process(clip, "audio", BOUNDS)
 
 
 def test_a_picture_that_unpacks_to_gigabytes_is_not_unpacked(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_picture_that_unpacks_to_gigabytes_is_not_unpacked(tmp_path: Path) -> 
     head = chunk(b"IHDR", struct.pack(">IIBBBBB", 60_000, 60_000, 8, 2, 0, 0, 0))
     (tmp_path / "bomb.png").write_bytes(b"\x89PNG\r\n\x1a\n" + head + chunk(b"IDAT", zlib.compress(bytes(100_000))) + chunk(b"IEND", b""))
     with pytest.raises(UnreadablePicture):
-        look(tmp_path / "bomb.png", "picture", BOUNDS)
+        probe_in_process(tmp_path / "bomb.png", "picture", BOUNDS)
 
 
 def test_damaged_files_are_refused_or_read_and_nothing_else(clip: Path, tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_damaged_files_are_refused_or_read_and_nothing_else(clip: Path, tmp_path
         path.write_bytes(content)
         for kind in kinds:
             with suppress(MusicVideoError):
-                look(path, kind, BOUNDS)
+                probe_in_process(path, kind, BOUNDS)
 
 
 async def test_own_clip_plays_in_its_scene(served: Served, clip: Path) -> None:

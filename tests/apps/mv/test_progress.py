@@ -3,8 +3,10 @@
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from gateleg.apps.mv.progress import measure
-from gateleg.jobs import Branch, JobStatus, Progress
+from gateleg.apps.mv.progress import measure_progress
+from gateleg.jobs import JobStatus
+from gateleg.jobs.monitor import Branch
+from gateleg.jobs.tables import Progress
 
 
 def branch(kind: str, status: JobStatus, fraction: float = 0.0) -> Branch:
@@ -15,10 +17,10 @@ def branch(kind: str, status: JobStatus, fraction: float = 0.0) -> Branch:
 
 def test_work_is_as_far_as_its_last_stage() -> None:
     done, busy, waits = JobStatus.COMPLETED, JobStatus.PROCESSING, JobStatus.PENDING
-    assert measure([branch("mv.generate", waits)]) == (0.0, "")
-    assert measure([branch("mv.plan", busy, 0.5)]) == (0.04, "listening to the song")
+    assert measure_progress([branch("mv.generate", waits)]) == (0.0, "")
+    assert measure_progress([branch("mv.plan", busy, 0.5)]) == (0.04, "listening to the song")
     renders = [branch("mv.plan", done), branch("mv.render", done), branch("mv.render", busy, 0.5)]
-    fraction, words = measure(renders)
+    fraction, words = measure_progress(renders)
     assert round(fraction, 3) == 0.695
     assert words == "rendering, 1 of 2 scenes, frame 0.5"
-    assert measure([*renders, branch("mv.compose", done)]) == (1.0, "composing")
+    assert measure_progress([*renders, branch("mv.compose", done)]) == (1.0, "composing")

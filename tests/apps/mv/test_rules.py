@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateleg.apps.mv.rules import changed, may_change, may_see, seen, to_render
+from gateleg.apps.mv.rules import check_changeable, check_visible, may_change, may_see, to_render
 from gateleg.apps.mv.tables import Project, Scene, SceneStatus
 from gateleg.web import Principal, Role
 from gateleg.web.errors import NotAllowed, Unknown
@@ -43,15 +43,15 @@ def test_no_two_callers_are_one_owner(one: Principal, two: Principal) -> None:
 
 def test_what_is_hidden_and_what_is_missing_are_refused_alike() -> None:
     with pytest.raises(Unknown) as hidden:
-        seen(Principal("bob", Role.MEMBER), project_of(ANN), "project x")
+        check_visible(Principal("bob", Role.MEMBER), project_of(ANN), "project x")
     with pytest.raises(Unknown) as missing:
-        seen(ANN, None, "project x")
+        check_visible(ANN, None, "project x")
     assert str(hidden.value) == str(missing.value)
 
 
 def test_viewers_look_only() -> None:
     with pytest.raises(NotAllowed):
-        changed(Principal("eve", Role.VIEWER), project_of(ANN))
+        check_changeable(Principal("eve", Role.VIEWER), project_of(ANN))
 
 
 def test_what_is_rendered_again_is_what_has_no_clip_what_is_selected_or_all_that_is_not_locked() -> None:

@@ -20,7 +20,7 @@ from gateleg.apps.mv.scenes import (
     reorder,
     split_scene,
 )
-from gateleg.apps.mv.service import create_project, delete_project, load, move_project, projects_in, projects_of, status_board
+from gateleg.apps.mv.service import create_project, delete_project, load_project, move_project, projects_in, projects_of, status_board
 from gateleg.apps.mv.tables import Mode, Project, ProjectStatus, SceneStatus, Take, projects_table
 from gateleg.objects import AsyncObjects
 from gateleg.store import AsyncStore
@@ -38,7 +38,7 @@ def take_of(project: Project, sequence: int, number: int) -> Take:
 
 async def check_counts(store: AsyncStore, project: Project) -> None:
     """The law: the counts of a project are those of its scenes, and its order names each of them once."""
-    loaded = await load(store, project.project_id)
+    loaded = await load_project(store, project.project_id)
     scenes = loaded.scenes
     assert loaded.project.scene_count == len(scenes) == len(set(loaded.project.scene_order)) == len(loaded.project.scene_order)
     assert loaded.project.completed_scenes == sum(scene.status is SceneStatus.COMPLETED for scene in scenes)
@@ -48,7 +48,7 @@ async def check_counts(store: AsyncStore, project: Project) -> None:
 async def test_scenes_are_added_in_their_places(store: AsyncStore, project: Project) -> None:
     await add_scenes(store, project.project_id, drafts(3))
     await add_scenes(store, project.project_id, [SceneDraft(prompt="between", duration=2)], position=2)
-    loaded = await load(store, project.project_id)
+    loaded = await load_project(store, project.project_id)
     assert [scene.sequence for scene in loaded.scenes] == [1, 4, 2, 3]
     assert loaded.position(4) == 2
     await check_counts(store, project)
@@ -57,7 +57,7 @@ async def test_scenes_are_added_in_their_places(store: AsyncStore, project: Proj
 async def test_more_scenes_than_a_transaction_takes_are_added_in_order(store: AsyncStore, project: Project) -> None:
     await add_scenes(store, project.project_id, drafts(2))
     await add_scenes(store, project.project_id, drafts(120), position=2)
-    loaded = await load(store, project.project_id)
+    loaded = await load_project(store, project.project_id)
     assert loaded.project.scene_order == [1, *range(3, 123), 2]
     await check_counts(store, project)
 
@@ -71,7 +71,7 @@ async def test_sequences_are_never_used_twice(store: AsyncStore, objects: AsyncO
 
 async def test_concurrent_additions_lose_nothing(store: AsyncStore, project: Project) -> None:
     await asyncio.gather(*(add_scenes(store, project.project_id, drafts(2)) for _ in range(10)))
-    loaded = await load(store, project.project_id)
+    loaded = await load_project(store, project.project_id)
     assert sorted(loaded.project.scene_order) == list(range(1, 21))
     await check_counts(store, project)
 
@@ -97,7 +97,7 @@ async def test_counts_hold_under_any_interleaving(store: AsyncStore, objects: As
     async def edit() -> None:
         await add_scenes(store, project.project_id, drafts(1), position=2)
         await delete_scene(store, objects, project.project_id, 2)
-        order = (await load(store, project.project_id)).project.scene_order
+        order = (await load_project(store, project.project_id)).project.scene_order
         await reorder(store, project.project_id, order[::-1])
 
     await asyncio.gather(*(work(sequence) for sequence in range(1, 7)), edit())
@@ -146,7 +146,7 @@ async def test_split_scene_plays_the_same_clip_on(store: AsyncStore, project: Pr
     assert second.trim_points is not None
     assert (first.trim_points.end, second.trim_points.start, second.trim_points.end) == (1.5, 1.5, 4.0)
     assert second.original_video_clip_s3_key == first.original_video_clip_s3_key
-    assert (await load(store, project.project_id)).project.scene_order == [1, 3, 2]
+    assert (await load_project(store, project.project_id)).project.scene_order == [1, 3, 2]
     await check_counts(store, project)
     with pytest.raises(BadOrder, match="cannot be cut"):
         await split_scene(store, project.project_id, 1, 9)
@@ -214,4 +214,4 @@ async def test_project_needs_what_its_mode_needs(store: AsyncStore) -> None:
 
 async def test_unknown_project_is_unknown(store: AsyncStore) -> None:
     with pytest.raises(Unknown):
-        await load(store, uuid4())
+        await load_project(store, uuid4())

@@ -15,7 +15,7 @@ from gateleg.apps.mv.composing.flashes import COLUMNS, ROWS
 from gateleg.apps.mv.errors import Cancelled
 from gateleg.apps.mv.listening.sound import write_wave
 from gateleg.apps.mv.music import synthesise_song
-from gateleg.apps.mv.studio import VideoWish, check_video, clips_to_calm, make_video
+from gateleg.apps.mv.studio import VideoOptions, check_video, clips_to_calm, make_video
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,9 +33,9 @@ def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_song_and_a_sentence_give_a_video_as_long_as_the_song(short: Path, tmp_path: Path, library: Library) -> None:
-    wish = VideoWish(TINY, "gloss", seed=5, subject="a silver robot", title="Hello", lyrics="la la\nla")
+    options = VideoOptions(TINY, "gloss", seed=5, subject="a silver robot", title="Hello", lyrics="la la\nla")
     seen: list[float] = []
-    video = make_video(short, "a robot in the city at night", tmp_path / "out.mp4", library, wish, 0, lambda at, text: seen.append(at))
+    video = make_video(short, "a robot in the city at night", tmp_path / "out.mp4", library, options, 0, lambda at, text: seen.append(at))
     with av.open(str(video.path)) as file:
         assert float(file.duration or 0) / av.time_base == pytest.approx(video.song.duration, abs=0.1)
         assert sum(1 for _ in file.decode(video=0)) == video.plan.frames
@@ -51,7 +51,7 @@ def test_the_same_seed_gives_the_same_frames_and_another_one_others(short: Path,
 
     def made(seed: int) -> bytes:
         path = tmp_path / "out.mp4"
-        make_video(short, "fog in the hills", path, library, VideoWish(tiny, seed=seed, most=2), 0)
+        make_video(short, "fog in the hills", path, library, VideoOptions(tiny, seed=seed, most=2), 0)
         with av.open(str(path)) as file:
             return b"".join(frame.to_ndarray(format="rgb24").tobytes() for frame in file.decode(video=0))
 
@@ -63,7 +63,7 @@ def test_the_same_seed_gives_the_same_frames_and_another_one_others(short: Path,
 def test_a_cancelled_video_leaves_nothing(short: Path, tmp_path: Path, library: Library) -> None:
     asked = iter([False] * 60)
     with pytest.raises(Cancelled):
-        make_video(short, "fog", tmp_path / "out.mp4", library, VideoWish(TINY), 0, cancelled=lambda: next(asked, True))
+        make_video(short, "fog", tmp_path / "out.mp4", library, VideoOptions(TINY), 0, cancelled=lambda: next(asked, True))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -84,7 +84,7 @@ def test_the_clips_that_flash_are_named_and_calming_mends_them(tmp_path: Path) -
 
 
 def test_a_finished_clip_is_the_same_when_it_is_rendered_alone(short: Path, tmp_path: Path, library: Library) -> None:
-    video = make_video(short, "a boat on the lake", tmp_path / "out.mp4", library, VideoWish(Canvas(32, 18), most=3), 0)
+    video = make_video(short, "a boat on the lake", tmp_path / "out.mp4", library, VideoOptions(Canvas(32, 18), most=3), 0)
     order = video.orders[-1]
     clip = render_clip(replace(order), video.song, tmp_path / "again.mp4")
     with av.open(str(video.path)) as file:

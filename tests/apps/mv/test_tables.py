@@ -103,6 +103,13 @@ def test_object_keys_are_those_of_the_design() -> None:
     assert object_keys.reference_key(ID) == f"mv/outputs/character_reference/{ID}.png"
 
 
+def test_project_follows_the_line_of_the_design_and_skips_no_state() -> None:
+    line = [ProjectStatus(name) for name in ("pending", "generating_scenes", "processing", "composing", "completed")]
+    for at, status in enumerate(line[:-1]):
+        assert status.may_become(line[at + 1])
+        assert not any(status.may_become(later) for later in line[at + 2 :])
+
+
 @pytest.mark.parametrize("status", [status for status in ProjectStatus if status is not ProjectStatus.FAILED])
 def test_every_project_can_fail(status: ProjectStatus) -> None:
     assert status.may_become(ProjectStatus.FAILED)

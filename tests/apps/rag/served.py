@@ -13,7 +13,7 @@ from fastapi import FastAPI
 
 from gateleg.apps.rag.application import application
 from gateleg.apps.rag.index.registry import Indexes, indexes_of
-from gateleg.apps.rag.ingesting.fingerprints import keep_fingerprint
+from gateleg.apps.rag.ingesting.fingerprints import write_fingerprint
 from gateleg.apps.rag.object_keys import source_key
 from gateleg.apps.rag.tables import Chunk, Document, DocumentStatus
 from gateleg.jobs import Worker, follow_async
@@ -70,7 +70,7 @@ class Served:
             await asyncio.to_thread(index.add, made.document_id, generation, chunks)
         made.source, made.generation, made.last_generation, made.chunks = key, 2, 2, 2
         made.status, made.content_hash, made.simhash = DocumentStatus.COMPLETED, "c" * 64, "0123456789abcdef"
-        await keep_fingerprint(self.host.store, made)
+        await write_fingerprint(self.host.store, made)
         return await self.host.store.create(made)
 
     @staticmethod

@@ -8,7 +8,7 @@ import pytest
 
 from gateleg.apps.rag.access import Caller
 from gateleg.apps.rag.chunking import BadChunking
-from gateleg.apps.rag.collections import Opened, create_collection, delete_softly, open_collection, update_collection
+from gateleg.apps.rag.collections import OpenedCollection, create_collection, open_collection, soft_delete_collection, update_collection
 from gateleg.apps.rag.drafts import CollectionChanges, NewCollection, NewRepository
 from gateleg.apps.rag.errors import (
     AccessDenied,
@@ -38,11 +38,11 @@ def changes(**fields: Any) -> CollectionChanges:
 
 
 @pytest.fixture
-async def contracts(store: AsyncStore, legal: Repository, caller: Callers) -> Opened:
+async def contracts(store: AsyncStore, legal: Repository, caller: Callers) -> OpenedCollection:
     return await create_collection(store, caller("creator"), "legal", new())
 
 
-async def test_collection_inherits_model_and_groups(store: AsyncStore, contracts: Opened) -> None:
+async def test_collection_inherits_model_and_groups(store: AsyncStore, contracts: OpenedCollection) -> None:
     made = contracts.collection
     assert (made.embedding_model, made.allowed_groups, made.created_by, made.status) == (
         "local:minilm",
@@ -53,7 +53,7 @@ async def test_collection_inherits_model_and_groups(store: AsyncStore, contracts
     assert (made.private, made.allow_chunking_override, made.version) == (False, True, 1)
 
 
-async def test_collection_is_read_by_id_and_by_name(store: AsyncStore, contracts: Opened, caller: Callers) -> None:
+async def test_collection_is_read_by_id_and_by_name(store: AsyncStore, contracts: OpenedCollection, caller: Callers) -> None:
     for text in (contracts.collection.collection_id, "Contracts", "contracts"):
         assert (await open_collection(store, caller("lawyer"), "legal", text)).collection == contracts.collection
     with pytest.raises(UnknownCollection):
@@ -71,7 +71,7 @@ async def test_name_of_a_hidden_collection_is_refused_as_one_that_is_not_there(
 
 
 async def test_collection_of_another_repository_is_not_found(
-    store: AsyncStore, contracts: Opened, commons: Repository, caller: Callers
+    store: AsyncStore, contracts: OpenedCollection, commons: Repository, caller: Callers
 ) -> None:
     with pytest.raises(UnknownCollection):
         await open_collection(store, caller("admin"), "commons", contracts.collection.collection_id)
@@ -84,12 +84,14 @@ async def test_default_collection_has_one_id(store: AsyncStore, legal: Repositor
 
 
 @pytest.mark.parametrize("name", ["Contracts", "CONTRACTS", "contracts", "default"])
-async def test_names_are_unique(store: AsyncStore, contracts: Opened, caller: Callers, name: str) -> None:
+async def test_names_are_unique(store: AsyncStore, contracts: OpenedCollection, caller: Callers, name: str) -> None:
     with pytest.raises(NameTaken):
         await create_collection(store, caller("partner"), "legal", new(name))
 
 
-async def test_same_name_in_another_repository(store: AsyncStore, contracts: Opened, commons: Repository, caller: Callers) -> None:
+async def test_same_name_in_another_repository(
+    store: AsyncStore, contracts: OpenedCollection, commons: Repository, caller: Callers
+) -> None:
     assert (await create_collection(store, caller("outsider"), "commons", new())).collection.name == "Contracts"
 
 
@@ -118,7 +120,7 @@ async def test_bad_collections_are_refused(
 
 
 async def test_pipelines_read_whole_buckets_so_that_only_administrators_make_them(
-    store: AsyncStore, contracts: Opened, caller: Callers
+    store: AsyncStore, contracts: OpenedCollection, caller: Callers
 ) -> None:
     bucket, folder = {"pipelines": [{"s3Bucket": "b"}]}, {"pipelines": [{"folder": "/srv/papers"}]}
     for fields, allowed in [(bucket, {"rag admin", "operator", "admin"}), (folder, {"admin"})]:
@@ -143,7 +145,7 @@ async def test_strategy_is_stored_in_the_shape_of_the_design(store: AsyncStore, 
     }
 
 
-async def test_creator_and_administrators_change_it(store: AsyncStore, contracts: Opened, caller: Callers) -> None:
+async def test_creator_and_administrators_change_it(store: AsyncStore, contracts: OpenedCollection, caller: Callers) -> None:
     for who in ("creator", "rag admin", "operator", "admin"):
         found = await update_collection(store, caller(who), "legal", "Contracts", changes(description=who))
         assert found.opened.collection.description == who
@@ -152,7 +154,7 @@ async def test_creator_and_administrators_change_it(store: AsyncStore, contracts
             await update_collection(store, caller(who), "legal", "Contracts", changes(description=who))
 
 
-async def test_null_clears_and_what_was_not_sent_stays(store: AsyncStore, contracts: Opened, caller: Callers) -> None:
+async def test_null_clears_and_what_was_not_sent_stays(store: AsyncStore, contracts: OpenedCollection, caller: Callers) -> None:
     fields = {"description": "d", "allowedGroups": ["partners"], "metadata": {"tags": ["a"]}, "pipelines": [{"s3Bucket": "b"}]}
     await update_collection(store, caller("rag admin"), "legal", "Contracts", changes(**fields))
     cleared = dict.fromkeys(["description", "allowedGroups", "pipelines", "chunkingStrategy"])
@@ -171,18 +173,18 @@ async def test_null_clears_and_what_was_not_sent_stays(store: AsyncStore, contra
 
 
 @pytest.mark.parametrize("name", ["name", "private", "allowChunkingOverride", "status"])
-async def test_what_cannot_be_absent_cannot_be_cleared(store: AsyncStore, contracts: Opened, caller: Callers, name: str) -> None:
+async def test_what_cannot_be_absent_cannot_be_cleared(store: AsyncStore, contracts: OpenedCollection, caller: Callers, name: str) -> None:
     with pytest.raises(BadField, match=name):
         await update_collection(store, caller("creator"), "legal", "Contracts", changes(**{name: None}))
 
 
 @pytest.mark.parametrize("name", ["collectionId", "repositoryId", "embeddingModel", "createdBy", "createdAt", "updatedAt", "default"])
-async def test_fixed_fields_are_refused_by_name(store: AsyncStore, contracts: Opened, caller: Callers, name: str) -> None:
+async def test_fixed_fields_are_refused_by_name(store: AsyncStore, contracts: OpenedCollection, caller: Callers, name: str) -> None:
     with pytest.raises(ImmutableField, match=name):
         await update_collection(store, caller("creator"), "legal", "Contracts", changes(**{name: "other"}))
 
 
-async def test_what_was_read_may_be_sent_back(store: AsyncStore, contracts: Opened, caller: Callers) -> None:
+async def test_what_was_read_may_be_sent_back(store: AsyncStore, contracts: OpenedCollection, caller: Callers) -> None:
     made = contracts.collection
     whole = {
         "collectionId": made.collection_id,
@@ -195,24 +197,24 @@ async def test_what_was_read_may_be_sent_back(store: AsyncStore, contracts: Open
 
 
 @pytest.mark.parametrize("bad", [{"name": "a/b"}, {"metadata": {"tags": ["ä"]}}, {"allowedGroups": ["engineers"]}])
-async def test_bad_changes_write_nothing(store: AsyncStore, contracts: Opened, caller: Callers, bad: dict[str, Any]) -> None:
+async def test_bad_changes_write_nothing(store: AsyncStore, contracts: OpenedCollection, caller: Callers, bad: dict[str, Any]) -> None:
     with pytest.raises((BadField, BadGroups)):
         await update_collection(store, caller("creator"), "legal", "Contracts", changes(**bad, description="x"))
     assert (await open_collection(store, caller("creator"), "legal", "Contracts")).collection == contracts.collection
 
 
-async def test_change_without_a_difference_writes_nothing(store: AsyncStore, contracts: Opened, caller: Callers) -> None:
+async def test_change_without_a_difference_writes_nothing(store: AsyncStore, contracts: OpenedCollection, caller: Callers) -> None:
     found = await update_collection(store, caller("creator"), "legal", "Contracts", changes(name="Contracts"))
     assert found.opened.collection.version == 1
 
 
-async def test_older_version_is_refused(store: AsyncStore, contracts: Opened, caller: Callers) -> None:
+async def test_older_version_is_refused(store: AsyncStore, contracts: OpenedCollection, caller: Callers) -> None:
     await update_collection(store, caller("creator"), "legal", "Contracts", changes(description="one"), expected=1)
     with pytest.raises(StaleVersion):
         await update_collection(store, caller("creator"), "legal", "Contracts", changes(description="two"), expected=1)
 
 
-async def test_rename_frees_the_name_and_takes_no_other(store: AsyncStore, contracts: Opened, caller: Callers) -> None:
+async def test_rename_frees_the_name_and_takes_no_other(store: AsyncStore, contracts: OpenedCollection, caller: Callers) -> None:
     await create_collection(store, caller("creator"), "legal", new("Letters"))
     with pytest.raises(NameTaken):
         await update_collection(store, caller("creator"), "legal", "Contracts", changes(name="LETTERS"))
@@ -221,12 +223,12 @@ async def test_rename_frees_the_name_and_takes_no_other(store: AsyncStore, contr
     assert (await create_collection(store, caller("creator"), "legal", new("CONTRACTS"))).collection.name == "CONTRACTS"
 
 
-async def test_new_strategy_comes_with_a_warning(store: AsyncStore, contracts: Opened, caller: Callers) -> None:
+async def test_new_strategy_comes_with_a_warning(store: AsyncStore, contracts: OpenedCollection, caller: Callers) -> None:
     found = await update_collection(store, caller("creator"), "legal", "Contracts", changes(chunkingStrategy={"type": "NONE"}))
     assert "ingested from now on" in found.warnings[0]
 
 
-async def test_archive_and_back(store: AsyncStore, contracts: Opened, caller: Callers) -> None:
+async def test_archive_and_back(store: AsyncStore, contracts: OpenedCollection, caller: Callers) -> None:
     archived = await update_collection(store, caller("creator"), "legal", "Contracts", changes(status="ARCHIVED"))
     assert archived.opened.collection.status is CollectionStatus.ARCHIVED
     active = await update_collection(store, caller("creator"), "legal", "Contracts", changes(status="ACTIVE"))
@@ -234,15 +236,15 @@ async def test_archive_and_back(store: AsyncStore, contracts: Opened, caller: Ca
 
 
 @pytest.mark.parametrize("status", ["DELETED", "DELETE_IN_PROGRESS", "DELETE_FAILED"])
-async def test_no_change_of_the_status_deletes(store: AsyncStore, contracts: Opened, caller: Callers, status: str) -> None:
+async def test_no_change_of_the_status_deletes(store: AsyncStore, contracts: OpenedCollection, caller: Callers, status: str) -> None:
     with pytest.raises(BadField, match=status):
         await update_collection(store, caller("creator"), "legal", "Contracts", changes(status=status))
 
 
 async def test_deleted_collection_can_be_restored_for_ninety_days(
-    store: AsyncStore, contracts: Opened, caller: Callers, clock: ManualClock
+    store: AsyncStore, contracts: OpenedCollection, caller: Callers, clock: ManualClock
 ) -> None:
-    deleted = (await delete_softly(store, caller("creator"), "legal", "Contracts", days=90)).collection
+    deleted = (await soft_delete_collection(store, caller("creator"), "legal", "Contracts", days=90)).collection
     assert deleted.status is CollectionStatus.DELETED
     assert deleted.deleted_at is not None
     assert deleted.deleted_at - store.setup.now() == timedelta(days=90)
@@ -257,15 +259,17 @@ async def test_deleted_collection_can_be_restored_for_ninety_days(
     assert (await open_collection(store, caller("lawyer"), "legal", "Contracts")).collection.status is CollectionStatus.ACTIVE
 
 
-async def test_second_soft_delete_changes_nothing(store: AsyncStore, contracts: Opened, caller: Callers, clock: ManualClock) -> None:
-    first = await delete_softly(store, caller("creator"), "legal", "Contracts", days=90)
+async def test_second_soft_delete_changes_nothing(
+    store: AsyncStore, contracts: OpenedCollection, caller: Callers, clock: ManualClock
+) -> None:
+    first = await soft_delete_collection(store, caller("creator"), "legal", "Contracts", days=90)
     clock.advance(60)
-    assert (await delete_softly(store, caller("creator"), "legal", "Contracts", days=90)).collection == first.collection
+    assert (await soft_delete_collection(store, caller("creator"), "legal", "Contracts", days=90)).collection == first.collection
 
 
 async def test_default_collection_is_not_deleted(store: AsyncStore, legal: Repository, caller: Callers) -> None:
     with pytest.raises(DefaultCollection):
-        await delete_softly(store, caller("admin"), "legal", "default", days=90)
+        await soft_delete_collection(store, caller("admin"), "legal", "default", days=90)
 
 
 async def test_default_collection_of_an_older_repository_is_always_the_same_and_can_be_changed(

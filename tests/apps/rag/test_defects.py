@@ -15,7 +15,7 @@ from gateleg.apps.rag.answering.service import ask_once
 from gateleg.apps.rag.ingesting.submitting import NewDocument
 from gateleg.apps.rag.parsing.parser import parse_here
 from gateleg.apps.rag.searching.requests import SearchRequest
-from gateleg.apps.rag.searching.service import Place, search
+from gateleg.apps.rag.searching.service import SearchScope, search
 from gateleg.apps.rag.tables import Collection, Document, DocumentStatus, IngestionType
 from gateleg.model.codec.unchecked import copy_unchecked
 from gateleg.web import Principal, Role
@@ -96,7 +96,7 @@ async def test_models_are_told_documents_from_questions(tmp_path: Path, monkeypa
         assert document.status is DocumentStatus.COMPLETED
         assert told == [("document", text)]
         told.clear()
-        places, ada = [Place("books", library.collection_id)], Principal("ada", Role.ADMIN)
+        places, ada = [SearchScope("books", library.collection_id)], Principal("ada", Role.ADMIN)
         assert (await search(library.resources, ada, places, SearchRequest(query="water"))).hits
         assert told == [("query", "water")]
         told.clear()

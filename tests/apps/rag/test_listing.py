@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gateleg.apps.rag.access import Caller
-from gateleg.apps.rag.collections import Opened, create_collection, delete_softly, update_collection
+from gateleg.apps.rag.collections import OpenedCollection, create_collection, soft_delete_collection, update_collection
 from gateleg.apps.rag.drafts import CollectionChanges, NewCollection, NewRepository
 from gateleg.apps.rag.keyset import KeysetPage
 from gateleg.apps.rag.listing import (
@@ -29,7 +29,7 @@ async def add(store: AsyncStore, who: Caller, repository_id: str, name: str, **f
     return made.collection
 
 
-def names(page: KeysetPage[Opened]) -> list[str | None]:
+def names(page: KeysetPage[OpenedCollection]) -> list[str | None]:
     return [row.collection.name for row in page.rows]
 
 
@@ -124,7 +124,7 @@ async def test_filters(store: AsyncStore, filled: None, legal: Repository, commo
 async def test_deleted_collections_are_listed_when_asked_for_and_to_those_who_can_restore_them(
     store: AsyncStore, filled: None, legal: Repository, caller: Callers
 ) -> None:
-    await delete_softly(store, caller("creator"), "legal", "legal 2", days=90)
+    await soft_delete_collection(store, caller("creator"), "legal", "legal 2", days=90)
     wanted = CollectionFilter(status=CollectionStatus.DELETED)
     assert "legal 2" not in names(await list_collections(store, caller("creator"), legal, CollectionFilter(), size=100))
     assert names(await list_collections(store, caller("creator"), legal, wanted)) == ["legal 2"]

@@ -7,9 +7,9 @@ import pytest
 
 from gateleg.apps.rag.evaluating.tables import EVALUATION_TABLES
 from gateleg.apps.rag.index.registry import Indexes
-from gateleg.apps.rag.ingesting.fingerprints import keep_fingerprint
+from gateleg.apps.rag.ingesting.fingerprints import write_fingerprint
 from gateleg.apps.rag.object_keys import source_key
-from gateleg.apps.rag.purging import Counts, Premises, count_left, purge_collection, purge_document
+from gateleg.apps.rag.purging import Counts, PurgeResources, count_left, purge_collection, purge_document
 from gateleg.apps.rag.tables import Chunk, Document, Fingerprint
 from gateleg.objects import AsyncObjects
 from gateleg.store import AsyncStore
@@ -52,7 +52,7 @@ async def fill(store: AsyncStore, objects: AsyncObjects, indexes: Indexes, count
             chunk = Served._chunk(document, generation, 0)
             await store.put(chunk)
             indexes.open("legal", "c").add(document.document_id, generation, [chunk])
-        await keep_fingerprint(store, document)
+        await write_fingerprint(store, document)
         made.append(await store.create(document))
     return made
 
@@ -77,14 +77,14 @@ async def test_collection_is_removed_whole_wherever_it_was_interrupted(store: As
     for calls in range(60):
         await fill(store, objects, indexes, 1)
         left = [calls]
-        cut = Premises(*(Failing(one, left) for one in (store, objects, indexes)))  # type: ignore[arg-type]
+        cut = PurgeResources(*(Failing(one, left) for one in (store, objects, indexes)))  # type: ignore[arg-type]
         try:
             await purge_collection(cut, "legal", "c")
         except PowerCut:
             interrupted += 1
-            whole = Premises(store, objects, indexes)
+            whole = PurgeResources(store, objects, indexes)
             await purge_collection(whole, "legal", "c")
-        assert not await count_left(Premises(store, objects, indexes), "legal", "c"), calls
+        assert not await count_left(PurgeResources(store, objects, indexes), "legal", "c"), calls
         assert await left_in(store) == {"Document": 0, "Chunk": 0, "Fingerprint": 0}, calls
         if interrupted <= calls:
             break
@@ -92,13 +92,13 @@ async def test_collection_is_removed_whole_wherever_it_was_interrupted(store: As
 
 
 async def test_document_is_removed_whole_wherever_it_was_interrupted(store: AsyncStore, objects: AsyncObjects, indexes: Indexes) -> None:
-    whole = Premises(store, objects, indexes)
+    whole = PurgeResources(store, objects, indexes)
     interrupted = 0
     for calls in range(40):
         first, second = await fill(store, objects, indexes, 2)
         left = [calls]
         try:
-            await purge_document(Premises(*(Failing(one, left) for one in (store, objects, indexes))), first)  # type: ignore[arg-type]
+            await purge_document(PurgeResources(*(Failing(one, left) for one in (store, objects, indexes))), first)  # type: ignore[arg-type]
         except PowerCut:
             interrupted += 1
             await purge_document(whole, first)

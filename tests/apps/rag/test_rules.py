@@ -11,7 +11,7 @@ from gateleg.apps.rag.rules import (
     check_name,
     check_repository_id,
     is_default,
-    kept_pipelines,
+    merge_pipelines,
 )
 from gateleg.apps.rag.tables import Collection, CollectionStatus, Metadata, Repository, RepositoryConfig, RepositoryStatus
 
@@ -102,8 +102,8 @@ def test_only_a_ready_repository_takes_documents(status: RepositoryStatus) -> No
 
 
 def test_pipelines_of_two_folders_are_two() -> None:
-    first = kept_pipelines([PipelineDraft(folder="/inbox/a")], None) or []
-    both = kept_pipelines([PipelineDraft(folder="/inbox/a"), PipelineDraft(folder="/inbox/b")], first) or []
+    first = merge_pipelines([PipelineDraft(folder="/inbox/a")], None) or []
+    both = merge_pipelines([PipelineDraft(folder="/inbox/a"), PipelineDraft(folder="/inbox/b")], first) or []
     assert (both[0].pipeline_id, len({one.pipeline_id for one in both})) == (first[0].pipeline_id, 2)
-    with pytest.raises(BadField, match="same place"):
-        kept_pipelines([PipelineDraft(folder="/inbox/a"), PipelineDraft(folder="/inbox/a")], first)
+    with pytest.raises(BadField, match="same source"):
+        merge_pipelines([PipelineDraft(folder="/inbox/a"), PipelineDraft(folder="/inbox/a")], first)

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from gateleg.apps.rag.access import Caller
-from gateleg.apps.rag.collections import create_collection, delete_softly, open_collection, update_collection
+from gateleg.apps.rag.collections import create_collection, open_collection, soft_delete_collection, update_collection
 from gateleg.apps.rag.drafts import CollectionChanges, MetadataDraft, NewCollection, NewRepository, PipelineDraft
 from gateleg.apps.rag.listing import CollectionFilter, list_collections, list_own_collections
 from gateleg.apps.rag.operations import COLLECTIONS_PER_REPOSITORY, PLAN
@@ -28,7 +28,7 @@ from gateleg.apps.rag.tables import (
 from gateleg.jobs import ManualClock
 from gateleg.model import spec_of
 from gateleg.ops import cloudformation, compare_billing, operations
-from gateleg.ops.operating import Drill
+from gateleg.ops.operating_plan import RecoveryDrill
 from gateleg.store import AsyncStore, Metrics
 from gateleg.store.sizes import item_size
 from gateleg.web.settings import load_settings
@@ -69,7 +69,7 @@ async def test_03_status_index_finds_active_archived_and_deleted(store: AsyncSto
     for name in ("A", "B"):
         await add(store, caller("creator"), name)
     await update_collection(store, caller("creator"), "legal", "A", CollectionChanges(status=CollectionStatus.ARCHIVED))
-    await delete_softly(store, caller("creator"), "legal", "B", days=90)
+    await soft_delete_collection(store, caller("creator"), "legal", "B", days=90)
     found = {}
     for status in (CollectionStatus.ACTIVE, CollectionStatus.ARCHIVED, CollectionStatus.DELETED):
         found[status.value] = [row.name async for row in store.query(Collection.with_status, repository_id="legal", status=status)]
@@ -229,7 +229,7 @@ async def test_20_deleted_collections_expire_after_ninety_days(
 ) -> None:
     made = await add(store, caller("creator"))
     days = RagSettings().restore_days
-    deleted = (await delete_softly(store, caller("creator"), "legal", made.collection_id, days=days)).collection
+    deleted = (await soft_delete_collection(store, caller("creator"), "legal", made.collection_id, days=days)).collection
     assert deleted.deleted_at == store.setup.now() + timedelta(days=90)
     assert collections_table.ttl() == "deletedAt"
     clock.advance(91 * 86_400)
@@ -255,5 +255,5 @@ def test_23_recovery_of_35_days_and_a_daily_backup_at_two() -> None:
 
 
 def test_24_recovery_is_judged_by_its_targets() -> None:
-    assert Drill(4 * 3600, 5 * 60, PLAN.backups).passed
-    assert not Drill(4 * 3600 + 1, 0, PLAN.backups).passed
+    assert RecoveryDrill(4 * 3600, 5 * 60, PLAN.backups).passed
+    assert not RecoveryDrill(4 * 3600 + 1, 0, PLAN.backups).passed

@@ -10,7 +10,7 @@ from tests.apps.rag.served import Served
 
 
 async def found(served: Served, who: str, text: str) -> list[tuple[str, str, str]]:
-    hits = await search_applications(served.host.plugged, PEOPLE[who], text)
+    hits = await search_applications(served.host.applications_with_resources, PEOPLE[who], text)
     assert all(isinstance(hit.found, Found) and hit.application is application for hit in hits)
     return [(hit.found.kind, hit.found.title, hit.found.href) for hit in hits]
 

@@ -16,7 +16,7 @@ from tests.engine.crash.starvation import Room, limited_room
 
 pytestmark = pytest.mark.crash
 
-_FULL = "The disk is full: nothing was written. Free some space and try again"
+_FULL = "The disk is full and nothing was written. Free some space and try again"
 _STEPS = (Step("put", 1, "a" * 900), Step("move", 5, "t", 0, 1), Step("put", 2, "b"), Step("count", 0), Step("delete", 1))
 
 

@@ -199,7 +199,7 @@ def test_attribute_updates_put_add_and_delete(entry: dict[str, Any], old: dict[s
     wanted = {"k": {"S": "1"}, **({} if new is None else {"a": new})}
     found = attribute_update(a=entry)
     assert found.apply(item, {}) == wanted
-    assert found.touched(wanted) == ({} if new is None else {"a": new})
+    assert found.written_paths(wanted) == ({} if new is None else {"a": new})
 
 
 @pytest.mark.parametrize(
@@ -236,9 +236,9 @@ def test_an_unknown_action_is_refused_with_the_known_ones() -> None:
 
 
 def test_only_deletions_do_not_create_an_item() -> None:
-    assert attribute_update().creates
-    assert attribute_update(a={"Value": {"N": "1"}}).creates
-    assert not attribute_update(a={"Action": "DELETE"}, b={"Action": "DELETE", "Value": {"SS": ["a"]}}).creates
+    assert attribute_update().creates_item
+    assert attribute_update(a={"Value": {"N": "1"}}).creates_item
+    assert not attribute_update(a={"Action": "DELETE"}, b={"Action": "DELETE", "Value": {"SS": ["a"]}}).creates_item
 
 
 @pytest.mark.parametrize(

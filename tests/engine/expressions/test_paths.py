@@ -2,13 +2,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.engine.expressions.faults import Fault
-from gateleg.engine.expressions.paths import Keys, check_disjoint, descend, spell
+from gateleg.engine.expressions.errors import ExpressionError
+from gateleg.engine.expressions.paths import ResolvedPath, check_disjoint, descend, spell
 
 _PATHS = st.lists(st.one_of(st.sampled_from("ab"), st.integers(0, 1)), max_size=3).map(lambda tail: ("h", *tail))
 
 
-def _relation(one: Keys, two: Keys) -> str | None:
+def _relation(one: ResolvedPath, two: ResolvedPath) -> str | None:
     for left, right in zip(one, two, strict=False):
         if type(left) is not type(right):
             return "conflict"
@@ -18,12 +18,12 @@ def _relation(one: Keys, two: Keys) -> str | None:
 
 
 @given(st.lists(_PATHS, max_size=6))
-def test_paths_are_disjoint_if_no_two_of_them_meet(paths: list[Keys]) -> None:
+def test_paths_are_disjoint_if_no_two_of_them_meet(paths: list[ResolvedPath]) -> None:
     pairs = [(earlier, later) for index, later in enumerate(paths) for earlier in paths[:index]]
     for relation in ("overlap", "conflict"):
         meeting = next((pair for pair in pairs if _relation(*pair) == relation), None)
         if meeting is not None:
-            with pytest.raises(Fault) as caught:
+            with pytest.raises(ExpressionError) as caught:
                 check_disjoint(paths)
             assert caught.value.message == (
                 f"Two document paths {relation} with each other; must remove or rewrite one of these paths; "

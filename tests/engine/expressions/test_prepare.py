@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateleg.engine.errors import EngineError
-from gateleg.engine.expressions import FORMS, check_parameters, prepare
-from gateleg.engine.expressions.prepare import _plans as kept_plans
+from gateleg.engine.expressions import EXPRESSION_PARAMETERS, check_parameters, prepare
+from gateleg.engine.expressions.prepare import _request_plans as kept_plans
 from gateleg.engine.expressions.reserved import RESERVED
 from tests.engine.expressions.refusal import refused
 
@@ -207,7 +207,9 @@ _WORDS += [" SET ", " REMOVE ", " ADD ", " DELETE ", "size(", "contains(", "if_n
 _TEXTS = st.one_of(
     st.lists(st.sampled_from(_WORDS), max_size=25).map(" ".join), st.text(max_size=30), st.text(string.printable, max_size=60)
 )
-_PARAMETERS = [(operation, parameter) for operation in ("UpdateItem", "Query") for parameter in FORMS[operation].expressions]
+_PARAMETERS = [
+    (operation, parameter) for operation in ("UpdateItem", "Query") for parameter in EXPRESSION_PARAMETERS[operation].expressions
+]
 
 
 @given(st.sampled_from(_PARAMETERS), _TEXTS)

@@ -192,21 +192,21 @@ def test_touched_shows_the_written_paths_before_and_after(text: str, old: dict[s
         request["ExpressionAttributeValues"] = {":v": {"N": "9"}}
     prepared = prepare(request, "UpdateItem")
     assert prepared.update is not None
-    assert prepared.update.touched(item) == old
-    assert prepared.update.touched(prepared.update.apply(item, prepared.values)) == new
+    assert prepared.update.written_paths(item) == old
+    assert prepared.update.written_paths(prepared.update.apply(item, prepared.values)) == new
 
 
 @pytest.mark.parametrize(
-    ("text", "creates"),
+    ("text", "creates_item"),
     [("SET a = :v", True), ("ADD a :v", True), ("REMOVE a", False), ("DELETE a :v", False), ("REMOVE a ADD b :v", True)],
 )
-def test_only_set_and_add_create_an_item(text: str, creates: bool) -> None:
+def test_only_set_and_add_create_an_item(text: str, creates_item: bool) -> None:
     request: dict[str, Any] = {"UpdateExpression": text}
     if ":v" in text:
         request["ExpressionAttributeValues"] = {":v": {"NS": ["9"]}}
     found = prepare(request, "UpdateItem").update
     assert found is not None
-    assert found.creates is creates
+    assert found.creates_item is creates_item
 
 
 def test_an_update_knows_what_it_writes_and_looks_into() -> None:

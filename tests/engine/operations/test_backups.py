@@ -116,7 +116,7 @@ def test_a_restored_table_can_be_written_to_without_touching_the_other(music: Wo
 
 
 def test_large_indexes_are_filled_in_the_background(music: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backfill, "CHUNK", 2)
+    monkeypatch.setattr(backfill, "SMALL_TABLE_ROWS", 2)
     arn = backup(music)
     restore(music, arn)
     assert music.call("DescribeTable", TableName="Restored")["Table"]["TableStatus"] == "CREATING"

@@ -1,14 +1,14 @@
 import pytest
 
 from gateleg.engine.partiql import trees
-from gateleg.engine.partiql.faults import Refusal
+from gateleg.engine.partiql.errors import StatementError
 from gateleg.engine.partiql.statements import parse
 
 from .client import MALFORMED
 
 
 def refusal(text: str) -> str:
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(StatementError) as caught:
         parse(text)
     return caught.value.message
 
@@ -74,7 +74,7 @@ def test_a_text_that_is_no_statement_is_refused(text: str, detail: str) -> None:
 )
 def test_letter_case_comments_quotes_and_a_semicolon_change_nothing(text: str) -> None:
     statement = parse(text).statement
-    assert isinstance(statement, trees.Select)
+    assert isinstance(statement, trees.SelectStatement)
     assert isinstance(statement.source, trees.Name)
     assert statement.source.name == "Songs"
     assert isinstance(statement.where, trees.Operation)
@@ -83,7 +83,7 @@ def test_letter_case_comments_quotes_and_a_semicolon_change_nothing(text: str) -
 
 def where(text: str) -> trees.Tree:
     statement = parse(f"SELECT * FROM Songs WHERE {text}").statement
-    assert isinstance(statement, trees.Select)
+    assert isinstance(statement, trees.SelectStatement)
     assert statement.where is not None
     return statement.where
 
@@ -122,7 +122,7 @@ def test_parameters_are_counted_outside_texts_and_comments() -> None:
 
 def test_a_refusal_tells_line_column_and_length() -> None:
     text = "SELECT a,\n  COUNT(*) FROM Songs"
-    assert Refusal("Here", (12, 17)).error(text).message == "Here at 2:3:5"
+    assert StatementError("Here", (12, 17)).error(text).message == "Here at 2:3:5"
 
 
 @pytest.mark.parametrize("brackets", ["()", "[]", "<<>>"])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gateleg.engine.protocol import OPERATIONS, check
 from gateleg.engine.protocol.constraints import enforce
 from gateleg.engine.protocol.deserialize import read
-from gateleg.engine.protocol.kinds import Dictionary, Flag, Kind, Listing, Number, Structure, TableName, Text
+from gateleg.engine.protocol.kinds import Boolean, Kind, ListOf, MapOf, Number, Structure, TableName, Text
 from gateleg.engine.protocol.quick_check import compiled
 
 JUNK = st.recursive(
@@ -28,13 +28,13 @@ def _likely(kind: Kind) -> st.SearchStrategy[Any]:
     match kind:
         case Structure():
             return st.fixed_dictionaries({}, optional={name: near(member) for name, member in kind.members.items()})
-        case Listing():
+        case ListOf():
             return st.lists(near(kind.item), max_size=3)
-        case Dictionary():
+        case MapOf():
             return st.dictionaries(st.sampled_from(["abc", "Music", "x!"]), near(kind.value), max_size=2)
         case Number():
             return st.integers(-1, 30)
-        case Flag():
+        case Boolean():
             return st.booleans() | st.sampled_from(["true", "no", "maybe"])
         case TableName():
             return st.sampled_from(["abc", "", "a;", "arn:aws:dynamodb:us-east-1:123456789012:table/abc"])

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
-from gateleg.jobs import JobStatus, ManualClock, Purge, Purger, Queue, Submission, TestWorker, purge_jobs
+from gateleg.jobs import JobStatus, ManualClock, Queue, Submission, TestWorker
 from gateleg.jobs.errors import BadPurge
+from gateleg.jobs.purging import Purge, Purger, purge_jobs
 from gateleg.model import GSI, TTL, Attr, Entity, Key, Pattern, S3Key, Table, Unique, Version, field
 from gateleg.objects import AsyncObjects, ThreadedObjects, open_objects
-from gateleg.store import AsyncStore, LostRace, Store, UniqueTaken, release_unique
+from gateleg.store import AsyncStore, LostRace, Store, UniqueTaken
+from gateleg.store.operations import release_unique
 
 folders = Table("Folders", hash="folder", indexes=[GSI("by-state", hash="state", range="folder")])
 files = Table("Files", hash="folder", range="file")

@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 
-from gateleg.jobs import StreamConsumer, TableStreams
+from gateleg.jobs.table_streams import StreamConsumer, TableStreams
 from gateleg.model import Change
 from gateleg.store import AsyncStore
 from tests.jobs.table_streams.counted import Counted

@@ -11,8 +11,9 @@ import pytest
 
 from gateleg.engine import Engine
 from gateleg.engine.streams import SHARD_SECONDS
-from gateleg.jobs import ManualClock, ShardLease, StreamConsumer, TableStreams, stream_table
+from gateleg.jobs import ManualClock
 from gateleg.jobs.errors import BadHandler, HandlerTaken
+from gateleg.jobs.table_streams import ShardLease, StreamConsumer, TableStreams, stream_table
 from gateleg.jobs.table_streams.leases import LeaseTaken
 from gateleg.model import TTL, Attr, Change, Entity, Key, Table, field
 from gateleg.store import AsyncStore

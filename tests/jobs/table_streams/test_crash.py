@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gateleg.jobs import ShardLease, stream_table
+from gateleg.jobs.table_streams import ShardLease, stream_table
 from gateleg.store import Store
 from tests.jobs.table_streams.counted import Counted, counted
 

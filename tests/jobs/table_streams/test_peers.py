@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateleg.jobs import stream_table
+from gateleg.jobs.table_streams import stream_table
 from tests.jobs.table_streams.test_consumer import Heard, Order, consumer, orders, write
 from tests.store.transports.servers import ASYNC_PEERS
 

@@ -12,5 +12,5 @@ if __name__ == "__main__":
     # Only the application of the configuration: others are installed beside it.
     vars(installed)["entry_points"] = lambda group: ()
     # A minute is long for a test that kills operators; what holds in it holds in any time.
-    migrator._HELD = 3.0
+    migrator._LOCK_SECONDS = 3.0
     app(["migrate", *sys.argv[1:]])

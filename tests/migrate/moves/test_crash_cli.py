@@ -13,7 +13,7 @@ import pytest
 from gateleg.migrate import Phase, migrations_table
 from gateleg.migrate.moves import tasks
 from gateleg.migrate.moves.control import read_state
-from gateleg.migrate.moves.passes import Pass, progress_of
+from gateleg.migrate.moves.passes import TablePass, progress_of
 from gateleg.store import Store
 from tests.migrate.moves import test_crash as crash
 from tests.migrate.moves.crash_client import SHARED
@@ -64,7 +64,7 @@ class Typist:
             # That of the one who was killed, for a moment yet.
             assert "[lock-held]" in told, told[-3000:]
 
-    def passing(self, task: Callable[..., Pass]) -> Callable[[], bool]:
+    def passing(self, task: Callable[..., TablePass]) -> Callable[[], bool]:
         """Whether a pass has begun and is not done."""
 
         def under_way() -> bool:

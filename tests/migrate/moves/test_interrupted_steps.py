@@ -8,7 +8,7 @@ import pytest
 
 from gateleg.migrate import Moving, Phase
 from gateleg.migrate.moves.control import read_state
-from gateleg.migrate.moves.steps import Conduct, advance, go_back
+from gateleg.migrate.moves.steps import MoveOptions, advance, go_back
 from gateleg.store.transports import ServiceError
 from tests.migrate.moves.layouts import PARTITIONS, OldAgent, agents_move, new_agents, old_agents, opened, raw
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ENDPOINT = next(iter(PARTITIONS))
 ALL = agents_move.stages[0]
-ONE = Conduct(segments=2, force=True)
+ONE = MoveOptions(segments=2, force=True)
 
 
 class Killed(Exception):

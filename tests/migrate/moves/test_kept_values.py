@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gateleg.migrate import Conduct, KeyMove, Pace, Phase
+from gateleg.migrate import KeyMove, MoveOptions, Phase, RateLimits
 from gateleg.migrate.moves.steps import advance, go_back, verify
 from gateleg.migrate.moves.tables import migrations_table
 from tests.migrate.moves.layouts import (
@@ -39,7 +39,7 @@ move = KeyMove(
     new_only=frozenset({"notes"}),
 )
 (STAGE,) = move.stages
-CONDUCT = Conduct(segments=2, force=True, pace=Pace(page_size=4))
+CONDUCT = MoveOptions(segments=2, force=True, limits=RateLimits(page_size=4))
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_an_item_that_is_written_while_old_items_are_restored_gets_what_was_kept
             for number in range(10):
                 client.patch(NewAgent, NewAgent.uses.set(7), partition_key=ACME, agent_uuid=f"{number:02d}")
 
-    store.drive(go_back(move, STAGE, Phase.CUT_OVER, store.setup, Conduct(segments=1, pace=Pace(page_size=2), watch=write)))
+    store.drive(go_back(move, STAGE, Phase.CUT_OVER, store.setup, MoveOptions(segments=1, limits=RateLimits(page_size=2), watch=write)))
     found = {agent.agent_uuid: (agent.uses, agent.notes) for agent in store.export(OldAgent)}
     assert found == {f"{n:02d}": (7, [f"old {n}"] if n % 2 else []) for n in range(10)}
     assert kept(store) == 0

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gateleg.migrate import Conduct, KeyMove, Migration, Migrator, Moving, Phase
+from gateleg.migrate import KeyMove, Migration, Migrator, MoveOptions, Moving, Phase
 from gateleg.model import Attr, Entity, Item, Key, Table, field, upcaster
 from tests.migrate.moves.layouts import opened, raw
 
@@ -77,7 +77,7 @@ def store() -> Store:
 
 
 def migrator(store: Store) -> Migrator:
-    return Migrator(store, "library", [Migration(1, "by-room", moves=(move,))], by="ann", conduct=Conduct(segments=2, force=True))
+    return Migrator(store, "library", [Migration(1, "by-room", moves=(move,))], by="ann", options=MoveOptions(segments=2, force=True))
 
 
 def test_items_of_every_schema_are_copied_and_verified_and_come_back(store: Store) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateleg.migrate import Conduct, KeyMove, Migration, Migrator, Phase, check_consistency, migrations_table
+from gateleg.migrate import KeyMove, Migration, Migrator, MoveOptions, Phase, check_consistency, migrations_table
 from gateleg.migrate.errors import PhaseRefused
 from gateleg.model import Attr, Entity, Key, Table, Unique
 from gateleg.store import Store
@@ -52,7 +52,7 @@ def test_markers_are_not_counted_as_items_and_an_item_is_named_once() -> None:
     with Store.embedded() as store:
         store.ensure_tables(old_accounts, migrations_table)
         store.create(OldAccount(id="1", mail="ann"))
-        migrator = Migrator(store, "mail", [Migration(1, "by-mail", moves=(move,))], by="ann", conduct=Conduct(force=True))
+        migrator = Migrator(store, "mail", [Migration(1, "by-mail", moves=(move,))], by="ann", options=MoveOptions(force=True))
         migrator.apply(until=Phase.CUT_OVER)
         passes = migrator.status()[0].stages[0]["passes"]
         assert (passes["backfill"]["total"], passes["verify-new"]["total"]) == (None, 1)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gateleg.migrate import Conduct, KeyMove, Migration, Migrator, Moving, Phase
+from gateleg.migrate import KeyMove, Migration, Migrator, MoveOptions, Moving, Phase
 from gateleg.model import Attr, Entity, Key, Table, field
 from tests.migrate.moves.layouts import opened
 
@@ -64,7 +64,7 @@ def store() -> Store:
 
 
 def migrator(store: Store) -> Migrator:
-    return Migrator(store, "mail", [Migration(1, "owners", moves=(move,))], by="ann", conduct=Conduct(segments=2, force=True))
+    return Migrator(store, "mail", [Migration(1, "owners", moves=(move,))], by="ann", options=MoveOptions(segments=2, force=True))
 
 
 def copies(store: Store) -> list[tuple[str, bool | None]]:

@@ -1,6 +1,6 @@
 """What the state of a move is stored under: moves of two applications may have one name, and moves of earlier releases go on."""
 
-from gateleg.migrate import Conduct, KeyMove, Migration, Migrator, Moving, Phase
+from gateleg.migrate import KeyMove, Migration, Migrator, MoveOptions, Moving, Phase
 from gateleg.migrate.moves.control import enter_phase
 from gateleg.migrate.moves.tables import Checkpoint, Fence, MoveState
 from gateleg.model import Attr, Entity, Key, Table
@@ -36,7 +36,7 @@ spies_move = KeyMove(
 
 
 def migrator(store: Store, application: str, move: KeyMove) -> Migrator:
-    return Migrator(store, application, [Migration(1, "first", moves=(move,))], by="ann", conduct=Conduct(segments=1, force=True))
+    return Migrator(store, application, [Migration(1, "first", moves=(move,))], by="ann", options=MoveOptions(segments=1, force=True))
 
 
 def phase(one: Migrator) -> str:

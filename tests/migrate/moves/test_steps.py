@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from gateleg.migrate import KeyMove, MoveStage, Moving, Pace, Phase
+from gateleg.migrate import KeyMove, MoveStage, Moving, Phase, RateLimits
 from gateleg.migrate.errors import MoveClosed, Paused, PhaseRefused, RolloutHalted
 from gateleg.migrate.moves.control import read_state, set_paused
 from gateleg.migrate.moves.item_errors import read_errors
-from gateleg.migrate.moves.steps import Conduct, advance, go_back, sample, verification, verify
+from gateleg.migrate.moves.steps import MoveOptions, advance, go_back, sample, verification, verify
 from gateleg.migrate.moves.tables import Checkpoint
 from gateleg.store import Store
 from tests.migrate.moves.layouts import (
@@ -43,9 +43,9 @@ def filled(number: int = 30) -> Store:
     return store
 
 
-def go(store: Store, until: Phase, move: KeyMove = agents_move, stage: MoveStage = ALL, conduct: Conduct | None = None) -> Phase:
+def go(store: Store, until: Phase, move: KeyMove = agents_move, stage: MoveStage = ALL, options: MoveOptions | None = None) -> Phase:
     """Advance, and say where the stage is."""
-    phase: Phase = store.drive(advance(move, stage, until, store.setup, conduct or Conduct(force=True))).phase
+    phase: Phase = store.drive(advance(move, stage, until, store.setup, options or MoveOptions(force=True))).phase
     return phase
 
 
@@ -53,8 +53,8 @@ def test_a_move_goes_to_its_end() -> None:
     store = filled()
     before = raw(store, old_agents)
     pages: list[int] = []
-    conduct = Conduct(segments=3, pace=Pace(page_size=4), watch=lambda task, all: pages.append(len(all)), by="ann", force=True)
-    assert go(store, Phase.CUT_OVER, conduct=conduct) is Phase.CUT_OVER
+    options = MoveOptions(segments=3, limits=RateLimits(page_size=4), watch=lambda task, all: pages.append(len(all)), by="ann", force=True)
+    assert go(store, Phase.CUT_OVER, options=options) is Phase.CUT_OVER
     assert raw(store, old_agents) == before
     assert {agent.agent_uuid: to_old(agent) for agent in store.export(NewAgent)} == {one.agent_uuid: one for one in store.export(OldAgent)}
     assert set(pages) == {3}
@@ -116,7 +116,7 @@ def test_a_pass_that_was_interrupted_goes_on_where_it_stopped() -> None:
             raise Killed
 
     with pytest.raises(Killed):
-        go(store, Phase.BACKFILL, conduct=Conduct(segments=2, pace=Pace(page_size=4), watch=kill))
+        go(store, Phase.BACKFILL, options=MoveOptions(segments=2, limits=RateLimits(page_size=4), watch=kill))
     done = len(raw(store, new_agents))
     assert 8 <= done < 20
     go(store, Phase.BACKFILL)
@@ -209,10 +209,10 @@ def test_the_old_entity_is_not_closed_while_it_is_used() -> None:
     store.setup.clock.sleep(3)  # type: ignore[attr-defined]
     client.get(OldAgent, endpoint_id="acme-prod", agent_uuid="000")
     with pytest.raises(PhaseRefused, match="used OldAgent"):
-        go(store, Phase.CLOSING, conduct=Conduct())
+        go(store, Phase.CLOSING, options=MoveOptions())
     assert store.drive(read_state(agents_move, ALL, store.setup)).phase is Phase.CUT_OVER
     store.setup.clock.sleep(120)  # type: ignore[attr-defined]
-    assert go(store, Phase.CLEAN_UP, conduct=Conduct()) is Phase.CLEAN_UP
+    assert go(store, Phase.CLEAN_UP, options=MoveOptions()) is Phase.CLEAN_UP
     with pytest.raises(MoveClosed):
         clients(store).get(OldAgent, endpoint_id="acme-prod", agent_uuid="000")
 
@@ -251,12 +251,12 @@ def test_a_roll_out_is_halted_when_writes_of_clients_fail_or_take_long() -> None
         look()
 
     watched = Store(store.transport, clock=store.setup.clock, ticks=store.setup.ticks, sleep=sleep)
-    go(watched, Phase.DUAL_WRITE, conduct=Conduct(soak=5, most_seconds=1.0))
+    go(watched, Phase.DUAL_WRITE, options=MoveOptions(soak=5, most_seconds=1.0))
     with pytest.raises(RolloutHalted, match=r"0\.48\d seconds"):
-        go(watched, Phase.BACKFILL, conduct=Conduct(soak=5, most_seconds=0.1))
+        go(watched, Phase.BACKFILL, options=MoveOptions(soak=5, most_seconds=0.1))
     looks = 100
     with pytest.raises(RolloutHalted, match="requests of clients failed"):
-        go(watched, Phase.DUAL_READ, conduct=Conduct(soak=5))
+        go(watched, Phase.DUAL_READ, options=MoveOptions(soak=5))
 
 
 def test_a_stage_goes_to_its_end_and_back_as_often_as_somebody_likes() -> None:

@@ -2,8 +2,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gateleg.model import lint, spec_of
+from gateleg.model import spec_of
 from gateleg.model.errors import DelimiterInValue, MissingComponent
+from gateleg.model.inspection import lint
 from tests.model.seeds.agents import TENANT_ITEMS, Agent, Partition, TenantItem
 
 ACME = Partition("aws-prod-us-east-1", "acme-corp")

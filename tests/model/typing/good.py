@@ -4,7 +4,8 @@ from datetime import UTC, datetime
 from typing import Any, assert_type
 from uuid import UUID
 
-from gateleg.model import Action, Attr, Condition, Operand, Query, Ref, Spec, spec_of
+from gateleg.model import Action, Attr, Condition, Query, Ref, Spec, spec_of
+from gateleg.model.expressions import Operand
 from gateleg.model.planning import Write, plan_delete, plan_put, plan_update
 from tests.model.seeds.agents import Partition
 from tests.model.seeds.jobs import Job, JobStatus, LogEntry, Logs

@@ -152,9 +152,9 @@ def test_an_upload_that_has_failed_is_not_gone_on_with(tmp_path: Path, monkeypat
             upload.finish()
     with (tmp_path / "other").open("wb") as other:
         # Its descriptor may be the one that the upload had.
-        with pytest.raises(ValueError, match="begin another"):
+        with pytest.raises(ValueError, match="start another"):
             upload.write(b"two")
-        with pytest.raises(ValueError, match="begin another"):
+        with pytest.raises(ValueError, match="start another"):
             upload.finish()
         assert os.fstat(other.fileno()).st_size == 0
     assert objects.get("a") == b"before"

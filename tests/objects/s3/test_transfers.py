@@ -76,7 +76,7 @@ def test_an_upload_that_has_lost_a_part_is_not_gone_on_with(objects: S3Objects, 
     upload = objects.upload("a")
     with pytest.raises(StorageFailed):
         upload.write(LARGE * 3)
-    with pytest.raises(ValueError, match="begin another"):
+    with pytest.raises(ValueError, match="start another"):
         upload.finish()
     assert client.objects == {}
     assert client.uploads == {}

@@ -5,7 +5,7 @@ import httpx
 import pytest
 
 from gateleg.jobs import ManualClock
-from gateleg.jobs.retention.archiving import Archivist
+from gateleg.jobs.retention.archiving import Archiver
 from gateleg.web.host import Host
 from tests.web.conftest import run_all
 
@@ -35,10 +35,10 @@ async def test_a_job_is_submitted_run_and_looked_at(client: httpx.AsyncClient, h
 
 
 async def test_a_token_that_lets_a_worker_write_is_never_shown(client: httpx.AsyncClient, host: Host) -> None:
-    from gateleg.jobs.claim.selection import Picker
+    from gateleg.jobs.claim.selection import CandidateSelector
 
     job = await submit(client)
-    claimed = await host.queue.claim(Picker(host.store.setup.ticks), "math", "w1")
+    claimed = await host.queue.claim(CandidateSelector(host.store.setup.ticks), "math", "w1")
     assert claimed is not None
     assert claimed.lease_token is not None
     shown = await client.get(f"/api/jobs/{job['job_id']}")
@@ -153,10 +153,10 @@ async def test_failed_jobs_begin_again_one_by_one_or_together(client: httpx.Asyn
 
 async def test_a_tree_is_shown_and_cancelled_as_a_whole(client: httpx.AsyncClient, host: Host) -> None:
     from gateleg.jobs import Submission
-    from gateleg.jobs.claim.selection import Picker
+    from gateleg.jobs.claim.selection import CandidateSelector
 
     top = await submit(client)
-    claimed = await host.queue.claim(Picker(host.store.setup.ticks), "math", "w1")
+    claimed = await host.queue.claim(CandidateSelector(host.store.setup.ticks), "math", "w1")
     assert claimed is not None
     await host.queue.submit(Submission("add", {"numbers": []}, parent=claimed.job_id, stage="part"))
     tree = (await client.get(f"/api/jobs/{top['job_id']}/tree")).json()
@@ -167,13 +167,13 @@ async def test_a_tree_is_shown_and_cancelled_as_a_whole(client: httpx.AsyncClien
 
 async def test_queues_are_paused_resumed_drained_and_slowed(client: httpx.AsyncClient) -> None:
     assert (await client.post("/api/jobs/queues/math/pause")).json()["mode"] == "paused"
-    assert (await client.get("/api/jobs/stats", params={"queue": "math"})).json()[0]["mode"] == "paused"
+    assert (await client.get("/api/jobs/stats", params={"queue": "math"})).json()["items"][0]["mode"] == "paused"
     assert (await client.post("/api/jobs/queues/math/drain")).json()["mode"] == "draining"
     refused = await client.post("/api/jobs", json={"job_type": "add", "config": {"numbers": []}})
     assert (refused.status_code, code(refused)) == (409, "queue-draining")
     assert (await client.post("/api/jobs/queues/math/resume")).json()["mode"] == "running"
     assert (await client.put("/api/jobs/queues/math/rate", json={"starts": 5, "seconds": 10})).json()["rate"] == 5
-    assert [queue["name"] for queue in (await client.get("/api/jobs/queues")).json()] == ["default", "math"]
+    assert [queue["name"] for queue in (await client.get("/api/jobs/queues")).json()["items"]] == ["default", "math"]
     assert (await client.post("/api/jobs/queues/a b/pause")).status_code == 422
 
 
@@ -199,7 +199,7 @@ async def test_schedules_are_made_changed_run_and_taken_away(client: httpx.Async
 
 async def test_the_last_day_is_shown_as_points(client: httpx.AsyncClient, host: Host) -> None:
     await submit(client)
-    await host.queue.note_history("math")
+    await host.queue.record_history("math")
     history = (await client.get("/api/jobs/history", params={"step": 5, "points": 3})).json()
     assert len(history["moments"]) == 3
     assert history["series"]["waiting"] == [None, None, 1]
@@ -208,7 +208,7 @@ async def test_the_last_day_is_shown_as_points(client: httpx.AsyncClient, host: 
 
 
 async def test_types_are_listed_with_the_schema_of_their_config(client: httpx.AsyncClient) -> None:
-    types = {one["job_type"]: one for one in (await client.get("/api/jobs/types")).json()}
+    types = {one["job_type"]: one for one in (await client.get("/api/jobs/types")).json()["items"]}
     assert types["add"]["config_schema"]["required"] == ["numbers"]
     assert types["fail"]["config_schema"] is None
 
@@ -227,7 +227,7 @@ async def test_the_archive_is_asked_for_a_subject_or_a_type(client: httpx.AsyncC
     job = await submit(client, subject="s")
     await run_all(host)
     clock.advance(days=8)
-    await Archivist(host.queue).sweep()
+    await Archiver(host.queue).sweep()
     found = (await client.get("/api/jobs/archive", params={"subject": "s"})).json()["items"]
     assert [(one["job_id"], one["archived"]) for one in found] == [(job["job_id"], True)]
     assert (await client.get(f"/api/jobs/{job['job_id']}")).json()["archived"] is True

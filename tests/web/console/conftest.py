@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
 
-from gateleg.jobs import LAYOUTS, Queue
+from gateleg.jobs import Queue
+from gateleg.jobs.tables import LAYOUTS
 from gateleg.store import Store
 from tests.web.console.sample import jobs
 

@@ -111,7 +111,7 @@ def test_an_address_that_leads_nowhere_has_a_way_on(filled: Served, open_page: O
     page = open_page(f"{filled.url}/settings")
     answer = page.request.get(f"{filled.url}/nowhere", headers={"Accept": "text/html"})
     assert answer.status == 404
-    assert "Nothing is here" in answer.text()
+    assert "Page not found" in answer.text()
     assert page.request.get(f"{filled.url}/nowhere.png", headers={"Accept": "image/png"}).headers["content-type"] == "application/json"
 
 
@@ -209,8 +209,8 @@ def test_who_has_a_key_signs_in_and_a_viewer_is_offered_nothing(keyed: Served, o
 def test_an_admin_makes_a_key_which_is_shown_once_and_takes_it_back(keyed: Served, open_page: OpenPage) -> None:
     page = open_page(f"{keyed.url}/settings?tab=keys")
     sign_in(page, keyed, "admin")
-    page.get_by_role("button", name="Make a key").click()
-    expect(page.get_by_role("dialog", name="Make a key")).to_be_visible()
+    page.get_by_role("button", name="Create a key").click()
+    expect(page.get_by_role("dialog", name="Create a key")).to_be_visible()
     assert serious_faults(page) == []
     page.get_by_label("Name").fill("robot")
     page.get_by_label("Role").select_option("operator")

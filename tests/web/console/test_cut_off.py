@@ -90,7 +90,7 @@ def test_whoever_makes_the_first_key_sees_it_and_signs_in_with_it(browser: Brows
         served.sign_in(context)
         page = context.new_page()
         page.goto(f"{served.url}/settings?tab=keys")
-        page.get_by_role("button", name="Make a key").click()
+        page.get_by_role("button", name="Create a key").click()
         expect(page.get_by_label("Role")).to_have_value("admin")
         page.get_by_label("Name").fill("Ann")
         page.get_by_role("button", name="Make", exact=True).click()

@@ -1,12 +1,12 @@
 import pytest
 
 from gateleg.jobs import WrongState
-from gateleg.web.console.failures import refusal, told
+from gateleg.web.console.failures import describe_error, refusal
 from gateleg.web.principal import Role
 
 
 def test_our_errors_say_what_happened_and_what_to_do() -> None:
-    words = told(WrongState("The job is done."))
+    words = describe_error(WrongState("The job is done."))
     assert (words.what, words.code) == ("The job is done.", "wrong-state")
     assert words.fix
 
@@ -15,7 +15,7 @@ def test_other_errors_say_that_something_went_wrong_and_have_details() -> None:
     try:
         raise KeyError("lost")
     except KeyError as error:
-        words = told(error)
+        words = describe_error(error)
     assert "lost" in words.what
     assert "Traceback" in words.details
 
@@ -23,12 +23,12 @@ def test_other_errors_say_that_something_went_wrong_and_have_details() -> None:
 def test_what_was_refused_has_no_trace() -> None:
     with pytest.raises(WrongState) as raised:
         raise WrongState("The job is done.")
-    assert told(raised.value).details == ""
+    assert describe_error(raised.value).details == ""
 
 
 def test_an_error_without_a_message_has_its_name() -> None:
-    assert "ValueError" in told(ValueError()).what
+    assert "ValueError" in describe_error(ValueError()).what
 
 
 def test_a_refusal_names_the_role() -> None:
-    assert told(refusal(Role.OPERATOR)).what == "This needs the role operator."
+    assert describe_error(refusal(Role.OPERATOR)).what == "This needs the role operator."

@@ -5,7 +5,7 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel, Field, ValidationError
 
-from gateleg.web.console.forms import Asked, Unreadable, asked_of, problems_by_field, read, read_all
+from gateleg.web.console.forms import FormField, InvalidInput, form_fields, problems_by_field, read, read_all
 
 
 class Colour(StrEnum):
@@ -32,8 +32,8 @@ class Everything(BaseModel):
     long_name_of_it: str = ""
 
 
-def asked(name: str, values: dict[str, Any] | None = None) -> Asked:
-    return next(one for one in asked_of(Everything, values) if one.name == name)
+def asked(name: str, values: dict[str, Any] | None = None) -> FormField:
+    return next(one for one in form_fields(Everything, values) if one.name == name)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_values_of_an_earlier_job_fill_the_form() -> None:
 
 
 def test_the_form_as_it_stands_makes_the_models_own_values() -> None:
-    fields = asked_of(Everything, {"name": "x"})
+    fields = form_fields(Everything, {"name": "x"})
     values, wrong = read_all(fields, {one.name: one.start for one in fields})
     assert wrong == {}
     assert Everything.model_validate(values) == Everything(name="x")
@@ -110,12 +110,12 @@ def test_what_is_typed_is_read(name: str, typed: str | bool, value: Any) -> None
     ],
 )
 def test_what_cannot_be_read_says_why(name: str, typed: str, why: str) -> None:
-    with pytest.raises(Unreadable, match=why):
+    with pytest.raises(InvalidInput, match=why):
         read(asked(name), typed)
 
 
 def test_all_that_is_wrong_is_told_at_once_and_by_field() -> None:
-    fields = asked_of(Everything)
+    fields = form_fields(Everything)
     values, wrong = read_all(fields, {"name": "", "count": "many", "ratio": "2"})
     assert wrong == {"name": "This is needed.", "count": "This is not a whole number."}
     assert values["ratio"] == 2

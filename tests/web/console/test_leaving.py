@@ -28,7 +28,7 @@ def test_leaving_a_form_that_was_typed_into_is_asked_about(served: Served, open_
         page.get_by_role("link", name="Objects").click(no_wait_after=True)
     assert asked == ["beforeunload"]
     expect(page.get_by_label(label)).to_have_value("Unsaved")
-    page.get_by_role("link", name="Leave it").click()
+    page.get_by_role("link", name="Cancel").click()
     expect(page).to_have_url(re.compile("/jobs(/schedules)?$"))
     assert asked == ["beforeunload"]
 

@@ -146,7 +146,7 @@ async def test_a_page_that_cannot_be_drawn_leaves_the_others_their_news(caplog: 
 
 
 async def test_others_have_their_turn_while_many_pages_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateleg.web.console.live._TURN", 0.0)
+    monkeypatch.setattr("gateleg.web.console.live._MAX_BLOCKING_SECONDS", 0.0)
     live, source = Live(), Source()
     told: list[Told] = [[] for _ in range(50)]
     for mine in told:
@@ -159,7 +159,7 @@ async def test_others_have_their_turn_while_many_pages_are_told(monkeypatch: pyt
 
 
 async def test_who_leaves_while_others_are_told_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateleg.web.console.live._TURN", 0.0)
+    monkeypatch.setattr("gateleg.web.console.live._MAX_BLOCKING_SECONDS", 0.0)
     live, source, first, second = Live(), Source(), Told(), Told()
     watch(live, source, first, every=60)
     leave = watch(live, source, second, every=60)

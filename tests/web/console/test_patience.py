@@ -10,7 +10,7 @@ from nicegui.element import Element
 from starlette.requests import Request
 
 from gateleg.web.console import patience
-from gateleg.web.console.live import Pulse
+from gateleg.web.console.live import LiveIndicator
 from gateleg.web.console.markup import tag
 from gateleg.web.console.patience import again, show_when_there
 
@@ -78,7 +78,7 @@ def test_a_browser_that_answers_late_leaves_no_trace_and_a_fault_does(caplog: py
     log = logging.getLogger("nicegui")
     before = list(log.filters)
     try:
-        patience.keep_late_answers_out_of_logs()
+        patience.silence_late_answers()
         for error in (TimeoutError("JavaScript did not respond within 1.0 s"), TimeoutError("the store"), ValueError("JavaScript")):
             try:
                 raise error
@@ -105,6 +105,6 @@ async def test_what_has_failed_is_not_called_live(client: Client) -> None:
         raise ValueError("no such thing")
 
     with client:
-        pulse = Pulse()
+        pulse = LiveIndicator()
         await show_when_there(work(), show, pulse=pulse)
     assert any("Not live" in text for text in words(pulse.box))

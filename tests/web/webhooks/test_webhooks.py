@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
 from typing import Any
 
+import httpx
 import pytest
 from fastapi import APIRouter
 
@@ -11,7 +13,7 @@ from gateleg.jobs import ManualClock
 from gateleg.net import BadToken
 from gateleg.net.errors import AddressRefused
 from gateleg.net.webhook_signature import verify_webhook
-from gateleg.web import Application, Resources, Role
+from gateleg.web import Application, Principal, Resources, Role
 from gateleg.web.app import create_app
 from gateleg.web.host import Host
 from gateleg.web.settings import Settings
@@ -25,6 +27,7 @@ from tests.web.conftest import client_of, run_all
 def routes(resources: Resources[Any]) -> APIRouter:
     router = APIRouter()
     router.include_router(webhook_routes(resources.webhooks))
+    router.include_router(webhook_routes(resources.webhooks, prefix="/shared", shared=True))
     return router
 
 
@@ -147,35 +150,113 @@ async def test_a_deleted_webhook_gets_nothing_and_its_secret_is_forgotten(shop: 
         await hooks.get(made.webhook.hook_id, tenant="acme")
 
 
-async def test_members_see_the_webhooks_of_their_tenant_and_admins_all(shop: Host, hooks: Webhooks, receiver: Service) -> None:
+Clients = dict[str, httpx.AsyncClient]
+#: Ann and Bob are members of one tenant, Eve of another; a member's name is not unique over tenants.
+PEOPLE = (
+    ("ann", "ann", Role.MEMBER, "acme"),
+    ("bob", "bob", Role.MEMBER, "acme"),
+    ("eve", "eve", Role.MEMBER, "other"),
+    ("other ann", "ann", Role.MEMBER, "other"),
+    ("root", "root", Role.ADMIN, None),
+)
+
+
+@pytest.fixture
+async def clients(shop: Host) -> AsyncIterator[Clients]:
     app = create_app(shop, console=False)
-    tokens = {
-        name: (await shop.keys.create(name, role, tenant=tenant)).token
-        for name, role, tenant in (("ann", Role.MEMBER, "acme"), ("eve", Role.MEMBER, "other"), ("root", Role.ADMIN, None))
-    }
-    clients = {name: client_of(app, token=token) for name, token in tokens.items()}
-    made = await clients["ann"].post("/api/shop/webhooks", json={"url": receiver.url, "events": ["x"]})
-    assert made.status_code == 201
-    secret, hook_id = made.json()["signing_secret"], made.json()["webhook"]["hook_id"]
+    tokens = {label: (await shop.keys.create(name, role, tenant=tenant)).token for label, name, role, tenant in PEOPLE}
+    async with AsyncExitStack() as closing:
+        yield {label: await closing.enter_async_context(client_of(app, token=token)) for label, token in tokens.items()}
+
+
+async def add(client: httpx.AsyncClient, path: str, **body: Any) -> dict[str, Any]:
+    answer = await client.post(path, json=body)
+    assert answer.status_code == 201, answer.text
+    created: dict[str, Any] = answer.json()
+    return created
+
+
+async def listed(client: httpx.AsyncClient, path: str) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = (await client.get(path)).json()["items"]
+    return items
+
+
+async def test_members_of_a_tenant_share_webhooks_where_the_application_says_so(
+    shop: Host, hooks: Webhooks, receiver: Service, clients: Clients
+) -> None:
+    created = await add(clients["ann"], "/api/shop/shared", url=receiver.url, events=["x"])
+    secret, hook_id = created["signing_secret"], created["webhook"]["hook_id"]
     await hooks.send("x", 1, tenant="acme")
     await run_all(shop)
-    listed = (await clients["ann"].get("/api/shop/webhooks/deliveries")).json()["items"]
-    assert [(one["event"], one["state"], one["answered"]) for one in listed] == [("x", "delivered", 200)]
-    again = f"/api/shop/webhooks/deliveries/{listed[0]['delivery_id']}/again"
+    deliveries = await listed(clients["bob"], "/api/shop/shared/deliveries")
+    assert [(one["event"], one["state"], one["answered"]) for one in deliveries] == [("x", "delivered", 200)]
+    again = f"/api/shop/shared/deliveries/{deliveries[0]['delivery_id']}/again"
     assert (await clients["eve"].post(again)).status_code == 404
-    assert (await clients["ann"].post(again)).status_code == 201
-    assert (await clients["eve"].get("/api/shop/webhooks")).json() == []
-    assert (await clients["eve"].delete(f"/api/shop/webhooks/{hook_id}")).status_code == 404
+    assert (await clients["bob"].post(again)).status_code == 201
+    assert await listed(clients["eve"], "/api/shop/shared") == []
+    assert (await clients["eve"].delete(f"/api/shop/shared/{hook_id}")).status_code == 404
     seen = await clients["root"].get("/api/webhooks/shop?tenant=acme")
-    assert [one["hook_id"] for one in seen.json()] == [hook_id]
+    assert [hook["hook_id"] for hook in seen.json()["items"]] == [hook_id]
     assert secret not in seen.text
     assert (await clients["ann"].get("/api/webhooks/shop")).status_code == 403
     assert (await clients["root"].get("/api/webhooks/nothing")).status_code == 404
-    refused = await clients["ann"].post("/api/shop/webhooks", json={"url": "http://10.0.0.1/"})
+    refused = await clients["ann"].post("/api/shop/shared", json={"url": "http://10.0.0.1/"})
     assert (refused.status_code, refused.json()["error"]["code"]) == (422, "address-refused")
+    assert (await clients["bob"].delete(f"/api/shop/shared/{hook_id}")).status_code == 204
+
+
+async def test_a_members_webhook_receives_events_of_that_member_only(
+    shop: Host, hooks: Webhooks, receiver: Service, clients: Clients
+) -> None:
+    await add(clients["ann"], "/api/shop/webhooks", url=f"{receiver.url}/ann")
+    await add(clients["bob"], "/api/shop/webhooks", url=f"{receiver.url}/bob")
+    await add(clients["other ann"], "/api/shop/webhooks", url=f"{receiver.url}/other")
+    await add(clients["root"], "/api/webhooks/shop?tenant=acme", url=f"{receiver.url}/acme")
+    owner = Principal("ann", Role.MEMBER, tenant="acme").owner
+    await hooks.send("film.done", {"film": "of ann"}, tenant="acme", owner=owner)
+    await hooks.send("film.done", {"film": "of nobody in particular"}, tenant="acme")
+    await run_all(shop)
+    reached = sorted((request.split()[1].decode(), json.loads(received(request)[1])["data"]["film"]) for request in receiver.requests)
+    assert reached == [("/acme", "of ann"), ("/acme", "of nobody in particular"), ("/ann", "of ann")]
+
+
+async def test_members_see_and_change_their_own_webhooks_only(shop: Host, hooks: Webhooks, receiver: Service, clients: Clients) -> None:
+    hook_id = (await add(clients["ann"], "/api/shop/webhooks", url=receiver.url))["webhook"]["hook_id"]
+    await hooks.send("x", 1, tenant="acme", owner="acme/ann")
+    await run_all(shop)
+    (delivery,) = await listed(clients["ann"], "/api/shop/webhooks/deliveries")
+    assert delivery["state"] == "delivered"
+    for label in ("bob", "eve", "other ann"):
+        client = clients[label]
+        assert await listed(client, "/api/shop/webhooks") == await listed(client, "/api/shop/webhooks/deliveries") == []
+        assert (await client.patch(f"/api/shop/webhooks/{hook_id}", json={"enabled": False})).status_code == 404
+        assert (await client.delete(f"/api/shop/webhooks/{hook_id}")).status_code == 404
+        assert (await client.post(f"/api/shop/webhooks/deliveries/{delivery['delivery_id']}/again")).status_code == 404
+    assert await listed(clients["root"], "/api/webhooks/shop?tenant=acme") == []
+    (seen,) = await listed(clients["root"], "/api/webhooks/shop?tenant=acme&owner=acme/ann")
+    assert (seen["hook_id"], seen["enabled"]) == (hook_id, True)
     assert (await clients["ann"].delete(f"/api/shop/webhooks/{hook_id}")).status_code == 204
-    for client in clients.values():
-        await client.aclose()
+    assert await shop.resources["shop"].secrets.list(tenant="acme") == []
+
+
+async def test_a_members_webhook_cannot_use_a_secret_of_the_tenant(shop: Host, receiver: Service, clients: Clients) -> None:
+    await shop.resources["shop"].secrets.put("partner", "x" * 20, tenant="acme")
+    answer = await clients["ann"].post("/api/shop/webhooks", json={"url": receiver.url, "secret": "partner"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "bad-webhook")
+    await add(clients["ann"], "/api/shop/shared", url=receiver.url, secret="partner")
+
+
+async def test_webhooks_are_listed_page_by_page(hooks: Webhooks, receiver: Service, clients: Clients) -> None:
+    made = [(await hooks.create(f"{receiver.url}/{number}", tenant="acme")).webhook.hook_id for number in range(5)]
+    found: list[str] = []
+    cursor: dict[str, str] = {}
+    while True:
+        page = (await clients["root"].get("/api/webhooks/shop", params={"tenant": "acme", "limit": 2, **cursor})).json()
+        found += [hook["hook_id"] for hook in page["items"]]
+        if page["next"] is None:
+            break
+        cursor = {"cursor": page["next"]}
+    assert found == sorted(made)
 
 
 @pytest.mark.parametrize(

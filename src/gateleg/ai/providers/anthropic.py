@@ -18,7 +18,7 @@ from gateleg.net import retry_after
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gateleg.ai.asking import Asked
+    from gateleg.ai.asking import ChatRequest
     from gateleg.ai.errors import AiError
     from gateleg.ai.messages import Attachment, Message
     from gateleg.ai.replies import Finish
@@ -49,31 +49,31 @@ class AnthropicSdk:
         self._url = url or USUAL
         self._lock = threading.Lock()
 
-    def call(self, asked: Asked, seconds: float) -> dict[str, Any]:
+    def call(self, request: ChatRequest, seconds: float) -> dict[str, Any]:
         """A whole answer."""
-        body: dict[str, Any] = self._connected().messages.create(**ask(self.model, asked), timeout=seconds).model_dump(mode="json")
+        body: dict[str, Any] = self._connected().messages.create(**ask(self.model, request), timeout=seconds).model_dump(mode="json")
         return body
 
-    def events(self, asked: Asked, seconds: float) -> Iterator[dict[str, Any]]:
+    def events(self, request: ChatRequest, seconds: float) -> Iterator[dict[str, Any]]:
         """The events of a stream."""
-        with self._connected().messages.create(**ask(self.model, asked), stream=True, timeout=seconds) as stream:
+        with self._connected().messages.create(**ask(self.model, request), stream=True, timeout=seconds) as stream:
             for event in stream:
                 yield event.model_dump(mode="json")
 
-    def reply(self, body: dict[str, Any], asked: Asked) -> Reply:
+    def reply(self, body: dict[str, Any], request: ChatRequest) -> Reply:
         """Read a whole answer."""
         blocks = body["content"]
         uses = [block for block in blocks if block["type"] == "tool_use"]
         text = "".join(block["text"] for block in blocks if block["type"] == "text")
-        if asked.shape is not None and uses:
+        if request.shape is not None and uses:
             return Reply(orjson.dumps(uses[0]["input"]).decode(), (), _finish(body, shaped=True), _usage(body["usage"]), body["model"])
         calls = tuple(ToolCall(use["id"], use["name"], orjson.dumps(use["input"]).decode()) for use in uses)
         thought = "".join(block["thinking"] for block in blocks if block["type"] == "thinking")
         return Reply(text, calls, _finish(body), _usage(body["usage"]), body["model"], thought)
 
-    def reader(self, asked: Asked) -> AnthropicReader:
+    def reader(self, request: ChatRequest) -> AnthropicReader:
         """What reads the events of a stream."""
-        return AnthropicReader(shaped=asked.shape is not None)
+        return AnthropicReader(shaped=request.shape is not None)
 
     def upload(self, file: Attachment, seconds: float) -> UploadedFile:
         """Keep a file at the provider."""
@@ -148,26 +148,26 @@ class AnthropicReader:
         self.usage = _usage(self._used)
 
 
-def ask(model: str, asked: Asked) -> dict[str, Any]:
+def ask(model: str, request: ChatRequest) -> dict[str, Any]:
     """The arguments of a call of the SDK."""
-    own_uploads(asked, "anthropic")
-    body: dict[str, Any] = {"model": model, "max_tokens": asked.max_tokens or _DEFAULT_LIMIT, "messages": _turns(asked.turns)}
-    if any(isinstance(file, UploadedFile) for file in asked.files):
+    own_uploads(request, "anthropic")
+    body: dict[str, Any] = {"model": model, "max_tokens": request.max_tokens or _DEFAULT_LIMIT, "messages": _turns(request.turns)}
+    if any(isinstance(file, UploadedFile) for file in request.files):
         body["extra_headers"] = _FILES
-    if asked.system:
-        body["system"] = asked.system
-    if asked.stop:
-        body["stop_sequences"] = list(asked.stop)
-    if asked.temperature is not None:
+    if request.system:
+        body["system"] = request.system
+    if request.stop:
+        body["stop_sequences"] = list(request.stop)
+    if request.temperature is not None:
         # The SDK has no argument for it any more; the models that take it still do, from 0 to 1.
-        body["extra_body"] = {"temperature": min(asked.temperature, 1.0)}
-    if asked.shape is not None:
-        body["tools"] = [{"name": asked.shape.name, "description": "Gives the answer.", "input_schema": asked.shape.schema}]
-        body["tool_choice"] = {"type": "tool", "name": asked.shape.name}
-    elif asked.tools:
-        body["tools"] = [{"name": tool.name, "description": tool.description, "input_schema": tool.parameters} for tool in asked.tools]
+        body["extra_body"] = {"temperature": min(request.temperature, 1.0)}
+    if request.shape is not None:
+        body["tools"] = [{"name": request.shape.name, "description": "Gives the answer.", "input_schema": request.shape.schema}]
+        body["tool_choice"] = {"type": "tool", "name": request.shape.name}
+    elif request.tools:
+        body["tools"] = [{"name": tool.name, "description": tool.description, "input_schema": tool.parameters} for tool in request.tools]
         kinds = {"auto": {"type": "auto"}, "none": {"type": "none"}, "required": {"type": "any"}}
-        body["tool_choice"] = kinds.get(asked.tool_choice) or {"type": "tool", "name": asked.tool_choice}
+        body["tool_choice"] = kinds.get(request.tool_choice) or {"type": "tool", "name": request.tool_choice}
     return body
 
 

@@ -9,7 +9,7 @@ from gateleg.ai.errors import BadAsk, NotOffered
 from gateleg.ai.messages import Attachment, UploadedFile
 
 if TYPE_CHECKING:
-    from gateleg.ai.asking import Asked
+    from gateleg.ai.asking import ChatRequest
     from gateleg.ai.messages import User
 
 FileKind = Literal["image", "audio", "video", "pdf", "text", "other"]
@@ -62,9 +62,9 @@ def file_refused(file: Attachment | UploadedFile, who: str, takes: str) -> NotOf
     return NotOffered(what, fix="Choose another model, or convert the file.")
 
 
-def own_uploads(asked: Asked, provider: str) -> None:
+def own_uploads(request: ChatRequest, provider: str) -> None:
     """Refuse files that were uploaded to another provider."""
-    for file in asked.files:
+    for file in request.files:
         if isinstance(file, UploadedFile) and file.provider != provider:
             raise BadAsk(
                 f"The file {file.name or file.id!r} was uploaded to {file.provider}, and the message goes to {provider}.",

@@ -25,12 +25,12 @@ from gateleg.net import is_throttled, retry_after
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gateleg.ai.asking import Asked, Purpose
+    from gateleg.ai.asking import ChatRequest, Purpose
     from gateleg.ai.errors import AiError
     from gateleg.ai.messages import Message
     from gateleg.ai.replies import Finish, TokenCount
+    from gateleg.ai.retry_policy import Deadline
     from gateleg.ai.steps import Flow
-    from gateleg.ai.trying import Deadline
 
 _FINISHES: dict[str, Finish] = {
     "max_tokens": "length",
@@ -131,25 +131,25 @@ class BedrockSdk:
         self.client = client
         self.failure = client.failure
 
-    def call(self, asked: Asked, seconds: float) -> dict[str, Any]:
+    def call(self, request: ChatRequest, seconds: float) -> dict[str, Any]:
         """A whole answer."""
-        found: dict[str, Any] = self.client.connected().converse(**ask(self.model, asked))
+        found: dict[str, Any] = self.client.connected().converse(**ask(self.model, request))
         return found
 
-    def events(self, asked: Asked, seconds: float) -> Iterator[dict[str, Any]]:
+    def events(self, request: ChatRequest, seconds: float) -> Iterator[dict[str, Any]]:
         """The events of a stream."""
-        stream = self.client.connected().converse_stream(**ask(self.model, asked))["stream"]
+        stream = self.client.connected().converse_stream(**ask(self.model, request))["stream"]
         try:
             yield from stream
         finally:
             stream.close()
 
-    def reply(self, body: dict[str, Any], asked: Asked) -> Reply:
+    def reply(self, body: dict[str, Any], request: ChatRequest) -> Reply:
         """Read a whole answer."""
         blocks = body["output"]["message"]["content"]
         uses = [block["toolUse"] for block in blocks if "toolUse" in block]
-        finish, usage = _finish(body["stopReason"], asked.shape is not None), _usage(body["usage"])
-        if asked.shape is not None and uses:
+        finish, usage = _finish(body["stopReason"], request.shape is not None), _usage(body["usage"])
+        if request.shape is not None and uses:
             return Reply(orjson.dumps(uses[0]["input"]).decode(), (), finish, usage, self.model)
         calls = tuple(ToolCall(use["toolUseId"], use["name"], orjson.dumps(use["input"]).decode()) for use in uses)
         thought = "".join(
@@ -157,9 +157,9 @@ class BedrockSdk:
         )
         return Reply("".join(block.get("text", "") for block in blocks), calls, finish, usage, self.model, thought)
 
-    def reader(self, asked: Asked) -> BedrockReader:
+    def reader(self, request: ChatRequest) -> BedrockReader:
         """What reads the events of a stream."""
-        return BedrockReader(shaped=asked.shape is not None)
+        return BedrockReader(shaped=request.shape is not None)
 
 
 class BedrockReader:
@@ -239,23 +239,23 @@ class BedrockEmbeddings:
         return Embedded(matrix(rows["float"] if isinstance(rows, dict) else rows, count), Usage())
 
 
-def ask(model: str, asked: Asked) -> dict[str, Any]:
+def ask(model: str, request: ChatRequest) -> dict[str, Any]:
     """The arguments of a call."""
-    options = {"maxTokens": asked.max_tokens, "temperature": asked.temperature, "stopSequences": list(asked.stop) or None}
-    body: dict[str, Any] = {"modelId": model, "messages": _turns(asked.turns)}
+    options = {"maxTokens": request.max_tokens, "temperature": request.temperature, "stopSequences": list(request.stop) or None}
+    body: dict[str, Any] = {"modelId": model, "messages": _turns(request.turns)}
     body["inferenceConfig"] = {name: value for name, value in options.items() if value is not None}
-    if asked.system:
-        body["system"] = [{"text": asked.system}]
-    if asked.shape is not None:
-        spec = {"name": asked.shape.name, "description": "Gives the answer.", "inputSchema": {"json": asked.shape.schema}}
-        body["toolConfig"] = {"tools": [{"toolSpec": spec}], "toolChoice": {"tool": {"name": asked.shape.name}}}
-    elif asked.tools and asked.tool_choice != "none":
+    if request.system:
+        body["system"] = [{"text": request.system}]
+    if request.shape is not None:
+        spec = {"name": request.shape.name, "description": "Gives the answer.", "inputSchema": {"json": request.shape.schema}}
+        body["toolConfig"] = {"tools": [{"toolSpec": spec}], "toolChoice": {"tool": {"name": request.shape.name}}}
+    elif request.tools and request.tool_choice != "none":
         specs = [
             {"name": tool.name, "description": tool.description or tool.name, "inputSchema": {"json": tool.parameters}}
-            for tool in asked.tools
+            for tool in request.tools
         ]
         kinds: dict[str, dict[str, Any]] = {"auto": {"auto": {}}, "required": {"any": {}}}
-        choice = kinds.get(asked.tool_choice) or {"tool": {"name": asked.tool_choice}}
+        choice = kinds.get(request.tool_choice) or {"tool": {"name": request.tool_choice}}
         body["toolConfig"] = {"tools": [{"toolSpec": spec} for spec in specs], "toolChoice": choice}
     return body
 

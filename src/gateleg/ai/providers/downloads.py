@@ -16,8 +16,8 @@ from gateleg.net.http import HttpRequest
 if TYPE_CHECKING:
     from gateleg.ai.media import MediaOutput
     from gateleg.ai.providers.remote import Endpoint
+    from gateleg.ai.retry_policy import Deadline
     from gateleg.ai.steps import Flow, Opened
-    from gateleg.ai.trying import Deadline
 
 _REDIRECTS = 5
 

@@ -25,12 +25,12 @@ from gateleg.net import retry_after
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gateleg.ai.asking import Asked, Purpose
+    from gateleg.ai.asking import ChatRequest, Purpose
     from gateleg.ai.errors import AiError
     from gateleg.ai.messages import Attachment, Message
     from gateleg.ai.replies import Finish, TokenCount
+    from gateleg.ai.retry_policy import Deadline
     from gateleg.ai.steps import Flow
-    from gateleg.ai.trying import Deadline
 
 USUAL = "https://generativelanguage.googleapis.com"
 #: Seconds between looks at a file that is being processed.
@@ -85,24 +85,24 @@ class GeminiSdk:
         self.client = client
         self.failure = client.failure
 
-    def call(self, asked: Asked, seconds: float) -> dict[str, Any]:
+    def call(self, request: ChatRequest, seconds: float) -> dict[str, Any]:
         """A whole answer."""
         models, options = self.client.models(seconds)
-        answer = models.generate_content(model=self.model, contents=_contents(asked), config=config(asked) | {"http_options": options})
+        answer = models.generate_content(model=self.model, contents=_contents(request), config=config(request) | {"http_options": options})
         return _plain(answer)
 
-    def events(self, asked: Asked, seconds: float) -> Iterator[dict[str, Any]]:
+    def events(self, request: ChatRequest, seconds: float) -> Iterator[dict[str, Any]]:
         """The events of a stream."""
         models, options = self.client.models(seconds)
-        contents, settings = _contents(asked), config(asked) | {"http_options": options}
+        contents, settings = _contents(request), config(request) | {"http_options": options}
         for event in models.generate_content_stream(model=self.model, contents=contents, config=settings):
             yield _plain(event)
 
-    def reply(self, body: dict[str, Any], asked: Asked) -> Reply:
+    def reply(self, body: dict[str, Any], request: ChatRequest) -> Reply:
         """Read a whole answer: as a stream of one event."""
         from gateleg.ai.replies import Gathering
 
-        reader, gathering = self.reader(asked), Gathering()
+        reader, gathering = self.reader(request), Gathering()
         for delta in reader.read(body):
             gathering.add(delta)
         return gathering.whole(reader.finish or "stop", reader.usage, reader.model or self.model)
@@ -127,7 +127,7 @@ class GeminiSdk:
         files, options = self.client.files(seconds)
         files.delete(name=f"files/{upload.id.rpartition('/')[2]}", config={"http_options": options})
 
-    def reader(self, asked: Asked) -> GeminiReader:
+    def reader(self, request: ChatRequest) -> GeminiReader:
         """What reads the events of a stream."""
         return GeminiReader()
 
@@ -200,31 +200,33 @@ class GeminiEmbeddings:
         return at_once([estimate(text) for text in texts])
 
 
-def config(asked: Asked) -> dict[str, Any]:
+def config(request: ChatRequest) -> dict[str, Any]:
     """The configuration of a call."""
     options = {
-        "system_instruction": asked.system or None,
-        "temperature": asked.temperature,
-        "max_output_tokens": asked.max_tokens,
-        "stop_sequences": list(asked.stop) or None,
-        "seed": asked.seed,
+        "system_instruction": request.system or None,
+        "temperature": request.temperature,
+        "max_output_tokens": request.max_tokens,
+        "stop_sequences": list(request.stop) or None,
+        "seed": request.seed,
     }
     found: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     # Tools are the caller's to run, never the SDK's.
     found["automatic_function_calling"] = {"disable": True}
-    if asked.tools:
-        declared = [{"name": tool.name, "description": tool.description, "parameters_json_schema": tool.parameters} for tool in asked.tools]
+    if request.tools:
+        declared = [
+            {"name": tool.name, "description": tool.description, "parameters_json_schema": tool.parameters} for tool in request.tools
+        ]
         modes: dict[str, dict[str, Any]] = {"auto": {"mode": "AUTO"}, "none": {"mode": "NONE"}, "required": {"mode": "ANY"}}
-        choice = modes.get(asked.tool_choice) or {"mode": "ANY", "allowed_function_names": [asked.tool_choice]}
+        choice = modes.get(request.tool_choice) or {"mode": "ANY", "allowed_function_names": [request.tool_choice]}
         found |= {"tools": [{"function_declarations": declared}], "tool_config": {"function_calling_config": choice}}
-    if asked.shape is not None:
-        found |= {"response_mime_type": "application/json", "response_json_schema": asked.shape.schema}
+    if request.shape is not None:
+        found |= {"response_mime_type": "application/json", "response_json_schema": request.shape.schema}
     return found
 
 
-def _contents(asked: Asked) -> list[dict[str, Any]]:
-    own_uploads(asked, "gemini")
-    return _turns(asked.turns)
+def _contents(request: ChatRequest) -> list[dict[str, Any]]:
+    own_uploads(request, "gemini")
+    return _turns(request.turns)
 
 
 def _turns(messages: tuple[Message, ...]) -> list[dict[str, Any]]:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from gateleg.ai.media import MediaRequest
     from gateleg.ai.messages import Attachment
     from gateleg.ai.providers.remote import Endpoint
+    from gateleg.ai.retry_policy import Deadline
     from gateleg.ai.steps import Flow
-    from gateleg.ai.trying import Deadline
 
 
 class GeminiMedia:

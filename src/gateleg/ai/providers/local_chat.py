@@ -26,10 +26,10 @@ from gateleg.ai.weights import packaged, without
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gateleg.ai.asking import Asked
+    from gateleg.ai.asking import ChatRequest
     from gateleg.ai.replies import Delta, Reply
+    from gateleg.ai.retry_policy import Deadline
     from gateleg.ai.steps import Flow
-    from gateleg.ai.trying import Deadline
 
 #: Tokens of a prompt and its answer together.
 CONTEXT = 4096
@@ -111,24 +111,24 @@ class LocalChat:
     def __init__(self) -> None:
         self._dialect = OpenAIDialect(default_limit=_DEFAULT_LIMIT)
 
-    def reply(self, asked: Asked, deadline: Deadline) -> Flow[Reply]:
+    def reply(self, request: ChatRequest, deadline: Deadline) -> Flow[Reply]:
         """The answer as a whole."""
         chat = yield from self._chat()
-        return heard(asked, (yield from chat.reply(spoken(asked), _patient(deadline))))
+        return heard(request, (yield from chat.reply(spoken(request), _patient(deadline))))
 
-    def stream(self, asked: Asked, deadline: Deadline, gathering: Gathering) -> Flow[Reply]:
+    def stream(self, request: ChatRequest, deadline: Deadline, gathering: Gathering) -> Flow[Reply]:
         """The answer piece by piece; of tools, as soon as it is known whether it is a call or a text."""
         chat = yield from self._chat()
-        if not speaks_of_tools(asked):
-            return (yield from chat.stream(spoken(asked), _patient(deadline), gathering))
-        speech = ToolSpeech(asked)
+        if not speaks_of_tools(request):
+            return (yield from chat.stream(spoken(request), _patient(deadline), gathering))
+        speech = ToolSpeech(request)
 
         def told(deltas: list[Delta]) -> list[Delta]:
             for delta in deltas:
                 gathering.add(delta)
             return deltas
 
-        written = chat.stream(spoken(asked), _patient(deadline), Gathering())
+        written = chat.stream(spoken(request), _patient(deadline), Gathering())
         reply = yield from _retold(written, lambda delta: told(speech.feed(delta.text)))
         for delta in told(speech.rest()):
             yield Say(delta)

@@ -18,12 +18,12 @@ from gateleg.net.http import JsonLines
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gateleg.ai.asking import Asked
+    from gateleg.ai.asking import ChatRequest
     from gateleg.ai.messages import Message
     from gateleg.ai.providers.remote import Endpoint
     from gateleg.ai.replies import Finish
+    from gateleg.ai.retry_policy import Deadline
     from gateleg.ai.steps import Flow
-    from gateleg.ai.trying import Deadline
 
 USUAL = "http://127.0.0.1:11434"
 
@@ -31,21 +31,26 @@ USUAL = "http://127.0.0.1:11434"
 class OllamaDialect:
     """Writes and reads `/api/chat` and `/api/embed`."""
 
-    def ask(self, model: str, asked: Asked, stream: bool) -> tuple[str, dict[str, Any]]:
+    def ask(self, model: str, request: ChatRequest, stream: bool) -> tuple[str, dict[str, Any]]:
         """The path and the body of a chat request."""
-        if asked.tool_choice not in ("auto", "none"):
+        if request.tool_choice not in ("auto", "none"):
             raise NotOffered("Ollama lets the model choose whether it calls a tool.", fix="Leave tool_choice at auto.")
-        own_uploads(asked, "ollama")
-        body: dict[str, Any] = {"model": model, "messages": [_message(message) for message in asked.messages], "stream": stream}
-        options = {"temperature": asked.temperature, "num_predict": asked.max_tokens, "seed": asked.seed, "stop": list(asked.stop) or None}
+        own_uploads(request, "ollama")
+        body: dict[str, Any] = {"model": model, "messages": [_message(message) for message in request.messages], "stream": stream}
+        options = {
+            "temperature": request.temperature,
+            "num_predict": request.max_tokens,
+            "seed": request.seed,
+            "stop": list(request.stop) or None,
+        }
         body["options"] = {name: value for name, value in options.items() if value is not None}
-        if asked.tools and asked.tool_choice == "auto":
+        if request.tools and request.tool_choice == "auto":
             body["tools"] = [
                 {"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters}}
-                for tool in asked.tools
+                for tool in request.tools
             ]
-        if asked.shape is not None:
-            body["format"] = asked.shape.schema
+        if request.shape is not None:
+            body["format"] = request.shape.schema
         return "/api/chat", body
 
     def reply(self, body: dict[str, Any]) -> Reply:
@@ -86,9 +91,9 @@ class OllamaChat(RemoteChat):
         super().__init__(model, endpoint, OllamaDialect())
         self._abilities: frozenset[str] | None = None
 
-    def prepare(self, asked: Asked, deadline: Deadline) -> Flow[None]:
+    def prepare(self, request: ChatRequest, deadline: Deadline) -> Flow[None]:
         """Refuse pictures for a model that does not see. Servers that do not tell (before 0.6.4) are sent them."""
-        if not any(kind_of(file) == "image" for file in asked.files):
+        if not any(kind_of(file) == "image" for file in request.files):
             return
         if self._abilities is None:
             body = yield from exchange(self.endpoint, "/api/show", {"model": self.model}, deadline)

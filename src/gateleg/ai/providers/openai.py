@@ -19,11 +19,11 @@ from gateleg.net.http import ServerSentEvents
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gateleg.ai.asking import Asked
+    from gateleg.ai.asking import ChatRequest
     from gateleg.ai.messages import Attachment, Message, Tool
     from gateleg.ai.replies import Finish
+    from gateleg.ai.retry_policy import Deadline
     from gateleg.ai.steps import Flow
-    from gateleg.ai.trying import Deadline
 
 USUAL = "https://api.openai.com/v1"
 _SOUNDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
@@ -37,21 +37,21 @@ class OpenAIDialect:
         self.limit = limit
         self.default_limit = default_limit
 
-    def ask(self, model: str, asked: Asked, stream: bool) -> tuple[str, dict[str, Any]]:
+    def ask(self, model: str, request: ChatRequest, stream: bool) -> tuple[str, dict[str, Any]]:
         """The path and the body of a chat request."""
-        own_uploads(asked, "openai")
-        body: dict[str, Any] = {"model": model, "messages": [_message(message) for message in asked.messages], "stream": stream}
+        own_uploads(request, "openai")
+        body: dict[str, Any] = {"model": model, "messages": [_message(message) for message in request.messages], "stream": stream}
         if stream:
             body["stream_options"] = {"include_usage": True}
-        limit = asked.max_tokens or self.default_limit
-        options = {"temperature": asked.temperature, self.limit: limit, "seed": asked.seed, "stop": list(asked.stop) or None}
+        limit = request.max_tokens or self.default_limit
+        options = {"temperature": request.temperature, self.limit: limit, "seed": request.seed, "stop": list(request.stop) or None}
         body |= {name: value for name, value in options.items() if value is not None}
-        if asked.tools:
-            body["tools"] = [_tool(tool) for tool in asked.tools]
-            named = asked.tool_choice not in ("auto", "none", "required")
-            body["tool_choice"] = {"type": "function", "function": {"name": asked.tool_choice}} if named else asked.tool_choice
-        if asked.shape is not None:
-            shape = {"name": asked.shape.name, "schema": asked.shape.schema}
+        if request.tools:
+            body["tools"] = [_tool(tool) for tool in request.tools]
+            named = request.tool_choice not in ("auto", "none", "required")
+            body["tool_choice"] = {"type": "function", "function": {"name": request.tool_choice}} if named else request.tool_choice
+        if request.shape is not None:
+            shape = {"name": request.shape.name, "schema": request.shape.schema}
             body["response_format"] = {"type": "json_schema", "json_schema": shape}
         return "/chat/completions", body
 

@@ -14,7 +14,7 @@ from gateleg.ai.replies import CallDelta, Delta, Gathering, Usage
 from gateleg.net.http import ServerSentEvents
 
 if TYPE_CHECKING:
-    from gateleg.ai.asking import Asked
+    from gateleg.ai.asking import ChatRequest
     from gateleg.ai.messages import Attachment, Message
     from gateleg.ai.replies import Finish, Reply
 
@@ -28,26 +28,26 @@ class ResponsesDialect:
     def __init__(self, *, reasoning: bool = False) -> None:
         self.reasoning = reasoning
 
-    def ask(self, model: str, asked: Asked, stream: bool) -> tuple[str, dict[str, Any]]:
+    def ask(self, model: str, request: ChatRequest, stream: bool) -> tuple[str, dict[str, Any]]:
         """The path and the body of a request."""
-        own_uploads(asked, "openai")
-        if asked.stop:
+        own_uploads(request, "openai")
+        if request.stop:
             raise NotOffered("The Responses API has no texts that stop an answer.", fix="Leave stop out, or use openai:MODEL.")
-        items = [item for message in asked.turns for item in _items(message)]
+        items = [item for message in request.turns for item in _items(message)]
         body: dict[str, Any] = {"model": model, "input": items, "stream": stream, "store": False}
-        options = {"instructions": asked.system or None, "temperature": asked.temperature, "max_output_tokens": asked.max_tokens}
+        options = {"instructions": request.system or None, "temperature": request.temperature, "max_output_tokens": request.max_tokens}
         body |= {name: value for name, value in options.items() if value is not None}
         if self.reasoning:
             body["include"] = ["reasoning.encrypted_content"]
-        if asked.tools:
+        if request.tools:
             body["tools"] = [
                 {"type": "function", "name": tool.name, "description": tool.description, "parameters": tool.parameters, "strict": False}
-                for tool in asked.tools
+                for tool in request.tools
             ]
-            named = asked.tool_choice not in ("auto", "none", "required")
-            body["tool_choice"] = {"type": "function", "name": asked.tool_choice} if named else asked.tool_choice
-        if asked.shape is not None:
-            shape = {"type": "json_schema", "name": asked.shape.name, "schema": asked.shape.schema, "strict": False}
+            named = request.tool_choice not in ("auto", "none", "required")
+            body["tool_choice"] = {"type": "function", "name": request.tool_choice} if named else request.tool_choice
+        if request.shape is not None:
+            shape = {"type": "json_schema", "name": request.shape.name, "schema": request.shape.schema, "strict": False}
             body["text"] = {"format": shape}
         return "/responses", body
 

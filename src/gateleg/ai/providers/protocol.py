@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from gateleg.ai.asking import Asked, Purpose
+    from gateleg.ai.asking import ChatRequest, Purpose
     from gateleg.ai.media import MediaOutput, MediaRequest, MediaState
     from gateleg.ai.messages import Attachment, UploadedFile
     from gateleg.ai.replies import Gathering, Reply, TokenCount, Usage
+    from gateleg.ai.retry_policy import Deadline
     from gateleg.ai.steps import Flow
-    from gateleg.ai.trying import Deadline
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,11 @@ class RerankProvider(Protocol):
 class ChatProvider(Protocol):
     """Runs a chat model. A flow is one attempt; failures are `AiError`s."""
 
-    def reply(self, asked: Asked, deadline: Deadline) -> Flow[Reply]:
+    def reply(self, request: ChatRequest, deadline: Deadline) -> Flow[Reply]:
         """The answer as a whole."""
         ...
 
-    def stream(self, asked: Asked, deadline: Deadline, gathering: Gathering) -> Flow[Reply]:
+    def stream(self, request: ChatRequest, deadline: Deadline, gathering: Gathering) -> Flow[Reply]:
         """The answer piece by piece: each is added to the gathering and said. Ends with the whole."""
         ...
 

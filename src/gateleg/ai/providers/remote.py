@@ -19,12 +19,12 @@ from gateleg.net.http import HttpRequest
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from gateleg.ai.asking import Asked, Purpose
+    from gateleg.ai.asking import ChatRequest, Purpose
     from gateleg.ai.messages import Attachment
     from gateleg.ai.providers.protocol import Embedded
     from gateleg.ai.replies import Delta, Finish, Gathering, Reply, TokenCount, Usage
+    from gateleg.ai.retry_policy import Deadline
     from gateleg.ai.steps import Flow, Opened
-    from gateleg.ai.trying import Deadline
     from gateleg.net.http import Framing
 
 T = TypeVar("T")
@@ -45,7 +45,7 @@ class StreamReader(Protocol):
 class ChatDialect(Protocol):
     """How an endpoint writes asks and answers. Pure: no I/O."""
 
-    def ask(self, model: str, asked: Asked, stream: bool) -> tuple[str, dict[str, Any]]:
+    def ask(self, model: str, request: ChatRequest, stream: bool) -> tuple[str, dict[str, Any]]:
         """The path and the body of a chat request."""
         ...
 
@@ -119,17 +119,17 @@ class RemoteChat:
         self.endpoint = endpoint
         self.dialect = dialect
 
-    def reply(self, asked: Asked, deadline: Deadline) -> Flow[Reply]:
+    def reply(self, request: ChatRequest, deadline: Deadline) -> Flow[Reply]:
         """The answer as a whole."""
-        yield from self.prepare(asked, deadline)
-        body = yield from exchange(self.endpoint, *self.dialect.ask(self.model, asked, stream=False), deadline)
+        yield from self.prepare(request, deadline)
+        body = yield from exchange(self.endpoint, *self.dialect.ask(self.model, request, stream=False), deadline)
         return read(lambda: self.dialect.reply(body))
 
-    def stream(self, asked: Asked, deadline: Deadline, gathering: Gathering) -> Flow[Reply]:
+    def stream(self, request: ChatRequest, deadline: Deadline, gathering: Gathering) -> Flow[Reply]:
         """The answer piece by piece."""
         reader, framing = self.dialect.reader(), self.dialect.framing()
-        yield from self.prepare(asked, deadline)
-        opened: Opened = yield deadline.opening(self.endpoint.request(*self.dialect.ask(self.model, asked, stream=True)))
+        yield from self.prepare(request, deadline)
+        opened: Opened = yield deadline.opening(self.endpoint.request(*self.dialect.ask(self.model, request, stream=True)))
         try:
             if opened.status != 200:
                 raise refusal(opened.status, opened.headers, (yield from whole_body(opened, deadline)), self.endpoint.key)
@@ -148,7 +148,7 @@ class RemoteChat:
             raise ModelUnreachable("The stream ended before the answer did.")
         return gathering.whole(reader.finish, reader.usage, reader.model or self.model)
 
-    def prepare(self, asked: Asked, deadline: Deadline) -> Flow[None]:
+    def prepare(self, request: ChatRequest, deadline: Deadline) -> Flow[None]:
         """Find out whether the model can take an ask, where the endpoint tells."""
         return at_once(None)
 

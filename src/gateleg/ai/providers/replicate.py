@@ -18,8 +18,8 @@ from gateleg.ai.replies import Usage
 if TYPE_CHECKING:
     from gateleg.ai.media import MediaRequest, MediaStatus
     from gateleg.ai.providers.remote import Endpoint
+    from gateleg.ai.retry_policy import Deadline
     from gateleg.ai.steps import Flow
-    from gateleg.ai.trying import Deadline
 
 USUAL = "https://api.replicate.com/v1"
 _STATUSES: dict[str, MediaStatus] = {"succeeded": "succeeded", "failed": "failed", "canceled": "failed", "aborted": "failed"}

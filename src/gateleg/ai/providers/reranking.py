@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateleg.ai.providers.remote import Endpoint
+    from gateleg.ai.retry_policy import Deadline
     from gateleg.ai.steps import Flow
-    from gateleg.ai.trying import Deadline
 
 
 class RemoteReranker:

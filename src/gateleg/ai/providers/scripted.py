@@ -15,13 +15,13 @@ from gateleg.ai.steps import Say, at_once
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gateleg.ai.asking import Asked
+    from gateleg.ai.asking import ChatRequest
     from gateleg.ai.replies import Gathering, TokenCount
+    from gateleg.ai.retry_policy import Deadline
     from gateleg.ai.steps import Flow
-    from gateleg.ai.trying import Deadline
 
 #: What is said, a whole reply, something that goes wrong, or what decides when it is asked.
-Line = str | Reply | AiError | Callable[["Asked"], "str | Reply"]
+Line = str | Reply | AiError | Callable[["ChatRequest"], "str | Reply"]
 
 
 class Script:
@@ -31,18 +31,18 @@ class Script:
     """
 
     def __init__(self, lines: Iterable[Line]) -> None:
-        self.asked: list[Asked] = []
+        self.asked: list[ChatRequest] = []
         self._lines = list(lines)
         self._lock = threading.Lock()
 
-    def reply(self, asked: Asked, deadline: Deadline) -> Flow[Reply]:
+    def reply(self, request: ChatRequest, deadline: Deadline) -> Flow[Reply]:
         """The next line."""
         yield from ()
-        return self._next(asked)
+        return self._next(request)
 
-    def stream(self, asked: Asked, deadline: Deadline, gathering: Gathering) -> Flow[Reply]:
+    def stream(self, request: ChatRequest, deadline: Deadline, gathering: Gathering) -> Flow[Reply]:
         """The next line, word by word."""
-        reply = self._next(asked)
+        reply = self._next(request)
         pieces = [Delta(text=word) for word in re.findall(r"\s*\S+|\s+$", reply.text)]
         pieces += [Delta(call=CallDelta(number, call.id, call.name, call.text, call.signature)) for number, call in enumerate(reply.calls)]
         for piece in pieces:
@@ -54,16 +54,16 @@ class Script:
         """How long a text is: an estimate."""
         return at_once(estimate(text))
 
-    def _next(self, asked: Asked) -> Reply:
+    def _next(self, request: ChatRequest) -> Reply:
         with self._lock:
-            self.asked.append(asked)
+            self.asked.append(request)
             if not self._lines:
                 raise ModelRefused("The script is over.", fix="Give it a line for every call.")
             line = self._lines.pop(0)
         if isinstance(line, AiError):
             raise line
-        said = line(asked) if callable(line) else line
+        said = line(request) if callable(line) else line
         if isinstance(said, Reply):
             return said
-        heard = sum(estimate(message.text).tokens for message in asked.messages)
+        heard = sum(estimate(message.text).tokens for message in request.messages)
         return Reply(said, usage=Usage(heard, estimate(said).tokens), model="script")

@@ -18,12 +18,12 @@ from gateleg.extras import install_hint
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gateleg.ai.asking import Asked
+    from gateleg.ai.asking import ChatRequest
     from gateleg.ai.messages import Attachment, UploadedFile
     from gateleg.ai.providers.remote import StreamReader
     from gateleg.ai.replies import Gathering, Reply, TokenCount
+    from gateleg.ai.retry_policy import Deadline
     from gateleg.ai.steps import Flow
-    from gateleg.ai.trying import Deadline
 
 T = TypeVar("T")
 _END: Any = object()
@@ -34,19 +34,19 @@ _LOST = ("Connect", "Transport", "Network", "ReadError", "ProtocolError")
 class Sdk(Protocol):
     """A provider's SDK, in the plain dictionaries of its protocol."""
 
-    def call(self, asked: Asked, seconds: float) -> dict[str, Any]:
+    def call(self, request: ChatRequest, seconds: float) -> dict[str, Any]:
         """A whole answer."""
         ...
 
-    def events(self, asked: Asked, seconds: float) -> Iterator[dict[str, Any]]:
+    def events(self, request: ChatRequest, seconds: float) -> Iterator[dict[str, Any]]:
         """The events of a stream."""
         ...
 
-    def reply(self, body: dict[str, Any], asked: Asked) -> Reply:
+    def reply(self, body: dict[str, Any], request: ChatRequest) -> Reply:
         """Read a whole answer."""
         ...
 
-    def reader(self, asked: Asked) -> StreamReader:
+    def reader(self, request: ChatRequest) -> StreamReader:
         """What reads the events of a stream."""
         ...
 
@@ -75,15 +75,15 @@ class SdkChat:
         self.model = model
         self.sdk = sdk
 
-    def reply(self, asked: Asked, deadline: Deadline) -> Flow[Reply]:
+    def reply(self, request: ChatRequest, deadline: Deadline) -> Flow[Reply]:
         """The answer as a whole."""
-        body = yield Work(partial(told, self.sdk.failure, partial(self.sdk.call, asked, deadline.wait())))
-        return told(self.sdk.failure, partial(self.sdk.reply, body, asked))
+        body = yield Work(partial(told, self.sdk.failure, partial(self.sdk.call, request, deadline.wait())))
+        return told(self.sdk.failure, partial(self.sdk.reply, body, request))
 
-    def stream(self, asked: Asked, deadline: Deadline, gathering: Gathering) -> Flow[Reply]:
+    def stream(self, request: ChatRequest, deadline: Deadline, gathering: Gathering) -> Flow[Reply]:
         """The answer piece by piece."""
-        reader = self.sdk.reader(asked)
-        events = self.sdk.events(asked, deadline.wait())
+        reader = self.sdk.reader(request)
+        events = self.sdk.events(request, deadline.wait())
         try:
             while (event := (yield Work(partial(told, self.sdk.failure, partial(next, events, _END))))) is not _END:
                 deadline.left()
@@ -99,14 +99,14 @@ class SdkChat:
     def upload(self, file: Attachment, deadline: Deadline) -> Flow[UploadedFile]:
         """Keep a file at the provider."""
         if not isinstance(self.sdk, FileSdk):
-            raise NotOffered("This provider keeps no files.", fix="Send the file with the message, as an Attachment.")
+            raise NotOffered("This provider does not store files.", fix="Send the file with the message, as an Attachment.")
         upload: UploadedFile = yield Work(partial(told, self.sdk.failure, partial(self.sdk.upload, file, deadline.wait())))
         return upload
 
     def forget(self, upload: UploadedFile, deadline: Deadline) -> Flow[None]:
         """Have the provider delete a file."""
         if not isinstance(self.sdk, FileSdk):
-            raise NotOffered("This provider keeps no files.")
+            raise NotOffered("This provider does not store files.")
         yield Work(partial(told, self.sdk.failure, partial(self.sdk.forget, upload, deadline.wait())))
 
     def count(self, text: str, deadline: Deadline) -> Flow[TokenCount]:

@@ -16,7 +16,7 @@ from gateleg.ai.providers.attachments import kind_of, with_texts
 from gateleg.ai.replies import CallDelta, Delta, Gathering
 
 if TYPE_CHECKING:
-    from gateleg.ai.asking import Asked
+    from gateleg.ai.asking import ChatRequest
     from gateleg.ai.replies import Reply
 
 _ANSWER = re.compile(r'\s*\{\s*"answer"\s*:\s*"')
@@ -27,42 +27,42 @@ _TEXT = re.compile(r'(?:[^"\\]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*')
 _HALF = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}$")
 
 
-def spoken(asked: Asked) -> Asked:
+def spoken(request: ChatRequest) -> ChatRequest:
     """The same ask without tools: they are in the instructions, and what may be answered is in the shape."""
-    for file in asked.files:
+    for file in request.files:
         if isinstance(file, Attachment) and kind_of(file) == "text":
             continue
         raise NotOffered(f"The local model takes text alone, and the file {file.name!r} is {file.media_type}.", fix="Choose another model.")
-    history = tuple(_told(message) for message in asked.messages)
-    tools = [tool for tool in asked.tools if asked.tool_choice in ("auto", "required", tool.name)]
-    if not tools or asked.tool_choice == "none":
-        return replace(asked, messages=history, tools=(), tool_choice="auto")
-    free = asked.tool_choice == "auto"
+    history = tuple(_told(message) for message in request.messages)
+    tools = [tool for tool in request.tools if request.tool_choice in ("auto", "required", tool.name)]
+    if not tools or request.tool_choice == "none":
+        return replace(request, messages=history, tools=(), tool_choice="auto")
+    free = request.tool_choice == "auto"
     messages = (System(_instructions(tools, free)), *history)
-    return replace(asked, messages=messages, tools=(), tool_choice="auto", shape=Shape("call", _schema(tools, free)))
+    return replace(request, messages=messages, tools=(), tool_choice="auto", shape=Shape("call", _schema(tools, free)))
 
 
-def heard(asked: Asked, reply: Reply) -> Reply:
+def heard(request: ChatRequest, reply: Reply) -> Reply:
     """The reply to a spoken ask, with the call that it makes."""
-    if not speaks_of_tools(asked):
+    if not speaks_of_tools(request):
         return reply
-    speech, gathering = ToolSpeech(asked), Gathering()
+    speech, gathering = ToolSpeech(request), Gathering()
     for delta in (*speech.feed(reply.text), *speech.rest()):
         gathering.add(delta)
     whole = gathering.whole(reply.finish, reply.usage, reply.model)
     return replace(whole, reasoning=reply.reasoning, cached=reply.cached)
 
 
-def speaks_of_tools(asked: Asked) -> bool:
+def speaks_of_tools(request: ChatRequest) -> bool:
     """Whether the answer to an ask is JSON with a call or a text."""
-    return bool(asked.tools) and asked.tool_choice != "none"
+    return bool(request.tools) and request.tool_choice != "none"
 
 
 class ToolSpeech:
     """Tells the text of an answer or the pieces of a call from JSON that is still being written."""
 
-    def __init__(self, asked: Asked) -> None:
-        self._made = sum(len(message.calls) for message in asked.messages if isinstance(message, Assistant))
+    def __init__(self, request: ChatRequest) -> None:
+        self._made = sum(len(message.calls) for message in request.messages if isinstance(message, Assistant))
         self._raw = ""
         self._part: Literal["unknown", "answer", "arguments", "over"] = "unknown"
         #: in arguments: how deep, and whether inside of a text

@@ -1,10 +1,10 @@
-"""Agents for many tenants: versioned agents, prompts and flows, threads with their runs, tools and wizards, each in its tenant's partition.
+"""A multi-tenant agent engine: versioned agents, prompts and flows, threads with their runs, tools, and wizards.
 
-`tables` declares the data, `tenancy` assembles the partition of a request, once. Every function of the services takes a store and the
-`Context` of the request, and reads and writes within its partition.
+`tables` declares the data; `tenancy` derives the partition of a request, once. Every use case in `service` takes a store and the request's
+`Context`, and reads and writes only within that partition.
 """
 
 from gateleg.apps.agents.errors import AgentsError
-from gateleg.apps.agents.tenancy import Asked, Context, Partition, assemble
+from gateleg.apps.agents.tenancy import Context, Partition, RequestedTenant, assemble
 
-__all__ = ["AgentsError", "Asked", "Context", "Partition", "assemble"]
+__all__ = ["AgentsError", "Context", "Partition", "RequestedTenant", "assemble"]

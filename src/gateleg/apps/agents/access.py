@@ -1,8 +1,8 @@
-"""Who may see and change what: one function for each question. Pure.
+"""Access rules, as pure functions.
 
-What a tenant has (agents, prompts, flows, servers, wizards) is seen by all its users and changed by its editors. Threads, and what happens
-in them, belong to the caller who began them; viewers and above see those of others, operators and above change them. The catalogue is read
-by everybody, and written by operators of the host who have no tenant.
+All users of a tenant see its agents, prompts, flows, servers and wizards; its editors change them. Threads and their contents belong to the
+caller who started them; viewers and above see other users' threads, operators and above change them. Everybody reads the catalogue; only
+operators of the host without a tenant write it.
 """
 
 from __future__ import annotations
@@ -18,53 +18,53 @@ if TYPE_CHECKING:
 
 
 class Owned(Protocol):
-    """What belongs to a caller of a partition."""
+    """An item that belongs to one caller in a partition."""
 
     @property
     def owner_id(self) -> Any:
-        """`Context.owner` of the caller."""
+        """The `Context.owner` of the caller who created it."""
 
     @property
     def partition(self) -> Any:
-        """The tenant."""
+        """The tenant's partition."""
 
 
-O = TypeVar("O", bound=Owned)  # noqa: E741
+OwnedT = TypeVar("OwnedT", bound=Owned)
 
 
-def sees(context: Context, item: Owned) -> bool:
-    """Whether the caller may see what belongs to somebody."""
+def may_see(context: Context, item: Owned) -> bool:
+    """Whether the caller may see an owned item."""
     return bool(item.partition == context.partition) and (context.sees_all or item.owner_id == context.owner)
 
 
-def changes(context: Context, item: Owned) -> bool:
-    """Whether the caller may change what belongs to somebody."""
+def may_change(context: Context, item: Owned) -> bool:
+    """Whether the caller may change an owned item."""
     return bool(item.partition == context.partition) and (context.changes_all or item.owner_id == context.owner)
 
 
-def visible(context: Context, item: O | None) -> O | None:
-    """The item, if there is one that the caller may see."""
-    return item if item is not None and sees(context, item) else None
+def if_visible(context: Context, item: OwnedT | None) -> OwnedT | None:
+    """Return the item if it exists and the caller may see it, else None."""
+    return item if item is not None and may_see(context, item) else None
 
 
 def check_editor(context: Context) -> None:
-    """Refuse changes of what the tenant has to those who may only use it."""
+    """Raise `NotAnEditor` unless the caller may change the tenant's agents, prompts, flows, servers and wizards."""
     if not context.edits:
-        raise NotAnEditor(f"{context.principal.name!r} may use what {context.part_id!r} has, and not change it.")
+        raise NotAnEditor(f"{context.principal.name!r} may use the agents of {context.part_id!r}, but not change them.")
 
 
 def runs_host(principal: Principal) -> bool:
-    """Whether the caller runs the host, for all tenants: an operator or an admin who has no tenant."""
+    """Whether the caller operates the whole host: an operator or admin without a tenant."""
     return principal.tenant is None and principal.may(Role.OPERATOR)
 
 
 def check_host_operator(context: Context) -> None:
-    """Refuse what is about all tenants to everybody but those who run the host."""
+    """Raise `NotAHostOperator` unless the caller operates the whole host."""
     if not runs_host(context.principal):
-        raise NotAHostOperator(f"{context.principal.name!r} does not run this host for all tenants.")
+        raise NotAHostOperator(f"{context.principal.name!r} is not an operator of the whole host.")
 
 
 def check_catalogue_editor(context: Context) -> None:
-    """Refuse changes of what all tenants share to everybody but operators of the host."""
+    """Raise `NotACatalogueEditor` unless the caller operates the whole host."""
     if not runs_host(context.principal):
-        raise NotACatalogueEditor(f"{context.principal.name!r} may read the catalogue, and not change it.")
+        raise NotACatalogueEditor(f"{context.principal.name!r} may read the catalogue, but not change it.")

@@ -1,4 +1,4 @@
-"""Use cases: agents, in versions.
+"""Use cases: versioned agents.
 
 An agent that names a version of a flow is composed from it when it is written: its instructions are the flow's prompt with the flow and the
 agent's variables put in, the prompt's MCP servers are added to its own, and the flow's enabled tools go into its configuration.
@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.agents.access import check_editor
-from gateleg.apps.agents.concealing import AGENT, about, forget, keeping, restored
 from gateleg.apps.agents.configurations import check_configuration
 from gateleg.apps.agents.errors import UnknownReference
 from gateleg.apps.agents.listing import matching
 from gateleg.apps.agents.rendering import render, values_of
+from gateleg.apps.agents.secret_references import AGENT, delete_secrets, restore_hidden, secret_prefix, storing_secrets
 from gateleg.apps.agents.tables import Agent, new_id
-from gateleg.apps.agents.version_lists import Shared, Wanted, list_versions
+from gateleg.apps.agents.version_lists import IndexLookup, VersionFilter, list_versions
 from gateleg.apps.agents.versions import (
     AGENTS,
     FLOWS,
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
     from gateleg.store import AsyncStore
     from gateleg.web.secret_store import Secrets
 
-#: Where an agent's configuration has the tools of its flow.
+#: Configuration member with the tools of the agent's flow.
 ENABLED_TOOLS = "enabled_tools"
 
 
 async def find_agent(
     store: AsyncStore, context: Context, *, agent_uuid: str | None = None, agent_version_uuid: str | None = None
 ) -> Agent | None:
-    """The active version of an agent, or one version by its own id."""
+    """Find the active version of an agent, or one version by its own id."""
     if agent_uuid:
         return await find_active(store, context, AGENTS, agent_uuid)
     return await find_version(store, context, AGENTS, agent_version_uuid) if agent_version_uuid else None
@@ -68,12 +68,12 @@ async def list_agents(
     updated_at_gt: datetime | None = None,
     updated_at_lt: datetime | None = None,
 ) -> Listing[Agent]:
-    """Versions of agents, latest change first."""
+    """List versions of agents, latest change first."""
     conditions = matching(Agent, {"llm_provider": llm_provider, "llm_name": llm_name})
     if model:
         conditions.append(Agent.configuration["model"] == model)
-    wanted = Wanted(agent_uuid, agent_name, statuses, updated_at_gt, updated_at_lt)
-    flow = Shared("of_flow", "flow_snippet_version_uuid", flow_snippet_version_uuid)
+    wanted = VersionFilter(agent_uuid, agent_name, statuses, updated_at_gt, updated_at_lt)
+    flow = IndexLookup("of_flow", "flow_snippet_version_uuid", flow_snippet_version_uuid)
     return await list_versions(store, context, AGENTS, paging, wanted, flow, conditions=conditions, newest_first=True)
 
 
@@ -86,7 +86,7 @@ async def save_agent(
     copied: bool = False,
     check: Callable[[Agent], Awaitable[None]] | None = None,
 ) -> Agent:
-    """A new agent, a new version of one (`agent_uuid`), a changed version (`agent_version_uuid`), or with `copied` a duplicate of it.
+    """Create an agent, add a version (`agent_uuid`), change a version (`agent_version_uuid`), or with `copied` duplicate it.
 
     `check` refuses an agent as it would be stored, by raising.
     """
@@ -103,15 +103,15 @@ async def save_agent(
             await check(composed)
         return composed
 
-    async with keeping(secrets, context, about(AGENT, agent_uuid)) as keeper:
+    async with storing_secrets(secrets, context, secret_prefix(AGENT, agent_uuid)) as keeper:
         if copied and original is not None:
-            own = await keeper.copy(original.configuration, about(AGENT, original.agent_uuid))
+            own = await keeper.copy(original.configuration, secret_prefix(AGENT, original.agent_uuid))
             changed = {"configuration": own, "agent_uuid": agent_uuid, "updated_by": values.get("updated_by")}
             return await duplicate(store, context, AGENTS, original.agent_version_uuid, changed)
         given = dict(values)
         if given.get("configuration"):
             before = original if original is not None else await find_active(store, context, AGENTS, agent_uuid)
-            whole = restored(given["configuration"], {} if before is None else before.configuration)
+            whole = restore_hidden(given["configuration"], {} if before is None else before.configuration)
             given["configuration"] = await keeper.conceal(whole)
         if original is not None:
             return await update_version(store, context, AGENTS, original.agent_version_uuid, given, complete)
@@ -121,7 +121,7 @@ async def save_agent(
 
 
 async def compose(store: AsyncStore, context: Context, agent: Agent) -> Agent:
-    """An agent with what its flow and the flow's prompt give it. Raises `UnknownReference` and `MissingVariables`."""
+    """Fill in an agent's instructions, servers and tools from its flow and prompt. Raises `UnknownReference` and `MissingVariables`."""
     flow = await find_version(store, context, FLOWS, agent.flow_snippet_version_uuid or "")
     if flow is None:
         raise UnknownReference(f"There is no version of a flow {agent.flow_snippet_version_uuid!r}.")
@@ -137,10 +137,10 @@ async def compose(store: AsyncStore, context: Context, agent: Agent) -> Agent:
 
 
 async def delete_agent(store: AsyncStore, secrets: Secrets, context: Context, agent_version_uuid: str) -> bool:
-    """Delete a version of an agent; the last one only if it has no threads. Its secrets go with the last version."""
+    """Delete a version of an agent; the last one only if there are no threads. Secrets are deleted with the last version."""
     agent = await find_version(store, context, AGENTS, agent_version_uuid)
     if agent is None or not await delete_version(store, context, AGENTS, agent_version_uuid):
         return False
     if await find_pointer(store, context, AGENTS, agent.agent_uuid) is None:
-        await forget(secrets, context, about(AGENT, agent.agent_uuid))
+        await delete_secrets(secrets, context, secret_prefix(AGENT, agent.agent_uuid))
     return True

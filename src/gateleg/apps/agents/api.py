@@ -11,8 +11,8 @@ from gateleg.apps.agents.errors import NotFoundInPartition
 from gateleg.apps.agents.running import asking
 from gateleg.apps.agents.running.deciding import Decision, decide_calls
 from gateleg.apps.agents.running.ending import cancel_run, retry_run
-from gateleg.apps.agents.running.files import keep_file
-from gateleg.apps.agents.running.questions import Ask
+from gateleg.apps.agents.running.files import store_question_file
+from gateleg.apps.agents.running.questions import Question
 from gateleg.apps.agents.running.threads import find_run, find_thread
 from gateleg.apps.agents.running.tools.mcp_servers import check_health
 from gateleg.apps.agents.running.tools.registered import resolve_server
@@ -34,7 +34,7 @@ Once = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200, des
 _FILE = 20_000_000
 
 
-class NewQuestion(Ask):
+class NewQuestion(Question):
     """A question to an agent."""
 
     model_config = CAMEL
@@ -84,7 +84,7 @@ async def ask(call: Using, request: Request, question: NewQuestion, once: Once =
     resources, context = _own(call, request)
     given: dict[str, Any] = question.model_dump()
     given |= {"idempotency_key": question.idempotency_key or once, "updated_by": question.updated_by or call.principal.name}
-    return AskedView.of(await asking.ask(resources, context, Ask.model_validate(given)))
+    return AskedView.of(await asking.ask(resources, context, Question.model_validate(given)))
 
 
 @router.get("/threads/{thread_uuid}/messages")
@@ -141,7 +141,7 @@ async def upload(call: Using, request: Request, name: str) -> FileView:
     """Keep a file for questions. Its media type is the `Content-Type` of the request."""
     resources, context = _own(call, request)
     media_type = request.headers.get("content-type", "application/octet-stream").partition(";")[0].strip()
-    kept = await keep_file(resources, context, name, media_type, await request.body())
+    kept = await store_question_file(resources, context, name, media_type, await request.body())
     return FileView(object_key=kept.object_key, media_type=kept.media_type, name=kept.name)
 
 

@@ -1,4 +1,4 @@
-"""Use cases: the catalogue that all tenants share. Everybody reads it; operators of the host who have no tenant write it."""
+"""Use cases: the catalogue shared by all tenants. Everybody reads it; host operators without a tenant write it."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ async def list_llms(
 
 
 async def save_llm(store: AsyncStore, context: Context, values: Mapping[str, Any]) -> Llm:
-    """A new model, or a changed one."""
+    """Create or change a model."""
     return await _save(store, context, Llm, ("llm_provider", "llm_name"), values)
 
 
 async def delete_llm(store: AsyncStore, context: Context, llm_provider: str, llm_name: str) -> bool:
-    """Delete a model that no agent of any tenant uses."""
+    """Delete a model, unless an agent of any tenant uses it."""
     check_catalogue_editor(context)
     return await delete_item(store, Llm, {"llm_provider": llm_provider, "llm_name": llm_name})
 
@@ -76,7 +76,7 @@ async def list_ui_components(
 
 
 async def save_ui_component(store: AsyncStore, context: Context, values: Mapping[str, Any]) -> UiComponent:
-    """A new UI component, or a changed one (`ui_component_uuid`)."""
+    """Create a UI component, or change one (`ui_component_uuid`)."""
     check_catalogue_editor(context)
     if not values.get("ui_component_uuid"):
         return await create_item(store, build(UiComponent, {**_given(values), "updated_by": author(context, values)}))
@@ -85,7 +85,7 @@ async def save_ui_component(store: AsyncStore, context: Context, values: Mapping
 
 
 async def delete_ui_component(store: AsyncStore, context: Context, ui_component_type: str, ui_component_uuid: str) -> bool:
-    """Delete a UI component that no prompt of any tenant shows."""
+    """Delete a UI component, unless a prompt of any tenant uses it."""
     check_catalogue_editor(context)
     return await delete_item(store, UiComponent, {"ui_component_type": ui_component_type, "ui_component_uuid": ui_component_uuid})
 
@@ -117,19 +117,19 @@ async def list_wizard_schemas(
 
 
 async def save_wizard_schema(store: AsyncStore, context: Context, values: Mapping[str, Any]) -> WizardSchema:
-    """A new wizard schema, or a changed one."""
+    """Create or change a wizard schema."""
     check_schema(values.get("attributes") or ())
     return await _save(store, context, WizardSchema, ("wizard_schema_type", "wizard_schema_name"), values)
 
 
 async def delete_wizard_schema(store: AsyncStore, context: Context, wizard_schema_type: str, wizard_schema_name: str) -> bool:
-    """Delete a wizard schema that no wizard of any tenant has."""
+    """Delete a wizard schema, unless a wizard of any tenant uses it."""
     check_catalogue_editor(context)
     return await delete_item(store, WizardSchema, {"wizard_schema_type": wizard_schema_type, "wizard_schema_name": wizard_schema_name})
 
 
 async def _save(store: AsyncStore, context: Context, entity: type[C], names: tuple[str, str], values: Mapping[str, Any]) -> C:
-    """Create or change an entry whose whole key the caller gives."""
+    """Create or change an entry whose complete key the caller supplies."""
     check_catalogue_editor(context)
     given = {**_given(values), "updated_by": author(context, values)}
     ids = {name: values.get(name) for name in names}

@@ -1,15 +1,15 @@
-"""What all tenants of a host share: models, UI components and schemas of wizards. Everybody reads it, operators write it."""
+"""Tables shared by all tenants of a host: models, UI components and wizard schemas."""
 
 from datetime import datetime
 from typing import Any
 
-from gateleg.apps.agents.tables import NAME, TENANT_TABLES, identifier, own_identifier, version_pointers
+from gateleg.apps.agents.tables import MAX_NAME_LENGTH, TENANT_TABLES, identifier, own_identifier, version_pointers
 from gateleg.apps.agents.thread_tables import THREAD_TABLES
 from gateleg.model import GSI, LSI, Attr, Entity, Key, Pattern, Table, field, required, stamp
 
 
 def catalogue_table(name: str, hash_name: str, sort: str) -> Table:
-    """A table of the catalogue, with an index that lists all of it."""
+    """Declare a catalogue table, with an index that lists all entries."""
     across = GSI("catalogue-index", hash="catalogue", range="catalogue_entry")
     return Table(f"aace-{name}", hash=hash_name, range=sort, indexes=[LSI("updated_at-index", range="updated_at"), across])
 
@@ -21,14 +21,14 @@ CATALOGUE_TABLES = (llms, ui_components, wizard_schemas)
 
 
 class CatalogueItem(Entity):
-    """What every entry of the catalogue has."""
+    """Attributes of every catalogue entry."""
 
-    updated_by: Attr[str] = field("", max_length=NAME)
+    updated_by: Attr[str] = field("", max_length=MAX_NAME_LENGTH)
     created_at: Attr[datetime] = stamp(on="create")
     updated_at: Attr[datetime] = stamp(on="write")
-    #: ours: how many things of all tenants name it
+    #: ours: number of items of all tenants that refer to this one
     reference_count: Attr[int] = field(0, ge=0)
-    #: ours: raised by every change, which is conditional on it
+    #: ours: incremented by every change and checked as the write condition (optimistic lock)
     revision: Attr[int] = field(1, ge=1)
 
     everything = Pattern("catalogue-index", title="The whole catalogue, by type and name")
@@ -40,9 +40,9 @@ class Llm(CatalogueItem, table=llms):
 
     llm_provider: Attr[str] = identifier()
     llm_name: Attr[str] = identifier()
-    #: as the public engine has it; a handler is chosen by `class_name` from a list of permitted ones, and never imported from here
-    module_name: Attr[str] = required(min_length=1, max_length=NAME)
-    class_name: Attr[str] = required(min_length=1, max_length=NAME)
+    #: as in the public engine; `class_name` selects a handler from the registry, nothing is imported by name
+    module_name: Attr[str] = required(min_length=1, max_length=MAX_NAME_LENGTH)
+    class_name: Attr[str] = required(min_length=1, max_length=MAX_NAME_LENGTH)
     #: a JSON schema for the configuration of agents
     configuration_schema: Attr[dict[str, Any]] = field(factory=dict)
 
@@ -52,13 +52,13 @@ class Llm(CatalogueItem, table=llms):
 
 
 class UiComponent(CatalogueItem, table=ui_components):
-    """A component that prompts may let a user interface show."""
+    """A UI component that prompts may use."""
 
     ui_component_type: Attr[str] = identifier()
     ui_component_uuid: Attr[str] = own_identifier()
-    tag_name: Attr[str] = required(min_length=1, max_length=NAME)
+    tag_name: Attr[str] = required(min_length=1, max_length=MAX_NAME_LENGTH)
     parameters: Attr[list[dict[str, Any]]] = field(factory=list, max_length=500)
-    wait_for: Attr[str | None] = field(None, max_length=NAME)
+    wait_for: Attr[str | None] = field(None, max_length=MAX_NAME_LENGTH)
 
     key = Key("{ui_component_type}", "{ui_component_uuid}")
     catalogue_key = Key("UI_COMPONENT", "{ui_component_type}#{ui_component_uuid}", index="catalogue-index")
@@ -66,7 +66,7 @@ class UiComponent(CatalogueItem, table=ui_components):
 
 
 class WizardSchema(CatalogueItem, table=wizard_schemas):
-    """Which attributes wizards of a kind have."""
+    """The attributes of a kind of wizard."""
 
     wizard_schema_type: Attr[str] = identifier()
     wizard_schema_name: Attr[str] = identifier()

@@ -1,11 +1,12 @@
-"""Changes that belong together: what is created, updated and deleted, with the counts of references that move, in one transaction.
+"""A unit of work: creates, updates and deletes in one transaction, together with the reference counts that they change.
 
     changes = Changes()
     changes.create(agent)
     changes.update(before, after)
     await commit(store, changes)
 
-An update and a delete are conditional on what was read; when another writer was faster, `Raced` is raised, and `settle` decides anew.
+Updates and deletes are conditional on the revision that was read. If another writer was faster, `commit` raises `WriteConflict`;
+`retry_on_conflict` then reads and decides again.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from gateleg.apps.agents.errors import AlreadyThere, BusyVersions, StillUsed, TooManyAtOnce, UnknownReference
-from gateleg.apps.agents.references import moves, target_of
+from gateleg.apps.agents.references import reference_changes, target_of
 from gateleg.model import spec_of
 from gateleg.model.planning import changed_attributes
 from gateleg.store import ConstraintFailed, IllegalTransition, NotFound, TransactionCanceled, check, create, delete, patch
@@ -30,26 +31,26 @@ if TYPE_CHECKING:
     from gateleg.store import AsyncStore, StoreError, WriteOperation
 
 T = TypeVar("T")
-#: What one transaction of DynamoDB writes.
-MOST_WRITES = 100
-#: How often a change is decided anew, and the longest pause in seconds before it is.
-_ATTEMPTS, _LONGEST_PAUSE = 300, 0.1
+#: DynamoDB's limit on the writes of one transaction.
+MAX_TRANSACTION_WRITES = 100
+#: Attempts before a conflicting change is given up, and the longest pause between two.
+_ATTEMPTS, _MAX_PAUSE_SECONDS = 300, 0.1
 
 Role = Literal["create", "update", "delete", "use", "release", "other"]
 
 
-class Raced(Exception):
-    """Another writer changed what a decision was based on. Decide again."""
+class WriteConflict(Exception):
+    """Another writer changed an item that this change depends on. Read and decide again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One write of a transaction, and what it is to the change."""
+    """One write of the transaction, and its role in the change."""
 
     operation: WriteOperation[Any]
     role: Role
     target: Target | None = None
-    #: how many references a deleted item may have: those that go with it
+    #: references to a deleted item that the same transaction removes
     released: int = 0
 
 
@@ -61,7 +62,7 @@ class _Write:
 
 
 class Changes:
-    """Writes of one transaction."""
+    """Collects the writes of one transaction."""
 
     def __init__(self) -> None:
         self._writes: dict[Target, _Write] = {}
@@ -73,36 +74,36 @@ class Changes:
         self._writes[target_of(item)] = _Write(None, item)
 
     def update(self, before: Entity, after: Entity, condition: Condition | None = None) -> None:
-        """Bring a stored item from one state to another, if it is still as it was read, or as a condition says."""
+        """Update a stored item, on condition that its revision is unchanged, or that `condition` holds."""
         self._writes[target_of(before)] = _Write(before, after, condition)
 
     def delete(self, before: Entity) -> None:
-        """Delete a stored item, if it is still as it was read and nothing names it."""
+        """Delete a stored item, on condition that its revision is unchanged and no other item refers to it."""
         self._writes[target_of(before)] = _Write(before, None)
 
     def also(self, *operations: WriteOperation[Any]) -> None:
-        """Write something else in the same transaction."""
+        """Add further operations to the same transaction."""
         self._others += operations
 
     def expect(self, item: Entity, condition: Condition) -> None:
-        """Write nothing unless a condition holds for a stored item: otherwise another writer was faster (`Raced`)."""
+        """Make the transaction conditional on a stored item; `commit` raises `WriteConflict` if the condition does not hold."""
         self._expected.append(Step(check(item, condition), "update", target_of(item)))
 
     def __contains__(self, target: Target) -> bool:
         return target in self._writes
 
     def steps(self) -> list[Step]:
-        """The writes, each item once: moves of a count become part of the write of the item that counts."""
+        """List the writes, one per item: a reference count is updated in the same write as the other attributes of its item."""
         moved: Counter[Target] = Counter()
         for write in self._writes.values():
-            moved.update(moves(write.before, write.after))
-        found = [step for target, write in self._writes.items() for step in _written(target, write, moved[target])]
+            moved.update(reference_changes(write.before, write.after))
+        found = [step for target, write in self._writes.items() for step in _steps_for(target, write, moved[target])]
         counts = [(target, count) for target, count in moved.items() if count and target not in self._writes]
-        found += [Step(_moved(target, count), "use" if count > 0 else "release", target) for target, count in counts]
+        found += [Step(_reference_count_update(target, count), "use" if count > 0 else "release", target) for target, count in counts]
         return found + self._expected + [Step(operation, "other") for operation in self._others]
 
 
-def _written(target: Target, write: _Write, moved: int) -> list[Step]:
+def _steps_for(target: Target, write: _Write, moved: int) -> list[Step]:
     count = _count_of(target.entity)
     if write.before is None and write.after is not None:
         item = write.after.model_copy(update={"reference_count": moved}) if count == "reference_count" else write.after
@@ -110,7 +111,7 @@ def _written(target: Target, write: _Write, moved: int) -> list[Step]:
     if write.before is not None and write.after is None:
         condition = _unchanged(write.before)
         if count is not None:
-            condition = _joined(condition, _is(getattr(target.entity, count), -moved, 0))
+            condition = _and(condition, _equals_or_default(getattr(target.entity, count), -moved, 0))
         return [Step(delete(write.before, must_exist=True, condition=condition), "delete", target, -moved)]
     assert write.before is not None and write.after is not None  # noqa: PT018
     actions = changed_attributes(write.before, write.after)
@@ -119,68 +120,68 @@ def _written(target: Target, write: _Write, moved: int) -> list[Step]:
     if not actions:
         return []
     condition = write.condition if write.condition is not None else _unchanged(write.before)
-    operation = patch(write.before, *actions, *_raised(target.entity), condition=condition, returning="none")
+    operation = patch(write.before, *actions, *_revision_bump(target.entity), condition=condition, returning="none")
     return [Step(operation, "update", target)]
 
 
 def _count_of(entity: type[Any]) -> str | None:
-    """The attribute that counts what must be gone before an item is deleted."""
+    """The counter that must be zero before an item of this entity can be deleted."""
     names = spec_of(entity).attributes
     return next((name for name in ("reference_count", "run_count", "item_count") if name in names), None)
 
 
-def _raised(entity: type[Any]) -> list[Action]:
+def _revision_bump(entity: type[Any]) -> list[Action]:
     return [entity.revision.add(1)] if "revision" in spec_of(entity).attributes else []
 
 
 def _unchanged(before: Entity) -> Condition | None:
     entity: Any = type(before)
-    return _is(entity.revision, before.revision, 1) if "revision" in spec_of(entity).attributes else None  # type: ignore[attr-defined]
+    return _equals_or_default(entity.revision, before.revision, 1) if "revision" in spec_of(entity).attributes else None  # type: ignore[attr-defined]
 
 
-def _is(attribute: Any, value: int, default: int) -> Condition:
-    """An attribute has a value. Items that were written before it existed have its default."""
+def _equals_or_default(attribute: Any, value: int, default: int) -> Condition:
+    """Compare an attribute. Items written before the attribute existed count as having its default."""
     condition: Condition = attribute == value
     return condition | attribute.missing() if value == default else condition
 
 
-def _joined(one: Condition | None, other: Condition) -> Condition:
+def _and(one: Condition | None, other: Condition) -> Condition:
     return other if one is None else one & other
 
 
-def _moved(target: Target, count: int) -> WriteOperation[Any]:
+def _reference_count_update(target: Target, count: int) -> WriteOperation[Any]:
     entity = target.entity
-    # The item itself does not change by being named: its time stays.
+    # A new reference is no change of the item itself, so updated_at stays.
     still = [entity.updated_at.set(entity.updated_at)] if "updated_at" in spec_of(entity).attributes else []
     return patch(target.ref, entity.reference_count.add(count), *still, returning="none")
 
 
 async def commit(store: AsyncStore, changes: Changes) -> None:
-    """Write all of it or nothing. Raises `Raced`, `UnknownReference`, `StillUsed`, `AlreadyThere` and `TooManyAtOnce`."""
+    """Write everything or nothing. Raises `WriteConflict`, `UnknownReference`, `StillUsed`, `AlreadyThere` and `TooManyAtOnce`."""
     steps = changes.steps()
-    if len(steps) > MOST_WRITES:
-        raise TooManyAtOnce(f"This takes {len(steps)} writes in one transaction, which has room for {MOST_WRITES}.")
+    if len(steps) > MAX_TRANSACTION_WRITES:
+        raise TooManyAtOnce(f"This change needs {len(steps)} writes in one transaction; the limit is {MAX_TRANSACTION_WRITES}.")
     while steps:
         try:
             await store.transact([step.operation for step in steps])
         except TransactionCanceled as canceled:
-            steps = _possible(steps, canceled.reasons)
+            steps = _without_failed_releases(steps, canceled.reasons)
         else:
             return
 
 
-def _possible(steps: Sequence[Step], reasons: Sequence[StoreError | None]) -> list[Step]:
-    """The steps without releases of what is gone or counts nothing; raises for every other reason."""
+def _without_failed_releases(steps: Sequence[Step], reasons: Sequence[StoreError | None]) -> list[Step]:
+    """Drop the releases whose target no longer exists or counts no references; raise for every other failure."""
     kept = []
     for step, reason in zip(steps, reasons, strict=True):
         if reason is None:
             kept.append(step)
         elif step.role != "release" or not isinstance(reason, NotFound | ConstraintFailed):
-            raise _explained(step, reason) from reason
+            raise _to_error(step, reason) from reason
     return kept
 
 
-def _explained(step: Step, reason: StoreError) -> Exception:
+def _to_error(step: Step, reason: StoreError) -> Exception:
     if step.target is None:
         return reason
     if step.role == "use" and isinstance(reason, NotFound):
@@ -198,18 +199,18 @@ def _explained(step: Step, reason: StoreError) -> Exception:
         named = _count_of(step.target.entity) == "reference_count"
         what = f"is used by {_counted(others, 'other item')}" if named else f"still has {_counted(others, 'item')}"
         return StillUsed(f"The {step.target.title} {what}.", details={"references": others})
-    return Raced() if step.role in ("update", "delete") else reason
+    return WriteConflict() if step.role in ("update", "delete") else reason
 
 
 def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-async def settle(attempt: Callable[[], Awaitable[T]]) -> T:
-    """Decide and write; decide again when another writer was faster."""
+async def retry_on_conflict(attempt: Callable[[], Awaitable[T]]) -> T:
+    """Run `attempt` until it meets no `WriteConflict`, with a random pause between attempts. Raises `BusyVersions`."""
     for number in range(_ATTEMPTS):
         try:
             return await attempt()
-        except Raced:
-            await asyncio.sleep(random.uniform(0, min(0.001 * 2 ** min(number, 10), _LONGEST_PAUSE)))
-    raise BusyVersions(f"{_ATTEMPTS} attempts to change this met another writer.")
+        except WriteConflict:
+            await asyncio.sleep(random.uniform(0, min(0.001 * 2 ** min(number, 10), _MAX_PAUSE_SECONDS)))
+    raise BusyVersions(f"Other writers changed the same item during each of {_ATTEMPTS} attempts.")

@@ -93,11 +93,11 @@ async def _opened(
     settings: "Settings", part: str | None, *, create: bool = False
 ) -> AsyncIterator[tuple["Resources[AgentsSettings]", "Context"]]:
     from gateleg.apps.agents.application import application
-    from gateleg.apps.agents.tenancy import Asked, assemble
+    from gateleg.apps.agents.tenancy import RequestedTenant, assemble
     from gateleg.web import LOCAL
 
     async with open_resources(application, settings, create=create) as resources:
-        yield resources, assemble(LOCAL, resources.settings, Asked(part_id=part))
+        yield resources, assemble(LOCAL, resources.settings, RequestedTenant(part_id=part))
 
 
 async def _made(settings: "Settings", part: str | None, name: str, instructions: str, model: str, configuration: dict[str, Any]) -> "Agent":
@@ -135,16 +135,16 @@ async def _listed(settings: "Settings", part: str | None) -> "dict[str, Agent]":
 
 async def _chat(settings: "Settings", part: str | None, name: str | None, message: str | None, thread: str | None, *, yes: bool) -> bool:
     """Talk until there is nothing more to say; whether the only answer failed."""
-    from gateleg.apps.agents.talking import Talk
+    from gateleg.apps.agents.chat_session import ChatSession
 
     async with _opened(settings, part) as (resources, context), _working(resources):
         agent = await _chosen(resources, context, name)
-        talk = Talk(resources, context, agent, _shown, _approval(yes=yes), thread)
+        talk = ChatSession(resources, context, agent, _shown, _approval(yes=yes), thread)
         if message is not None:
-            return not await talk.say(message)
+            return not await talk.send(message)
         typer.echo(f"{agent.agent_name}. An empty line ends.", err=True)
         while text := (await asyncio.to_thread(_line)).strip():
-            await talk.say(text)
+            await talk.send(text)
         if talk.thread_uuid is not None:
             typer.echo(f"gateleg agents chat {agent.agent_uuid} --thread {talk.thread_uuid}", err=True)
     return False

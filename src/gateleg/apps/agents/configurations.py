@@ -1,12 +1,12 @@
-"""Configurations of agents against the schema of their model: required names, types and choices."""
+"""Validate agent configurations against the JSON schema of their model."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.agents.catalogue_tables import Llm
-from gateleg.apps.agents.concealing import is_reference
 from gateleg.apps.agents.errors import BadField
+from gateleg.apps.agents.secret_references import is_reference
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +26,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 
 
 async def check_configuration(store: AsyncStore, agent: Agent) -> None:
-    """Refuse a configuration that does not match the schema of the agent's model. A model without a schema takes every one."""
+    """Raise for a configuration that does not match the model's schema. A model without a schema accepts any."""
     llm = await store.find(Llm, llm_provider=agent.llm_provider, llm_name=agent.llm_name)
     problems = [] if llm is None else schema_problems(agent.configuration, llm.configuration_schema)
     if problems:
@@ -34,7 +34,7 @@ async def check_configuration(store: AsyncStore, agent: Agent) -> None:
 
 
 def schema_problems(value: Any, schema: Mapping[str, Any], path: str = "") -> list[str]:
-    """What a JSON schema refuses, with paths: type, required, enum, minimum, maximum, properties, additionalProperties and items.
+    """The violations of a JSON schema, with paths: type, required, enum, minimum, maximum, properties, additionalProperties and items.
 
     A reference to a secret is taken for every text. Other words of JSON schema are not looked at.
     """

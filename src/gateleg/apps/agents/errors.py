@@ -1,4 +1,4 @@
-"""What the agent engine refuses: one class for each kind of failure, with a code, a status, what happened and what to do."""
+"""Errors of the agent engine: one class per kind of failure, with a code, an HTTP status and a fix."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from gateleg.web.errors import Refusal
 
 
 class AgentsError(Refusal):
-    """Something that the agent engine refuses."""
+    """Base class of the agent engine's errors."""
 
     code = "agents"
     status = 422
 
 
 class BadPartition(AgentsError):
-    """An endpoint_id or a part_id that cannot be part of a partition key."""
+    """An endpoint_id or part_id cannot be part of a partition key."""
 
     code = "bad-partition"
     status = 400
@@ -21,7 +21,7 @@ class BadPartition(AgentsError):
 
 
 class ForeignPart(AgentsError):
-    """A caller named an endpoint or a part that their key does not belong to."""
+    """The request names an endpoint or part that the caller's key does not belong to."""
 
     code = "foreign-part"
     status = 403
@@ -29,38 +29,38 @@ class ForeignPart(AgentsError):
 
 
 class NotFoundInPartition(AgentsError):
-    """The tenant has nothing with this id, or the caller may not see it."""
+    """The tenant has no item with this id, or the caller may not see it."""
 
     code = "not-found-in-partition"
     status = 404
-    fix = "Check the id; lists show what there is."
+    fix = "Check the id; the lists show all ids."
 
 
 class UnknownReference(AgentsError):
-    """Something that is to be stored names another thing that does not exist."""
+    """The item to be stored refers to an item that does not exist."""
 
     code = "unknown-reference"
-    fix = "Create what it names first, or leave the reference out."
+    fix = "Create the missing item first, or leave the reference out."
 
 
 class AlreadyThere(AgentsError):
-    """Something new has the id of something that exists."""
+    """An item with this id already exists."""
 
     code = "already-there"
     status = 409
-    fix = "Leave the id out: a new one is given."
+    fix = "Leave the id out to have one generated."
 
 
 class StillUsed(AgentsError):
-    """Something that is to be deleted is named by others."""
+    """The item to be deleted is still referred to by others."""
 
     code = "still-used"
     status = 409
-    fix = "Delete what names it, or let that name something else."
+    fix = "Delete the items that refer to it, or change their reference."
 
 
 class BusyThread(AgentsError):
-    """A thread that is to be deleted gets new questions all the time."""
+    """The thread to be deleted keeps receiving new questions."""
 
     code = "busy-thread"
     status = 409
@@ -68,23 +68,23 @@ class BusyThread(AgentsError):
 
 
 class TenantStillWrites(AgentsError):
-    """Data of a tenant was erased, and new data came while that was done."""
+    """New data of the tenant was written while its data was being erased."""
 
     code = "tenant-still-writes"
     status = 409
-    fix = "Revoke the tenant's keys, then erase again: it goes on with what is left."
+    fix = "Revoke the tenant's keys, then erase again: the job continues with what is left."
 
 
 class ActiveVersion(AgentsError):
-    """A version cannot be made inactive by itself: exactly one version is active."""
+    """The active version cannot be deactivated, because exactly one version is always active."""
 
     code = "active-version"
     status = 409
-    fix = "Make another version active, or delete this one: the newest of the others then becomes active."
+    fix = "Activate another version, or delete this one: the newest remaining version then becomes active."
 
 
 class BusyVersions(AgentsError):
-    """Many writers change the same thing at the same moment."""
+    """Too many writers changed the same item at once."""
 
     code = "busy-versions"
     status = 409
@@ -92,36 +92,36 @@ class BusyVersions(AgentsError):
 
 
 class MissingField(AgentsError):
-    """Something new lacks an attribute that it needs."""
+    """A required attribute is missing."""
 
     code = "missing-field"
-    fix = "Give every attribute that the message names."
+    fix = "Supply every attribute named in the message."
 
 
 class BadField(AgentsError):
-    """An attribute has a value that it cannot have."""
+    """An attribute has an invalid value."""
 
     code = "bad-field"
-    fix = "Correct the attributes that the message names."
+    fix = "Correct the attributes named in the message."
 
 
 class TooManyAtOnce(AgentsError):
-    """A change needs more writes than one transaction has room for."""
+    """The change needs more writes than one transaction allows."""
 
     code = "too-many-at-once"
-    fix = "A transaction writes at most 100 items: save fewer things at once."
+    fix = "Save fewer items at once: a transaction writes at most 100."
 
 
 class NotAnEditor(AgentsError):
-    """The caller may use what the tenant has, and not change it."""
+    """The caller may use the tenant's agents, but not change them."""
 
     code = "not-an-editor"
     status = 403
-    fix = "Ask for a key of the group that `editors` in the section [agents] of the settings names."
+    fix = "Use a key of the group named by `editors` in the section [agents] of the settings."
 
 
 class NotYours(AgentsError):
-    """Something belongs to another user, and the caller may only look at it."""
+    """The item belongs to another user; the caller may see it, but not change it."""
 
     code = "not-yours"
     status = 403
@@ -129,7 +129,7 @@ class NotYours(AgentsError):
 
 
 class NotACatalogueEditor(AgentsError):
-    """The catalogue of models, components and schemas is shared by all tenants."""
+    """Only operators of the host may change the catalogue, which all tenants share."""
 
     code = "not-a-catalogue-editor"
     status = 403
@@ -137,7 +137,7 @@ class NotACatalogueEditor(AgentsError):
 
 
 class NotAHostOperator(AgentsError):
-    """Lists of tenants, exports and erasures are for those who run the host."""
+    """Only operators of the host may list, export and erase tenants."""
 
     code = "not-a-host-operator"
     status = 403
@@ -145,35 +145,35 @@ class NotAHostOperator(AgentsError):
 
 
 class BadWizard(AgentsError):
-    """A wizard that does not match its schema, or answers that do not match its elements."""
+    """A wizard does not match its schema, or answers do not match its elements."""
 
     code = "bad-wizard"
-    fix = "Correct the attributes that `details` names."
+    fix = "Correct the attributes named in `details`."
 
 
 class BadTemplate(AgentsError):
-    """A prompt or a flow that cannot be rendered."""
+    """A prompt or flow cannot be rendered."""
 
     code = "bad-template"
-    fix = "Correct the template; placeholders are {names} of letters, digits and underscores, and {{ and }} stand for braces."
+    fix = "Correct the template; placeholders are {names} of letters, digits and underscores, and {{name}} renders as {name}."
 
 
 class MissingVariables(AgentsError):
-    """A prompt has variables without a value."""
+    """Variables of a prompt have no value."""
 
     code = "missing-variables"
-    fix = "Give a value, or a default in the template, for each variable that the message names."
+    fix = "Supply a value, or a default in the template, for each variable named in the message."
 
 
 class BadVariable(AgentsError):
-    """A variable's value is not of its declared type."""
+    """The value of a variable does not have the declared type."""
 
     code = "bad-variable"
-    fix = "Give a value of the declared type."
+    fix = "Supply a value of the declared type."
 
 
 class BadQuery(AgentsError):
-    """A GraphQL document or its variables do not fit the schema."""
+    """A GraphQL document or its variables do not match the schema."""
 
     code = "bad-query"
     status = 400
@@ -181,10 +181,10 @@ class BadQuery(AgentsError):
 
 
 class QueryTooDeep(AgentsError):
-    """A GraphQL operation nests its fields too deeply."""
+    """A GraphQL operation is nested too deeply."""
 
     code = "query-too-deep"
-    fix = "Ask for the inner parts in a second query."
+    fix = "Request the inner fields in a second query."
 
 
 class TooManyAliases(AgentsError):
@@ -202,28 +202,28 @@ class QueryTooComplex(AgentsError):
 
 
 class RunningError(AgentsError):
-    """Something that running an agent refuses, or could not do."""
+    """Base class of errors that occur when an agent runs."""
 
     code = "agent-run"
     status = 422
 
 
 class BadConfiguration(RunningError):
-    """The configuration of an agent that its handler cannot use."""
+    """The handler cannot use the agent's configuration."""
 
     code = "bad-agent-configuration"
     fix = "Correct the configuration of the agent."
 
 
 class HandlerNotAllowed(RunningError):
-    """An agent whose model has a handler that is not installed, or that the host does not allow."""
+    """The handler of the agent's model is not installed, or the host does not allow it."""
 
     code = "handler-not-allowed"
-    fix = "Choose another llm for the agent, or allow the handler in [agents] of the host's settings."
+    fix = "Choose another model for the agent, or allow the handler in [agents] of the host's settings."
 
 
 class BadHandlerClass(RunningError):
-    """An entry point of handlers that does not name a handler."""
+    """An entry point does not name a handler class."""
 
     code = "bad-handler-class"
     status = 500
@@ -231,7 +231,7 @@ class BadHandlerClass(RunningError):
 
 
 class RunInProgress(RunningError):
-    """A message for a thread that still answers the one before, where the policy is to reject it."""
+    """The thread is still answering another question, and the policy is `reject`."""
 
     code = "run-in-progress"
     status = 409
@@ -239,38 +239,38 @@ class RunInProgress(RunningError):
 
 
 class TooManyWaiting(RunningError):
-    """A message for a thread in which too many wait already."""
+    """Too many questions are queued in the thread."""
 
     code = "too-many-waiting"
     status = 429
-    fix = "Wait for the runs before it, or cancel some."
+    fix = "Wait for the queued runs, or cancel some."
 
 
 class BadCompletion(RunningError):
-    """A request for a completion that an agent cannot answer."""
+    """An agent cannot answer this chat completion request."""
 
     code = "bad-completion-request"
     status = 400
-    fix = "See docs/how-to/agents-running.md for what is taken."
+    fix = "docs/how-to/agents-running.md lists the supported fields."
 
 
 class BadOutputSchema(RunningError):
-    """The schema of an answer that is not a JSON schema of an object."""
+    """The output schema is not a JSON schema of an object."""
 
     code = "bad-output-schema"
-    fix = "Give a JSON schema whose type is object."
+    fix = "Supply a JSON schema of type object."
 
 
 class ThreadNotYours(RunningError):
-    """Somebody who may see a thread of another user, and cannot ask in it: the answer would use their rights for the other."""
+    """The thread belongs to another user. Asking in it would use the caller's rights for that user."""
 
     code = "thread-not-yours"
     status = 403
-    fix = "Begin a thread of your own: leave thread_uuid out."
+    fix = "Leave thread_uuid out to start a thread of your own."
 
 
 class OtherAgent(RunningError):
-    """A thread that belongs to another agent than the one that is asked."""
+    """The thread belongs to another agent."""
 
     code = "other-agent"
     status = 409
@@ -278,7 +278,7 @@ class OtherAgent(RunningError):
 
 
 class RunEnded(RunningError):
-    """A run that has ended, and so cannot be cancelled or go on."""
+    """The run has already ended."""
 
     code = "run-ended"
     status = 409
@@ -286,7 +286,7 @@ class RunEnded(RunningError):
 
 
 class NotWaiting(RunningError):
-    """A decision about a tool call that does not wait for one."""
+    """The tool call is not waiting for approval."""
 
     code = "tool-call-not-waiting"
     status = 409
@@ -294,23 +294,23 @@ class NotWaiting(RunningError):
 
 
 class CallsUndecided(RunningError):
-    """A decision that names a tool call which the run does not have."""
+    """The run has no such tool call."""
 
     code = "tool-call-unknown"
     status = 404
-    fix = "Name a tool call of this run that waits for a decision."
+    fix = "Name a tool call of this run that waits for approval."
 
 
 class IdempotencyKeyReused(RunningError):
-    """An idempotency key that came with another question before."""
+    """The idempotency key was already used for another question."""
 
     code = "idempotency-key-reused"
     status = 409
-    fix = "Give every question a key of its own; repeat a key only with the same question."
+    fix = "Use a new key for every question; repeat a key only with the same question."
 
 
 class McpFailed(RunningError):
-    """A tool server that could not be reached, or did not answer as the Model Context Protocol has it."""
+    """An MCP server is unreachable, or violates the Model Context Protocol."""
 
     code = "mcp-failed"
     status = 502

@@ -1,20 +1,20 @@
-"""Sets of questions with checks, and their evaluations. They belong to a tenant; an evaluation belongs to whoever had it made."""
+"""Evaluation sets (questions with checks) and evaluations. Sets belong to a tenant, an evaluation to the caller who requested it."""
 
 from datetime import datetime
 from typing import Any
 
-from gateleg.apps.agents.tables import NAME, identifier, own_identifier
+from gateleg.apps.agents.tables import MAX_NAME_LENGTH, identifier, own_identifier
 from gateleg.apps.agents.tenancy import Partition
 from gateleg.model import Attr, Entity, Key, Pattern, States, Table, field, required, stamp, state
 
 evaluations = Table("aace-evaluations", hash="partition_key", range="evaluation_key", tag="entity_type")
 EVALUATION_TABLES = (evaluations,)
-#: Questions of a set: with two versions, their answers fit into one item.
+#: Maximum questions of a set, so that the answers of two versions fit into one item.
 MOST_CASES = 50
 
 
 class EvaluationStatus(States):
-    """From the first question to the last check."""
+    """The states of an evaluation."""
 
     RUNNING = state("running", to=["completed", "failed"])
     COMPLETED = state("completed")
@@ -22,14 +22,14 @@ class EvaluationStatus(States):
 
 
 class EvaluationSet(Entity, table=evaluations, tag="set"):
-    """Questions, each with what its answer must fulfil."""
+    """Questions with checks for their answers."""
 
     partition: Attr[Partition] = required(name="partition_key")
     evaluation_set_uuid: Attr[str] = own_identifier()
-    name: Attr[str] = required(min_length=1, max_length=NAME)
+    name: Attr[str] = required(min_length=1, max_length=MAX_NAME_LENGTH)
     #: maps with question, checks and output_schema
     cases: Attr[list[dict[str, Any]]] = required(min_length=1, max_length=MOST_CASES)
-    updated_by: Attr[str] = field("", max_length=NAME)
+    updated_by: Attr[str] = field("", max_length=MAX_NAME_LENGTH)
     created_at: Attr[datetime] = stamp(on="create")
     updated_at: Attr[datetime] = stamp(on="write")
 
@@ -38,22 +38,22 @@ class EvaluationSet(Entity, table=evaluations, tag="set"):
 
 
 class Evaluation(Entity, table=evaluations, tag="evaluation"):
-    """The answers of one or two versions of an agent to a set, and which checks they pass."""
+    """The answers of one or two agent versions to a set, with check results."""
 
     partition: Attr[Partition] = required(name="partition_key")
     evaluation_uuid: Attr[str] = own_identifier()
     evaluation_set_uuid: Attr[str] = identifier()
-    name: Attr[str] = required(min_length=1, max_length=NAME)
-    #: the caller who had it made, `Context.owner`
+    name: Attr[str] = required(min_length=1, max_length=MAX_NAME_LENGTH)
+    #: the caller who requested it (`Context.owner`)
     owner_id: Attr[str] = required(read_only=True)
     agent_uuid: Attr[str] = identifier()
     agent_version_uuids: Attr[list[str]] = required(min_length=1, max_length=2)
-    #: as they were when it began
+    #: copied from the set when the evaluation started
     cases: Attr[list[dict[str, Any]]] = required(max_length=MOST_CASES)
     status: Attr[EvaluationStatus] = field(EvaluationStatus.RUNNING)
-    #: a map for each case: question, and for each version answer, passed, checks, run_uuid, thread_uuid, cost
+    #: one map per case: question, and per version answer, passed, checks, run_uuid, thread_uuid, cost
     results: Attr[list[dict[str, Any]]] = field(factory=list, max_length=MOST_CASES)
-    #: how many cases each version passes
+    #: number of passed cases per version
     passed: Attr[dict[str, int]] = field(factory=dict)
     error: Attr[str | None] = field(None, max_length=5_000)
     job_id: Attr[str | None] = field(None)

@@ -1,4 +1,4 @@
-"""Files of users: what they upload for agents, and what agents leave for them. Each user of a partition has a folder of their own.
+"""Files of users: uploads for agents, and files that agents produce. Each user of a partition has a folder.
 
 Callers name files by ids, or by keys inside of their folder; no key leads out of it.
 """
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from gateleg.objects import AsyncObjects, ObjectInfo
     from gateleg.web import Resources
 
-#: The longest that a signed address is valid.
+#: Maximum lifetime of a signed URL.
 LONGEST = 7 * 24 * 3600
-#: Characters of the name of a file.
+#: Maximum characters of a file name.
 _NAME = 200
 _UNNAMED = "file"
 
@@ -43,7 +43,7 @@ class StoredFile:
     created_at: Any
 
     def described(self) -> dict[str, Any]:
-        """What callers are told, by the names that clients of providers know."""
+        """The file's description for clients, with the field names of the providers' APIs."""
         return {
             "id": self.file_id,
             "object": "file",
@@ -56,12 +56,12 @@ class StoredFile:
 
 
 def folder_of(context: Context, owner: str | None = None) -> str:
-    """Where the files of a user lie: of the caller, or of another owner. Names are quoted, so that none can lead into another folder."""
+    """The folder of a user: of the caller, or of another owner. Names are quoted, so that none can escape its folder."""
     return tenant_folder(context.partition) + _quoted(owner if owner is not None else context.owner)
 
 
 def tenant_folder(partition: Partition) -> str:
-    """Where the files of all users of a tenant lie."""
+    """The folder of a tenant, which contains those of its users."""
     return "agents/" + _quoted(partition.endpoint_id) + _quoted(partition.part_id)
 
 
@@ -70,7 +70,7 @@ def _quoted(part: str) -> str:
 
 
 def own_key(context: Context, object_key: str) -> str:
-    """The key of an object in the caller's folder: of one that is named by its whole key, or by the rest of it. Raises `BadField`."""
+    """The key of an object in the caller's folder, from its whole key or the part below the folder. Raises `BadField`."""
     folder = folder_of(context)
     rest = object_key.removeprefix(folder)
     if not rest or rest.startswith("/") or any(part in ("", ".", "..") for part in rest.split("/")):
@@ -79,7 +79,7 @@ def own_key(context: Context, object_key: str) -> str:
 
 
 async def store_file(resources: Resources[Any], context: Context, given: Mapping[str, Any]) -> StoredFile:
-    """Store a file: `encoded_content` in base64, or `file_uri`, with `filename`, and `mime_type` and `purpose` if they are known."""
+    """Store a file from `encoded_content` (base64) or `file_uri`, with `filename`, and optionally `mime_type` and `purpose`."""
     body = await _content(resources, given)
     name = _text(given, "filename")[:_NAME] or _UNNAMED
     metadata = {"filename": quote(name), "purpose": quote(_text(given, "purpose"))}
@@ -90,7 +90,7 @@ async def store_file(resources: Resources[Any], context: Context, given: Mapping
 
 
 async def find_file(objects: AsyncObjects, context: Context, file_id: str, owner: str | None = None) -> StoredFile:
-    """A file of the caller, or of another owner whose files the caller may see. Raises `NotFoundInPartition`."""
+    """Find a file of the caller, or of an owner whose files the caller may see. Raises `NotFoundInPartition`."""
     try:
         return _described(file_id, await objects.head(_key(context, file_id, owner)))
     except ObjectMissing:
@@ -133,7 +133,7 @@ def _text(given: Mapping[str, Any], name: str) -> str:
 
 
 def _guessed(name: str) -> str:
-    """The type of a file, by the end of its name."""
+    """Guess a media type from a file name's extension."""
     import mimetypes
 
     return mimetypes.guess_type(name)[0] or "application/octet-stream"

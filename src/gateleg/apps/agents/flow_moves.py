@@ -1,4 +1,4 @@
-"""The job that moves many agents to a new version of a flow. It is written in the transaction that writes the version."""
+"""The job that moves many agents to a new flow version, submitted in the transaction that writes the version."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict
 
 from gateleg.apps.agents.flows import move_agents
-from gateleg.apps.agents.running.job_types import Asker
+from gateleg.apps.agents.running.job_types import StoredCaller
 from gateleg.apps.agents.tables import Agent, VersionStatus
 from gateleg.apps.agents.tenancy import Context, Partition
 from gateleg.jobs import Submission
@@ -24,7 +24,7 @@ MOVE_AGENTS = "agents.move-agents"
 
 
 class MoveAgentsConfig(BaseModel):
-    """Which agents move: those that use one version of a flow, to another."""
+    """The flow version to move agents from, and the one to move them to."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -32,30 +32,30 @@ class MoveAgentsConfig(BaseModel):
     part_id: str
     before: str
     after: str
-    asker: Asker
+    asker: StoredCaller
 
 
 class MoveAgentsResult(BaseModel):
-    """How many agents got a new version."""
+    """Number of agents moved."""
 
     moved: int
 
 
 def flow_job(resources: Resources[Any], context: Context) -> Callable[[str, str], Sequence[WriteOperation[Any]]]:
-    """What `save_flow` takes as `job`: the writes of the job, in the name of the caller."""
+    """The `job` argument of `save_flow`: submits the job in the caller's name."""
 
     def writes(before: str, after: str) -> Sequence[WriteOperation[Any]]:
         place = {"endpoint_id": context.endpoint_id, "part_id": context.part_id}
-        config = MoveAgentsConfig(**place, before=before, after=after, asker=Asker.of(context.principal))
+        config = MoveAgentsConfig(**place, before=before, after=after, asker=StoredCaller.of(context.principal))
         return resources.queue.writes(submitted_by(context.principal, Submission(MOVE_AGENTS, config, subject=after)))
 
     return writes
 
 
 async def carry_out(job: JobContext, config: MoveAgentsConfig, store: AsyncStore) -> MoveAgentsResult:
-    """Move the agents. Run again after an interruption, it moves those that are left."""
+    """Move the agents. After an interruption it moves the remaining ones."""
     partition = Partition(endpoint_id=config.endpoint_id, part_id=config.part_id)
-    # Who may change agents was asked when the version was written.
+    # Permission was checked when the flow version was written.
     context = Context(partition, config.asker.principal, config.asker.name, part_given=True)
     question = Agent.of_flow(partition=partition, flow_snippet_version_uuid=config.before)
     total = await store.count(question.filter(Agent.status == VersionStatus.ACTIVE))

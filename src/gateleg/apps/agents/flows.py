@@ -1,4 +1,4 @@
-"""Use cases: flow snippets, in versions. A new version of a flow moves the agents that use it; a duplicate moves nobody."""
+"""Use cases: versioned flows. A new version of a flow is applied to the agents that use it; a duplicate is not."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.agents.agents import compose
 from gateleg.apps.agents.tables import Agent, FlowSnippet, VersionStatus
-from gateleg.apps.agents.version_lists import Shared, Wanted, list_versions
+from gateleg.apps.agents.version_lists import IndexLookup, VersionFilter, list_versions
 from gateleg.apps.agents.versions import (
     AGENTS,
     FLOWS,
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.tenancy import Context
     from gateleg.store import AsyncStore, WriteOperation
 
-#: Up to so many agents are moved before the request is answered; more are moved by a job.
+#: Maximum agents that are moved within the request; more are moved by a job.
 FEW = 10
 
 
 async def find_flow(
     store: AsyncStore, context: Context, *, flow_snippet_uuid: str | None = None, flow_snippet_version_uuid: str | None = None
 ) -> FlowSnippet | None:
-    """The active version of a flow, or one version by its own id."""
+    """Find the active version of a flow, or one version by its own id."""
     if flow_snippet_uuid:
         return await find_active(store, context, FLOWS, flow_snippet_uuid)
     return await find_version(store, context, FLOWS, flow_snippet_version_uuid) if flow_snippet_version_uuid else None
@@ -52,9 +52,9 @@ async def list_flows(
     updated_at_gt: datetime | None = None,
     updated_at_lt: datetime | None = None,
 ) -> Listing[FlowSnippet]:
-    """Versions of flows, oldest change first."""
-    wanted = Wanted(flow_snippet_uuid, flow_name, statuses, updated_at_gt, updated_at_lt)
-    return await list_versions(store, context, FLOWS, paging, wanted, Shared("of_prompt", "prompt_uuid", prompt_uuid))
+    """List versions of flows, oldest change first."""
+    wanted = VersionFilter(flow_snippet_uuid, flow_name, statuses, updated_at_gt, updated_at_lt)
+    return await list_versions(store, context, FLOWS, paging, wanted, IndexLookup("of_prompt", "prompt_uuid", prompt_uuid))
 
 
 async def save_flow(
@@ -65,7 +65,7 @@ async def save_flow(
     copied: bool = False,
     job: Callable[[str, str], Sequence[WriteOperation[Any]]] | None = None,
 ) -> FlowSnippet:
-    """A new flow, a new version of one (`flow_snippet_uuid`), a changed version, or with `copied` a duplicate of it.
+    """Create a flow, add a version (`flow_snippet_uuid`), change a version, or with `copied` duplicate it.
 
     A new version moves the active agents that use the one before it. `job` gives the writes of a job that moves them (from the ids of the
     version before and the new one), which become part of the transaction when there are many; without it they are all moved at once.
@@ -92,7 +92,7 @@ async def save_flow(
 
 
 async def _users(store: AsyncStore, context: Context, version: str) -> int:
-    """How many agents use a version of a flow, counted as far as it matters."""
+    """Count the agents that use a version of a flow, up to the limit that decides between request and job."""
     question = Agent.of_flow(partition=context.partition, flow_snippet_version_uuid=version)
     return await store.count(question.filter(Agent.status == VersionStatus.ACTIVE), limit=FEW + 1)
 
@@ -100,7 +100,7 @@ async def _users(store: AsyncStore, context: Context, version: str) -> int:
 async def move_agents(
     store: AsyncStore, context: Context, before: str, after: str, progress: Callable[[int], Awaitable[None]] | None = None
 ) -> int:
-    """Give every agent whose active version uses one version of a flow a new version that uses another; how many there were.
+    """Give every agent whose active version uses one flow version a new version with another; returns their number.
 
     Done again after an interruption, it goes on with those that are left. Versions that are not active stay as they are.
     """
@@ -115,7 +115,7 @@ async def move_agents(
 
 
 async def _moved(store: AsyncStore, context: Context, agent: Agent, flow_version: str) -> bool:
-    """Whether an agent got a new version: it does not when another one became active since it was found."""
+    """Move one agent; False if another version of it became active in the meantime."""
     now = await find_active(store, context, AGENTS, agent.agent_uuid)
     if now is None or now.flow_snippet_version_uuid != agent.flow_snippet_version_uuid:
         return False

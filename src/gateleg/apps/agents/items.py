@@ -1,4 +1,4 @@
-"""Things without versions: found, created, changed and deleted by their ids, in the partition of the caller or in the catalogue of all.
+"""Find, create, update and delete items without versions, in the caller's partition or in the shared catalogue.
 
 Who may do it is asked by the modules of the things themselves.
 """
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from gateleg.apps.agents.changes import Changes, commit, settle
+from gateleg.apps.agents.changes import Changes, commit, retry_on_conflict
 from gateleg.apps.agents.errors import BadField, MissingField, NotFoundInPartition
 from gateleg.apps.agents.references import TITLES, target_of
 from gateleg.apps.agents.tables import is_identifier
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 I = TypeVar("I", bound=Entity)  # noqa: E741
 M = TypeVar("M", bound=BaseModel)
-#: What an update leaves as it is, whatever a client sends.
+#: Attributes that an update never changes.
 _KEPT = frozenset({"partition", "created_at", "updated_at", "reference_count", "revision", "owner_id"})
 
 
 def contents(item: BaseModel) -> dict[str, Any]:
-    """All values of an item, by attribute."""
+    """All values of an item by attribute."""
     return {name: getattr(item, name) for name in type(item).model_fields}
 
 
 def build(entity: type[M], values: Mapping[str, Any]) -> M:
-    """An item from values, or an error of ours that names the attributes which are missing or wrong."""
+    """Build an item. Raises `MissingField` or `BadField`, which name the missing or invalid attributes."""
     unknown = [name for name in values if name not in entity.model_fields]
     if unknown:
         raise BadField(f"{entity.__name__} has no {', '.join(unknown)}.", details={"fields": unknown})
@@ -44,7 +44,7 @@ def build(entity: type[M], values: Mapping[str, Any]) -> M:
 
 
 def refused(error: ValidationError) -> MissingField | BadField:
-    """What pydantic refuses, without the values that it was given."""
+    """Convert a pydantic error to one of ours, without the rejected values."""
     missing = [".".join(map(str, one["loc"])) for one in error.errors() if one["type"] == "missing"]
     if missing:
         return MissingField(f"{', '.join(missing)} must be given.", details={"fields": missing})
@@ -53,19 +53,19 @@ def refused(error: ValidationError) -> MissingField | BadField:
 
 
 def author(context: Context, values: Mapping[str, Any]) -> str:
-    """Who changed something: as the request says, or else the caller."""
+    """The `updated_by` of the request, or else the caller's name."""
     return str(values.get("updated_by") or context.principal.name)
 
 
 async def find_item(store: AsyncStore, entity: type[I], ids: Mapping[str, Any]) -> I | None:
-    """An item by its ids, as it is now; None when there is none."""
+    """Read an item by its ids, consistently; None if there is none."""
     if not all(is_identifier(value) for name, value in ids.items() if name != "partition"):
         return None
     return await store.find(entity, consistent=True, **ids)
 
 
 async def get_item(store: AsyncStore, entity: type[I], ids: Mapping[str, Any]) -> I:
-    """An item by its ids, as it is now. Raises `NotFoundInPartition`."""
+    """Read an item by its ids, consistently. Raises `NotFoundInPartition`."""
     found = await find_item(store, entity, ids)
     if found is None:
         names = " ".join(repr(value) for name, value in ids.items() if name != "partition")
@@ -74,7 +74,7 @@ async def get_item(store: AsyncStore, entity: type[I], ids: Mapping[str, Any]) -
 
 
 async def create_item(store: AsyncStore, item: I) -> I:
-    """Write something new, with the counts of what it names."""
+    """Create an item, and count the references that it makes."""
     changes = Changes()
     changes.create(item)
     await commit(store, changes)
@@ -89,7 +89,7 @@ async def update_item(
     complete: Callable[[I], Awaitable[I]] | None = None,
     beside: Callable[[Changes, I], Awaitable[None]] | None = None,
 ) -> I:
-    """Change some attributes of an item; those that are not given stay. Raises `NotFoundInPartition`.
+    """Change some attributes of an item; the others stay. Raises `NotFoundInPartition`.
 
     `beside` adds what changes in the same transaction, given the item as it was.
     """
@@ -106,13 +106,13 @@ async def update_item(
         await commit(store, changes)
         return await get_item(store, entity, ids)
 
-    return await settle(attempt)
+    return await retry_on_conflict(attempt)
 
 
 async def delete_item(
     store: AsyncStore, entity: type[I], ids: Mapping[str, Any], beside: Callable[[Changes, I], Awaitable[None]] | None = None
 ) -> bool:
-    """Delete an item that nothing names; False when there is none. Raises `StillUsed`."""
+    """Delete an item that no other item refers to; False if there is none. Raises `StillUsed`."""
 
     async def attempt() -> bool:
         before = await find_item(store, entity, ids)
@@ -125,4 +125,4 @@ async def delete_item(
         await commit(store, changes)
         return True
 
-    return await settle(attempt)
+    return await retry_on_conflict(attempt)

@@ -1,4 +1,4 @@
-"""Lists: pages by cursor or by number, and the conditions that clients can ask for."""
+"""Lists: pages by cursor or number, and filter conditions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from gateleg.apps.agents.errors import BadField
-from gateleg.model import all_of
+from gateleg.model.expressions import all_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
     from gateleg.store import AsyncStore
 
 E = TypeVar("E", bound=BaseModel)
-#: How many items a page has that names no limit, and the most that one may ask for.
+#: Default and maximum number of items per page.
 DEFAULT_LIMIT, MOST = 100, 1000
-#: How far page numbers reach. Every page by number reads those before it, so later ones need cursors.
+#: Maximum offset of a page number. A page by number reads all pages before it, so later ones need cursors.
 FURTHEST = 10_000
-#: Times have microseconds.
+#: The resolution of stored times.
 _MOMENT = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Paging:
-    """Which part of a list is wanted: from a cursor, or a page by its number (from 1)."""
+    """The requested part of a list: after a cursor, or a page by number (from 1)."""
 
     limit: int = DEFAULT_LIMIT
     cursor: str | None = None
     page_number: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what no page can have."""
+        """Validate limit and page number."""
         if not 1 <= self.limit <= MOST:
             raise BadField(f"limit is {self.limit}; a page has 1 to {MOST} items.", details={"field": "limit"})
         if self.page_number < 1:
@@ -48,29 +48,29 @@ class Paging:
 
     @property
     def skipped(self) -> int:
-        """How many items come before a page by number."""
+        """The number of items before the page."""
         return (self.page_number - 1) * self.limit
 
 
 @dataclass(frozen=True)
 class Listing(Generic[E]):
-    """A page of a list, and the question that it answers: `total` counts all answers when somebody asks."""
+    """A page of a list, with its query, so that `total` can count all items on demand."""
 
     items: list[E]
     next: str | None
     previous: str | None
     paging: Paging
     store: AsyncStore
-    #: None for a list that the caller may not see anything of
+    #: None if the caller may not see any item
     question: Query[E] | None
 
     async def total(self) -> int:
-        """How many items the whole list has. This reads all of them."""
+        """Count all items of the list. Reads all of them."""
         return 0 if self.question is None else await self.store.count(self.question)
 
 
 async def list_items(store: AsyncStore, question: Query[E], paging: Paging, *, consistent: bool = True) -> Listing[E]:
-    """A page of what a question finds."""
+    """Read a page of a query."""
     cursor = paging.cursor
     left = paging.skipped
     while left > 0:
@@ -84,25 +84,25 @@ async def list_items(store: AsyncStore, question: Query[E], paging: Paging, *, c
 
 
 def filtered(question: Query[E], conditions: Sequence[Condition]) -> Query[E]:
-    """A question, narrowed."""
+    """Add filter conditions to a query."""
     condition = all_of(*conditions)
     return question if condition is None else question.filter(condition)
 
 
 def matching(entity: Any, equal: Mapping[str, Any], containing: Mapping[str, str | None] | None = None) -> list[Condition]:
-    """Conditions for attributes that were asked for; None was not."""
+    """Filter conditions for the given attributes; None does not filter."""
     found = [getattr(entity, name) == value for name, value in equal.items() if value is not None]
     found += [getattr(entity, name).contains(text) for name, text in (containing or {}).items() if text]
     return found
 
 
 def among(attribute: Any, values: Sequence[Any] | None) -> list[Condition]:
-    """A condition for an attribute that has one of some values; none, when no values are given."""
+    """A filter for an attribute with one of several values; nothing if no values are given."""
     return [] if not values else [attribute.is_in(values)]
 
 
 def timed(question: Query[E], attribute: Any, after: datetime | None, before: datetime | None) -> Query[E]:
-    """A question by time, from an index that is sorted by it: later than one time, earlier than another, both excluded."""
+    """Bound the sort key of a time-ordered query: later than one time and earlier than another, both exclusive."""
     if after is not None and before is not None:
         first, last = after + _MOMENT, before - _MOMENT
         if first > last:
@@ -114,6 +114,6 @@ def timed(question: Query[E], attribute: Any, after: datetime | None, before: da
 
 
 def times(attribute: Any, after: datetime | None, before: datetime | None) -> list[Condition]:
-    """Conditions for a time that no index is sorted by: later than one, earlier than another, both excluded."""
+    """Filter conditions for a time that is not the sort key: later than one, earlier than another, both exclusive."""
     found = [] if after is None else [attribute > after]
     return found if before is None else [*found, attribute < before]

@@ -1,11 +1,11 @@
-"""Use cases: prompt templates, in versions."""
+"""Use cases: versioned prompts."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gateleg.apps.agents.rendering import Preview, preview, read_variables
-from gateleg.apps.agents.version_lists import Shared, Wanted, list_versions
+from gateleg.apps.agents.rendering import PromptPreview, preview, read_variables
+from gateleg.apps.agents.version_lists import IndexLookup, VersionFilter, list_versions
 from gateleg.apps.agents.versions import (
     PROMPTS,
     create_first,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 async def find_prompt(
     store: AsyncStore, context: Context, *, prompt_uuid: str | None = None, prompt_version_uuid: str | None = None
 ) -> PromptTemplate | None:
-    """The active version of a prompt, or one version by its own id."""
+    """Find the active version of a prompt, or one version by its own id."""
     if prompt_uuid:
         return await find_active(store, context, PROMPTS, prompt_uuid)
     return await find_version(store, context, PROMPTS, prompt_version_uuid) if prompt_version_uuid else None
@@ -48,13 +48,13 @@ async def list_prompts(
     updated_at_gt: datetime | None = None,
     updated_at_lt: datetime | None = None,
 ) -> Listing[PromptTemplate]:
-    """Versions of prompts, oldest change first."""
-    wanted = Wanted(prompt_uuid, prompt_name, statuses, updated_at_gt, updated_at_lt)
-    return await list_versions(store, context, PROMPTS, paging, wanted, Shared("of_type", "prompt_type", prompt_type))
+    """List versions of prompts, oldest change first."""
+    wanted = VersionFilter(prompt_uuid, prompt_name, statuses, updated_at_gt, updated_at_lt)
+    return await list_versions(store, context, PROMPTS, paging, wanted, IndexLookup("of_type", "prompt_type", prompt_type))
 
 
 async def save_prompt(store: AsyncStore, context: Context, values: Mapping[str, Any], *, copied: bool = False) -> PromptTemplate:
-    """A new prompt, a new version of one (`prompt_uuid`), a changed version (`prompt_version_uuid`), or with `copied` a duplicate of it."""
+    """Create a prompt, add a version (`prompt_uuid`), change a version (`prompt_version_uuid`), or with `copied` duplicate it."""
     version = values.get("prompt_version_uuid")
     if copied and version:
         return await duplicate(store, context, PROMPTS, version, {"updated_by": values.get("updated_by")})
@@ -66,19 +66,19 @@ async def save_prompt(store: AsyncStore, context: Context, values: Mapping[str, 
 
 
 async def delete_prompt(store: AsyncStore, context: Context, prompt_version_uuid: str) -> bool:
-    """Delete a version of a prompt; the last one only if no flow names the prompt."""
+    """Delete a version of a prompt; the last one only if no flow uses the prompt."""
     return await delete_version(store, context, PROMPTS, prompt_version_uuid)
 
 
 async def preview_prompt(
     store: AsyncStore, context: Context, prompt_version_uuid: str, values: Mapping[str, Any], flow: str | None = None
-) -> Preview | None:
-    """What a version of a prompt would say; None when there is none."""
+) -> PromptPreview | None:
+    """Render a version of a prompt as far as possible; None if it does not exist."""
     prompt = await find_version(store, context, PROMPTS, prompt_version_uuid)
     return None if prompt is None else preview(prompt.template_context, values, prompt.variables, flow)
 
 
 async def _checked(prompt: PromptTemplate) -> PromptTemplate:
-    """The prompt, if its variables are declared in a way that can be rendered."""
+    """Return the prompt if its variable declarations are valid. Raises `BadTemplate`."""
     read_variables(prompt.variables)
     return prompt

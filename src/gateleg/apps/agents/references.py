@@ -1,4 +1,4 @@
-"""What names what: the things that an item refers to. Pure.
+"""References between items, as pure functions.
 
 Whatever is referred to counts its references. The counts are moved by the transactions that write the items which refer, so that nothing
 can be deleted while something names it, and nothing can name what does not exist.
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.tenancy import Partition
     from gateleg.model import Entity, Ref
 
-#: The kinds of things that have versions, as their pointers call them.
+#: The `kind` of a version pointer.
 AGENT, PROMPT, FLOW = "agent", "prompt", "flow"
-#: What messages call an item.
+#: How messages name an item.
 TITLES: Mapping[type[Any], str] = {
     Agent: "version of an agent",
     Thread: "thread",
@@ -45,7 +45,7 @@ TITLES: Mapping[type[Any], str] = {
     Wizard: "wizard",
     WizardGroup: "wizard group",
     WizardGroupFilter: "wizard group filter",
-    Llm: "model of the catalogue",
+    Llm: "catalogue model",
     UiComponent: "UI component",
     WizardSchema: "wizard schema",
     Run: "run",
@@ -58,20 +58,20 @@ TITLES: Mapping[type[Any], str] = {
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An item that counts its references: its entity and the components of its key."""
+    """An item that counts the references to it: its entity and key components."""
 
     entity: type[Any]
     components: tuple[tuple[str, Any], ...]
 
     @property
     def ref(self) -> Ref[Any]:
-        """The item."""
+        """The store reference of the item."""
         ref: Ref[Any] = self.entity.key(**dict(self.components))
         return ref
 
     @property
     def title(self) -> str:
-        """The item in the words of a message."""
+        """The item's name in messages."""
         values = {name: value for name, value in self.components if name != "partition"}
         if self.entity is VersionPointer:
             return f"{values['kind']} {values['logical_uuid']!r}"
@@ -79,24 +79,24 @@ class Target:
 
 
 def target_of(item: Entity) -> Target:
-    """An item as something that others refer to."""
+    """The target for an item."""
     names = _key_names(type(item))
     return Target(type(item), tuple((name, getattr(item, name)) for name in names))
 
 
 def pointer_target(partition: Partition, kind: str, logical_uuid: str) -> Target:
-    """All versions of something together: what threads name of an agent, and flows of a prompt."""
+    """The target for all versions together: threads refer to an agent, and flows to a prompt."""
     return Target(VersionPointer, (("partition", partition), ("kind", kind), ("logical_uuid", logical_uuid)))
 
 
 def references_of(item: Entity | None) -> Counter[Target]:
-    """What an item refers to, each as often as it does; nothing for an item that does not exist."""
+    """Count what an item refers to; empty for None."""
     find = None if item is None else _REFERENCES.get(type(item))
     return Counter() if find is None else Counter(find(item))
 
 
-def moves(before: Entity | None, after: Entity | None) -> Counter[Target]:
-    """By how much the counts of references change when an item does. Zeros are left out."""
+def reference_changes(before: Entity | None, after: Entity | None) -> Counter[Target]:
+    """The changes of reference counts when an item changes, without zeros."""
     moved = references_of(after)
     moved.subtract(references_of(before))
     return Counter({target: count for target, count in moved.items() if count})
@@ -165,6 +165,6 @@ _REFERENCES: dict[type[Any], Callable[[Any], Iterable[Target]]] = {
 
 
 def _key_names(entity: type[Any]) -> tuple[str, ...]:
-    """The components of an entity's key, in order; a part of a key stands for its fields."""
+    """The names of an entity's key components, in order; a `KeyPart` contributes its fields."""
     names = [name for entry in spec_of(entity).key.fields for name in entry.names]
     return tuple(dict.fromkeys("partition" if name in ("endpoint_id", "part_id") else name for name in names))

@@ -1,8 +1,8 @@
-"""Prompts and flows as texts: placeholders are replaced by the values of variables. Pure; a template cannot run anything.
+"""Render prompts and flows: substitute variables for placeholders. Pure; templates cannot run code.
 
-A placeholder is `{name}`: letters, digits and underscores between single braces. Every other brace is text, so that flows can be JSON, and
-`{{name}}` stands for the text `{name}`. Values are put in once and never read as templates. `{flow_snippet}` in a prompt is the flow, whose
-own placeholders are replaced in the same way.
+A placeholder is `{name}`: letters, digits and underscores between single braces. All other braces are literal, so flows can be JSON, and
+`{{name}}` renders as `{name}`. Substituted values are not searched for placeholders. `{flow_snippet}` in a prompt is replaced by the flow,
+rendered in the same way.
 
 Variables are declared by the prompt as maps with `name`, and optionally `type` (string, integer, number, boolean, list or object),
 `default`, `required` (true unless there is a default) and `options`.
@@ -20,10 +20,10 @@ from gateleg.apps.agents.errors import BadTemplate, BadVariable, MissingVariable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-#: The placeholder of a prompt that its flow takes the place of.
+#: The placeholder that is replaced by the flow.
 FLOW_SNIPPET = "flow_snippet"
-#: Characters that a rendered text may have.
-LONGEST = 400_000
+#: Maximum characters of a rendered text.
+MAX_RENDERED_LENGTH = 400_000
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _PLACEHOLDER = re.compile(rf"\{{\{{({_NAME})\}}\}}|\{{({_NAME})\}}")
 _WHOLE_NAME = re.compile(_NAME)
@@ -45,7 +45,7 @@ class Variable:
     """A variable that a prompt declares."""
 
     name: str
-    #: None where any value is taken
+    #: None accepts any value
     type: str | None = None
     default: Any = None
     required: bool = True
@@ -53,19 +53,19 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True)
-class Rendered:
-    """A text, and how it came to be."""
+class RenderedPrompt:
+    """The rendered text, with the variables that it used."""
 
     text: str
-    #: the variables that were put in
+    #: variables that were substituted
     used: tuple[str, ...] = ()
-    #: those that were given or declared, and occur nowhere
+    #: variables that were given or declared, but occur nowhere
     unused: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
-    """What rendering would do: the text with what is known, and what is missing or wrong."""
+class PromptPreview:
+    """A partly rendered text, with its missing variables and type errors."""
 
     text: str
     missing: tuple[str, ...] = ()
@@ -74,7 +74,7 @@ class Preview:
 
 
 def read_variables(declared: Sequence[Mapping[str, Any]]) -> dict[str, Variable]:
-    """The variables of a prompt, by name. Raises `BadTemplate` for a declaration that says nothing usable."""
+    """Parse a prompt's variable declarations, by name. Raises `BadTemplate` for an invalid one."""
     found: dict[str, Variable] = {}
     for place, entry in enumerate(declared, 1):
         name, kind = entry.get("name"), entry.get("type", entry.get("data_type"))
@@ -94,18 +94,18 @@ def read_variables(declared: Sequence[Mapping[str, Any]]) -> dict[str, Variable]
 
 
 def values_of(entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The values of an agent's variables, which are maps with `name` and `value`."""
+    """An agent's variable values by name, from maps with `name` and `value`."""
     return {str(entry["name"]): entry.get("value") for entry in entries if entry.get("name")}
 
 
 def placeholders(text: str) -> list[str]:
-    """The names of the placeholders in a text, each once, in their order."""
+    """The distinct placeholder names of a text, in order of appearance."""
     return list(dict.fromkeys(found[2] for found in _PLACEHOLDER.finditer(text) if found[2]))
 
 
 @dataclass
-class _Filling:
-    """The values that are put in, and what was found while doing it."""
+class _Substitution:
+    """Substitutes values, and records which variables were used and which are missing."""
 
     values: Mapping[str, Any]
     variables: Mapping[str, Variable]
@@ -113,7 +113,7 @@ class _Filling:
     missing: list[str] = field(default_factory=list)
 
     def fill(self, text: str, inner: str | None = None) -> str:
-        """The text with its placeholders replaced; `inner` is the flow, already filled."""
+        """Substitute the placeholders of a text; `inner` is the rendered flow."""
 
         def replaced(found: re.Match[str]) -> str:
             if found[1]:
@@ -143,17 +143,17 @@ class _Filling:
 
 
 def as_text(value: Any) -> str:
-    """A value as it stands in a text: strings as they are, everything else as JSON."""
+    """Format a value for substitution: strings unchanged, everything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def render(template: str, values: Mapping[str, Any], declared: Sequence[Mapping[str, Any]] = (), flow: str | None = None) -> Rendered:
-    """A prompt with its flow and its variables put in. Raises `MissingVariables`, `BadVariable` and `BadTemplate`."""
+def render(template: str, values: Mapping[str, Any], declared: Sequence[Mapping[str, Any]] = (), flow: str | None = None) -> RenderedPrompt:
+    """Render a prompt with its flow and variables. Raises `MissingVariables`, `BadVariable` and `BadTemplate`."""
     variables = read_variables(declared)
     problems = _problems(values, variables)
     if problems:
         raise BadVariable(" ".join(problems), details={"problems": problems})
-    filling, text = _filled(template, values, variables, flow)
+    filling, text = _substitute(template, values, variables, flow)
     missing = tuple(dict.fromkeys(filling.missing))
     if missing:
         raise MissingVariables(
@@ -161,29 +161,32 @@ def render(template: str, values: Mapping[str, Any], declared: Sequence[Mapping[
             fix="Give each a value or a default; write {{name}} where the text itself is to have braces around a name.",
             details={"missing": list(missing)},
         )
-    if len(text) > LONGEST:
+    if len(text) > MAX_RENDERED_LENGTH:
         raise BadTemplate(
-            f"The rendered text has {len(text):,} characters; {LONGEST:,} are permitted.", fix="Shorten the template or its values."
+            f"The rendered text has {len(text):,} characters; {MAX_RENDERED_LENGTH:,} are permitted.",
+            fix="Shorten the template or its values.",
         )
-    return Rendered(text, tuple(dict.fromkeys(filling.used)), _unused(values, variables, filling.used))
+    return RenderedPrompt(text, tuple(dict.fromkeys(filling.used)), _unused(values, variables, filling.used))
 
 
-def preview(template: str, values: Mapping[str, Any], declared: Sequence[Mapping[str, Any]] = (), flow: str | None = None) -> Preview:
-    """What rendering would give, with what is missing and wrong, instead of an error. Unknown placeholders stay in the text."""
+def preview(template: str, values: Mapping[str, Any], declared: Sequence[Mapping[str, Any]] = (), flow: str | None = None) -> PromptPreview:
+    """Render as far as possible, and report missing variables and type errors instead of raising. Unknown placeholders stay."""
     try:
         variables = read_variables(declared)
-        filling, text = _filled(template, values, variables, flow)
+        filling, text = _substitute(template, values, variables, flow)
     except BadTemplate as error:
-        return Preview(template, problems=(error.message,))
+        return PromptPreview(template, problems=(error.message,))
     problems = _problems(values, variables)
-    return Preview(text[:LONGEST], tuple(dict.fromkeys(filling.missing)), tuple(problems), _unused(values, variables, filling.used))
+    return PromptPreview(
+        text[:MAX_RENDERED_LENGTH], tuple(dict.fromkeys(filling.missing)), tuple(problems), _unused(values, variables, filling.used)
+    )
 
 
-def _filled(template: str, values: Mapping[str, Any], variables: Mapping[str, Variable], flow: str | None) -> tuple[_Filling, str]:
+def _substitute(template: str, values: Mapping[str, Any], variables: Mapping[str, Variable], flow: str | None) -> tuple[_Substitution, str]:
     if flow is not None and FLOW_SNIPPET in placeholders(flow):
         raise BadTemplate("The flow contains {flow_snippet}, which would put it into itself.")
     given = {name: value for name, value in values.items() if name != FLOW_SNIPPET}
-    filling = _Filling(given, variables)
+    filling = _Substitution(given, variables)
     inner = filling.fill(flow or "")
     return filling, filling.fill(template, inner)
 
@@ -195,7 +198,7 @@ def _problems(values: Mapping[str, Any], variables: Mapping[str, Variable]) -> l
         if value is None:
             continue
         if variable.type is not None and not _TYPES[variable.type](value):
-            found.append(f"{name} must be {_article(variable.type)}, got {_article(_type_of(value))}.")
+            found.append(f"{name} must be {_with_article(variable.type)}, got {_with_article(_type_of(value))}.")
         elif variable.options and value not in variable.options:
             found.append(f"{name} must be one of {', '.join(map(as_text, variable.options))}.")
     return found
@@ -205,7 +208,7 @@ def _type_of(value: Any) -> str:
     return next((name for name, fits in _TYPES.items() if fits(value)), type(value).__name__)
 
 
-def _article(noun: str) -> str:
+def _with_article(noun: str) -> str:
     return f"an {noun}" if noun[0] in "aeio" else f"a {noun}"
 
 

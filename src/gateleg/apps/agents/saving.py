@@ -1,4 +1,4 @@
-"""Use cases: save agents and tool servers. The host refuses what could not run on it, so that whoever saves it can correct it at once.
+"""Use cases: save agents and MCP servers. What this host could not run is refused on saving, so that its author can correct it.
 
 `save_agent` and `save_server` of the data know nothing of handlers, models and the network; clients come through these.
 """
@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gateleg.ai import BadModelAddress, ExtraMissing, KeyMissing, WeightsMissing
+from gateleg.ai import KeyMissing
+from gateleg.ai.errors import BadModelAddress, ExtraMissing, WeightsMissing
 from gateleg.apps.agents import agents, servers
 from gateleg.apps.agents.catalogue_tables import Llm
 from gateleg.apps.agents.errors import BadConfiguration, BadField
@@ -25,14 +26,14 @@ if TYPE_CHECKING:
 
 __all__ = ["check_runnable", "save_agent", "save_server"]
 
-#: Members of a configuration that are names of tools or models.
+#: Configuration members that are lists of tool or model names.
 _LISTS = ("tools", "enabled_tools", "fallback_models")
-#: What a host lacks for now and its operator can add: the agent is saved, and its runs say so.
+#: Problems that an operator can fix later: the agent is saved, and its runs report them.
 _LACKING = (ExtraMissing, KeyMissing, WeightsMissing)
 
 
 async def save_agent(resources: Resources[AgentsSettings], context: Context, values: Mapping[str, Any], *, copied: bool = False) -> Agent:
-    """Save an agent, or a version of one, that this host can run. Raises `HandlerNotAllowed`, `BadConfiguration` and `BadField`."""
+    """Save an agent or a version that this host can run. Raises `HandlerNotAllowed`, `BadConfiguration` and `BadField`."""
 
     async def check(agent: Agent) -> None:
         await check_runnable(resources, context, agent)
@@ -41,7 +42,7 @@ async def save_agent(resources: Resources[AgentsSettings], context: Context, val
 
 
 async def save_server(resources: Resources[AgentsSettings], context: Context, values: Mapping[str, Any]) -> McpServer:
-    """Save a tool server whose address the host may send requests to. Raises `AddressRefused` and `BadField`."""
+    """Save an MCP server whose address the SSRF guard permits. Raises `AddressRefused` and `BadField`."""
     url = values.get("mcp_server_url")
     if url is not None:
         servers.check_url(url)
@@ -50,7 +51,7 @@ async def save_server(resources: Resources[AgentsSettings], context: Context, va
 
 
 async def check_runnable(resources: Resources[AgentsSettings], context: Context, agent: Agent) -> None:
-    """Refuse an agent whose handler, model, options or secrets this host does not have.
+    """Raise for an agent whose handler, model, options or secrets this host does not have.
 
     An entry that the catalogue lacks is refused by the transaction that writes the agent.
     """
@@ -69,7 +70,7 @@ async def check_runnable(resources: Resources[AgentsSettings], context: Context,
 
 
 def _check_model(handler: AgentHandler) -> None:
-    """Refuse a model that no provider of the host has. Names of models at a provider are not looked up: that takes a request to it."""
+    """Raise for a model without a configured provider. Model names are not checked with the provider, which would take a request."""
     try:
         handler.open()
     except _LACKING:

@@ -1,4 +1,4 @@
-"""Use cases: MCP servers of a tenant. The values of their headers are kept as secrets; items and answers hold references only."""
+"""Use cases: MCP servers of a tenant. Header values are stored as secrets; items and answers contain only references."""
 
 from __future__ import annotations
 
@@ -6,10 +6,18 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
 from gateleg.apps.agents.access import check_editor
-from gateleg.apps.agents.concealing import SERVER, about, forget, is_secret_name, keeping, restored, reveal_headers
 from gateleg.apps.agents.errors import BadField
 from gateleg.apps.agents.items import author, build, create_item, delete_item, find_item, update_item
 from gateleg.apps.agents.listing import Listing, Paging, filtered, list_items, matching, timed
+from gateleg.apps.agents.secret_references import (
+    SERVER,
+    delete_secrets,
+    is_secret_name,
+    restore_hidden,
+    reveal_headers,
+    secret_prefix,
+    storing_secrets,
+)
 from gateleg.apps.agents.tables import McpServer, new_id
 
 if TYPE_CHECKING:
@@ -24,7 +32,7 @@ _CHANGEABLE = ("mcp_label", "mcp_server_url", "headers", "allowed_tools")
 
 
 async def find_server(store: AsyncStore, context: Context, mcp_server_uuid: str) -> McpServer | None:
-    """A server by its id. Its headers are references."""
+    """Find a server by its id. Its header values are references."""
     return await find_item(store, McpServer, {"partition": context.partition, "mcp_server_uuid": mcp_server_uuid})
 
 
@@ -37,21 +45,21 @@ async def list_servers(
     updated_at_gt: datetime | None = None,
     updated_at_lt: datetime | None = None,
 ) -> Listing[McpServer]:
-    """The servers of a tenant, oldest change first."""
+    """List the servers of a tenant, oldest change first."""
     question = timed(McpServer.by_update(partition=context.partition).reversed(), McpServer.updated_at, updated_at_gt, updated_at_lt)
     return await list_items(store, filtered(question, matching(McpServer, {"mcp_label": mcp_label})), paging)
 
 
 async def save_server(store: AsyncStore, secrets: Secrets, context: Context, values: Mapping[str, Any]) -> McpServer:
-    """A new server, or a changed one (`mcp_server_uuid`). Headers that are given take the place of all that it had."""
+    """Create a server, or change one (`mcp_server_uuid`). Given headers replace all existing ones."""
     check_editor(context)
     given = {name: values[name] for name in _CHANGEABLE if values.get(name) is not None}
     check_url(given.get("mcp_server_url"))
     server_uuid = values.get("mcp_server_uuid") or new_id()
-    async with keeping(secrets, context, about(SERVER, server_uuid)) as keeper:
+    async with storing_secrets(secrets, context, secret_prefix(SERVER, server_uuid)) as keeper:
         if "headers" in given:
             before = await find_server(store, context, server_uuid)
-            known = restored(given["headers"], {} if before is None else before.headers)
+            known = restore_hidden(given["headers"], {} if before is None else before.headers)
             given["headers"] = await keeper.conceal_headers(known)
         given["updated_by"] = author(context, values)
         ids = {"partition": context.partition, "mcp_server_uuid": server_uuid}
@@ -61,21 +69,21 @@ async def save_server(store: AsyncStore, secrets: Secrets, context: Context, val
 
 
 async def delete_server(store: AsyncStore, secrets: Secrets, context: Context, mcp_server_uuid: str) -> bool:
-    """Delete a server that no agent and no prompt names, with its secrets."""
+    """Delete a server and its secrets, unless an agent or a prompt uses it."""
     check_editor(context)
     deleted = await delete_item(store, McpServer, {"partition": context.partition, "mcp_server_uuid": mcp_server_uuid})
     if deleted:
-        await forget(secrets, context, about(SERVER, mcp_server_uuid))
+        await delete_secrets(secrets, context, secret_prefix(SERVER, mcp_server_uuid))
     return deleted
 
 
 async def headers_of(secrets: Secrets, context: Context, server: McpServer) -> dict[str, str]:
-    """The headers of a server with their values, for a request to it. They are never returned to a client."""
+    """The headers of a server with resolved secrets, for a request to it. Never returned to clients."""
     return await reveal_headers(secrets, context, server.headers)
 
 
 def check_url(url: str | None) -> None:
-    """Refuse what is not the address of a server, and addresses that hold a secret. Raises `BadField`."""
+    """Raise `BadField` for an invalid URL, or one that contains a secret."""
     if url is None:
         return
     try:

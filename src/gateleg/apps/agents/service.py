@@ -1,7 +1,7 @@
-"""All use cases of the data. Each takes a store and the `Context` of the request, and stays in its partition.
+"""The use cases. Each takes a store and the request's `Context`, and stays within the context's partition.
 
-`find_...` gives None for what is not there or not seen, `list_...` a page, `save_...` creates or changes, `delete_...` tells whether there
-was something. Those that keep secrets take the `Secrets` of the application too.
+`find_...` returns None for an item that does not exist or that the caller may not see, `list_...` returns a page, `save_...` creates or
+changes, and `delete_...` returns whether it deleted anything. Functions that store secrets also take the application's `Secrets`.
 """
 
 from gateleg.apps.agents.agents import compose, delete_agent, find_agent, list_agents, save_agent

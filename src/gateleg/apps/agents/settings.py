@@ -19,7 +19,7 @@ class InternalMcp(BaseModel):
 
 
 class AgentsSettings(BaseModel):
-    """What whoever runs a host decides about agents."""
+    """The operator's settings of the agent engine."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -1,7 +1,7 @@
-"""The nine tables of the public design, each under its tenant's partition, and the pointers to the active versions.
+"""The nine tenant tables of the public design, keyed by the tenant's partition, and the pointers to active versions.
 
-Names, keys, attributes and local indexes are those of the public design; attributes that it lacks are marked as ours. `thread_tables` has
-what happens in a thread, `catalogue_tables` what all tenants share.
+Table names, keys, attributes and local indexes are those of the public design; attributes that we added are marked `ours`. Runs, messages
+and tool calls are in `thread_tables`; data that all tenants share is in `catalogue_tables`.
 """
 
 import re
@@ -12,40 +12,40 @@ from typing import Any
 from gateleg.apps.agents.tenancy import Partition
 from gateleg.model import GSI, LSI, Attr, Entity, Index, Key, Pattern, Table, field, required, stamp, time_uuid
 
-#: Identifiers: ours, those of the public engine, and those of callers.
+#: Accepts our ids, the public engine's and callers' own: any visible text without the key delimiter.
 IDENTIFIER = r"^[^#\x00-\x1f\x7f]+$"
-LONGEST_IDENTIFIER = 128
-#: Characters of a name, and of a text that is sent to a model; an item has room for 400 KB.
-NAME, TEXT = 200, 200_000
+MAX_IDENTIFIER_LENGTH = 128
+#: Maximum characters of a name, and of a text sent to a model. Texts stay well below DynamoDB's 400 KB item limit.
+MAX_NAME_LENGTH, MAX_TEXT_LENGTH = 200, 200_000
 
 
 def new_id() -> str:
-    """A new identifier. Text order is time order."""
+    """Make an identifier that sorts by creation time."""
     return str(time_uuid())
 
 
 def is_identifier(value: object) -> bool:
-    """Whether an item can have this identifier: anything else finds nothing."""
-    return isinstance(value, str) and len(value) <= LONGEST_IDENTIFIER and re.fullmatch(IDENTIFIER, value) is not None
+    """Whether a value is a valid identifier. Lookups with any other value return nothing."""
+    return isinstance(value, str) and len(value) <= MAX_IDENTIFIER_LENGTH and re.fullmatch(IDENTIFIER, value) is not None
 
 
 def identifier(*, name: str | None = None) -> Any:
-    """An attribute that identifies something and is given."""
-    return required(name=name, min_length=1, max_length=LONGEST_IDENTIFIER, pattern=IDENTIFIER)
+    """Declare a required identifier that the writer supplies."""
+    return required(name=name, min_length=1, max_length=MAX_IDENTIFIER_LENGTH, pattern=IDENTIFIER)
 
 
 def optional_identifier() -> Any:
-    """An attribute that names another thing, or none."""
-    return field(None, min_length=1, max_length=LONGEST_IDENTIFIER, pattern=IDENTIFIER)
+    """Declare an optional reference to another item."""
+    return field(None, min_length=1, max_length=MAX_IDENTIFIER_LENGTH, pattern=IDENTIFIER)
 
 
 def own_identifier() -> Any:
-    """An attribute that identifies its item, and is made with it."""
-    return field(factory=new_id, create_only=True, min_length=1, max_length=LONGEST_IDENTIFIER, pattern=IDENTIFIER)
+    """Declare the item's own identifier, generated when the item is created."""
+    return field(factory=new_id, create_only=True, min_length=1, max_length=MAX_IDENTIFIER_LENGTH, pattern=IDENTIFIER)
 
 
 def tenant_table(name: str, sort: str, *indexes: Index) -> Table:
-    """A table whose hash is the tenant's partition, with the indexes of the public design and one across tenants."""
+    """Declare a table with `partition_key` as its hash, the public design's local indexes, and an index across tenants."""
     local = (LSI("endpoint_id-index", range="endpoint_id"), LSI("part_id-index", range="part_id"), *indexes)
     across = GSI("endpoint-index", hash="endpoint_id", range="updated_at")
     return Table(f"aace-{name}", hash="partition_key", range=sort, indexes=[*local, LSI("updated_at-index", range="updated_at"), across])
@@ -78,14 +78,14 @@ TENANT_TABLES = (agents, threads, prompt_templates, flow_snippets, mcp_servers, 
 
 
 class VersionStatus(StrEnum):
-    """Whether a version is the one that is used where none is named."""
+    """The active version answers requests that do not name a version."""
 
     ACTIVE = "active"
     INACTIVE = "inactive"
 
 
 class TenantItem(Entity):
-    """What every item of a tenant has. `endpoint_id` and `part_id` are stored beside the partition."""
+    """Attributes of every tenant item. `endpoint_id` and `part_id` are also stored as attributes of their own."""
 
     partition: Attr[Partition] = required(name="partition_key")
     created_at: Attr[datetime] = stamp(on="create")
@@ -98,32 +98,32 @@ class TenantItem(Entity):
     of_endpoint = Pattern("endpoint-index", title="Items of an endpoint over all its tenants, latest change first", order="desc")
 
 
-class Named(TenantItem):
-    """What other things can name: it cannot be deleted while they do."""
+class ReferencedItem(TenantItem):
+    """An item that others may refer to. It cannot be deleted while they do."""
 
-    updated_by: Attr[str] = field("", max_length=NAME)
-    #: ours: how many others name it, moved in the transactions that write them
+    updated_by: Attr[str] = field("", max_length=MAX_NAME_LENGTH)
+    #: ours: number of items that refer to this one, updated in the transactions that write those items
     reference_count: Attr[int] = field(0, ge=0)
-    #: ours: raised by every change, which is conditional on it
+    #: ours: incremented by every change and checked as the write condition (optimistic lock)
     revision: Attr[int] = field(1, ge=1)
 
 
-class Agent(Named, table=agents):
+class Agent(ReferencedItem, table=agents):
     """One version of an agent: a model, its instructions and its tools."""
 
     agent_version_uuid: Attr[str] = own_identifier()
     agent_uuid: Attr[str] = identifier()
-    agent_name: Attr[str] = required(min_length=1, max_length=NAME)
+    agent_name: Attr[str] = required(min_length=1, max_length=MAX_NAME_LENGTH)
     agent_description: Attr[str | None] = field(None, max_length=5_000)
-    llm_provider: Attr[str] = required(min_length=1, max_length=NAME)
-    llm_name: Attr[str] = required(min_length=1, max_length=NAME)
-    instructions: Attr[str | None] = field(None, max_length=TEXT)
+    llm_provider: Attr[str] = required(min_length=1, max_length=MAX_NAME_LENGTH)
+    llm_name: Attr[str] = required(min_length=1, max_length=MAX_NAME_LENGTH)
+    instructions: Attr[str | None] = field(None, max_length=MAX_TEXT_LENGTH)
     configuration: Attr[dict[str, Any]] = field(factory=dict)
     mcp_server_uuids: Attr[list[str]] = field(factory=list, max_length=40)
     #: maps with name and value
     variables: Attr[list[dict[str, Any]]] = field(factory=list, max_length=200)
     num_of_messages: Attr[int] = field(10, ge=0, le=1_000)
-    tool_call_role: Attr[str] = field("developer", max_length=NAME)
+    tool_call_role: Attr[str] = field("developer", max_length=MAX_NAME_LENGTH)
     flow_snippet_version_uuid: Attr[str | None] = optional_identifier()
     status: Attr[VersionStatus] = field(VersionStatus.ACTIVE)
 
@@ -137,26 +137,26 @@ class Agent(Named, table=agents):
 
 
 class Thread(TenantItem, table=threads):
-    """A conversation of somebody with an agent. It belongs to whoever began it."""
+    """A conversation between a user and an agent, owned by the caller who started it."""
 
     thread_uuid: Attr[str] = own_identifier()
     agent_uuid: Attr[str] = identifier()
     #: the end user, as the caller named them
-    user_id: Attr[str | None] = field(None, max_length=LONGEST_IDENTIFIER)
-    #: ours: the caller who began it, `Context.owner`
+    user_id: Attr[str | None] = field(None, max_length=MAX_IDENTIFIER_LENGTH)
+    #: ours: the caller who started it (`Context.owner`)
     owner_id: Attr[str] = required(read_only=True)
     #: ours: the version that answers, instead of the active one
     agent_version_uuid: Attr[str | None] = optional_identifier()
     #: ours
-    title: Attr[str | None] = field(None, max_length=NAME)
-    #: ours: what the caller wants to keep with it
+    title: Attr[str | None] = field(None, max_length=MAX_NAME_LENGTH)
+    #: ours: free-form data of the caller
     metadata: Attr[dict[str, Any]] = field(factory=dict)
-    #: ours: the run that is under way, which a second message waits for or replaces
+    #: ours: the run in progress; a second message queues behind it or replaces it
     current_run_uuid: Attr[str | None] = optional_identifier()
-    #: ours: the running summary of what no longer fits into the model's window, and the last message that it covers
-    summary: Attr[str | None] = field(None, max_length=TEXT)
+    #: ours: rolling summary of messages that no longer fit the model's context window, and the last message it covers
+    summary: Attr[str | None] = field(None, max_length=MAX_TEXT_LENGTH)
     summarised_to: Attr[str | None] = optional_identifier()
-    #: ours: its runs; a thread that has some is deleted with them or not at all
+    #: ours: number of runs; a thread with runs can only be deleted together with them
     run_count: Attr[int] = field(0, ge=0)
 
     key = Key("{partition}", "{thread_uuid}")
@@ -165,15 +165,15 @@ class Thread(TenantItem, table=threads):
     of_owner = Pattern("owner-index", by=("partition", "owner_id"), title="The threads of a user, latest activity first", order="desc")
 
 
-class PromptTemplate(Named, table=prompt_templates):
+class PromptTemplate(ReferencedItem, table=prompt_templates):
     """One version of a prompt."""
 
     prompt_version_uuid: Attr[str] = own_identifier()
     prompt_uuid: Attr[str] = identifier()
-    prompt_type: Attr[str] = required(min_length=1, max_length=NAME)
-    prompt_name: Attr[str] = required(min_length=1, max_length=NAME)
+    prompt_type: Attr[str] = required(min_length=1, max_length=MAX_NAME_LENGTH)
+    prompt_name: Attr[str] = required(min_length=1, max_length=MAX_NAME_LENGTH)
     prompt_description: Attr[str | None] = field(None, max_length=5_000)
-    template_context: Attr[str] = required(max_length=TEXT)
+    template_context: Attr[str] = required(max_length=MAX_TEXT_LENGTH)
     #: maps with name, and optionally type, default, required and description
     variables: Attr[list[dict[str, Any]]] = field(factory=list, max_length=200)
     #: maps with mcp_server_uuid
@@ -187,15 +187,15 @@ class PromptTemplate(Named, table=prompt_templates):
     of_type = Pattern("prompt_type-index", by=("partition", "prompt_type"), title="The prompts of a type")
 
 
-class FlowSnippet(Named, table=flow_snippets):
-    """One version of a flow: steps that are put into a prompt."""
+class FlowSnippet(ReferencedItem, table=flow_snippets):
+    """One version of a flow: steps that are inserted into a prompt."""
 
     flow_snippet_version_uuid: Attr[str] = own_identifier()
     flow_snippet_uuid: Attr[str] = identifier()
     prompt_uuid: Attr[str] = identifier()
-    flow_name: Attr[str] = required(min_length=1, max_length=NAME)
-    flow_relationship: Attr[str | None] = field(None, max_length=TEXT)
-    flow_context: Attr[str | None] = field(None, max_length=TEXT)
+    flow_name: Attr[str] = required(min_length=1, max_length=MAX_NAME_LENGTH)
+    flow_relationship: Attr[str | None] = field(None, max_length=MAX_TEXT_LENGTH)
+    flow_context: Attr[str | None] = field(None, max_length=MAX_TEXT_LENGTH)
     enabled_tools: Attr[list[str]] = field(factory=list, max_length=500)
     status: Attr[VersionStatus] = field(VersionStatus.ACTIVE)
 
@@ -204,29 +204,29 @@ class FlowSnippet(Named, table=flow_snippets):
     of_prompt = Pattern("prompt_uuid-index", by=("partition", "prompt_uuid"), title="The flows of a prompt")
 
 
-class McpServer(Named, table=mcp_servers):
-    """A server of tools, as a tenant registered it."""
+class McpServer(ReferencedItem, table=mcp_servers):
+    """An MCP server that a tenant registered."""
 
     mcp_server_uuid: Attr[str] = own_identifier()
-    mcp_label: Attr[str] = required(min_length=1, max_length=NAME)
+    mcp_label: Attr[str] = required(min_length=1, max_length=MAX_NAME_LENGTH)
     mcp_server_url: Attr[str] = required(min_length=1, max_length=2_000)
-    #: names as they were given; values are references to secrets, never secrets
+    #: header names exactly as given; values are secret references, never the secrets
     headers: Attr[dict[str, str]] = field(factory=dict)
-    #: ours: the tools that agents may call; all, if left out
+    #: ours: tools that agents may call; absent means all
     allowed_tools: Attr[list[str] | None] = field(None, max_length=500)
 
     key = Key("{partition}", "{mcp_server_uuid}")
 
 
-class WizardElement(Named, table=elements):
+class WizardElement(ReferencedItem, table=elements):
     """A question of a wizard."""
 
     element_uuid: Attr[str] = own_identifier()
-    data_type: Attr[str] = required(min_length=1, max_length=NAME)
-    element_title: Attr[str] = required(min_length=1, max_length=NAME)
+    data_type: Attr[str] = required(min_length=1, max_length=MAX_NAME_LENGTH)
+    element_title: Attr[str] = required(min_length=1, max_length=MAX_NAME_LENGTH)
     priority: Attr[int] = field(0)
-    attribute_name: Attr[str] = required(min_length=1, max_length=NAME)
-    attribute_type: Attr[str] = required(min_length=1, max_length=NAME)
+    attribute_name: Attr[str] = required(min_length=1, max_length=MAX_NAME_LENGTH)
+    attribute_type: Attr[str] = required(min_length=1, max_length=MAX_NAME_LENGTH)
     option_values: Attr[list[dict[str, Any]]] = field(factory=list, max_length=1_000)
     conditions: Attr[list[dict[str, Any]]] = field(factory=list, max_length=200)
     pattern: Attr[str | None] = field(None, max_length=1_000)
@@ -235,13 +235,13 @@ class WizardElement(Named, table=elements):
     of_data_type = Pattern("data_type-index", by=("partition", "data_type"), title="The elements of a data type")
 
 
-class Wizard(Named, table=wizards):
+class Wizard(ReferencedItem, table=wizards):
     """A form: attributes of its schema, and elements in their order."""
 
     wizard_uuid: Attr[str] = own_identifier()
-    wizard_title: Attr[str] = required(min_length=1, max_length=NAME)
+    wizard_title: Attr[str] = required(min_length=1, max_length=MAX_NAME_LENGTH)
     wizard_description: Attr[str | None] = field(None, max_length=5_000)
-    wizard_type: Attr[str] = required(min_length=1, max_length=NAME)
+    wizard_type: Attr[str] = required(min_length=1, max_length=MAX_NAME_LENGTH)
     wizard_schema_type: Attr[str] = identifier()
     wizard_schema_name: Attr[str] = identifier()
     #: maps with name and value
@@ -253,11 +253,11 @@ class Wizard(Named, table=wizards):
     key = Key("{partition}", "{wizard_uuid}")
 
 
-class WizardGroup(Named, table=wizard_groups):
+class WizardGroup(ReferencedItem, table=wizard_groups):
     """Wizards that are shown together."""
 
     wizard_group_uuid: Attr[str] = own_identifier()
-    wizard_group_name: Attr[str] = required(min_length=1, max_length=NAME)
+    wizard_group_name: Attr[str] = required(min_length=1, max_length=MAX_NAME_LENGTH)
     wizard_group_description: Attr[str | None] = field(None, max_length=5_000)
     weight: Attr[float] = field(0)
     wizard_uuids: Attr[list[str]] = field(factory=list, max_length=90)
@@ -265,13 +265,13 @@ class WizardGroup(Named, table=wizard_groups):
     key = Key("{partition}", "{wizard_group_uuid}")
 
 
-class WizardGroupFilter(Named, table=wizard_group_filters):
-    """To whom a group of wizards is shown: a region and criteria."""
+class WizardGroupFilter(ReferencedItem, table=wizard_group_filters):
+    """Selects the users who see a group of wizards, by region and criteria."""
 
     wizard_group_filter_uuid: Attr[str] = own_identifier()
-    wizard_group_filter_name: Attr[str] = required(min_length=1, max_length=NAME)
+    wizard_group_filter_name: Attr[str] = required(min_length=1, max_length=MAX_NAME_LENGTH)
     wizard_group_filter_description: Attr[str | None] = field(None, max_length=5_000)
-    region: Attr[str] = required(min_length=1, max_length=NAME)
+    region: Attr[str] = required(min_length=1, max_length=MAX_NAME_LENGTH)
     criteria: Attr[dict[str, Any]] = field(factory=dict)
     weight: Attr[float] = field(0)
     wizard_group_uuid: Attr[str | None] = optional_identifier()
@@ -280,17 +280,17 @@ class WizardGroupFilter(Named, table=wizard_group_filters):
 
 
 class VersionPointer(Entity, table=version_pointers):
-    """Which version of an agent, a prompt or a flow is active. Every change of a version is conditional on its revision."""
+    """Names the active version of an agent, prompt or flow. Every version change is conditional on the pointer's revision."""
 
     partition: Attr[Partition] = required(name="partition_key")
     #: `agent`, `prompt` or `flow`
     kind: Attr[str] = identifier()
-    #: the id that all versions share
+    #: the id shared by all versions
     logical_uuid: Attr[str] = identifier()
     active_version_uuid: Attr[str] = identifier()
     revision: Attr[int] = field(1, ge=1)
     version_count: Attr[int] = field(1, ge=0)
-    #: names for versions, such as `stable`
+    #: version ids by label, such as `stable`
     labels: Attr[dict[str, str]] = field(factory=dict)
     #: threads of an agent, flows of a prompt
     reference_count: Attr[int] = field(0, ge=0)

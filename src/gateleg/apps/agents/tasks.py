@@ -1,12 +1,11 @@
-"""Use cases: asynchronous tasks of a user, and messages that models may be trained with."""
+"""Use cases: async tasks and fine-tuning messages."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from gateleg.apps.agents.access import changes as may_change
-from gateleg.apps.agents.access import check_editor, sees, visible
+from gateleg.apps.agents.access import check_editor, if_visible, may_change, may_see
 from gateleg.apps.agents.errors import NotFoundInPartition, NotYours
 from gateleg.apps.agents.items import author, build, create_item, delete_item, find_item, get_item, update_item
 from gateleg.apps.agents.listing import Listing, Paging, among, filtered, list_items, matching
@@ -26,8 +25,8 @@ _ENDED = frozenset({TaskStatus.COMPLETED, TaskStatus.FAILED})
 
 
 async def find_async_task(store: AsyncStore, context: Context, function_name: str, async_task_uuid: str) -> AsyncTask | None:
-    """A task of a function that the caller may see."""
-    task = visible(context, await find_item(store, AsyncTask, _task_ids(context, async_task_uuid)))
+    """Find a task of a function that the caller may see."""
+    task = if_visible(context, await find_item(store, AsyncTask, _task_ids(context, async_task_uuid)))
     return task if task is not None and task.function_name == function_name else None
 
 
@@ -49,7 +48,7 @@ async def list_async_tasks(
 
 
 async def save_async_task(store: AsyncStore, context: Context, values: Mapping[str, Any]) -> AsyncTask:
-    """Record a task, or change one (`async_task_uuid`). Its state moves only as `TaskStatus` permits."""
+    """Record a task, or change one (`async_task_uuid`). `TaskStatus` defines the permitted transitions."""
     given: dict[str, Any] = {name: values[name] for name in _GIVEN if values.get(name) is not None}
     given["updated_by"] = author(context, values)
     if not values.get("async_task_uuid"):
@@ -64,7 +63,7 @@ async def save_async_task(store: AsyncStore, context: Context, values: Mapping[s
 
 
 async def delete_async_task(store: AsyncStore, context: Context, async_task_uuid: str, function_name: str) -> bool:
-    """Delete a task; False when there is none that the caller may see."""
+    """Delete a task; False if the caller can see none."""
     task = await find_async_task(store, context, function_name, async_task_uuid)
     if task is None:
         return False
@@ -73,7 +72,7 @@ async def delete_async_task(store: AsyncStore, context: Context, async_task_uuid
 
 
 async def find_fine_tuning_message(store: AsyncStore, context: Context, agent_uuid: str, message_uuid: str) -> FineTuningMessage | None:
-    """A message for training. What users have written is in it, so it is for editors."""
+    """Find a fine-tuning message. Editors only, because it contains what users wrote."""
     check_editor(context)
     return await find_item(store, FineTuningMessage, _message_ids(context, agent_uuid, message_uuid))
 
@@ -90,7 +89,7 @@ async def list_fine_tuning_messages(
     from_date: datetime | None = None,
     to_date: datetime | None = None,
 ) -> Listing[FineTuningMessage]:
-    """Messages for training, oldest first; those of an agent by their ids. `from_date` and `to_date` belong to the time."""
+    """List fine-tuning messages, oldest first; those of one agent by id. `from_date` and `to_date` are inclusive."""
     check_editor(context)
     if agent_uuid and not is_identifier(agent_uuid):
         return Listing([], None, None, paging, store, None)
@@ -115,7 +114,7 @@ async def list_fine_tuning_messages(
 
 
 async def save_fine_tuning_message(store: AsyncStore, context: Context, values: Mapping[str, Any]) -> FineTuningMessage:
-    """Keep a message of an agent for training, or change it. Its time is now unless one is given."""
+    """Store a fine-tuning message of an agent, or change one. Its time defaults to now."""
     check_editor(context)
     given: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
     given["updated_by"] = author(context, values)
@@ -127,13 +126,13 @@ async def save_fine_tuning_message(store: AsyncStore, context: Context, values: 
 
 
 async def delete_fine_tuning_message(store: AsyncStore, context: Context, agent_uuid: str, message_uuid: str) -> bool:
-    """Delete a message for training."""
+    """Delete a fine-tuning message."""
     check_editor(context)
     return await delete_item(store, FineTuningMessage, _message_ids(context, agent_uuid, message_uuid))
 
 
 def _check_own(context: Context, task: AsyncTask) -> None:
-    if not sees(context, task):
+    if not may_see(context, task):
         raise NotFoundInPartition(f"There is no task {task.async_task_uuid!r}.")
     if not may_change(context, task):
         raise NotYours(f"The task {task.async_task_uuid!r} belongs to another user.")

@@ -1,12 +1,12 @@
-"""Whose data a request works on: its partition, assembled once, and the context that carries it.
+"""The tenant of a request: its partition, derived once, and the `Context` that carries it.
 
-`assemble` is the only place where a partition comes from a request:
+`assemble` is the only place that derives a partition from a request:
 
-    context = assemble(principal, settings, Asked(part_id=request.headers.get("X-Part-ID")))
+    context = assemble(principal, settings, RequestedTenant(part_id=request.headers.get("X-Part-ID")))
     agent = await find_agent(store, context, agent_uuid)
 
-A key's tenant is the `part_id`. Who has a tenant works in it and nowhere else. Operators and admins of the host, whose keys have no tenant,
-may name any part and endpoint; members without a tenant work in the part that is named like the endpoint.
+The tenant of an API key is its `part_id`; a key with a tenant works only in that partition. Operators and admins of the host have keys
+without a tenant and may name any part and endpoint. Members without a tenant work in the part that has the endpoint's own name.
 """
 
 from __future__ import annotations
@@ -24,25 +24,28 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.web import Principal
 
-#: The header that names a part.
+#: The HTTP header that carries the `part_id`.
 PART_HEADER = "X-Part-ID"
-#: Characters of an endpoint_id or a part_id; both together leave room for a thread's id in a key of 2,048 bytes.
-LONGEST = 128
+#: Maximum characters of an endpoint_id or part_id; the two and a thread id fit DynamoDB's 2,048-byte hash key.
+MAX_NAME_LENGTH = 128
 _DELIMITER = "#"
-#: Names of which nothing else need be asked: every item that is read has two.
-_PLAIN = re.compile(rf"[A-Za-z0-9._:/-]{{1,{LONGEST}}}")
+#: Names that need no further check. This fast path matters: decoding an item validates two names.
+_SIMPLE_NAME = re.compile(rf"[A-Za-z0-9._:/-]{{1,{MAX_NAME_LENGTH}}}")
 
 
 class Partition(KeyPart, template="{endpoint_id}#{part_id}"):
-    """A platform and a business on it. `str(partition)` is the `partition_key`; its parts are checked whenever one is built or parsed."""
+    """A platform (`endpoint_id`) and a business on it (`part_id`). `str(partition)` is the `partition_key`.
+
+    Both parts are validated whenever a partition is built or parsed.
+    """
 
     #: the platform
     endpoint_id: str
-    #: the business; the endpoint, if there is none
+    #: the business; defaults to the endpoint
     part_id: str = same_as("endpoint_id")
 
     def __post_init__(self) -> None:
-        """Refuse what two tenants could share, look alike or be stored under by mistake."""
+        """Validate both parts, so that no two tenants can collide or look alike."""
         check_name("endpoint_id", self.endpoint_id)
         if isinstance(self.part_id, str) and self.part_id:
             check_name("part_id", self.part_id)
@@ -55,7 +58,7 @@ class Partition(KeyPart, template="{endpoint_id}#{part_id}"):
 
 
 def check_name(field: str, value: object) -> None:
-    """Refuse an endpoint_id or a part_id that cannot be part of a partition key. The message names the field."""
+    """Raise `BadPartition`, naming the field, for an endpoint_id or part_id that cannot be part of a partition key."""
     problem = _problem(value)
     if problem is not None:
         raise BadPartition(f"{field} {problem}.", details={"field": field})
@@ -64,12 +67,12 @@ def check_name(field: str, value: object) -> None:
 def _problem(value: object) -> str | None:
     if not isinstance(value, str):
         return "must be text"
-    if _PLAIN.fullmatch(value):
+    if _SIMPLE_NAME.fullmatch(value):
         return None
     if not value:
         return "is empty"
-    if len(value) > LONGEST:
-        return f"has {len(value):,} characters; {LONGEST} are permitted"
+    if len(value) > MAX_NAME_LENGTH:
+        return f"has {len(value):,} characters; {MAX_NAME_LENGTH} are permitted"
     if _DELIMITER in value:
         return f"contains {_DELIMITER!r}, which separates the parts of a partition key"
     # Cc control, Cf format (invisible), Cs surrogates, Co private, Cn unassigned; Zl and Zp end lines.
@@ -83,7 +86,7 @@ def _problem(value: object) -> str | None:
 
 
 def header_text(value: str | None, field: str) -> str | None:
-    """A header as its sender wrote it, in UTF-8: servers hand headers over as Latin-1. Raises `BadPartition`."""
+    """Decode a header value as UTF-8; ASGI servers deliver headers as Latin-1. Raises `BadPartition`."""
     if value is None or value.isascii():
         return value
     try:
@@ -93,30 +96,30 @@ def header_text(value: str | None, field: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a request itself says about its place: in its header, its body or its arguments. Nothing of it is trusted."""
+class RequestedTenant:
+    """The tenant that a request names in its headers, body or arguments. Untrusted: `assemble` checks it against the caller."""
 
     endpoint_id: str | None = None
     part_id: str | None = None
     connection_id: str | None = None
-    #: the end user on whose behalf the caller asks
+    #: the end user on whose behalf the caller acts
     user_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The place of a request: carried to everything below, and never assembled again."""
+    """The tenant and the caller of a request, passed to everything below `assemble`."""
 
     partition: Partition
-    #: who calls; what they begin belongs to `owner`
+    #: the caller; new threads belong to its `owner`
     principal: Principal
-    #: the end user; a label below the owner, never a right
+    #: the end user; a label only, it grants no rights
     user_id: str
-    #: whom answers are streamed to
+    #: the connection that answers are streamed to
     connection_id: str | None = None
-    #: whether the part was given, by the key or by the request, and is not the endpoint's own
+    #: whether the key or the request named a part, as opposed to the endpoint's own
     part_given: bool = False
-    #: whether the caller may change what the tenant has: agents, prompts, flows, servers and wizards
+    #: whether the caller may change the tenant's agents, prompts, flows, servers and wizards
     edits: bool = True
 
     @property
@@ -126,7 +129,7 @@ class Context:
 
     @property
     def endpoint_id(self) -> str:
-        """The platform, for logs and addresses of others."""
+        """The platform."""
         return self.partition.endpoint_id
 
     @property
@@ -136,26 +139,26 @@ class Context:
 
     @property
     def owner(self) -> str:
-        """Whose threads, runs, messages and tool calls these are: the caller's key, with its tenant."""
+        """The owner id of threads, runs, messages and tool calls that the caller creates: the API key with its tenant."""
         return self.principal.owner
 
     @property
     def sees_all(self) -> bool:
-        """Whether the caller sees what other users of the partition have begun."""
+        """Whether the caller sees the threads of other users in the partition."""
         return self.principal.may(Role.VIEWER)
 
     @property
     def changes_all(self) -> bool:
-        """Whether the caller may change what other users of the partition have begun."""
+        """Whether the caller may change the threads of other users in the partition."""
         return self.principal.may(Role.OPERATOR)
 
 
-def assemble(principal: Principal, settings: AgentsSettings, asked: Asked | None = None) -> Context:
-    """The context of a request. Raises `BadPartition` and `ForeignPart`.
+def assemble(principal: Principal, settings: AgentsSettings, asked: RequestedTenant | None = None) -> Context:
+    """Build the context of a request. Raises `BadPartition` and `ForeignPart`.
 
     `endpoint_id` and `connection_id` come from the request or the settings; `part_id` from the key's tenant, the request, or the endpoint.
     """
-    asked = asked if asked is not None else Asked()
+    asked = asked if asked is not None else RequestedTenant()
     partition = Partition(endpoint_id=_endpoint(principal, settings, asked), part_id=_part(principal, settings, asked))
     return Context(
         partition=partition,
@@ -167,24 +170,24 @@ def assemble(principal: Principal, settings: AgentsSettings, asked: Asked | None
     )
 
 
-def _chooses(principal: Principal) -> bool:
+def _may_choose_tenant(principal: Principal) -> bool:
     """Whether the caller may name any endpoint and part."""
     return principal.tenant is None and principal.may(Role.OPERATOR)
 
 
-def _endpoint(principal: Principal, settings: AgentsSettings, asked: Asked) -> str:
+def _endpoint(principal: Principal, settings: AgentsSettings, asked: RequestedTenant) -> str:
     if not asked.endpoint_id or asked.endpoint_id == settings.endpoint_id:
         return settings.endpoint_id
     check_name("endpoint_id", asked.endpoint_id)
-    if not _chooses(principal):
+    if not _may_choose_tenant(principal):
         raise ForeignPart(f"{principal.name!r} does not belong to the endpoint {asked.endpoint_id!r}.")
     return asked.endpoint_id
 
 
-def _part(principal: Principal, settings: AgentsSettings, asked: Asked) -> str:
+def _part(principal: Principal, settings: AgentsSettings, asked: RequestedTenant) -> str:
     if asked.part_id:
         check_name("part_id", asked.part_id)
-    if _chooses(principal):
+    if _may_choose_tenant(principal):
         return asked.part_id or asked.endpoint_id or settings.endpoint_id
     own = principal.tenant if principal.tenant is not None else settings.endpoint_id
     check_name("part_id", own)

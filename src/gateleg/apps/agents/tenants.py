@@ -1,4 +1,4 @@
-"""Use cases of those who run the host: which tenants an endpoint has, and how much each of them has."""
+"""Use cases for host operators: the tenants of an endpoint, with counts."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 __all__ = ["COUNTED", "TenantPage", "TenantRow", "list_tenants"]
 
-#: How far things of a tenant are counted for a list.
+#: Upper limit of the counts.
 COUNTED = 1_000
-#: Tenants of a page at least, versions of agents that are read at once, and for one page at most.
+#: Minimum tenants per page, agent versions per read, and maximum agent versions read for one page.
 _SIZE, _READ, _MOST = 20, 50, 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class TenantRow:
-    """A tenant, with counts that end at `COUNTED`."""
+    """A tenant, with counts up to `COUNTED`."""
 
     part_id: str
     agents: int
@@ -33,20 +33,20 @@ class TenantRow:
     flows: int
     servers: int
     threads: int
-    #: when one of its agents was last changed
+    #: time of the latest change of an agent
     changed_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class TenantPage:
-    """A page of tenants. It may have few or none and still be followed by others."""
+    """A page of tenants. It may be empty and still have a next page."""
 
     items: list[TenantRow]
     next: str | None
 
 
 async def list_tenants(store: AsyncStore, context: Context, cursor: str | None = None) -> TenantPage:
-    """The tenants of the context's endpoint that have an agent, latest change of an agent first. Raises `NotAHostOperator`.
+    """List the tenants of an endpoint that have an agent, latest change first. Raises `NotAHostOperator`.
 
     The index across tenants lists versions of agents; a tenant is listed where its newest version is, so it is listed once.
     """

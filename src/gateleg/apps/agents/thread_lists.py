@@ -1,4 +1,4 @@
-"""Lists of threads and of what happens in them. Members see their own; viewers and above see those of all users of the partition."""
+"""Lists of threads, runs, messages and tool calls. Members see their own; viewers and above see all of the partition."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def list_threads(
     created_at_gt: datetime | None = None,
     created_at_lt: datetime | None = None,
 ) -> Listing[Thread]:
-    """Threads, latest activity first; those of one agent, by their ids, newest first, for who sees all."""
+    """List threads, latest activity first. Callers who see all threads can list one agent's, newest first."""
     conditions = [*matching(Thread, {"user_id": user_id}), *times(Thread.created_at, created_at_gt, created_at_lt)]
     if not context.sees_all:
         question = Thread.of_owner(partition=context.partition, owner_id=context.owner)
@@ -58,7 +58,7 @@ async def list_runs(
     updated_at_gt: datetime | None = None,
     updated_at_lt: datetime | None = None,
 ) -> Listing[Run]:
-    """Runs, newest first. With a `token_type`, those with more tokens than `great_token` and fewer than `less_token`."""
+    """List runs, newest first. With a `token_type`, only those with more tokens than `great_token` and fewer than `less_token`."""
     conditions = [*matching(Run, {"run_id": run_id}), *among(Run.status, statuses), *times(Run.updated_at, updated_at_gt, updated_at_lt)]
     conditions += _token_conditions(token_type, great_token, less_token)
     return await _list(store, context, Run, paging, thread_uuid, conditions)
@@ -122,7 +122,7 @@ async def _list(
     run_uuid: str | None = None,
     oldest_first: bool = False,
 ) -> Listing[H]:
-    """What happened in one thread, or in all that the caller may see."""
+    """List items of one thread, or of all threads that the caller may see."""
     asked: Any = entity
     if (run_uuid and not is_identifier(run_uuid)) or (thread_uuid and await find_thread(store, context, thread_uuid) is None):
         return Listing([], None, None, paging, store, None)

@@ -1,4 +1,4 @@
-"""What happens in a thread: runs, messages, tool calls; also tasks and fine-tuning messages. Every key begins with the tenant's partition.
+"""Tables of runs, messages, tool calls, async tasks and fine-tuning messages. Every key begins with the tenant's partition.
 
 Runs, messages and tool calls lie together by tenant and thread, in the order of their time-ordered ids: the newest history of a thread is
 one bounded query, and nothing of another tenant can be in it.
@@ -8,13 +8,13 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from gateleg.apps.agents.tables import IDENTIFIER, NAME, TEXT, Thread, identifier, optional_identifier, own_identifier
+from gateleg.apps.agents.tables import IDENTIFIER, MAX_NAME_LENGTH, MAX_TEXT_LENGTH, Thread, identifier, optional_identifier, own_identifier
 from gateleg.apps.agents.tenancy import Partition
 from gateleg.model import GSI, LSI, Attr, Counter, Entity, Index, Key, Pattern, States, Table, Version, field, required, stamp, state
 
 
 def thread_table(name: str, sort: str, *indexes: Index) -> Table:
-    """A table whose hash is a thread in its tenant's partition."""
+    """Declare a table whose hash is partition and thread."""
     return Table(
         f"aace-{name}",
         hash="thread_key",
@@ -51,7 +51,7 @@ THREAD_TABLES = (runs, messages, tool_calls, async_tasks, fine_tuning_messages)
 
 
 class RunStatus(States):
-    """From a question to its answer. A failed or expired run may be tried again."""
+    """The states of a run. A failed or expired run can be retried."""
 
     QUEUED = state("queued", to=["running", "cancelled", "failed", "expired"])
     RUNNING = state("running", to=["completed", "failed", "requires_action", "cancelled", "expired", "queued"])
@@ -63,7 +63,7 @@ class RunStatus(States):
 
 
 class ToolCallStatus(States):
-    """From a model's wish to a tool's answer. `requires_approval` waits for a person."""
+    """The states of a tool call. `requires_approval` waits for a person."""
 
     INITIAL = state("initial", to=["requires_approval", "in_progress", "completed", "failed", "denied"])
     REQUIRES_APPROVAL = state("requires_approval", to=["approved", "denied", "failed"])
@@ -84,18 +84,18 @@ class TaskStatus(States):
 
 
 class OwnedItem(Entity):
-    """What every item of a user in a tenant's partition has."""
+    """Attributes of every item that belongs to a user of a tenant."""
 
     partition: Attr[Partition] = required(name="partition_key")
-    #: ours: the caller who began the thread or the task, `Context.owner`
+    #: ours: the caller who started the thread or task (`Context.owner`)
     owner_id: Attr[str] = required(read_only=True)
-    updated_by: Attr[str] = field("", max_length=NAME)
+    updated_by: Attr[str] = field("", max_length=MAX_NAME_LENGTH)
     created_at: Attr[datetime] = stamp(on="create")
     updated_at: Attr[datetime] = stamp(on="write")
 
 
 class ThreadItem(OwnedItem):
-    """What every item of a thread has."""
+    """Attributes of every item of a thread."""
 
     thread_uuid: Attr[str] = identifier()
 
@@ -107,7 +107,7 @@ class ThreadItem(OwnedItem):
 
 
 class Run(ThreadItem, table=runs):
-    """One question to an agent, until it is answered."""
+    """One question to an agent, and its processing until the answer."""
 
     run_uuid: Attr[str] = own_identifier()
     #: the provider's own id
@@ -118,30 +118,30 @@ class Run(ThreadItem, table=runs):
     #: milliseconds
     time_spent: Attr[int | None] = field(None, ge=0)
 
-    # What follows is ours.
+    # The following attributes are ours.
     status: Attr[RunStatus] = field(RunStatus.QUEUED)
     agent_uuid: Attr[str | None] = optional_identifier()
-    #: the version that answers, as it was when the run began
+    #: the agent version that was active when the run started
     agent_version_uuid: Attr[str | None] = optional_identifier()
-    model: Attr[str | None] = field(None, max_length=NAME)
+    model: Attr[str | None] = field(None, max_length=MAX_NAME_LENGTH)
     #: US dollars
     cost: Attr[Decimal | None] = field(None, ge=0)
-    #: whether a reply was broken off, so that its tokens are an estimate
+    #: whether a reply was interrupted, so that token counts are estimates
     usage_estimated: Attr[bool] = field(False)
     error: Attr[str | None] = field(None, max_length=5_000)
-    #: why it waits: what the user has to decide
+    #: the pending decision of a suspended run
     required_action: Attr[dict[str, Any] | None] = field(None)
-    #: why the answer ended before the model was done with it: `length` or `filtered`
-    finish: Attr[str | None] = field(None, max_length=NAME)
-    #: the answer, as the requested structure has it
+    #: why the answer was cut off: `length` or `filtered`
+    finish: Attr[str | None] = field(None, max_length=MAX_NAME_LENGTH)
+    #: the structured answer
     output: Attr[dict[str, Any] | None] = field(None)
     user_id: Attr[str | None] = field(None)
     connection_id: Attr[str | None] = field(None)
-    idempotency_key: Attr[str | None] = field(None, max_length=NAME)
-    #: the job that answers it, and those before: their frames come first; a run that waits for its turn has none
+    idempotency_key: Attr[str | None] = field(None, max_length=MAX_NAME_LENGTH)
+    #: the job that answers it, and earlier ones, whose frames come first; a queued run has none
     job_id: Attr[str | None] = field(None)
     earlier_job_ids: Attr[list[str]] = field(factory=list, max_length=100)
-    #: who asked, with what rights, and how it is to be answered
+    #: who asked, with which rights, and how to answer (`RunRequest`)
     request: Attr[dict[str, Any] | None] = field(None)
     async_task_uuid: Attr[str | None] = optional_identifier()
     iterations: Attr[int] = field(0, ge=0)
@@ -149,13 +149,13 @@ class Run(ThreadItem, table=runs):
     started_at: Attr[datetime | None] = field(None)
     finished_at: Attr[datetime | None] = field(None)
     deadline: Attr[datetime | None] = field(None)
-    #: messages and tool calls of the run; a run that has some is deleted with them or not at all
+    #: number of messages and tool calls; a run that has any can only be deleted together with them
     item_count: Attr[int] = field(0, ge=0)
     version: Attr[Version] = field(0)
 
     key = Key("{partition}#{thread_uuid}", "{run_uuid}")
     owner_index_key = Key("{partition}#{owner_id}", "{run_uuid}", index="owner-index")
-    #: runs that have not ended, by the time at which they expire
+    #: sparse index of open runs by deadline
     deadline_key = Key(
         "open",
         "{deadline}",
@@ -168,18 +168,18 @@ class Run(ThreadItem, table=runs):
 
 
 class Message(ThreadItem, table=messages):
-    """What somebody said in a thread."""
+    """A message in a thread."""
 
     message_uuid: Attr[str] = own_identifier()
     run_uuid: Attr[str] = identifier()
     #: the provider's own id
     message_id: Attr[str | None] = field(None, max_length=500)
-    role: Attr[str] = required(min_length=1, max_length=NAME)
+    role: Attr[str] = required(min_length=1, max_length=MAX_NAME_LENGTH)
     message: Attr[str] = required(max_length=350_000)
-    #: ours: files that came with it
+    #: ours: attached files
     files: Attr[list[dict[str, Any]]] = field(factory=list, max_length=50)
-    #: ours: what the model thought, where it tells
-    reasoning: Attr[str | None] = field(None, max_length=TEXT)
+    #: ours: the model's reasoning, if the provider returns it
+    reasoning: Attr[str | None] = field(None, max_length=MAX_TEXT_LENGTH)
 
     key = Key("{partition}#{thread_uuid}", "{message_uuid}")
     run_index_key = Key("{partition}#{thread_uuid}", "{run_uuid}#{message_uuid}", index="run_uuid-index")
@@ -189,25 +189,25 @@ class Message(ThreadItem, table=messages):
 
 
 class ToolCall(ThreadItem, table=tool_calls):
-    """One call of a tool, from the model's wish to the tool's answer."""
+    """One tool call with its result."""
 
     tool_call_uuid: Attr[str] = own_identifier()
     run_uuid: Attr[str] = identifier()
     #: the provider's own id
     tool_call_id: Attr[str | None] = field(None, max_length=500)
-    tool_type: Attr[str] = field("function", max_length=NAME)
-    name: Attr[str] = required(min_length=1, max_length=NAME)
+    tool_type: Attr[str] = field("function", max_length=MAX_NAME_LENGTH)
+    name: Attr[str] = required(min_length=1, max_length=MAX_NAME_LENGTH)
     #: JSON text
-    arguments: Attr[str | None] = field(None, max_length=TEXT)
+    arguments: Attr[str | None] = field(None, max_length=MAX_TEXT_LENGTH)
     content: Attr[str | None] = field(None, max_length=350_000)
     status: Attr[ToolCallStatus] = field(ToolCallStatus.INITIAL)
     notes: Attr[str | None] = field(None, max_length=5_000)
     #: milliseconds
     time_spent: Attr[int | None] = field(None, ge=0)
-    #: ours: what the provider wants to see again when the call is sent back
+    #: ours: the provider's signature, which must be sent back with the call
     signature: Attr[str | None] = field(None, max_length=100_000)
     #: ours: who approved or denied it
-    decided_by: Attr[str | None] = field(None, max_length=NAME)
+    decided_by: Attr[str | None] = field(None, max_length=MAX_NAME_LENGTH)
 
     key = Key("{partition}#{thread_uuid}", "{tool_call_uuid}")
     run_index_key = Key("{partition}#{thread_uuid}", "{run_uuid}#{tool_call_uuid}", index="run_uuid-index")
@@ -217,12 +217,12 @@ class ToolCall(ThreadItem, table=tool_calls):
 
 
 class AsyncTask(OwnedItem, table=async_tasks):
-    """Work that goes on after its request was answered."""
+    """Work that continues after its request was answered."""
 
     async_task_uuid: Attr[str] = own_identifier()
     function_name: Attr[str] = identifier()
     #: ours; the public engine accepts and drops it
-    task_type: Attr[str | None] = field(None, max_length=NAME)
+    task_type: Attr[str | None] = field(None, max_length=MAX_NAME_LENGTH)
     arguments: Attr[dict[str, Any] | None] = field(None)
     result: Attr[str | None] = field(None, max_length=350_000)
     output_files: Attr[list[dict[str, Any]]] = field(factory=list, max_length=200)
@@ -243,7 +243,7 @@ class AsyncTask(OwnedItem, table=async_tasks):
 
 
 class FineTuningMessage(Entity, table=fine_tuning_messages):
-    """A message that a model may be trained with."""
+    """A message for fine-tuning models."""
 
     partition: Attr[Partition] = required(name="partition_key")
     agent_uuid: Attr[str] = identifier()
@@ -251,13 +251,13 @@ class FineTuningMessage(Entity, table=fine_tuning_messages):
     thread_uuid: Attr[str] = identifier()
     #: seconds since 1970
     timestamp: Attr[int] = required(ge=0)
-    role: Attr[str] = required(min_length=1, max_length=NAME)
+    role: Attr[str] = required(min_length=1, max_length=MAX_NAME_LENGTH)
     tool_calls: Attr[list[dict[str, Any]]] = field(factory=list, max_length=200)
     tool_call_uuid: Attr[str | None] = field(None, max_length=500, pattern=IDENTIFIER)
     content: Attr[str | None] = field(None, max_length=350_000)
     weight: Attr[float] = field(0)
     trained: Attr[bool] = field(False)
-    updated_by: Attr[str] = field("", max_length=NAME)
+    updated_by: Attr[str] = field("", max_length=MAX_NAME_LENGTH)
     updated_at: Attr[datetime] = stamp(on="write")
 
     key = Key("{partition}", "{agent_uuid}#{message_uuid}")

@@ -1,4 +1,4 @@
-"""Use cases: threads, and what is recorded in them: runs, messages and tool calls.
+"""Use cases: threads, and recording runs, messages and tool calls in them.
 
 A thread belongs to the caller who began it. Whoever may not see it finds neither it nor anything in it; whoever may only look is refused.
 """
@@ -10,9 +10,8 @@ from datetime import timedelta
 from hashlib import blake2s
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gateleg.apps.agents.access import changes as may_change
-from gateleg.apps.agents.access import visible
-from gateleg.apps.agents.changes import Changes, commit, settle
+from gateleg.apps.agents.access import if_visible, may_change
+from gateleg.apps.agents.changes import Changes, commit, retry_on_conflict
 from gateleg.apps.agents.errors import AlreadyThere, MissingField, NotFoundInPartition, NotYours
 from gateleg.apps.agents.items import author, build, create_item, delete_item, find_item, get_item, update_item
 from gateleg.apps.agents.tables import Thread
@@ -31,7 +30,7 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 @dataclass(frozen=True)
 class _Recorded:
-    """What clients may give of an item of a thread when it is created, and when it is changed."""
+    """The attributes that clients may set when they create an item of a thread, and when they change it."""
 
     id: str
     given: frozenset[str]
@@ -50,11 +49,11 @@ _RECORDED: dict[type[Any], _Recorded] = {
 
 async def find_thread(store: AsyncStore, context: Context, thread_uuid: str) -> Thread | None:
     """A thread that the caller may see."""
-    return visible(context, await find_item(store, Thread, _ids(context, thread_uuid)))
+    return if_visible(context, await find_item(store, Thread, _ids(context, thread_uuid)))
 
 
 async def get_thread(store: AsyncStore, context: Context, thread_uuid: str, *, change: bool = False) -> Thread:
-    """A thread that the caller may see, or change. Raises `NotFoundInPartition` and `NotYours`."""
+    """A thread that the caller may see or, if requested, change. Raises `NotFoundInPartition` and `NotYours`."""
     thread = await find_thread(store, context, thread_uuid)
     if thread is None:
         raise NotFoundInPartition(f"There is no thread {thread_uuid!r}.")
@@ -64,7 +63,7 @@ async def get_thread(store: AsyncStore, context: Context, thread_uuid: str, *, c
 
 
 async def save_thread(store: AsyncStore, context: Context, values: Mapping[str, Any]) -> Thread:
-    """Begin a thread with an agent (`agent_uuid`). With the `thread_uuid` of one that exists, that one is returned as it is."""
+    """Create a thread with an agent (`agent_uuid`). An existing `thread_uuid` returns that thread unchanged."""
     if values.get("thread_uuid"):
         return await get_thread(store, context, values["thread_uuid"])
     given = {name: values[name] for name in ("agent_uuid", "user_id", "title", "metadata") if values.get(name) is not None}
@@ -73,7 +72,7 @@ async def save_thread(store: AsyncStore, context: Context, values: Mapping[str, 
 
 
 async def delete_thread(store: AsyncStore, context: Context, thread_uuid: str) -> bool:
-    """Delete a thread that has no runs; False when there is none that the caller may see. Raises `StillUsed`."""
+    """Delete a thread without runs; False if the caller can see no such thread. Raises `StillUsed`."""
     if await find_thread(store, context, thread_uuid) is None:
         return False
     await get_thread(store, context, thread_uuid, change=True)
@@ -81,7 +80,7 @@ async def delete_thread(store: AsyncStore, context: Context, thread_uuid: str) -
 
 
 async def pin_thread(store: AsyncStore, context: Context, thread_uuid: str, agent_version_uuid: str | None) -> Thread:
-    """Let one version of its agent answer in a thread, or with None the active one again. A pinned version cannot be deleted."""
+    """Pin a thread to one version of its agent; None unpins it. A pinned version cannot be deleted."""
 
     async def attempt() -> Thread:
         before = await get_thread(store, context, thread_uuid, change=True)
@@ -96,7 +95,7 @@ async def pin_thread(store: AsyncStore, context: Context, thread_uuid: str, agen
         await commit(store, changes)
         return await get_thread(store, context, thread_uuid)
 
-    return await settle(attempt)
+    return await retry_on_conflict(attempt)
 
 
 async def edit_thread(store: AsyncStore, context: Context, thread_uuid: str, values: Mapping[str, Any]) -> Thread:
@@ -108,11 +107,11 @@ async def edit_thread(store: AsyncStore, context: Context, thread_uuid: str, val
 
 async def find_in_thread(store: AsyncStore, context: Context, entity: type[H], thread_uuid: str, uuid: str) -> H | None:
     """A run, a message or a tool call that the caller may see."""
-    return visible(context, await find_item(store, entity, _ids(context, thread_uuid, entity, uuid)))
+    return if_visible(context, await find_item(store, entity, _ids(context, thread_uuid, entity, uuid)))
 
 
 async def delete_in_thread(store: AsyncStore, context: Context, entity: type[H], thread_uuid: str, uuid: str) -> bool:
-    """Delete something of a thread that the caller may change; False when there is nothing that they may see. Raises `StillUsed`."""
+    """Delete a run, message or tool call that the caller may change; False if they can see none. Raises `StillUsed`."""
     found = await find_in_thread(store, context, entity, thread_uuid, uuid)
     if found is None:
         return False
@@ -122,7 +121,7 @@ async def delete_in_thread(store: AsyncStore, context: Context, entity: type[H],
 
 
 def _beside(store: AsyncStore, entity: type[Any]) -> Callable[[Changes, Any], Awaitable[None]] | None:
-    """What changes with an item of a thread: a summary must not tell what a message that is gone or changed has said."""
+    """Discard a summary that covers a changed or deleted message."""
 
     async def forget_summary(changes: Changes, message: Message) -> None:
         thread = await store.find(Thread, partition=message.partition, thread_uuid=message.thread_uuid, consistent=True)
@@ -131,7 +130,7 @@ def _beside(store: AsyncStore, entity: type[Any]) -> Callable[[Changes, Any], Aw
         covered = thread.summarised_to
         unchanged = Thread.summarised_to.missing() if covered is None else Thread.summarised_to == covered
         if covered is None or message.message_uuid > covered:
-            # What summarises it at this moment must not have ended before this is written.
+            # If a concurrent summary comes to cover this message, this write fails and is retried.
             changes.expect(thread, unchanged)
         else:
             changes.update(thread, thread.model_copy(update={"summary": None, "summarised_to": None}), unchanged)
@@ -140,7 +139,7 @@ def _beside(store: AsyncStore, entity: type[Any]) -> Callable[[Changes, Any], Aw
 
 
 async def save_run(store: AsyncStore, context: Context, values: Mapping[str, Any]) -> Run:
-    """Record a run that somebody else has carried out, or change what is recorded of one (`run_uuid`)."""
+    """Record a run that an external system carried out, or change a recorded one (`run_uuid`)."""
     return await _save(store, context, Run, values, {"status": RunStatus.COMPLETED})
 
 
@@ -179,7 +178,7 @@ async def save_tool_call(store: AsyncStore, context: Context, values: Mapping[st
 
 
 def call_uuid(run_uuid: str, tool_call_id: str) -> str:
-    """The id of a tool call that a provider has named. It sorts among what happened in its run."""
+    """A deterministic id for a provider's tool call id, which sorts within its run."""
     return f"{run_uuid}-{blake2s(tool_call_id.encode(), digest_size=8).hexdigest()}"
 
 

@@ -1,4 +1,4 @@
-"""Use cases: what runs have used, by day, agent, user and model. Members see their own; viewers and above that of the whole tenant."""
+"""Use cases: usage by day, agent, user and model. Members see their own; viewers and above see the whole tenant's."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ __all__ = ["GROUPS", "Group", "Summary", "UsageSum", "record_usage", "summarise_
 
 Group = Literal["day", "agent", "user", "model"]
 GROUPS: tuple[Group, ...] = ("day", "agent", "user", "model")
-#: Days that are read at once, and rows that a summary adds up.
+#: Maximum days of one query, and maximum rows of a summary.
 LONGEST, MOST_ROWS = 366, 10_000
 
 
 def record_usage(run: Run, day: date, model: str, usage: Usage, *, broken: bool = False) -> WriteOperation[Any]:
-    """The write that adds what a reply has used, for the transaction that stores the reply. `broken` is one that did not end."""
+    """The write that adds a reply to the daily usage, for the transaction that stores it. `broken` marks an interrupted reply."""
     kept = model[:200]
     named = orjson.dumps([run.agent_uuid, run.owner_id, run.user_id, kept])
     counts: dict[Any, int | Decimal] = {
@@ -58,7 +58,7 @@ def record_usage(run: Run, day: date, model: str, usage: Usage, *, broken: bool 
 
 
 def usage_question(context: Context, since: date, until: date) -> Query[DailyUsage]:
-    """The usage of some days that the caller may see, newest day first. Raises `BadField`."""
+    """The query for the usage of a range of days that the caller may see, newest first. Raises `BadField`."""
     days = (until - since).days + 1
     if not 1 <= days <= LONGEST:
         raise BadField(f"From {since} to {until} are {days} days.", fix=f"Give a first and a last day, at most {LONGEST} days.")
@@ -70,7 +70,7 @@ def usage_question(context: Context, since: date, until: date) -> Query[DailyUsa
 
 @dataclass
 class UsageSum:
-    """What rows of usage add up to."""
+    """The sum of usage rows."""
 
     runs: int = 0
     replies: int = 0
@@ -88,7 +88,7 @@ class UsageSum:
 
 @dataclass(frozen=True)
 class Summary:
-    """Usage by group, and in all. `complete` is False when there were more rows than are added up: the newest are."""
+    """Usage by group and in total. `complete` is False if older rows were left out because there were too many."""
 
     groups: dict[str, UsageSum]
     total: UsageSum
@@ -96,13 +96,13 @@ class Summary:
 
 
 async def summarise_usage(store: AsyncStore, context: Context, by: Group, since: date, until: date) -> Summary:
-    """What was used in some days, by day, agent, user or model."""
+    """Summarise the usage of a range of days by day, agent, user or model."""
     rows = [row async for row in store.query(usage_question(context, since, until), limit=MOST_ROWS + 1)]
     return add_up(rows[:MOST_ROWS], by, complete=len(rows) <= MOST_ROWS)
 
 
 def add_up(rows: Iterable[DailyUsage], by: Group, *, complete: bool = True) -> Summary:
-    """Rows by group, in the order of their first row. Pure."""
+    """Sum rows by group, in order of first appearance. Pure."""
     groups: dict[str, UsageSum] = {}
     total = UsageSum()
     for row in rows:

@@ -1,9 +1,9 @@
-"""What the runs of a tenant have used in a day, by agent, user and model. Only ever added to, in the transactions that store replies."""
+"""Daily usage of a tenant by agent, user and model. Rows are only added to, in the transactions that store replies."""
 
 from datetime import date, datetime
 from decimal import Decimal
 
-from gateleg.apps.agents.tables import NAME, identifier
+from gateleg.apps.agents.tables import MAX_NAME_LENGTH, identifier
 from gateleg.apps.agents.tenancy import Partition
 from gateleg.model import LSI, Attr, Entity, Key, Pattern, Table, field, required, stamp
 
@@ -12,25 +12,25 @@ USAGE_TABLES = (usage,)
 
 
 class DailyUsage(Entity, table=usage):
-    """The replies of one model to one user of one agent in a day."""
+    """One day's usage of one model by one user of one agent."""
 
     partition: Attr[Partition] = required(name="partition_key")
     #: in UTC
     day: Attr[date]
-    #: a digest of agent, owner, end user and model: their names may be longer than a key
+    #: digest of agent, owner, end user and model, whose names may exceed a key's size
     slot: Attr[str] = identifier()
     agent_uuid: Attr[str] = identifier()
-    #: the caller who asked, `Context.owner`
+    #: the caller (`Context.owner`)
     owner_id: Attr[str] = required()
     #: the end user, as the caller named them
     user_id: Attr[str | None] = field(None)
-    model: Attr[str] = required(max_length=NAME)
-    #: runs whose first reply is among these
+    model: Attr[str] = required(max_length=MAX_NAME_LENGTH)
+    #: number of runs whose first reply is counted here
     runs: Attr[int] = field(0, ge=0)
     replies: Attr[int] = field(0, ge=0)
-    #: replies among them that were broken off: their tokens are estimates
+    #: number of interrupted replies, whose tokens are estimates
     estimated: Attr[int] = field(0, ge=0)
-    #: replies among them that no price is known for: `cost` is without them
+    #: number of replies without a known price, which `cost` does not include
     unpriced: Attr[int] = field(0, ge=0)
     prompt_tokens: Attr[int] = field(0, ge=0)
     completion_tokens: Attr[int] = field(0, ge=0)

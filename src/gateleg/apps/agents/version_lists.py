@@ -1,4 +1,4 @@
-"""Lists of versions of agents, prompts and flows: of one thing, of those that share something, or of all by their change."""
+"""Lists of versions of agents, prompts and flows: by logical id, by another indexed attribute, or all by time of change."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gateleg.apps.agents.listing import Listing, Paging, among, filtered, list_items, matching, timed, times
-from gateleg.apps.agents.tables import Named
+from gateleg.apps.agents.tables import ReferencedItem
 from gateleg.apps.agents.versions import versions_of
 
 if TYPE_CHECKING:
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gateleg.apps.agents.tenancy import Context
-    from gateleg.apps.agents.versions import Versioned
+    from gateleg.apps.agents.versions import VersionedKind
     from gateleg.model import Condition
     from gateleg.store import AsyncStore
 
-__all__ = ["Shared", "Wanted", "list_versions"]
+__all__ = ["IndexLookup", "VersionFilter", "list_versions"]
 
-V = TypeVar("V", bound=Named)
+V = TypeVar("V", bound=ReferencedItem)
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What versions are asked for; None was not."""
+class VersionFilter:
+    """Filters of a version list; None does not filter."""
 
     logical_uuid: str | None = None
-    #: a part of the name
+    #: substring of the name
     name: str | None = None
     statuses: Sequence[str] | None = None
     updated_at_gt: datetime | None = None
@@ -36,8 +36,8 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Shared:
-    """An attribute that a pattern finds versions by, and the value that was asked for."""
+class IndexLookup:
+    """An access pattern that finds versions by one attribute, and the requested value."""
 
     pattern: str
     attribute: str
@@ -47,15 +47,15 @@ class Shared:
 async def list_versions(
     store: AsyncStore,
     context: Context,
-    of: Versioned[V],
+    of: VersionedKind[V],
     paging: Paging,
-    wanted: Wanted,
-    shared: Shared,
+    wanted: VersionFilter,
+    shared: IndexLookup,
     *,
     conditions: Sequence[Condition] = (),
     newest_first: bool = False,
 ) -> Listing[V]:
-    """A page of versions. The question goes to the narrowest index; what it does not cover becomes a condition."""
+    """A page of versions. Queries the most selective index; remaining filters become filter conditions."""
     entity: Any = of.entity
     found = [*conditions, *matching(entity, {}, {of.name: wanted.name}), *among(entity.status, wanted.statuses)]
     late = times(entity.updated_at, wanted.updated_at_gt, wanted.updated_at_lt)
@@ -66,7 +66,7 @@ async def list_versions(
         question = getattr(entity, shared.pattern)(partition=context.partition, **{shared.attribute: shared.value})
         found += late
     else:
-        # This pattern begins with the latest change, the others with the oldest.
+        # by_update is descending, the other patterns are ascending.
         question = entity.by_update(partition=context.partition).reversed()
         question = timed(question, entity.updated_at, wanted.updated_at_gt, wanted.updated_at_lt)
     return await list_items(store, filtered(question.reversed() if newest_first else question, found), paging)

@@ -1,4 +1,4 @@
-"""The job types of agents: answer, summarise, move agents to a new flow, evaluate, delete threads, export and erase tenants."""
+"""The job handlers: answer, summarise, move agents to a new flow, evaluate, delete threads, export and erase tenants."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from gateleg.apps.agents.erasing.job_types import (
     ERASE_TENANT,
     EXPORT_TENANT,
     DeleteThreadConfig,
-    Erased,
-    Exported,
+    EraseResult,
+    ExportResult,
     TenantConfig,
 )
 from gateleg.apps.agents.errors import AgentsError
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from gateleg.jobs import JobContext
     from gateleg.web import Resources
 
-#: Seconds between two looks at runs whose time is up.
-_SWEEP = 60
+#: Interval of the job that expires overdue runs.
+_SWEEP_SECONDS = 60
 
 
 def agents_jobs(resources: Resources[AgentsSettings]) -> Jobs:
-    """The job types with their handlers."""
+    """Register the handlers. Each imports its implementation on first use, so that a host starts without loading models."""
     jobs, places = Jobs(), resources.settings.runs_at_once
 
     @jobs.handler(
@@ -90,7 +90,7 @@ def agents_jobs(resources: Resources[AgentsSettings]) -> Jobs:
 
     _add_erasing(jobs, resources)
 
-    @jobs.every(_SWEEP, name=SWEEP)
+    @jobs.every(_SWEEP_SECONDS, name=SWEEP)
     @jobs.handler(SWEEP, queue=QUEUE, own_concurrency=places, retry=Retry(times=0), timeout=300, internal=True)
     async def sweep(job: JobContext, config: dict[str, str]) -> dict[str, int]:
         from gateleg.apps.agents.running.sweeping import expire_overdue
@@ -101,10 +101,10 @@ def agents_jobs(resources: Resources[AgentsSettings]) -> Jobs:
 
 
 def _add_erasing(jobs: Jobs, resources: Resources[AgentsSettings]) -> None:
-    """The jobs that delete threads, and export and erase tenants. Each goes on after an interruption with what is left."""
+    """Register the jobs that delete threads and export or erase tenants. After an interruption each continues with what is left."""
 
-    @jobs.handler(DELETE_THREAD, config=DeleteThreadConfig, result=Erased, priority=40, retry=Retry(times=3))
-    async def delete_thread(job: JobContext, config: DeleteThreadConfig) -> Erased:
+    @jobs.handler(DELETE_THREAD, config=DeleteThreadConfig, result=EraseResult, priority=40, retry=Retry(times=3))
+    async def delete_thread(job: JobContext, config: DeleteThreadConfig) -> EraseResult:
         from gateleg.apps.agents.erasing.threads import erase_thread
 
         def progress(done: int, total: int) -> None:
@@ -112,16 +112,16 @@ def _add_erasing(jobs: Jobs, resources: Resources[AgentsSettings]) -> None:
             job.progress(done, max(1, total), f"{done:,} runs deleted")
 
         with giving_up(AgentsError):
-            return Erased(deleted=await erase_thread(resources, config.partition, config.thread_uuid, progress))
+            return EraseResult(deleted=await erase_thread(resources, config.partition, config.thread_uuid, progress))
 
-    @jobs.handler(EXPORT_TENANT, config=TenantConfig, result=Exported, priority=30, retry=Retry(times=2))
-    async def export(job: JobContext, config: TenantConfig) -> Exported:
+    @jobs.handler(EXPORT_TENANT, config=TenantConfig, result=ExportResult, priority=30, retry=Retry(times=2))
+    async def export(job: JobContext, config: TenantConfig) -> ExportResult:
         from gateleg.apps.agents.erasing.tenants import export_tenant
 
         return await export_tenant(job, config, resources)
 
-    @jobs.handler(ERASE_TENANT, config=TenantConfig, result=Erased, priority=30, retry=Retry(times=2))
-    async def erase(job: JobContext, config: TenantConfig) -> Erased:
+    @jobs.handler(ERASE_TENANT, config=TenantConfig, result=EraseResult, priority=30, retry=Retry(times=2))
+    async def erase(job: JobContext, config: TenantConfig) -> EraseResult:
         from gateleg.apps.agents.erasing.tenants import erase_tenant
 
         with giving_up(AgentsError):

@@ -18,8 +18,8 @@ from gateleg.apps.delphi.runs.reprocessing import reprocess
 from gateleg.apps.delphi.runs.run_tables import LatestRun, Run, RunStatus, StoredComment, StoredConversation
 from gateleg.apps.delphi.runs.withdrawal import withdraw_rejected
 from gateleg.apps.delphi.tables import JobResult
-from gateleg.apps.delphi.web.receiving import Bounds
 from gateleg.apps.delphi.web.upload_reading import read_upload
+from gateleg.apps.delphi.web.uploaded_files import UploadLimits
 from gateleg.apps.delphi.web.views import CommentView, ConversationDetail, ConversationView, RunView, UploadView, result_view
 from gateleg.jobs import JobMissing, Submission
 from gateleg.web import submitted_by
@@ -66,7 +66,7 @@ class NewUpload(BaseModel):
     )
 
 
-class NewWork(BaseModel):
+class NewJob(BaseModel):
     """A job on a conversation."""
 
     model_config = ConfigDict(extra="forbid")
@@ -78,9 +78,9 @@ class NewWork(BaseModel):
     priority: int | None = Field(default=None, ge=0, le=100, description="0 to 100, higher first.")
 
 
-async def seen(call: Call, name: str) -> StoredConversation:
+async def visible_conversation(call: Call, name: str) -> StoredConversation:
     """The conversation, if the caller may see it."""
-    return rules.seen(call.principal, await call.host.store.find(StoredConversation, conversation_id=name, consistent=True), name)
+    return rules.check_visible(call.principal, await call.host.store.find(StoredConversation, conversation_id=name, consistent=True), name)
 
 
 async def run_view(call: Call, run: Run) -> RunView:
@@ -111,7 +111,7 @@ def kind_of(table: str) -> type[JobResult]:
 @router.get("/conversations")
 async def list_conversations(call: Using, limit: Limit = 50, cursor: Cursor = None) -> Listing[ConversationView]:
     """The conversations that the caller may see, the last changed first. A page may be short, or empty, before the last one."""
-    question, condition = StoredConversation.recent(), rules.listed(call.principal)
+    question, condition = StoredConversation.recent(), rules.visible_condition(call.principal)
     if condition is not None:
         question = question.filter(condition)
     page = await call.host.store.page(question, limit=limit, cursor=cursor)
@@ -121,7 +121,7 @@ async def list_conversations(call: Using, limit: Limit = 50, cursor: Cursor = No
 @router.get("/conversations/{conversation}")
 async def get_conversation(call: Using, conversation: Name) -> ConversationDetail:
     """A conversation with its figures and the newest completed run of each stage."""
-    found, store = await seen(call, conversation), call.host.store
+    found, store = await visible_conversation(call, conversation), call.host.store
     upload = await service.find_upload(store, conversation, found.upload_id)
     latest: dict[str, RunView] = {}
     async for pointer in store.query(LatestRun.of_conversation, conversation_id=conversation, consistent=True):
@@ -136,22 +136,22 @@ async def upload(call: Using, conversation: Name, new: NewUpload) -> UploadView:
     """Upload votes and comments, to a new conversation or in place of what counted before. Rows that cannot be read are told by line, and
     nothing is kept then."""
     current = await call.host.store.find(StoredConversation, conversation_id=conversation, consistent=True)
-    rules.uploaded(call.principal, current, new.group)
+    rules.check_upload(call.principal, current, new.group)
     async with turn(call.principal):
-        read = await read_files(conversation, new, Bounds.of(call.host.settings))
+        read = await read_files(conversation, new, UploadLimits.of(call.host.settings))
         made = await service.upload_conversation(
             call.host.store,
             read,
             group=new.group,
             tenant=call.principal.tenant,
-            check=lambda there: rules.uploaded(call.principal, there, new.group),
+            check=lambda there: rules.check_upload(call.principal, there, new.group),
         )
     await withdraw(call, conversation)
     await call.note("delphi.upload", conversation, upload_id=str(made.upload_id), votes=made.n_votes)
     return UploadView.of(made)
 
 
-async def read_files(conversation: str, new: NewUpload, bounds: Bounds) -> Conversation:
+async def read_files(conversation: str, new: NewUpload, bounds: UploadLimits) -> Conversation:
     """The conversation that was sent."""
     sent = {"votes": new.votes, "comments": new.comments, "flags": new.flags, "participants": new.participants}
     async with upload_folder() as folder:
@@ -166,7 +166,7 @@ async def read_files(conversation: str, new: NewUpload, bounds: Bounds) -> Conve
 @router.get("/conversations/{conversation}/comments")
 async def list_comments(call: Using, conversation: Name, limit: Limit = 50, cursor: Cursor = None) -> Listing[CommentView]:
     """The comments of the upload that counts, by id."""
-    found = await seen(call, conversation)
+    found = await visible_conversation(call, conversation)
     page = await call.host.store.page(StoredComment.of_upload(upload_id=found.upload_id), limit=limit, cursor=cursor)
     return Listing(items=[CommentView.of(one) for one in page], next=page.next)
 
@@ -174,7 +174,7 @@ async def list_comments(call: Using, conversation: Name, limit: Limit = 50, curs
 @router.get("/conversations/{conversation}/runs")
 async def list_runs(call: Using, conversation: Name, limit: Limit = 50, cursor: Cursor = None) -> Listing[RunView]:
     """The runs of a conversation, newest first, whether completed or not."""
-    await seen(call, conversation)
+    await visible_conversation(call, conversation)
     page = await call.host.store.page(Run.of_conversation(conversation_id=conversation), limit=limit, cursor=cursor)
     return Listing(items=[await run_view(call, run) for run in page], next=page.next)
 
@@ -182,7 +182,7 @@ async def list_runs(call: Using, conversation: Name, limit: Limit = 50, cursor: 
 @router.get("/conversations/{conversation}/runs/latest")
 async def get_latest_run(call: Using, conversation: Name, stage: Stage = "PCA") -> RunView:
     """The newest completed run of a stage."""
-    await seen(call, conversation)
+    await visible_conversation(call, conversation)
     return await run_view(call, await service.latest_run(call.host.store, conversation, stage))
 
 
@@ -196,7 +196,7 @@ async def list_results_of_conversation(
     cursor: Cursor = None,
 ) -> Listing[dict[str, Any]]:
     """The results of one table over all runs of a conversation, newest first."""
-    await seen(call, conversation)
+    await visible_conversation(call, conversation)
     kind = kind_of(table)
     question = kind.of_conversation(conversation_id=conversation)
     if since is not None:
@@ -207,10 +207,10 @@ async def list_results_of_conversation(
 
 
 @router.post("/conversations/{conversation}/jobs", status_code=201)
-async def submit(call: Using, response: Response, conversation: Name, new: NewWork) -> JobView:
+async def submit(call: Using, response: Response, conversation: Name, new: NewJob) -> JobView:
     """Submit a job on a conversation: one stage, or all of them as a pipeline. Its config is checked now."""
-    rules.changed(call.principal, await seen(call, conversation))
-    rules.sent(call.principal, models_of(new.job_type, new.config))
+    rules.check_change(call.principal, await visible_conversation(call, conversation))
+    rules.check_models(call.principal, models_of(new.job_type, new.config))
     submission = Submission(new.job_type, new.config, subject=conversation, priority=new.priority)
     job = (await call.host.queue.submit(submitted_by(call.principal, submission))).job
     await call.note("delphi.submit", conversation, job_id=str(job.job_id), job_type=job.job_type)
@@ -218,7 +218,7 @@ async def submit(call: Using, response: Response, conversation: Name, new: NewWo
     return JobView.of(job)
 
 
-class Again(BaseModel):
+class ReprocessRequest(BaseModel):
     """Conversations to run again."""
 
     model_config = ConfigDict(extra="forbid")
@@ -228,10 +228,10 @@ class Again(BaseModel):
 
 
 @router.post("/reprocess", status_code=201)
-async def run_again(call: Using, new: Again) -> list[JobView]:
+async def reprocess_conversations(call: Using, new: ReprocessRequest) -> list[JobView]:
     """Submit a pipeline for all conversations, or for some. Earlier runs stay. For operators."""
-    rules.operated(call.principal)
-    rules.sent(call.principal, models_of(PIPELINE, new.config))
+    rules.check_operator(call.principal)
+    rules.check_models(call.principal, models_of(PIPELINE, new.config))
     jobs = await reprocess(call.host.store, call.host.queue, new.conversations, new.config, call.principal.name)
     await call.note("delphi.reprocess", "*" if new.conversations is None else ", ".join(new.conversations)[:500], jobs=len(jobs))
     return [JobView.of(job) for job in jobs]

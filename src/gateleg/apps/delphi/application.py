@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from fastapi import APIRouter
 
-    from gateleg.jobs import ArchivedJob, Job, Jobs
+    from gateleg.jobs import Job, Jobs
+    from gateleg.jobs.tables import ArchivedJob
     from gateleg.web import AgentTool, Found, Principal, Resources, Tile
 
 

@@ -70,7 +70,7 @@ async def conversations_page(cursor: str = "", upload: str = "") -> None:
         if may and upload:
             new_form(view.principal, view.host.settings.upload_limit)
             return
-        question, condition = StoredConversation.recent(), rules.listed(view.principal)
+        question, condition = StoredConversation.recent(), rules.visible_condition(view.principal)
         if condition is not None:
             question = question.filter(condition)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gateleg.ai import parse_model_address
+from gateleg.ai.addresses import parse_model_address
 from gateleg.apps.delphi.runs.run_tables import StoredConversation
 from gateleg.web import Refusal, Role
 from gateleg.web.errors import NotAllowed, Unknown
@@ -44,14 +44,14 @@ def may_change(principal: Principal, group: str | None, tenant: str | None = Non
     return principal.may(Role.OPERATOR) or (tenant == principal.tenant and group is not None and group in principal.groups)
 
 
-def seen(principal: Principal, conversation: StoredConversation | None, name: str) -> StoredConversation:
+def check_visible(principal: Principal, conversation: StoredConversation | None, name: str) -> StoredConversation:
     """The conversation, if it is there and the caller may see it: both are refused alike."""
     if conversation is None or not may_see(principal, conversation.group, conversation.tenant):
         raise Unknown(f"There is no conversation {name!r}.", fix="GET /api/delphi/conversations lists them.")
     return conversation
 
 
-def changed(principal: Principal, conversation: StoredConversation) -> StoredConversation:
+def check_change(principal: Principal, conversation: StoredConversation) -> StoredConversation:
     """The conversation that the caller sees, if they may change it."""
     if not may_change(principal, conversation.group, conversation.tenant):
         raise NotAllowed(
@@ -61,19 +61,19 @@ def changed(principal: Principal, conversation: StoredConversation) -> StoredCon
     return conversation
 
 
-def uploaded(principal: Principal, current: StoredConversation | None, group: str | None) -> None:
+def check_upload(principal: Principal, current: StoredConversation | None, group: str | None) -> None:
     """Refuse an upload that the caller may not make: to what is there, or as something new of a group."""
     if current is not None:
         if not may_see(principal, current.group, current.tenant):
             raise NameTaken("This name cannot be used.")
-        changed(principal, current)
+        check_change(principal, current)
     elif not may_change(principal, group, principal.tenant):
         raise NotAllowed(
             f"{principal.name!r} may only upload for a group of their own.", fix="Name one of your groups, or ask an operator to upload it."
         )
 
 
-def sent(principal: Principal, models: Iterable[str]) -> None:
+def check_models(principal: Principal, models: Iterable[str]) -> None:
     """Refuse models that are not of this host to those who do not answer for it: it would write to any address for them, and pay."""
     for address in models:
         if parse_model_address(address).provider != "local" and not principal.may(Role.OPERATOR):
@@ -82,13 +82,13 @@ def sent(principal: Principal, models: Iterable[str]) -> None:
             )
 
 
-def operated(principal: Principal) -> None:
+def check_operator(principal: Principal) -> None:
     """Refuse what is about all conversations to those who do not operate the host."""
     if not principal.may(Role.OPERATOR):
         raise NotAllowed(f"{principal.name!r} may not run all conversations again.", fix="Ask an operator.")
 
 
-def listed(principal: Principal) -> Condition | None:
+def visible_condition(principal: Principal) -> Condition | None:
     """What conversations must fulfil to be listed for somebody; None when they see all."""
     if principal.may(Role.VIEWER):
         return None

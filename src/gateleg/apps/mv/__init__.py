@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from gateleg.apps.mv.music import synthesise_song
     from gateleg.apps.mv.planning.plan import plan_video
     from gateleg.apps.mv.planning.presets import find_preset, preset_names
-    from gateleg.apps.mv.studio import Video, VideoWish, make_video, order_clips
+    from gateleg.apps.mv.studio import Video, VideoOptions, make_video, order_clips
     from gateleg.apps.mv.writing.scenes import write_scenes
 
 __all__ = [
@@ -49,7 +49,7 @@ __all__ = [
     "UnreadablePicture",
     "UnreadableSong",
     "Video",
-    "VideoWish",
+    "VideoOptions",
     "compose",
     "find_preset",
     "listen",
@@ -64,13 +64,13 @@ __all__ = [
     "write_scenes",
 ]
 
-#: What is loaded when it is asked for: a host that only declares the application waits for neither ffmpeg nor skia.
-_LATER = {
+#: Submodules that are imported on first use, so that a host starts without loading ffmpeg or skia.
+_LAZY = {
     "Canvas": "composing.encoding",
     "ClipOrder": "composing.clips",
     "Song": "listening.song",
     "Video": "studio",
-    "VideoWish": "studio",
+    "VideoOptions": "studio",
     "compose": "composing.assembly",
     "find_preset": "planning.presets",
     "listen": "listening.song",
@@ -87,6 +87,6 @@ _LATER = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
+    if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)

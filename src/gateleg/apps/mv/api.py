@@ -14,8 +14,8 @@ from starlette.responses import FileResponse
 
 from gateleg.apps.mv import rules, scenes, service
 from gateleg.apps.mv.exporting import write_pack
+from gateleg.apps.mv.reconciling import reconcile
 from gateleg.apps.mv.settings import MVSettings
-from gateleg.apps.mv.settling import settle
 from gateleg.apps.mv.tables import FinalVersion, Project, ProjectStatus, Take, TrimPoints
 from gateleg.apps.mv.web.bodies import Cut, NewOrder, NewProject, NewScene, NewTrim, ProjectChanges, SceneChanges
 from gateleg.apps.mv.web.views import (
@@ -43,38 +43,38 @@ Sequence = Annotated[int, InPath(ge=1, le=999, description="The scene's name for
 IfMatch = Annotated[str | None, Header(description='The `ETag` of what was read, such as `"3"`: refused when it has changed since.')]
 
 
-class Deleted(View):
+class DeletedScene(View):
     """What is left after a scene was deleted."""
 
     deleted_sequence: int
     remaining_scene_count: int
 
 
-def mine(call: Call) -> Resources[MVSettings]:
+def resources_of(call: Call) -> Resources[MVSettings]:
     """What the host gives to this application."""
     return call.host.resources["mv"]
 
 
 def links_of(call: Call) -> Links:
     """Makes the URLs that callers see."""
-    return Links(call.host.objects, mine(call).settings.link_seconds)
+    return Links(call.host.objects, resources_of(call).settings.link_seconds)
 
 
-async def seen(call: Call, project_id: UUID) -> Project:
+async def visible_project(call: Call, project_id: UUID) -> Project:
     """The project, if the caller may see it; what has become of its jobs is noted in it."""
     project = await service.find_project(call.host.store, project_id)
-    rules.seen(call.principal, project, f"project {project_id}")
-    return (await settle(call.host.store, call.host.queue, project_id)).project
+    rules.check_visible(call.principal, project, f"project {project_id}")
+    return (await reconcile(call.host.store, call.host.queue, project_id)).project
 
 
-async def changeable(call: Call, project_id: UUID) -> Project:
+async def changeable_project(call: Call, project_id: UUID) -> Project:
     """The project, if the caller may change it."""
-    project = await seen(call, project_id)
-    rules.changed(call.principal, project)
+    project = await visible_project(call, project_id)
+    rules.check_changeable(call.principal, project)
     return project
 
 
-def expected(if_match: str | None) -> int | None:
+def expected_version(if_match: str | None) -> int | None:
     """The version that a client has read."""
     if if_match is None or if_match.strip() == "*":
         return None
@@ -84,17 +84,17 @@ def expected(if_match: str | None) -> int | None:
     return int(found[1])
 
 
-async def shown(call: Call, project_id: UUID, response: Response | None = None) -> ProjectView:
+async def project_view(call: Call, project_id: UUID, response: Response | None = None) -> ProjectView:
     """The project with its scenes; its version becomes the answer's ETag."""
-    loaded = await service.load(call.host.store, project_id)
+    loaded = await service.load_project(call.host.store, project_id)
     if response is not None:
         response.headers["ETag"] = f'"{loaded.project.version}"'
     return await view_project(links_of(call), loaded)
 
 
-async def shown_scene(call: Call, project_id: UUID, sequence: int) -> SceneView:
+async def scene_view(call: Call, project_id: UUID, sequence: int) -> SceneView:
     """A scene of the project as it is now."""
-    loaded = await service.load(call.host.store, project_id)
+    loaded = await service.load_project(call.host.store, project_id)
     found = next((scene for scene in loaded.scenes if scene.sequence == sequence), None)
     if found is None:
         raise Unknown(f"There is no scene {sequence} in this project.")
@@ -104,7 +104,7 @@ async def shown_scene(call: Call, project_id: UUID, sequence: int) -> SceneView:
 @router.post("/projects", status_code=201)
 async def create_project(call: Using, new: NewProject) -> ProjectSummary:
     """Create a project. Give it a track with `PUT /projects/{id}/audio`, then `POST /projects/{id}/generate`."""
-    project = await service.create_project(call.host.store, new.project(call.principal.owner, mine(call).settings))
+    project = await service.create_project(call.host.store, new.project(call.principal.owner, resources_of(call).settings))
     await call.note("mv.create", str(project.project_id))
     return summary_of(project)
 
@@ -134,25 +134,25 @@ async def board(call: Viewing) -> list[StandingView]:
 @router.get("/projects/{project_id}")
 async def get_project(call: Using, project_id: UUID, response: Response) -> ProjectView:
     """A project with its scenes as they play. URLs expire."""
-    await seen(call, project_id)
-    return await shown(call, project_id, response)
+    await visible_project(call, project_id)
+    return await project_view(call, project_id, response)
 
 
 @router.patch("/projects/{project_id}")
 async def edit_project(call: Using, project_id: UUID, changes: ProjectChanges, response: Response, if_match: IfMatch = None) -> ProjectView:
     """Change a project; what is not sent stays as it is, null removes."""
-    await changeable(call, project_id)
+    await changeable_project(call, project_id)
     changes.check()
     actions = changes.actions()
     if actions:
-        await service.edit_project(call.host.store, project_id, actions, expected(if_match))
-    return await shown(call, project_id, response)
+        await service.edit_project(call.host.store, project_id, actions, expected_version(if_match))
+    return await project_view(call, project_id, response)
 
 
 @router.delete("/projects/{project_id}", status_code=204)
 async def delete_project(call: Using, project_id: UUID) -> None:
     """Delete a project with its scenes, takes, films and files."""
-    rules.startable(await changeable(call, project_id))
+    rules.check_startable(await changeable_project(call, project_id))
     await service.delete_project(call.host.store, call.host.objects, project_id)
     await call.note("mv.delete", str(project_id))
 
@@ -160,34 +160,34 @@ async def delete_project(call: Using, project_id: UUID) -> None:
 @router.post("/projects/{project_id}/duplicate", status_code=201)
 async def duplicate_project(call: Using, project_id: UUID) -> ProjectView:
     """A copy of a project with its texts, files and scenes, without clips and films. It belongs to the caller."""
-    await seen(call, project_id)
+    await visible_project(call, project_id)
     copy = await service.duplicate_project(call.host.store, call.host.objects, project_id, call.principal.owner)
     await call.note("mv.duplicate", str(project_id), copy=str(copy.project_id))
-    return await shown(call, copy.project_id)
+    return await project_view(call, copy.project_id)
 
 
 @router.post("/projects/{project_id}/scenes", status_code=201)
 async def add_scene(call: Using, project_id: UUID, new: NewScene) -> SceneView:
     """Add a scene at a position, or behind all."""
-    rules.room(await changeable(call, project_id), 1, mine(call).settings.most_scenes)
+    rules.check_room(await changeable_project(call, project_id), 1, resources_of(call).settings.most_scenes)
     draft = scenes.SceneDraft(new.scene_concept, new.duration, new.negative_prompt, new.needs_lip_sync)
     (scene,) = await scenes.add_scenes(call.host.store, project_id, [draft], new.position)
-    return await shown_scene(call, project_id, scene.sequence)
+    return await scene_view(call, project_id, scene.sequence)
 
 
 @router.patch("/projects/{project_id}/scenes/reorder")
 async def reorder(call: Using, project_id: UUID, new: NewOrder) -> ProjectView:
     """Play the scenes in another order: all of them by sequence."""
-    await changeable(call, project_id)
+    await changeable_project(call, project_id)
     await scenes.reorder(call.host.store, project_id, new.scene_order)
-    return await shown(call, project_id)
+    return await project_view(call, project_id)
 
 
 @router.get("/projects/{project_id}/scenes/{sequence}")
 async def get_scene(call: Using, project_id: UUID, sequence: Sequence, response: Response) -> SceneView:
     """A scene."""
-    await seen(call, project_id)
-    found = await shown_scene(call, project_id, sequence)
+    await visible_project(call, project_id)
+    found = await scene_view(call, project_id, sequence)
     response.headers["ETag"] = f'"{found.version}"'
     return found
 
@@ -195,42 +195,42 @@ async def get_scene(call: Using, project_id: UUID, sequence: Sequence, response:
 @router.patch("/projects/{project_id}/scenes/{sequence}")
 async def edit_scene(call: Using, project_id: UUID, sequence: Sequence, changes: SceneChanges, if_match: IfMatch = None) -> SceneView:
     """Change a scene; what is not sent stays as it is, null removes."""
-    await changeable(call, project_id)
+    await changeable_project(call, project_id)
     actions = changes.actions()
     if actions:
-        await scenes.edit_scene(call.host.store, project_id, sequence, actions, expected(if_match))
-    return await shown_scene(call, project_id, sequence)
+        await scenes.edit_scene(call.host.store, project_id, sequence, actions, expected_version(if_match))
+    return await scene_view(call, project_id, sequence)
 
 
 @router.delete("/projects/{project_id}/scenes/{sequence}")
-async def delete_scene(call: Using, project_id: UUID, sequence: Sequence) -> Deleted:
+async def delete_scene(call: Using, project_id: UUID, sequence: Sequence) -> DeletedScene:
     """Delete a scene with its takes and clips. Its sequence is not used again."""
-    await changeable(call, project_id)
+    await changeable_project(call, project_id)
     left = await scenes.delete_scene(call.host.store, call.host.objects, project_id, sequence)
-    return Deleted(deleted_sequence=sequence, remaining_scene_count=len(left.scene_order))
+    return DeletedScene(deleted_sequence=sequence, remaining_scene_count=len(left.scene_order))
 
 
 @router.post("/projects/{project_id}/scenes/{sequence}/split")
 async def split_scene(call: Using, project_id: UUID, sequence: Sequence, cut: Cut) -> list[SceneView]:
     """Cut a scene in two; the second half becomes a scene of its own."""
-    rules.room(await changeable(call, project_id), 1, mine(call).settings.most_scenes)
+    rules.check_room(await changeable_project(call, project_id), 1, resources_of(call).settings.most_scenes)
     halves = await scenes.split_scene(call.host.store, project_id, sequence, cut.at)
-    return [await shown_scene(call, project_id, half.sequence) for half in halves]
+    return [await scene_view(call, project_id, half.sequence) for half in halves]
 
 
 @router.post("/projects/{project_id}/scenes/{sequence}/trim")
 async def trim_scene(call: Using, project_id: UUID, sequence: Sequence, new: NewTrim) -> SceneView:
     """Play a part of the clip; null plays all of it again. The clip itself stays whole."""
-    await changeable(call, project_id)
+    await changeable_project(call, project_id)
     points = None if new.trim_points is None else TrimPoints(start=new.trim_points.start, end=new.trim_points.end)
     await scenes.trim_scene(call.host.store, project_id, sequence, points)
-    return await shown_scene(call, project_id, sequence)
+    return await scene_view(call, project_id, sequence)
 
 
 @router.get("/projects/{project_id}/scenes/{sequence}/takes")
 async def list_takes(call: Using, project_id: UUID, sequence: Sequence, limit: Limit = 50, cursor: Cursor = None) -> Listing[TakeView]:
     """The clips that were made for a scene, newest first."""
-    await seen(call, project_id)
+    await visible_project(call, project_id)
     scene = await scenes.get_scene(call.host.store, project_id, sequence)
     page = await call.host.store.page(Take.of_scene, project_id=project_id, sequence=sequence, limit=limit, cursor=cursor)
     return Listing(items=[await view_take(links_of(call), take, scene) for take in page], next=page.next)
@@ -239,15 +239,15 @@ async def list_takes(call: Using, project_id: UUID, sequence: Sequence, limit: L
 @router.post("/projects/{project_id}/scenes/{sequence}/takes/{take}/use")
 async def use_take(call: Using, project_id: UUID, sequence: Sequence, take: Annotated[int, InPath(ge=1, le=999)]) -> SceneView:
     """Play an earlier clip of a scene."""
-    await changeable(call, project_id)
+    await changeable_project(call, project_id)
     await scenes.use_take(call.host.store, call.host.objects, project_id, sequence, take)
-    return await shown_scene(call, project_id, sequence)
+    return await scene_view(call, project_id, sequence)
 
 
 @router.get("/projects/{project_id}/finals")
 async def list_finals(call: Using, project_id: UUID, limit: Limit = 50, cursor: Cursor = None) -> Listing[FinalView]:
     """The films of a project, newest first."""
-    project = await seen(call, project_id)
+    project = await visible_project(call, project_id)
     page = await call.host.store.page(FinalVersion.of_project, project_id=project_id, limit=limit, cursor=cursor)
     return Listing(items=[await view_final(links_of(call), final, project) for final in page], next=page.next)
 
@@ -255,8 +255,8 @@ async def list_finals(call: Using, project_id: UUID, limit: Limit = 50, cursor: 
 @router.get("/projects/{project_id}/export", response_class=FileResponse)
 async def export(call: Using, project_id: UUID) -> FileResponse:
     """Everything of a project in one ZIP: the film with what belongs to it, the clips, the song, captions, edit list and texts."""
-    await seen(call, project_id)
-    loaded = await service.load(call.host.store, project_id)
+    await visible_project(call, project_id)
+    loaded = await service.load_project(call.host.store, project_id)
     folder = Path(tempfile.mkdtemp(prefix="gateleg-mv-"))
     try:
         await write_pack(call.host.store, call.host.objects, loaded, folder / "video.zip")
@@ -270,7 +270,7 @@ async def export(call: Using, project_id: UUID) -> FileResponse:
 @router.get("/projects/{project_id}/final-video")
 async def final_video(call: Using, project_id: UUID) -> FinalView:
     """The film that plays."""
-    project = await seen(call, project_id)
+    project = await visible_project(call, project_id)
     final = await call.host.store.find(FinalVersion, project_id=project_id, number=max(project.final_version, 1), consistent=True)
     if final is None or project.final_version == 0:
         raise Unknown("This project has no film yet.", fix="POST /api/mv/projects/{id}/generate makes one.")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gateleg.apps.mv.drawing.looks import Library
     from gateleg.apps.mv.listening.song import Song
     from gateleg.apps.mv.reports import Progress
-    from gateleg.apps.mv.studio import VideoWish
+    from gateleg.apps.mv.studio import VideoOptions
 
 app = typer.Typer(help="Music videos from a song and a sentence.", no_args_is_help=True, add_completion=False)
 
@@ -71,9 +71,9 @@ def new(
     from gateleg.apps.mv.studio import make_video
 
     with _reported(), _track(words, demo_song, demo_seconds, seed) as (song, concept), Steps(_STEPS) as report:
-        wish = _wish(draft, aspect, director, seed, character, picture, lyrics, title, artist)
+        options = _video_options(draft, aspect, director, seed, character, picture, lyrics, title, artist)
         report("listening", 0.0)
-        made = make_video(song, concept, out, _library(), wish, workers, _stepwise(report))
+        made = make_video(song, concept, out, _library(), options, workers, _stepwise(report))
     typer.echo(f"{out}: {made.seconds:.1f} s, {len(made.plan.slots)} scenes, {_pulse(made.song)}")
     if not made.flashes.safe:
         typer.echo("gateleg: the film flashes more than three times a second in places: it can harm viewers.", err=True)
@@ -104,9 +104,9 @@ def storyboard(
         _track(words, demo_song, demo_seconds, seed) as (song, concept),
         Steps({"sketch": "Drawing the storyboard"}) as report,
     ):
-        wish = _wish(True, aspect, director, seed, character, picture, lyrics, title, artist)
+        options = _video_options(True, aspect, director, seed, character, picture, lyrics, title, artist)
         report("sketch", 0.0)
-        made = sketch_video(song, concept, out, _library(), wish, lambda done, text: report("sketch", done))
+        made = sketch_video(song, concept, out, _library(), options, lambda done, text: report("sketch", done))
     plan = made.plan
     for slot, text in zip(plan.slots, made.texts, strict=True):
         typer.echo(f"{slot.index + 1:3}  {slot.first / plan.fps:6.1f} s  {slot.part:<7}{text.prompt}")
@@ -205,7 +205,7 @@ def _sentence(text: str) -> str:
     return text.strip()
 
 
-def _wish(
+def _video_options(
     draft: bool,
     aspect: Literal["16:9", "9:16", "1:1"],
     director: str,
@@ -215,18 +215,18 @@ def _wish(
     lyrics: Path | None,
     title: str,
     artist: str,
-) -> "VideoWish":
+) -> "VideoOptions":
     from gateleg.apps.mv.planning.presets import find_preset
     from gateleg.apps.mv.productions import canvas_for
     from gateleg.apps.mv.settings import MVSettings
-    from gateleg.apps.mv.studio import VideoWish
+    from gateleg.apps.mv.studio import VideoOptions
 
     if picture is not None:
         # Read now: a picture that cannot be decoded would be noticed in the middle of the work.
         from gateleg.apps.mv.drawing.picture import read_picture
 
         read_picture(_file(picture, "picture"))
-    return VideoWish(
+    return VideoOptions(
         canvas=canvas_for(_DRAFT if draft else _FILM, aspect),
         director=find_preset(director).name,
         seed=seed,

@@ -66,7 +66,7 @@ def _cost(project: Project, scene: Scene, resources: Resources[Any]) -> float:
     return film_cost(resources, provider_of(project, scene), scene.duration) + lips
 
 
-def check(project: Project, found: Estimate) -> None:
+def check_spend_cap(project: Project, found: Estimate) -> None:
     """Refuse work that costs more than the project may."""
     if not found.allowed:
         raise SpendCapExceeded(f"This would cost about {found.cost:.2f} US dollars; the cap is {project.spend_cap or 0:.2f}.")

@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from gateleg.apps.mv.service import Loaded
+    from gateleg.apps.mv.service import ProjectWithScenes
     from gateleg.apps.mv.tables import Scene
     from gateleg.objects import AsyncObjects
     from gateleg.store import AsyncStore
 
 
 #: What is told of a project.
-_TOLD = (
+_DESCRIBED = (
     *("title", "concept_prompt", "character_description", "product_description", "director_config", "provider", "seed", "tempo"),
     *("aspect_ratio", "resolution", "fps", "audio_duration"),
 )
 
 
-async def write_pack(store: AsyncStore, objects: AsyncObjects, loaded: Loaded, path: Path) -> None:
+async def write_pack(store: AsyncStore, objects: AsyncObjects, loaded: ProjectWithScenes, path: Path) -> None:
     """Write the ZIP. Films and clips are packed as they are: they would not become smaller."""
     film = None
     if loaded.project.final_version:
@@ -45,7 +45,7 @@ async def write_pack(store: AsyncStore, objects: AsyncObjects, loaded: Loaded, p
                 archive.writestr(f"{name}.missing.txt", "This file was deleted.")
 
 
-def _files(loaded: Loaded, film: FinalVersion | None) -> Iterator[tuple[str, str]]:
+def _files(loaded: ProjectWithScenes, film: FinalVersion | None) -> Iterator[tuple[str, str]]:
     if film is not None:
         yield "film.mp4", film.video_s3_key
         for name, key in film.companions.items():
@@ -65,10 +65,13 @@ def _files(loaded: Loaded, film: FinalVersion | None) -> Iterator[tuple[str, str
             yield f"{name}.{own.rsplit('.', 1)[-1]}", own
 
 
-def describe(loaded: Loaded) -> dict[str, Any]:
+def describe(loaded: ProjectWithScenes) -> dict[str, Any]:
     """A project and its scenes without keys of objects."""
     project = loaded.project
-    return {name: getattr(project, name) for name in _TOLD} | {"scenes": [_scene(scene) for scene in loaded.scenes], "kind": "procedural"}
+    return {name: getattr(project, name) for name in _DESCRIBED} | {
+        "scenes": [_scene(scene) for scene in loaded.scenes],
+        "kind": "procedural",
+    }
 
 
 def _scene(scene: Scene) -> dict[str, Any]:

@@ -10,16 +10,17 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from gateleg.ai import Attachment, ContentRefused, MediaFailed, MediaRequest, NothingSubmitted, SubmissionUnknown
+from gateleg.ai import Attachment, MediaRequest
+from gateleg.ai.errors import ContentRefused, MediaFailed, NothingSubmitted, SubmissionUnknown
 from gateleg.apps.mv import object_keys
 from gateleg.apps.mv.errors import MusicVideoError
 from gateleg.apps.mv.job_types import ClipResult
 from gateleg.apps.mv.probing import Bounds, probe
 from gateleg.apps.mv.providers import film_request, find_film_model, media_of, provider_of
 from gateleg.apps.mv.scenes import begin_scene, edit_scene, fail_scene, get_scene
-from gateleg.apps.mv.service import load
+from gateleg.apps.mv.service import load_project
 from gateleg.apps.mv.tables import Project, Scene, SceneStatus
-from gateleg.apps.mv.takes import NewClip, keep_take
+from gateleg.apps.mv.takes import NewClip, store_take
 from gateleg.jobs import GiveUp, Snooze
 from gateleg.store import ConditionFailed
 from gateleg.web import Refusal
@@ -30,13 +31,13 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from gateleg.ai import AsyncMedia, MediaJob
-    from gateleg.apps.mv.service import Loaded
+    from gateleg.apps.mv.service import ProjectWithScenes
     from gateleg.apps.mv.settings import MVSettings
     from gateleg.jobs import JobContext
     from gateleg.web import Resources
 
 #: Seconds until a job looks again how far the provider is.
-_LOOK_AGAIN = 5.0
+_POLL_SECONDS = 5.0
 #: What would be the same if it were tried again. The money of a submission whose fate is not known may be spent: a person decides.
 _FINAL = (ContentRefused, MediaFailed, SubmissionUnknown)
 
@@ -48,7 +49,7 @@ async def film_scene(job: JobContext, project_id: UUID, sequence: int, resources
         return ClipResult(sequence=sequence, take=scene.take)
     await begin_scene(resources.store, project_id, sequence, job.job_id)
     try:
-        return await _film(job, await load(resources.store, project_id), scene, resources)
+        return await _film(job, await load_project(resources.store, project_id), scene, resources)
     except (*_FINAL, MusicVideoError, Refusal) as error:
         await fail_scene(resources.store, project_id, sequence, error.message)
         raise GiveUp(error.message) from error
@@ -57,7 +58,7 @@ async def film_scene(job: JobContext, project_id: UUID, sequence: int, resources
         raise
 
 
-async def _film(job: JobContext, loaded: Loaded, scene: Scene, resources: Resources[MVSettings]) -> ClipResult:
+async def _film(job: JobContext, loaded: ProjectWithScenes, scene: Scene, resources: Resources[MVSettings]) -> ClipResult:
     project = loaded.project
     provider = provider_of(project, scene)
     model = find_film_model(resources.settings, provider)
@@ -67,23 +68,23 @@ async def _film(job: JobContext, loaded: Loaded, scene: Scene, resources: Resour
         return film_request(project, scene, model, picture)
 
     media = media_of(resources, model.model, job.job.tenant)
-    made = await _made(job, media, request, resources)
+    made = await _provider_result(job, media, request, resources)
     path = job.scratch / "film.mp4"
     found = await media.fetch(made)
     await asyncio.to_thread(path.write_bytes, found.data)
-    duration = await _checked(path, resources)
+    duration = await _checked_seconds(path, resources)
     still = await asyncio.to_thread(_still, path)
     clip = NewClip(
         path, duration, provider, found.media_type, still, seed=scene.seed, cost=float(made.forecast.cost or 0), job_id=job.job_id
     )
-    kept = await keep_take(resources.store, resources.objects, project.project_id, scene.sequence, clip)
+    kept = await store_take(resources.store, resources.objects, project.project_id, scene.sequence, clip)
     job.log(f"{model.model} filmed scene {scene.sequence}: {duration:.1f} seconds")
     return ClipResult(sequence=scene.sequence, take=kept.take)
 
 
 async def move_lips(job: JobContext, project_id: UUID, sequence: int, resources: Resources[MVSettings]) -> ClipResult:
     """Have a lip-sync model move the lips of a scene's clip to its part of the track. The clip before it is kept as its take."""
-    loaded = await load(resources.store, project_id)
+    loaded = await load_project(resources.store, project_id)
     scene = await get_scene(resources.store, project_id, sequence)
     if scene.lipsync_job_id == job.job_id:
         return ClipResult(sequence=sequence, take=scene.take)
@@ -96,7 +97,9 @@ async def move_lips(job: JobContext, project_id: UUID, sequence: int, resources:
         raise GiveUp(error.message) from error
 
 
-async def _move_lips(job: JobContext, loaded: Loaded, scene: Scene, address: str, resources: Resources[MVSettings]) -> ClipResult:
+async def _move_lips(
+    job: JobContext, loaded: ProjectWithScenes, scene: Scene, address: str, resources: Resources[MVSettings]
+) -> ClipResult:
     project_id = loaded.project.project_id
     clip_key = scene.original_video_clip_s3_key
 
@@ -108,11 +111,11 @@ async def _move_lips(job: JobContext, loaded: Loaded, scene: Scene, address: str
         return MediaRequest("lip-sync", seconds=Decimal(str(round(scene.duration, 3))), video=clip, audio=sound)
 
     media = media_of(resources, address, job.job.tenant)
-    made = await _made(job, media, request, resources)
+    made = await _provider_result(job, media, request, resources)
     path = job.scratch / "lips.mp4"
     found = await media.fetch(made)
     await asyncio.to_thread(path.write_bytes, found.data)
-    await _checked(path, resources)
+    await _checked_seconds(path, resources)
     key = object_keys.lip_sync_key(project_id, scene.sequence)
     with path.open("rb") as content:
         await resources.objects.put(key, content, content_type=found.media_type)
@@ -125,7 +128,7 @@ async def _move_lips(job: JobContext, loaded: Loaded, scene: Scene, address: str
     return ClipResult(sequence=scene.sequence, take=scene.take)
 
 
-async def _made(
+async def _provider_result(
     job: JobContext, media: AsyncMedia, request: Callable[[], Awaitable[MediaRequest]], resources: Resources[MVSettings]
 ) -> MediaJob:
     """What the provider has made for a job; asked for the first time, and looked at again later until it is there."""
@@ -144,7 +147,7 @@ async def _made(
     if datetime.now(UTC) - job.job.created_at > timedelta(minutes=resources.settings.film_minutes):
         raise MediaFailed(f"{media.model} has not made it within {resources.settings.film_minutes:g} minutes.")
     job.progress(0.5, 1.0, f"{media.model} is at work")
-    raise Snooze(_LOOK_AGAIN)
+    raise Snooze(_POLL_SECONDS)
 
 
 async def _picture(project: Project, scene: Scene, resources: Resources[MVSettings]) -> Attachment | None:
@@ -157,7 +160,7 @@ async def _picture(project: Project, scene: Scene, resources: Resources[MVSettin
     return Attachment(kind, await resources.objects.get(key), key.rpartition("/")[2])
 
 
-async def _sound_of(job: JobContext, loaded: Loaded, scene: Scene, resources: Resources[MVSettings]) -> bytes:
+async def _sound_of(job: JobContext, loaded: ProjectWithScenes, scene: Scene, resources: Resources[MVSettings]) -> bytes:
     """The part of the track that a scene plays to, as a WAV file; it is kept as the scene's audio, too."""
     key = loaded.project.audio_backing_track_s3_key
     if key is None:
@@ -190,7 +193,7 @@ def _still(clip: Path) -> Path:
     return out
 
 
-async def _checked(path: Path, resources: Resources[MVSettings]) -> float:
+async def _checked_seconds(path: Path, resources: Resources[MVSettings]) -> float:
     """The seconds of a clip that somebody else made, looked at in a process of its own."""
     settings = resources.settings
     facts = await probe(path, "video", Bounds(settings.longest_clip, settings.probe_seconds, settings.probe_memory))

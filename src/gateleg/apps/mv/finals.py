@@ -19,10 +19,10 @@ from gateleg.apps.mv.errors import UnreadableClip
 from gateleg.apps.mv.job_types import ProjectResult
 from gateleg.apps.mv.materials import get_file, get_song, giving_up, open_production, put_file, reporting
 from gateleg.apps.mv.media_files import decode_pictures, open_media
-from gateleg.apps.mv.news import COMPLETED, fail_project, tell
 from gateleg.apps.mv.productions import Production, canvas_of
-from gateleg.apps.mv.service import load, move_project
+from gateleg.apps.mv.service import load_project, move_project
 from gateleg.apps.mv.tables import FinalVersion, Project, ProjectStatus
+from gateleg.apps.mv.webhook_events import COMPLETED, fail_project, send_event
 from gateleg.apps.mv.writing.lyrics import write_srt
 from gateleg.jobs import GiveUp
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from gateleg.apps.mv.composing.encoding import Canvas
-    from gateleg.apps.mv.service import Loaded
+    from gateleg.apps.mv.service import ProjectWithScenes
     from gateleg.apps.mv.settings import MVSettings
     from gateleg.apps.mv.tables import Scene
     from gateleg.jobs import JobContext
@@ -54,26 +54,26 @@ def compose_project(job: JobContext, project_id: UUID, variants: Sequence[str], 
 
 def _compose_project(job: JobContext, project_id: UUID, variants: Sequence[str], resources: Resources[MVSettings]) -> ProjectResult:
     with giving_up(job):
-        loaded = job.wait(load(resources.store, project_id))
+        loaded = job.wait(load_project(resources.store, project_id))
         if loaded.project.status is not ProjectStatus.COMPLETED:
             job.wait(move_project(resources.store, project_id, ProjectStatus.COMPOSING))
-        made = _made_before(job, loaded.project, resources)
+        made = _find_previous(job, loaded.project, resources)
         if made is None:
             made = _compose(job, loaded, variants, resources)
         _play(job, loaded.project, made, resources)
         return ProjectResult(project_id=project_id, scenes=len(loaded.scenes), final_version=made.number, seconds=made.duration)
 
 
-def _made_before(job: JobContext, project: Project, resources: Resources[MVSettings]) -> FinalVersion | None:
+def _find_previous(job: JobContext, project: Project, resources: Resources[MVSettings]) -> FinalVersion | None:
     """The film that an interrupted attempt of the same job has kept already."""
     newest = job.wait(resources.store.page(FinalVersion.of_project, project_id=project.project_id, limit=1, consistent=True)).items
     return newest[0] if newest and newest[0].job_id == job.job_id else None
 
 
-def _compose(job: JobContext, loaded: Loaded, variants: Sequence[str], resources: Resources[MVSettings]) -> FinalVersion:
+def _compose(job: JobContext, loaded: ProjectWithScenes, variants: Sequence[str], resources: Resources[MVSettings]) -> FinalVersion:
     project, folder = loaded.project, job.scratch
     production = open_production(job, loaded, get_song(job, project, resources), resources)
-    canvas = production.wish.canvas
+    canvas = production.options.canvas
     track = None if project.audio_backing_track_s3_key is None else get_file(job, resources, project.audio_backing_track_s3_key)
     seconds = Fraction(production.plan.frames, canvas.fps)
     with ThreadPoolExecutor(1) as beside:
@@ -87,7 +87,7 @@ def _compose(job: JobContext, loaded: Loaded, variants: Sequence[str], resources
     companions = _companions(production, film, clips, folder)
     for shape in variants:
         companions[shape] = _variant(job, project, shape, film, soundtrack, production.plan.frames, folder)
-    return _keep_film(job, production, film, float(seconds), companions, resources)
+    return _store_film(job, production, film, float(seconds), companions, resources)
 
 
 def _companions(production: Production, film: Path, clips: Sequence[Path], folder: Path) -> dict[str, Path]:
@@ -98,14 +98,14 @@ def _companions(production: Production, film: Path, clips: Sequence[Path], folde
     for clip, still in zip(clips, stills, strict=True):
         save_poster(clip, still)
     draw_sheet(stills, made["contact-sheet"])
-    made["edit-list"].write_text(write_edl(production.project.title, _cuts(production), production.wish.canvas.fps), encoding="utf-8")
+    made["edit-list"].write_text(write_edl(production.project.title, _cuts(production), production.options.canvas.fps), encoding="utf-8")
     if production.lyrics:
         made["captions"] = folder / "captions.srt"
         made["captions"].write_text(write_srt(production.lyrics), encoding="utf-8")
     return made
 
 
-def _keep_film(
+def _store_film(
     job: JobContext, production: Production, film: Path, seconds: float, companions: dict[str, Path], resources: Resources[MVSettings]
 ) -> FinalVersion:
     """Keep the film and what belongs to it under the next number."""
@@ -137,12 +137,12 @@ def _play(job: JobContext, project: Project, made: FinalVersion, resources: Reso
     actions = [Project.final_output_s3_key.set(final), Project.final_version.set(made.number), Project.error_message.remove()]
     played = job.wait(move_project(resources.store, project.project_id, ProjectStatus.COMPLETED, *actions))
     job.output("s3_artifacts", final, made.video_s3_key, *made.companions.values())
-    job.wait(tell(resources, played, COMPLETED))
+    job.wait(send_event(resources, played, COMPLETED))
 
 
 def _clips(job: JobContext, production: Production, resources: Resources[MVSettings]) -> list[Path]:
     """The clip of each scene as it plays, in the size and length that the film needs. Only what differs is encoded again."""
-    paths, canvas = [], production.wish.canvas
+    paths, canvas = [], production.options.canvas
     own = header_of(canvas, job.scratch)
     for at, (scene, slot) in enumerate(zip(production.scenes, production.plan.slots, strict=True)):
         job.check()
@@ -152,7 +152,7 @@ def _clips(job: JobContext, production: Production, resources: Resources[MVSetti
             raise GiveUp(f"Scene {scene.sequence} has no clip.")
         try:
             paths.append(
-                _fitted(job, get_file(job, resources, key), job.scratch / f"conformed_{at:03d}.mp4", scene, slot.frames, canvas, own)
+                _conform(job, get_file(job, resources, key), job.scratch / f"conformed_{at:03d}.mp4", scene, slot.frames, canvas, own)
             )
         except UnreadableClip as error:
             words = f"The clip of scene {at + 1} cannot be decoded."
@@ -160,7 +160,7 @@ def _clips(job: JobContext, production: Production, resources: Resources[MVSetti
     return paths
 
 
-def _fitted(job: JobContext, path: Path, out: Path, scene: Scene, frames: int, canvas: Canvas, own: bytes) -> Path:
+def _conform(job: JobContext, path: Path, out: Path, scene: Scene, frames: int, canvas: Canvas, own: bytes) -> Path:
     """A clip in the size and length that the film needs: itself, where it has both and was written here."""
     facts, trim = probe_clip(path), scene.trim_points
     # The clip of somebody else may have the same size and rate, and yet not be of the same making.

@@ -10,15 +10,15 @@ from gateleg.apps.mv.drawing.lettering import check_texts
 from gateleg.apps.mv.drawing.looks import open_library
 from gateleg.apps.mv.job_types import ClipResult, ProjectResult
 from gateleg.apps.mv.listening.song import listen
-from gateleg.apps.mv.materials import get_song, get_track, giving_up, keep_song, open_production, reporting
+from gateleg.apps.mv.materials import get_song, get_track, giving_up, open_production, reporting, store_song
 from gateleg.apps.mv.planning.plan import plan_video
 from gateleg.apps.mv.planning.presets import find_preset
 from gateleg.apps.mv.productions import DIRECTOR, drafts_of
 from gateleg.apps.mv.scenes import add_scenes, begin_scene, fail_scene, get_scene
-from gateleg.apps.mv.service import load
+from gateleg.apps.mv.service import load_project
 from gateleg.apps.mv.settings import STUDIO
 from gateleg.apps.mv.tables import SceneStatus
-from gateleg.apps.mv.takes import NewClip, keep_take
+from gateleg.apps.mv.takes import NewClip, store_take
 from gateleg.apps.mv.writing.scenes import write_scenes
 from gateleg.jobs import GiveUp
 
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 def plan_project(job: JobContext, project_id: UUID, resources: Resources[MVSettings]) -> ProjectResult:
     """Listen to the track of a project, divide it into scenes and write them. A project without a track gets a synthesised one."""
     with giving_up(job):
-        loaded = job.wait(load(resources.store, project_id))
+        loaded = job.wait(load_project(resources.store, project_id))
         if loaded.scenes:
             return ProjectResult(project_id=project_id, scenes=len(loaded.scenes))
         project = loaded.project
         check_texts(project.title, resources.settings.fonts)
         track = get_track(job, project, resources)
         song = listen(track, resources.settings.longest_song, reporting(job, 0.1, 0.7), lambda: job.should_stop)
-        keep_song(job, project, song, resources)
+        store_song(job, project, song, resources)
         preset = find_preset(project.director_config or DIRECTOR)
         plan = plan_video(song, preset, project.fps, resources.settings.most_scenes)
         texts = write_scenes(
@@ -69,7 +69,7 @@ def render_scene(job: JobContext, project_id: UUID, sequence: int, resources: Re
 
 
 def _render(job: JobContext, project_id: UUID, sequence: int, resources: Resources[MVSettings]) -> ClipResult:
-    loaded = job.wait(load(resources.store, project_id))
+    loaded = job.wait(load_project(resources.store, project_id))
     song = get_song(job, loaded.project, resources)
     production = open_production(job, loaded, song, resources)
     at = loaded.position(sequence) - 1
@@ -79,7 +79,7 @@ def _render(job: JobContext, project_id: UUID, sequence: int, resources: Resourc
     still = job.scratch / "still.jpg"
     save_poster(path, still)
     made = NewClip(path, clip.frames / order.canvas.fps, STUDIO, still=still, seed=production.next_seed(at), job_id=job.job_id)
-    scene = job.wait(keep_take(resources.store, resources.objects, project_id, sequence, made))
+    scene = job.wait(store_take(resources.store, resources.objects, project_id, sequence, made))
     return ClipResult(sequence=sequence, take=scene.take, frames=clip.frames)
 
 

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gateleg.apps.mv.reports import Progress
-    from gateleg.apps.mv.service import Loaded
+    from gateleg.apps.mv.service import ProjectWithScenes
     from gateleg.apps.mv.settings import MVSettings
     from gateleg.jobs import JobContext
     from gateleg.web import Resources
 
 
-def open_production(job: JobContext, loaded: Loaded, song: Song, resources: Resources[MVSettings]) -> Production:
-    """A project as it is made: its scenes, picture, lyrics and wishes."""
+def open_production(job: JobContext, loaded: ProjectWithScenes, song: Song, resources: Resources[MVSettings]) -> Production:
+    """A project as it is made: its scenes, picture, lyrics and options."""
     project = loaded.project
     picture = project.character_image_s3_key or project.product_image_s3_key
     text = (
@@ -57,7 +57,7 @@ def get_track(job: JobContext, project: Project, resources: Resources[MVSettings
     return path
 
 
-def keep_song(job: JobContext, project: Project, song: Song, resources: Resources[MVSettings]) -> None:
+def store_song(job: JobContext, project: Project, song: Song, resources: Resources[MVSettings]) -> None:
     """Keep what was heard, for the renders and for the timeline in the console."""
     path = job.scratch / "analysis.json"
     path.write_text(json.dumps(song.to_json()), encoding="utf-8")
@@ -72,7 +72,7 @@ def get_song(job: JobContext, project: Project, resources: Resources[MVSettings]
     """What was heard in the track."""
     if project.analysis_s3_key is None:
         song = listen(get_track(job, project, resources), resources.settings.longest_song, cancelled=lambda: job.should_stop)
-        keep_song(job, project, song, resources)
+        store_song(job, project, song, resources)
         return song
     return Song.from_json(json.loads(get_file(job, resources, project.analysis_s3_key).read_text(encoding="utf-8")))
 

@@ -54,10 +54,10 @@ async def probe(path: Path, kind: Kind, bounds: Bounds) -> Facts:
 
 def answer(asked: dict[str, Any]) -> dict[str, Any]:
     """What is in the file that a request names: what the process of `probe` calls."""
-    return asdict(look(Path(asked["path"]), asked["kind"], Bounds(**asked["bounds"])))
+    return asdict(probe_in_process(Path(asked["path"]), asked["kind"], Bounds(**asked["bounds"])))
 
 
-def look(path: Path, kind: Kind, bounds: Bounds) -> Facts:
+def probe_in_process(path: Path, kind: Kind, bounds: Bounds) -> Facts:
     """What is in a file, looked at here."""
     try:
         return {"audio": _song, "video": _clip, "picture": _picture}[kind](path, bounds)

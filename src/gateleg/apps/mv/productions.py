@@ -13,7 +13,7 @@ from gateleg.apps.mv.composing.encoding import Canvas
 from gateleg.apps.mv.planning.plan import Plan, Slot
 from gateleg.apps.mv.planning.presets import find_preset
 from gateleg.apps.mv.scenes import SceneDraft
-from gateleg.apps.mv.studio import VideoWish, choose_looks, order_clips
+from gateleg.apps.mv.studio import VideoOptions, choose_looks, order_clips
 from gateleg.apps.mv.writing.scenes import SceneText
 
 if TYPE_CHECKING:
@@ -101,11 +101,11 @@ def text_of(scene: Scene) -> SceneText:
 
 @dataclass(frozen=True, slots=True)
 class Production:
-    """A project as the studio sees it: its scenes in order, their plan, and what is wished for."""
+    """A project as the studio sees it: its scenes in order, their plan, and its options."""
 
     project: Project
     scenes: tuple[Scene, ...]
-    wish: VideoWish
+    options: VideoOptions
     lyrics: tuple[Line, ...] = ()
 
     @classmethod
@@ -113,7 +113,7 @@ class Production:
         cls, project: Project, scenes: Sequence[Scene], picture: Path | None, lyrics: tuple[Line, ...] = (), fonts: tuple[Path, ...] = ()
     ) -> Production:
         """The production of a project; `picture` is its character or its product, on this machine."""
-        wish = VideoWish(
+        options = VideoOptions(
             canvas=canvas_of(project),
             director=find_preset(project.director_config or DIRECTOR).name,
             seed=project.seed,
@@ -122,12 +122,12 @@ class Production:
             title=project.title,
             fonts=fonts,
         )
-        return cls(project, tuple(scenes), wish, lyrics)
+        return cls(project, tuple(scenes), options, lyrics)
 
     @property
     def plan(self) -> Plan:
         """Where each scene lies in the video."""
-        return plan_of(self.scenes, self.wish.canvas.fps)
+        return plan_of(self.scenes, self.options.canvas.fps)
 
     def order(self, library: Library, at: int) -> ClipOrder:
         """What to render for the next take of the scene at an index. Equal projects give equal orders."""
@@ -136,8 +136,8 @@ class Production:
         slots = [replace(whole.slots[place], seed=seed) for place, seed in zip(places, seeds, strict=True)]
         plan = Plan(whole.fps, whole.frames, tuple(slots))
         texts = [text_of(self.scenes[place]) for place in places]
-        looks = choose_looks(plan, texts, library, self.wish)
-        return order_clips(plan, texts, looks, self.wish, self.project.concept_prompt, self.lyrics)[-1]
+        looks = choose_looks(plan, texts, library, self.options)
+        return order_clips(plan, texts, looks, self.options, self.project.concept_prompt, self.lyrics)[-1]
 
     def next_seed(self, at: int) -> int:
         """The seed of the next take of the scene at an index: its own, if it has one, or the project's and one more for each take."""

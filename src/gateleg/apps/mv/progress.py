@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateleg.apps.mv.tables import Project
-    from gateleg.jobs import Branch
+    from gateleg.jobs.monitor import Branch
     from gateleg.web import Resources
 
 #: From where to where each kind of job takes the whole.
@@ -26,10 +26,10 @@ async def progress_of(resources: Resources[Any], project: Project) -> tuple[floa
         tree = await resources.queue.tree(project.root_job_id)
     except JobMissing:
         return 0.0, ""
-    return measure((tree, *tree.children))
+    return measure_progress((tree, *tree.children))
 
 
-def measure(jobs: Sequence[Branch]) -> tuple[float, str]:
+def measure_progress(jobs: Sequence[Branch]) -> tuple[float, str]:
     """How far jobs are: the last kind that has begun counts."""
     found = (0.0, "")
     for kind, start, end, words in _SHARES:

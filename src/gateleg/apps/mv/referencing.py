@@ -10,7 +10,8 @@ from uuid import UUID, uuid5
 import numpy as np
 from PIL import Image, UnidentifiedImageError
 
-from gateleg.ai import ContentRefused, MediaFailed, MediaRequest, SubmissionUnknown
+from gateleg.ai import MediaRequest
+from gateleg.ai.errors import ContentRefused, MediaFailed, SubmissionUnknown
 from gateleg.apps.mv import object_keys
 from gateleg.apps.mv.composing.clips import ClipOrder, render_still
 from gateleg.apps.mv.composing.encoding import Canvas

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from gateleg.apps.mv.errors import Cancelled
 
-__all__ = ["Cancelling", "Progress", "never", "quietly", "stop_if", "within"]
+__all__ = ["Cancelling", "Progress", "check_cancelled", "ignore_progress", "never_cancelled", "subrange"]
 
 #: Called with a fraction from 0 to 1 and a few words about what is being done.
 Progress = Callable[[float, str], None]
@@ -14,16 +14,16 @@ Progress = Callable[[float, str], None]
 Cancelling = Callable[[], bool]
 
 
-def quietly(fraction: float, text: str) -> None:
+def ignore_progress(fraction: float, text: str) -> None:
     """A `Progress` for callers who do not follow the work."""
 
 
-def never() -> bool:
+def never_cancelled() -> bool:
     """A `Cancelling` for callers who do not stop the work."""
     return False
 
 
-def within(progress: Progress, start: float, end: float) -> Progress:
+def subrange(progress: Progress, start: float, end: float) -> Progress:
     """The progress of a part of the work, as progress of the whole: its 0 is `start`, its 1 is `end`."""
 
     def report(fraction: float, text: str) -> None:
@@ -32,7 +32,7 @@ def within(progress: Progress, start: float, end: float) -> Progress:
     return report
 
 
-def stop_if(cancelled: Cancelling) -> None:
+def check_cancelled(cancelled: Cancelling) -> None:
     """Raise `Cancelled` when the caller wants the work to stop."""
     if cancelled():
         raise Cancelled("The work was stopped before it was finished.")

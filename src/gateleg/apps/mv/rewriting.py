@@ -10,14 +10,14 @@ from gateleg.apps.mv.productions import plan_of
 from gateleg.apps.mv.writing.scenes import write_scenes
 
 if TYPE_CHECKING:
-    from gateleg.apps.mv.service import Loaded
+    from gateleg.apps.mv.service import ProjectWithScenes
     from gateleg.apps.mv.writing.scenes import SceneText
 
 #: Seeds that are tried for a text that differs.
 _TRIED = 24
 
 
-def rewrite_scene(loaded: Loaded, sequence: int) -> SceneText:
+def rewrite_scene(loaded: ProjectWithScenes, sequence: int) -> SceneText:
     """Another text for a scene. The same scene in the same version gets the same one."""
     project, scene = loaded.project, next(one for one in loaded.scenes if one.sequence == sequence)
     preset, whole = find_preset(project.director_config), plan_of(loaded.scenes, project.fps)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from gateleg.apps.mv.tables import MOST_SCENES, Mode, ProjectStatus, SceneStatus, TrimPoints
+from gateleg.apps.mv.tables import MAX_SCENES, Mode, ProjectStatus, SceneStatus, TrimPoints
 from gateleg.web import Refusal, Role
 from gateleg.web.errors import NotAllowed, Unknown
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gateleg.web import Principal
 
 #: Seconds of a clip that a trim must leave.
-SHORTEST = 0.1
+MIN_TRIM_SECONDS = 0.1
 #: States in which something works on a project.
 BUSY = frozenset({ProjectStatus.QUEUED, ProjectStatus.GENERATING_SCENES, ProjectStatus.PROCESSING, ProjectStatus.COMPOSING})
 
@@ -59,7 +59,7 @@ class TooManyScenes(Refusal):
 
     code = "too-many-scenes"
     status = 409
-    fix = f"A project has room for {MOST_SCENES} scenes, deleted ones included. Duplicate it: the copy counts anew."
+    fix = f"A project has room for {MAX_SCENES} scenes, deleted ones included. Duplicate it: the copy counts anew."
 
 
 def tenant_of(owner: str) -> str | None:
@@ -77,19 +77,19 @@ def may_change(principal: Principal, owner: str) -> bool:
     return principal.may(Role.OPERATOR) or owner == principal.owner
 
 
-def seen(principal: Principal, found: Project | Reference | Template | None, what: str) -> None:
+def check_visible(principal: Principal, found: Project | Reference | Template | None, what: str) -> None:
     """Refuse what is not there and what the caller may not see alike."""
     if found is None or not may_see(principal, found.owner_id):
         raise Unknown(f"There is no {what}.", fix="GET /api/mv/projects lists yours.")
 
 
-def changed(principal: Principal, found: Project | Reference | Template) -> None:
+def check_changeable(principal: Principal, found: Project | Reference | Template) -> None:
     """Refuse a change of what the caller may only look at."""
     if not may_change(principal, found.owner_id):
         raise NotAllowed(f"{principal.name!r} may look at this, and not change it.", fix="Ask its owner or an operator.")
 
 
-def complete(project: Project) -> None:
+def check_complete(project: Project) -> None:
     """Refuse a project without the texts that its mode needs."""
     if project.mode is Mode.MUSIC_VIDEO and not project.character_description:
         raise BadProject("A music video needs a characterDescription.", fix="Say who or what is seen in it, in a sentence.")
@@ -97,7 +97,7 @@ def complete(project: Project) -> None:
         raise BadProject("An ad needs a productDescription.", fix="Say what it is for, in a sentence.")
 
 
-def startable(project: Project) -> None:
+def check_startable(project: Project) -> None:
     """Refuse to begin a project that something works on."""
     if project.status in BUSY:
         raise WrongState(
@@ -105,7 +105,7 @@ def startable(project: Project) -> None:
         )
 
 
-def selectable(scenes: Sequence[Scene], only: Collection[int]) -> None:
+def check_selection(scenes: Sequence[Scene], only: Collection[int]) -> None:
     """Refuse a selection that names scenes which are not there, or which keep their clips."""
     unknown = sorted(set(only) - {scene.sequence for scene in scenes})
     if unknown:
@@ -125,7 +125,7 @@ def to_render(scenes: Iterable[Scene], again: bool, only: Collection[int] = ()) 
     ]
 
 
-def composable(project: Project, scenes: Sequence[Scene]) -> None:
+def check_composable(project: Project, scenes: Sequence[Scene]) -> None:
     """Refuse to compose what has no clips yet."""
     missing = [scene.sequence for scene in scenes if scene.status is not SceneStatus.COMPLETED]
     if not scenes or missing:
@@ -138,7 +138,7 @@ def composable(project: Project, scenes: Sequence[Scene]) -> None:
         raise WrongState("The project is being composed.", fix="Wait until it has ended, or cancel its job.")
 
 
-def deletable(project: Project) -> None:
+def check_deletable(project: Project) -> None:
     """Refuse to take a scene out of a film that is being composed, or the last one out of a project."""
     if project.status is ProjectStatus.COMPOSING:
         raise WrongState("The project is being composed.", fix="Wait until it has ended, or cancel its job.")
@@ -146,7 +146,7 @@ def deletable(project: Project) -> None:
         raise WrongState("A project keeps at least one scene.", fix="Delete the project instead, or add another scene first.")
 
 
-def room(project: Project, count: int, most: int) -> None:
+def check_room(project: Project, count: int, most: int) -> None:
     """Refuse more scenes than the host permits in a project."""
     if len(project.scene_order) + count > most:
         fix = "Delete some, or have whoever runs the host raise most_scenes of [mv]."
@@ -155,12 +155,12 @@ def room(project: Project, count: int, most: int) -> None:
 
 def next_sequences(project: Project, count: int) -> list[int]:
     """The sequences of so many new scenes. None was ever used in the project."""
-    if project.last_sequence + count > MOST_SCENES:
-        raise TooManyScenes(f"The project has given out {project.last_sequence} of {MOST_SCENES} sequences; {count} more do not fit.")
+    if project.last_sequence + count > MAX_SCENES:
+        raise TooManyScenes(f"The project has given out {project.last_sequence} of {MAX_SCENES} sequences; {count} more do not fit.")
     return [project.last_sequence + number for number in range(1, count + 1)]
 
 
-def inserted(order: Sequence[int], sequences: Iterable[int], position: int | None) -> list[int]:
+def insert_scenes(order: Sequence[int], sequences: Iterable[int], position: int | None) -> list[int]:
     """The order with scenes put in: before the one at a position (1-based), or behind all."""
     at = len(order) if position is None else position - 1
     if not 0 <= at <= len(order):
@@ -168,7 +168,7 @@ def inserted(order: Sequence[int], sequences: Iterable[int], position: int | Non
     return [*order[:at], *sequences, *order[at:]]
 
 
-def reordered(order: Sequence[int], wanted: Sequence[int]) -> list[int]:
+def check_order(order: Sequence[int], wanted: Sequence[int]) -> list[int]:
     """The wanted order, if it names each scene once."""
     missing, extra = sorted(set(order) - set(wanted)), sorted(set(wanted) - set(order))
     if missing or extra or len(wanted) != len(order):
@@ -176,9 +176,9 @@ def reordered(order: Sequence[int], wanted: Sequence[int]) -> list[int]:
     return list(wanted)
 
 
-def trimmed(points: TrimPoints, length: float) -> TrimPoints:
+def check_trim(points: TrimPoints, length: float) -> TrimPoints:
     """The part of a clip that plays, inside its length."""
     end = min(points.end, length)
-    if end - points.start < SHORTEST:
-        raise BadTrim(f"The clip lasts {length:g} s: {points.start:g} to {points.end:g} s leaves less than {SHORTEST:g} s of it.")
+    if end - points.start < MIN_TRIM_SECONDS:
+        raise BadTrim(f"The clip lasts {length:g} s: {points.start:g} to {points.end:g} s leaves less than {MIN_TRIM_SECONDS:g} s of it.")
     return TrimPoints(start=points.start, end=end)

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.mv import object_keys, rules
-from gateleg.apps.mv.service import load
+from gateleg.apps.mv.service import load_project
 from gateleg.apps.mv.tables import Project, Scene, SceneStatus, Take, TrimPoints
 from gateleg.store import NotFound, TransactionCanceled, TransactionConflict, create, delete, patch
 from gateleg.web.errors import Unknown
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 #: How often a change is tried while others change the same project.
 _ATTEMPTS = 50
 #: Scenes that are created in one transaction, beside the project: DynamoDB takes 100 writes.
-_TOGETHER = 90
+_MAX_ADDED_TOGETHER = 90
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,25 +58,25 @@ class SceneDraft:
 async def add_scenes(store: AsyncStore, project_id: UUID, drafts: Sequence[SceneDraft], position: int | None = None) -> list[Scene]:
     """Add scenes before the one at a position, or behind all. Up to 90 at once are added all or none."""
     added: list[Scene] = []
-    for start in range(0, len(drafts), _TOGETHER):
-        part = drafts[start : start + _TOGETHER]
+    for start in range(0, len(drafts), _MAX_ADDED_TOGETHER):
+        part = drafts[start : start + _MAX_ADDED_TOGETHER]
         at = None if position is None else position + start
         added += await _change_order(store, project_id, partial(_add, part, at))
     return added
 
 
-async def _add(drafts: Sequence[SceneDraft], position: int | None, project: Project) -> _Change:
+async def _add(drafts: Sequence[SceneDraft], position: int | None, project: Project) -> _OrderChange:
     sequences = rules.next_sequences(project, len(drafts))
     scenes = [draft.scene(project.project_id, sequence) for draft, sequence in zip(drafts, sequences, strict=True)]
-    order = rules.inserted(project.scene_order, sequences, position)
-    return _Change(order, [create(scene) for scene in scenes], last=sequences[-1])
+    order = rules.insert_scenes(project.scene_order, sequences, position)
+    return _OrderChange(order, [create(scene) for scene in scenes], last=sequences[-1])
 
 
 async def reorder(store: AsyncStore, project_id: UUID, wanted: Sequence[int]) -> Project:
     """Play the scenes in another order, all or nothing."""
 
-    async def change(project: Project) -> _Change:
-        return _Change(rules.reordered(project.scene_order, wanted), [])
+    async def change(project: Project) -> _OrderChange:
+        return _OrderChange(rules.check_order(project.scene_order, wanted), [])
 
     await _change_order(store, project_id, change)
     return await store.get(Project, project_id=project_id, consistent=True)
@@ -85,7 +85,7 @@ async def reorder(store: AsyncStore, project_id: UUID, wanted: Sequence[int]) ->
 async def split_scene(store: AsyncStore, project_id: UUID, sequence: int, at: float) -> list[Scene]:
     """Cut a scene in two at so many seconds. The second half follows it as a scene of its own; a clip that exists plays on in it."""
 
-    async def change(project: Project) -> _Change:
+    async def change(project: Project) -> _OrderChange:
         scene = await get_scene(store, project_id, sequence)
         if not 0 < at < scene.duration:
             raise rules.BadOrder(f"Scene {sequence} lasts {scene.duration:g} s and cannot be cut at {at:g} s.", fix="Cut it inside.")
@@ -94,11 +94,11 @@ async def split_scene(store: AsyncStore, project_id: UUID, sequence: int, at: fl
         if scene.video_clip_s3_key is not None:
             start = scene.trim_points.start if scene.trim_points else 0.0
             first.append(Scene.trim_points.set(TrimPoints(start=start, end=start + at)))
-        order = rules.inserted(project.scene_order, [second], project.scene_order.index(sequence) + 2)
-        return _Change(order, [patch(scene, *first), create(_second_half(scene, second, at))], last=second)
+        order = rules.insert_scenes(project.scene_order, [second], project.scene_order.index(sequence) + 2)
+        return _OrderChange(order, [patch(scene, *first), create(_second_half(scene, second, at))], last=second)
 
     await _change_order(store, project_id, change)
-    loaded = await load(store, project_id)
+    loaded = await load_project(store, project_id)
     place = loaded.position(sequence)
     return list(loaded.scenes[place - 1 : place + 1])
 
@@ -143,10 +143,10 @@ async def begin_scene(store: AsyncStore, project_id: UUID, sequence: int, job_id
             actions.append(Scene.retry_count.add(1))
         return actions
 
-    return await _decide(store, project_id, sequence, decide)
+    return await _update_scene(store, project_id, sequence, decide)
 
 
-async def _decide(store: AsyncStore, project_id: UUID, sequence: int, decide: Callable[[Scene], list[Action]]) -> Scene:
+async def _update_scene(store: AsyncStore, project_id: UUID, sequence: int, decide: Callable[[Scene], list[Action]]) -> Scene:
     """Change a scene depending on what it is; decided again when somebody else was faster."""
     try:
         return await store.retrying(Scene, decide, project_id=project_id, sequence=sequence)
@@ -191,7 +191,7 @@ async def trim_scene(store: AsyncStore, project_id: UUID, sequence: int, points:
         raise rules.WrongState(f"Scene {sequence} has no clip of its own to trim.", fix="Render it or upload a clip first.")
     if points is None:
         return await store.patch(scene, Scene.trim_points.remove(), Scene.duration.set(take.duration))
-    kept = rules.trimmed(points, take.duration)
+    kept = rules.check_trim(points, take.duration)
     return await store.patch(scene, Scene.trim_points.set(kept), Scene.duration.set(kept.end - kept.start))
 
 
@@ -206,7 +206,7 @@ async def use_take(store: AsyncStore, objects: AsyncObjects, project_id: UUID, s
 
 async def next_take(store: AsyncStore, project_id: UUID, sequence: int) -> int:
     """The number of the next take of a scene. None is given twice."""
-    return (await _decide(store, project_id, sequence, lambda scene: [Scene.last_take.set(scene.last_take + 1)])).last_take
+    return (await _update_scene(store, project_id, sequence, lambda scene: [Scene.last_take.set(scene.last_take + 1)])).last_take
 
 
 async def fail_scene(store: AsyncStore, project_id: UUID, sequence: int, message: str) -> Scene | None:
@@ -218,7 +218,7 @@ async def fail_scene(store: AsyncStore, project_id: UUID, sequence: int, message
         return [Scene.status.to(SceneStatus.FAILED), Scene.error_message.set(message[:2_000])]
 
     try:
-        return await _decide(store, project_id, sequence, decide)
+        return await _update_scene(store, project_id, sequence, decide)
     except Unknown:
         return None
 
@@ -226,17 +226,17 @@ async def fail_scene(store: AsyncStore, project_id: UUID, sequence: int, message
 async def delete_scene(store: AsyncStore, objects: AsyncObjects, project_id: UUID, sequence: int) -> Project:
     """Delete a scene with its takes and clips. Interrupted, it can be called again."""
 
-    async def change(project: Project) -> _Change:
-        rules.deletable(project)
+    async def change(project: Project) -> _OrderChange:
+        rules.check_deletable(project)
         scene = await get_scene(store, project_id, sequence)
-        return _Change([other for other in project.scene_order if other != sequence], [delete(scene)])
+        return _OrderChange([other for other in project.scene_order if other != sequence], [delete(scene)])
 
     await _change_order(store, project_id, change)
     takes = [take async for take in store.query(Take.of_scene, project_id=project_id, sequence=sequence)]
     prefix = object_keys.project_prefix(project_id)
     owned = {take.clip_s3_key for take in takes} | {object_keys.scene_key(project_id, sequence)}
     owned |= {object_keys.lip_sync_key(project_id, sequence), object_keys.scene_audio_key(project_id, sequence)}
-    loaded = await load(store, project_id)
+    loaded = await load_project(store, project_id)
     owned |= {take.still_s3_key for take in takes if take.still_s3_key is not None}
     kept = {key for other in loaded.scenes for key in (other.original_video_clip_s3_key, other.video_clip_s3_key, other.still_s3_key)}
     await objects.delete_many(sorted(key for key in owned - kept if key.startswith(prefix)))
@@ -245,7 +245,7 @@ async def delete_scene(store: AsyncStore, objects: AsyncObjects, project_id: UUI
 
 
 @dataclass(frozen=True, slots=True)
-class _Change:
+class _OrderChange:
     """A new order of the scenes, and what is written with it."""
 
     order: list[int]
@@ -262,7 +262,7 @@ class _Change:
         return [patch(Project.key(project_id=project.project_id), *actions, condition=unchanged), *self.writes]
 
 
-async def _change_order(store: AsyncStore, project_id: UUID, decide: Callable[[Project], Awaitable[_Change]]) -> list[Any]:
+async def _change_order(store: AsyncStore, project_id: UUID, decide: Callable[[Project], Awaitable[_OrderChange]]) -> list[Any]:
     """Change the order of a project's scenes together with the scenes."""
 
     async def operations() -> list[WriteOperation[Any]]:

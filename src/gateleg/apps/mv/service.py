@@ -37,7 +37,7 @@ _COPIED_OF_SCENES = ("prompt", "negative_prompt", "duration", "reference_image_s
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class ProjectWithScenes:
     """A project, and its scenes as they play."""
 
     project: Project
@@ -49,7 +49,7 @@ class Loaded:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StatusCount:
     """One row of the status board."""
 
     status: ProjectStatus
@@ -62,7 +62,7 @@ class Standing:
 
 async def create_project(store: AsyncStore, project: Project) -> Project:
     """Store a new project that has what its mode needs."""
-    rules.complete(project)
+    rules.check_complete(project)
     return await store.create(project)
 
 
@@ -71,7 +71,7 @@ async def find_project(store: AsyncStore, project_id: UUID) -> Project | None:
     return await store.find(Project, project_id=project_id, consistent=True)
 
 
-async def load(store: AsyncStore, project_id: UUID) -> Loaded:
+async def load_project(store: AsyncStore, project_id: UUID) -> ProjectWithScenes:
     """A project with its scenes, read together; `Unknown` when there is none."""
     found = await store.collect(project_with_scenes(project_id=project_id), consistent=True)
     projects = found.of(Project)
@@ -79,7 +79,7 @@ async def load(store: AsyncStore, project_id: UUID) -> Loaded:
         raise Unknown(f"There is no project {project_id}.")
     project = projects[0]
     scenes = {scene.sequence: scene for scene in found.of(Scene)}
-    return Loaded(project, tuple(scenes[sequence] for sequence in project.scene_order if sequence in scenes))
+    return ProjectWithScenes(project, tuple(scenes[sequence] for sequence in project.scene_order if sequence in scenes))
 
 
 async def projects_of(
@@ -101,14 +101,14 @@ async def newest_projects(store: AsyncStore, limit: int) -> list[Project]:
     return sorted(found, key=lambda project: project.created_at, reverse=True)[:limit]
 
 
-async def status_board(store: AsyncStore, most: int = 10_000) -> list[Standing]:
+async def status_board(store: AsyncStore, most: int = 10_000) -> list[StatusCount]:
     """How many projects are in which status, and since when the oldest: from the index, at most so many of each."""
     board = []
     for status in ProjectStatus:
         first = await store.page(Project.by_status, status=status, limit=1)
         count = await store.count(Project.by_status, status=status, limit=most) if first.items else 0
         oldest = first.items[0].created_at if first.items else None
-        board.append(Standing(status, count, oldest, more=count >= most))
+        board.append(StatusCount(status, count, oldest, more=count >= most))
     return board
 
 
@@ -129,7 +129,7 @@ async def move_project(store: AsyncStore, project_id: UUID, status: ProjectStatu
 
 async def duplicate_project(store: AsyncStore, objects: AsyncObjects, project_id: UUID, owner: str) -> Project:
     """A new project of an owner with the texts, files and scenes of another; nothing is rendered in it yet."""
-    loaded, copied_id = await load(store, project_id), uuid4()
+    loaded, copied_id = await load_project(store, project_id), uuid4()
     old, new = object_keys.project_prefix(project_id), object_keys.project_prefix(copied_id)
     files = {}
     for name in _FILES:

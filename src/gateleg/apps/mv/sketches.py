@@ -11,7 +11,7 @@ from gateleg.apps.mv.composing.stills import draw_sheet, draw_storyboard
 from gateleg.apps.mv.listening.song import Song, listen
 from gateleg.apps.mv.planning.plan import Plan, plan_video
 from gateleg.apps.mv.planning.presets import find_preset
-from gateleg.apps.mv.reports import never, quietly, within
+from gateleg.apps.mv.reports import ignore_progress, never_cancelled, subrange
 from gateleg.apps.mv.studio import choose_looks, order_clips
 from gateleg.apps.mv.writing.lyrics import read_lyrics
 from gateleg.apps.mv.writing.scenes import SceneText, write_scenes
@@ -19,7 +19,7 @@ from gateleg.apps.mv.writing.scenes import SceneText, write_scenes
 if TYPE_CHECKING:
     from gateleg.apps.mv.drawing.looks import Library
     from gateleg.apps.mv.reports import Cancelling, Progress
-    from gateleg.apps.mv.studio import VideoWish
+    from gateleg.apps.mv.studio import VideoOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +32,23 @@ class Sketch:
 
 
 def sketch_video(
-    song: Path, concept: str, out: Path, library: Library, wish: VideoWish, progress: Progress = quietly, cancelled: Cancelling = never
+    song: Path,
+    concept: str,
+    out: Path,
+    library: Library,
+    options: VideoOptions,
+    progress: Progress = ignore_progress,
+    cancelled: Cancelling = never_cancelled,
 ) -> Sketch:
     """Draw one picture of each scene of a video, side by side in one PNG or JPEG file."""
-    heard = listen(song, progress=within(progress, 0.0, 0.3), cancelled=cancelled)
-    preset = find_preset(wish.director)
-    plan = plan_video(heard, preset, wish.canvas.fps, wish.most)
-    texts = tuple(write_scenes(concept, plan, preset, wish.subject, wish.seed))
-    looks = choose_looks(plan, texts, library, wish)
-    lyrics = read_lyrics(wish.lyrics, heard) if wish.lyrics.strip() else ()
-    orders = order_clips(plan, texts, looks, wish, concept, lyrics)
+    heard = listen(song, progress=subrange(progress, 0.0, 0.3), cancelled=cancelled)
+    preset = find_preset(options.director)
+    plan = plan_video(heard, preset, options.canvas.fps, options.most)
+    texts = tuple(write_scenes(concept, plan, preset, options.subject, options.seed))
+    looks = choose_looks(plan, texts, library, options)
+    lyrics = read_lyrics(options.lyrics, heard) if options.lyrics.strip() else ()
+    orders = order_clips(plan, texts, looks, options, concept, lyrics)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=".stills-") as folder:
-        pictures = draw_storyboard(orders, heard, Path(folder), within(progress, 0.35, 1.0), cancelled)
+        pictures = draw_storyboard(orders, heard, Path(folder), subrange(progress, 0.35, 1.0), cancelled)
         draw_sheet(pictures, out)
     return Sketch(heard, plan, texts)

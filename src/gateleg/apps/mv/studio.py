@@ -31,7 +31,7 @@ from gateleg.apps.mv.drawing.scene import Scene
 from gateleg.apps.mv.listening.song import Song, listen
 from gateleg.apps.mv.planning.plan import Plan, plan_video
 from gateleg.apps.mv.planning.presets import find_preset
-from gateleg.apps.mv.reports import never, quietly, within
+from gateleg.apps.mv.reports import ignore_progress, never_cancelled, subrange
 from gateleg.apps.mv.writing.lyrics import Line, read_lyrics
 from gateleg.apps.mv.writing.scenes import SceneText, read_camera, scene_words, write_scenes
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class VideoWish:
+class VideoOptions:
     """What a video should be, beside its song and its concept."""
 
     canvas: Canvas = HD
@@ -83,11 +83,11 @@ def scene_seed(seed: int, concept: str, twin: int) -> int:
     return int.from_bytes(hashlib.sha256(f"{seed}|{concept}|{twin}".encode()).digest()[:4], "big")
 
 
-def _seed_of(slot: Slot, wish: VideoWish) -> int:
-    return wish.seed if slot.seed is None else slot.seed
+def _seed_of(slot: Slot, options: VideoOptions) -> int:
+    return options.seed if slot.seed is None else slot.seed
 
 
-def make_scene(slot: Slot, text: SceneText, look: Look, wish: VideoWish, concept: str) -> Scene:
+def make_scene(slot: Slot, text: SceneText, look: Look, options: VideoOptions, concept: str) -> Scene:
     """A scene as it will be drawn. A shot or a move that the text names (a person may have edited it) is followed."""
     shot, move, _ = read_camera(text.prompt)
     return Scene(
@@ -99,9 +99,9 @@ def make_scene(slot: Slot, text: SceneText, look: Look, wish: VideoWish, concept
         energy=slot.energy,
         motion=slot.motion,
         brightness=slot.brightness,
-        seed=scene_seed(_seed_of(slot, wish), concept, slot.twin),
-        preset=find_preset(wish.director),
-        picture=wish.picture if text.names_subject else None,
+        seed=scene_seed(_seed_of(slot, options), concept, slot.twin),
+        preset=find_preset(options.director),
+        picture=options.picture if text.names_subject else None,
         repeat=slot.repeat,
     )
 
@@ -111,39 +111,39 @@ def setting_of(slot: Slot) -> int:
     return max(ord(slot.letter[:1] or "A") - ord("A"), 0)
 
 
-def choose_looks(plan: Plan, texts: Sequence[SceneText], library: Library, wish: VideoWish) -> tuple[Look, ...]:
+def choose_looks(plan: Plan, texts: Sequence[SceneText], library: Library, options: VideoOptions) -> tuple[Look, ...]:
     """The look of each text. The subject is seen in every scene that names it, and only there."""
     looks = []
     for slot, text in zip(plan.slots, texts, strict=True):
         words = scene_words(text.prompt)
-        seed = _seed_of(slot, wish)
-        subject = wish.subject if text.names_subject else None
-        look = library.choose(words, seed, subject, slot.twin + seed - wish.seed, setting_of(slot))
-        look = replace(look, cast=cast_of(wish.seed, wish.subject or look.figure))
-        looks.append(replace(look, figure="") if wish.subject and not text.names_subject else look)
+        seed = _seed_of(slot, options)
+        subject = options.subject if text.names_subject else None
+        look = library.choose(words, seed, subject, slot.twin + seed - options.seed, setting_of(slot))
+        look = replace(look, cast=cast_of(options.seed, options.subject or look.figure))
+        looks.append(replace(look, figure="", companion="") if options.subject and not text.names_subject else look)
     return tuple(looks)
 
 
 def order_clips(
-    plan: Plan, texts: Sequence[SceneText], looks: Sequence[Look], wish: VideoWish, concept: str, lyrics: Sequence[Line] = ()
+    plan: Plan, texts: Sequence[SceneText], looks: Sequence[Look], options: VideoOptions, concept: str, lyrics: Sequence[Line] = ()
 ) -> tuple[ClipOrder, ...]:
     """What to render: one order for each scene, in the order of the video."""
-    scenes = [make_scene(slot, text, look, wish, concept) for slot, text, look in zip(plan.slots, texts, looks, strict=True)]
+    scenes = [make_scene(slot, text, look, options, concept) for slot, text, look in zip(plan.slots, texts, looks, strict=True)]
     orders = []
     for at, (slot, scene) in enumerate(zip(plan.slots, scenes, strict=True)):
         start, end = slot.first / plan.fps, slot.last / plan.fps
         orders.append(
             ClipOrder(
                 scene=scene,
-                canvas=wish.canvas,
+                canvas=options.canvas,
                 before=scenes[at - 1] if slot.overlap else None,
                 transition=slot.transition,
                 overlap=slot.overlap,
-                title=wish.title if start < _TITLED else "",
-                artist=wish.artist if start < _TITLED else "",
+                title=options.title if start < _TITLED else "",
+                artist=options.artist if start < _TITLED else "",
                 lyrics=tuple(line for line in lyrics if line.start < end and line.end > start),
                 total=plan.frames,
-                fonts=wish.fonts,
+                fonts=options.fonts,
             )
         )
     return tuple(orders)
@@ -169,34 +169,34 @@ def make_video(
     concept: str,
     out: Path,
     library: Library,
-    wish: VideoWish | None = None,
+    options: VideoOptions | None = None,
     workers: int | None = None,
-    progress: Progress = quietly,
-    cancelled: Cancelling = never,
+    progress: Progress = ignore_progress,
+    cancelled: Cancelling = never_cancelled,
 ) -> Video:
-    """Make a music video of a song and a sentence. The same song, sentence and wish give the same frames."""
-    wish = wish or VideoWish()
-    check_texts(f"{wish.title} {wish.artist} {wish.lyrics}", wish.fonts)
-    heard = listen(song, progress=within(progress, 0.0, 0.05), cancelled=cancelled)
-    preset = find_preset(wish.director)
-    plan = plan_video(heard, preset, wish.canvas.fps, wish.most)
-    texts = write_scenes(concept, plan, preset, wish.subject, wish.seed)
+    """Make a music video of a song and a sentence. Equal song, concept and options give the same frames."""
+    options = options or VideoOptions()
+    check_texts(f"{options.title} {options.artist} {options.lyrics}", options.fonts)
+    heard = listen(song, progress=subrange(progress, 0.0, 0.05), cancelled=cancelled)
+    preset = find_preset(options.director)
+    plan = plan_video(heard, preset, options.canvas.fps, options.most)
+    texts = write_scenes(concept, plan, preset, options.subject, options.seed)
     progress(0.06, "choosing what is seen")
-    looks = choose_looks(plan, texts, library, wish)
-    lyrics = read_lyrics(wish.lyrics, heard) if wish.lyrics.strip() else ()
-    orders = list(order_clips(plan, texts, looks, wish, concept, lyrics))
-    seconds = Fraction(plan.frames, wish.canvas.fps)
+    looks = choose_looks(plan, texts, library, options)
+    lyrics = read_lyrics(options.lyrics, heard) if options.lyrics.strip() else ()
+    orders = list(order_clips(plan, texts, looks, options, concept, lyrics))
+    seconds = Fraction(plan.frames, options.canvas.fps)
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=".clips-") as folder, ThreadPoolExecutor(1) as beside:
         mastered = beside.submit(make_soundtrack, song, seconds, cancelled)
         paths = [Path(folder) / f"{number:04d}.mp4" for number in range(len(orders))]
-        clips = list(render_clips(orders, heard, paths, workers, within(progress, 0.08, 0.93), cancelled))
-        report = _mend(orders, clips, heard, workers, cancelled)
-        composing = within(progress, 0.95, 1.0)
-        made = compose(paths, mastered.result(), out, wish.canvas, Credits(wish.title, wish.artist), composing, cancelled)
+        clips = list(render_clips(orders, heard, paths, workers, subrange(progress, 0.08, 0.93), cancelled))
+        report = _calm_flashes(orders, clips, heard, workers, cancelled)
+        composing = subrange(progress, 0.95, 1.0)
+        made = compose(paths, mastered.result(), out, options.canvas, Credits(options.title, options.artist), composing, cancelled)
     return Video(out, made, heard, plan, texts, tuple(orders), lyrics, report)
 
 
-def _mend(orders: list[ClipOrder], clips: list[Clip], song: Song, workers: int | None, cancelled: Cancelling) -> FlashReport:
+def _calm_flashes(orders: list[ClipOrder], clips: list[Clip], song: Song, workers: int | None, cancelled: Cancelling) -> FlashReport:
     """Draw clips that flash again, calmer each time, until nothing flashes."""
     fps = orders[0].canvas.fps
     report = check_video(clips, fps)
@@ -207,7 +207,7 @@ def _mend(orders: list[ClipOrder], clips: list[Clip], song: Song, workers: int |
         for number in numbers:
             orders[number] = replace(orders[number], calm=calm)
         again = render_clips(
-            [orders[number] for number in numbers], song, [clips[number].path for number in numbers], workers, quietly, cancelled
+            [orders[number] for number in numbers], song, [clips[number].path for number in numbers], workers, ignore_progress, cancelled
         )
         for number, clip in zip(numbers, again, strict=True):
             clips[number] = clip

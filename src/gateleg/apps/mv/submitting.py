@@ -16,10 +16,10 @@ from gateleg.apps.mv.job_types import (
     RenderConfig,
 )
 from gateleg.apps.mv.providers import clip_type, picture_cost
+from gateleg.apps.mv.reconciling import reconcile
 from gateleg.apps.mv.scenes import edit_scene, get_scene
-from gateleg.apps.mv.service import load
+from gateleg.apps.mv.service import load_project
 from gateleg.apps.mv.settings import STUDIO
-from gateleg.apps.mv.settling import settle
 from gateleg.apps.mv.tables import Project, ProjectStatus, Scene, SceneStatus
 from gateleg.jobs import Submission
 from gateleg.store import patch
@@ -45,19 +45,19 @@ async def generate(
     once: str | None = None,
 ) -> Job:
     """Plan the scenes if there are none, render those without a clip and those of a selection, and compose the film."""
-    loaded = await settle(resources.store, resources.queue, project_id)
+    loaded = await reconcile(resources.store, resources.queue, project_id)
     project = loaded.project
-    rules.startable(project)
-    rules.selectable(loaded.scenes, only)
+    rules.check_startable(project)
+    rules.check_selection(loaded.scenes, only)
     if not storyboard:
-        costs.check(project, costs.estimate(project, loaded.scenes, resources, again=again, only=only))
+        costs.check_spend_cap(project, costs.estimate(project, loaded.scenes, resources, again=again, only=only))
     config = GenerateConfig(project_id=project_id, again=again, only=tuple(sorted(set(only))), storyboard=storyboard)
     return await _submit(resources, principal, project, GENERATE, config, _once(project, "generate", once))
 
 
 async def retry_failed(resources: Resources[Any], principal: Principal, project_id: UUID, *, once: str | None = None) -> Job:
     """Render the scenes that have failed, and compose the film."""
-    loaded = await settle(resources.store, resources.queue, project_id)
+    loaded = await reconcile(resources.store, resources.queue, project_id)
     if not any(scene.status is SceneStatus.FAILED for scene in loaded.scenes):
         raise rules.WrongState("No scene of this project has failed.", fix="POST .../generate renders what is missing.")
     return await generate(resources, principal, project_id, once=once)
@@ -65,9 +65,9 @@ async def retry_failed(resources: Resources[Any], principal: Principal, project_
 
 async def render(resources: Resources[Any], principal: Principal, project_id: UUID, sequence: int, *, once: str | None = None) -> Job:
     """Make another take of one scene. Other scenes may be rendered at the same time."""
-    loaded = await settle(resources.store, resources.queue, project_id)
+    loaded = await reconcile(resources.store, resources.queue, project_id)
     scene = await get_scene(resources.store, project_id, sequence)
-    costs.check(loaded.project, costs.estimate(loaded.project, [scene], resources, again=True))
+    costs.check_spend_cap(loaded.project, costs.estimate(loaded.project, [scene], resources, again=True))
     key = _once(loaded.project, f"render:{sequence}:{scene.version}", once)
     config = RenderConfig(project_id=project_id, sequence=sequence)
     submitted = await resources.queue.submit(_about(principal, loaded.project, clip_type(loaded.project, scene), config, key))
@@ -78,8 +78,8 @@ async def compose(
     resources: Resources[Any], principal: Principal, project_id: UUID, variants: Sequence[Shape] = (), *, once: str | None = None
 ) -> Job:
     """Compose the film of the clips that play, and other shapes of it."""
-    loaded = await settle(resources.store, resources.queue, project_id)
-    rules.composable(loaded.project, loaded.scenes)
+    loaded = await reconcile(resources.store, resources.queue, project_id)
+    rules.check_composable(loaded.project, loaded.scenes)
     config = ComposeConfig(project_id=project_id, variants=tuple(variants))
     return await _submit(resources, principal, loaded.project, COMPOSE, config, _once(loaded.project, "compose", once))
 
@@ -108,19 +108,19 @@ async def rewrite_prompt(resources: Resources[Any], project_id: UUID, sequence: 
 
     scene = await get_scene(resources.store, project_id, sequence)
     # Not on the event loop: the studio takes a moment to load.
-    text = await asyncio.to_thread(rewrite_scene, await load(resources.store, project_id), sequence)
+    text = await asyncio.to_thread(rewrite_scene, await load_project(resources.store, project_id), sequence)
     plan = {**scene.plan, "shot": text.shot, "move": text.move, "namesSubject": text.names_subject}
     return await edit_scene(resources.store, project_id, sequence, [Scene.prompt.set(text.prompt), Scene.plan.set(plan)], scene.version)
 
 
 async def cancel(resources: Resources[Any], project_id: UUID) -> UUID:
     """Cancel what works on a project, and return its job. Scenes that have their clips keep them."""
-    loaded = await settle(resources.store, resources.queue, project_id)
+    loaded = await reconcile(resources.store, resources.queue, project_id)
     job_id = loaded.project.root_job_id
     if job_id is None or loaded.project.status not in rules.BUSY:
         raise rules.WrongState("Nothing works on this project.", fix="POST .../generate begins.")
     await resources.queue.cancel_tree(job_id)
-    await settle(resources.store, resources.queue, project_id)
+    await reconcile(resources.store, resources.queue, project_id)
     return job_id
 
 

@@ -41,8 +41,8 @@ projects_table = Table(
 )
 TABLES = (projects_table,)
 #: The keys of scenes and takes have three digits.
-MOST_SCENES = 999
-MOST_TAKES = 999
+MAX_SCENES = 999
+MAX_TAKES = 999
 
 
 class Mode(StrEnum):
@@ -105,9 +105,9 @@ class Project(Entity, table=projects_table, tag="project", case="camel"):
     mode: Attr[Mode] = field(Mode.MUSIC_VIDEO)
     director_config: Attr[str | None] = field(None, max_length=100)
     #: the scenes by sequence, as they play
-    scene_order: Attr[list[int]] = field(factory=list, max_length=MOST_SCENES)
+    scene_order: Attr[list[int]] = field(factory=list, max_length=MAX_SCENES)
     #: the highest sequence that was ever given: none is used twice
-    last_sequence: Attr[int] = field(0, ge=0, le=MOST_SCENES)
+    last_sequence: Attr[int] = field(0, ge=0, le=MAX_SCENES)
     provider: Attr[str] = field("studio", max_length=100)
     seed: Attr[int] = field(0, ge=0)
     aspect_ratio: Attr[str] = field("16:9", pattern=r"^(16:9|9:16|1:1)$")
@@ -141,7 +141,7 @@ class Scene(Entity, table=projects_table, tag="scene", case="camel"):
 
     project_id: Attr[UUID]
     #: 1-based, given once and never again
-    sequence: Attr[int] = required(ge=1, le=MOST_SCENES)
+    sequence: Attr[int] = required(ge=1, le=MAX_SCENES)
     status: Attr[SceneStatus] = field(SceneStatus.PENDING)
     prompt: Attr[str] = required(min_length=1, max_length=5_000)
     negative_prompt: Attr[str | None] = field(None, max_length=1_000)
@@ -174,7 +174,7 @@ class Scene(Entity, table=projects_table, tag="scene", case="camel"):
     locked: Attr[bool] = field(False)
     #: the take that plays, and the highest number that was ever given
     take: Attr[int] = field(0, ge=0)
-    last_take: Attr[int] = field(0, ge=0, le=MOST_TAKES)
+    last_take: Attr[int] = field(0, ge=0, le=MAX_TAKES)
     video_generation_job_id: Attr[UUID | None] = field(None)
     lipsync_job_id: Attr[UUID | None] = field(None)
     version: Attr[Version] = field(0)
@@ -190,8 +190,8 @@ class Take(Entity, table=projects_table, tag="take", case="camel"):
     """One clip that was made or uploaded for a scene."""
 
     project_id: Attr[UUID]
-    sequence: Attr[int] = required(ge=1, le=MOST_SCENES)
-    take: Attr[int] = required(ge=1, le=MOST_TAKES)
+    sequence: Attr[int] = required(ge=1, le=MAX_SCENES)
+    take: Attr[int] = required(ge=1, le=MAX_TAKES)
     clip_s3_key: Attr[S3Key]
     #: a picture of the clip
     still_s3_key: Attr[S3Key | None] = field(None)
@@ -219,7 +219,7 @@ class FinalVersion(Entity, table=projects_table, tag="final", case="camel"):
     #: by name, such as "9:16", "poster", "contact-sheet", "captions", "edit-list"
     companions: Attr[dict[str, S3Key]] = field(factory=dict)
     #: the scenes and takes that it shows, as they play
-    scenes: Attr[list[str]] = field(factory=list, max_length=MOST_SCENES)
+    scenes: Attr[list[str]] = field(factory=list, max_length=MAX_SCENES)
     job_id: Attr[UUID | None] = field(None)
     created_at: Attr[datetime] = stamp(on="create")
 
@@ -250,7 +250,7 @@ class Template(Entity, table=projects_table, tag="template", case="camel"):
     owner_id: Attr[str] = required(read_only=True)
     name: Attr[str] = required(min_length=1, max_length=100)
     project: Attr[dict[str, str | int | float | bool | None]] = field(factory=dict)
-    scenes: Attr[list[dict[str, str | float | bool | None]]] = field(factory=list, max_length=MOST_SCENES)
+    scenes: Attr[list[dict[str, str | float | bool | None]]] = field(factory=list, max_length=MAX_SCENES)
     created_at: Attr[datetime] = stamp(on="create")
 
     key = Key("TEMPLATE#{template_id}", "METADATA")

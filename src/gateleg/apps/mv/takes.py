@@ -34,7 +34,7 @@ class NewClip:
     job_id: UUID | None = None
 
 
-async def keep_take(store: AsyncStore, objects: AsyncObjects, project_id: UUID, sequence: int, clip: NewClip) -> Scene:
+async def store_take(store: AsyncStore, objects: AsyncObjects, project_id: UUID, sequence: int, clip: NewClip) -> Scene:
     """Keep a clip as a take of its scene, at a key of its own and at the scene's, and play it."""
     prompt = (await get_scene(store, project_id, sequence)).prompt
     number = await next_take(store, project_id, sequence)

@@ -39,7 +39,7 @@ class UnreadablePlaceholder(Refusal):
 
 async def save_template(store: AsyncStore, project_id: UUID, owner: str, name: str, texts: Mapping[str, str]) -> Template:
     """Keep what a project is made of. `texts` are parts of its texts that become placeholders: {"city": "Austin"}."""
-    loaded = await service.load(store, project_id)
+    loaded = await service.load_project(store, project_id)
     parted = {key: getattr(loaded.project, key) for key in _TEXTS}
     project: dict[str, Any] = {key: _parted(text, texts) for key, text in parted.items() if text}
     project |= {key: getattr(loaded.project, key) for key in _CHOICES if getattr(loaded.project, key) is not None}

@@ -12,7 +12,7 @@ from gateleg.apps.mv import object_keys, rules
 from gateleg.apps.mv.scenes import begin_scene
 from gateleg.apps.mv.service import edit_project
 from gateleg.apps.mv.tables import Project, Reference
-from gateleg.apps.mv.takes import NewClip, keep_take
+from gateleg.apps.mv.takes import NewClip, store_take
 from gateleg.store import delete
 
 if TYPE_CHECKING:
@@ -56,9 +56,9 @@ _ATTRIBUTES = {
 }
 
 
-async def keep_asset(store: AsyncStore, objects: AsyncObjects, project: Project, name: str, file: ReceivedFile) -> Project:
+async def store_asset(store: AsyncStore, objects: AsyncObjects, project: Project, name: str, file: ReceivedFile) -> Project:
     """Make a file the audio, character, product or lyrics of a project. What was heard in an earlier track is forgotten with it."""
-    rules.startable(project)
+    rules.check_startable(project)
     extension = EXTENSIONS.get(file.content_type, "txt")
     key = object_keys.project_asset(project.project_id, name, extension)
     before = getattr(project, _ATTRIBUTES[name].name)
@@ -73,7 +73,7 @@ async def keep_asset(store: AsyncStore, objects: AsyncObjects, project: Project,
     return changed
 
 
-async def keep_reference(store: AsyncStore, objects: AsyncObjects, owner: str, file: ReceivedFile, description: str) -> Reference:
+async def store_reference(store: AsyncStore, objects: AsyncObjects, owner: str, file: ReceivedFile, description: str) -> Reference:
     """Keep a picture that projects of its owner may show."""
     reference_id = uuid4()
     key = object_keys.reference_key(reference_id, EXTENSIONS[file.content_type])
@@ -84,7 +84,7 @@ async def keep_reference(store: AsyncStore, objects: AsyncObjects, owner: str, f
 
 async def use_reference(store: AsyncStore, project: Project, name: str, reference: Reference) -> Project:
     """Show a reference picture as the character or the product of a project."""
-    rules.startable(project)
+    rules.check_startable(project)
     return await edit_project(store, project.project_id, [_ATTRIBUTES[name].set(reference.image_s3_key)])
 
 
@@ -94,9 +94,9 @@ async def delete_reference(store: AsyncStore, objects: AsyncObjects, reference: 
     await store.run(delete(reference))
 
 
-async def keep_clip(
+async def store_clip(
     store: AsyncStore, objects: AsyncObjects, project_id: UUID, sequence: int, file: ReceivedFile, duration: float
 ) -> Scene:
     """Make somebody's own clip a take of a scene, and play it."""
     await begin_scene(store, project_id, sequence)
-    return await keep_take(store, objects, project_id, sequence, NewClip(file.path, duration, "upload", file.content_type))
+    return await store_take(store, objects, project_id, sequence, NewClip(file.path, duration, "upload", file.content_type))

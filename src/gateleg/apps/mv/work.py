@@ -29,12 +29,12 @@ from gateleg.apps.mv.job_types import (
     ReferencesResult,
     RenderConfig,
 )
-from gateleg.apps.mv.news import fail_project
 from gateleg.apps.mv.providers import clip_type
 from gateleg.apps.mv.rules import to_render
 from gateleg.apps.mv.scenes import fail_scene
-from gateleg.apps.mv.service import load, move_project
+from gateleg.apps.mv.service import load_project, move_project
 from gateleg.apps.mv.tables import Project, ProjectStatus
+from gateleg.apps.mv.webhook_events import fail_project
 from gateleg.jobs import GiveUp, Jobs, JobStatus, Snooze, Stage, Submission, submit_stages
 from gateleg.store import ConditionFailed, IllegalTransition, NotFound
 from gateleg.web import Refusal
@@ -44,13 +44,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
 
-    from gateleg.apps.mv.service import Loaded
+    from gateleg.apps.mv.service import ProjectWithScenes
     from gateleg.apps.mv.settings import MVSettings
     from gateleg.jobs import Job, JobContext
     from gateleg.web import Resources
 
 #: Seconds until the director looks again.
-_LOOK_AGAIN = 0.5
+_POLL_SECONDS = 0.5
 #: How jobs end that have not succeeded.
 _ENDED = (JobStatus.FAILED, JobStatus.CANCELLED)
 #: How far a project is in each state; in all others it has not begun. It is completed a moment before the job that composes it.
@@ -166,12 +166,14 @@ def _has_reached(job: JobContext, phase: _Phase) -> bool:
     return job.job.progress is not None and job.job.progress.fraction >= phase.start
 
 
-def _check_cost(job: JobContext, loaded: Loaded, config: GenerateConfig, resources: Resources[MVSettings]) -> None:
+def _check_cost(job: JobContext, loaded: ProjectWithScenes, config: GenerateConfig, resources: Resources[MVSettings]) -> None:
     """Refuse what costs more than the project may, when its scenes are known and before the first is made."""
     if _has_reached(job, _RENDERING):
         return
     try:
-        costs.check(loaded.project, costs.estimate(loaded.project, loaded.scenes, resources, again=config.again, only=config.only))
+        costs.check_spend_cap(
+            loaded.project, costs.estimate(loaded.project, loaded.scenes, resources, again=config.again, only=config.only)
+        )
     except Refusal as error:
         raise GiveUp(error.message) from error
 
@@ -190,9 +192,9 @@ async def _lip_sync(job: JobContext, resources: Resources[MVSettings], project_i
     await _done(job, resources, _LIP_SYNCING, stages, loaded.project)
 
 
-async def _loaded(resources: Resources[MVSettings], project_id: UUID) -> Loaded:
+async def _loaded(resources: Resources[MVSettings], project_id: UUID) -> ProjectWithScenes:
     try:
-        return await load(resources.store, project_id)
+        return await load_project(resources.store, project_id)
     except Unknown:
         raise GiveUp("The project was deleted.") from None
 
@@ -221,7 +223,7 @@ async def _done(
     job.progress(phase.start + (phase.end - phase.start) * share, 1.0, words)
     if waiting:
         await advance(resources, project, phase.status)
-        raise Snooze(_LOOK_AGAIN)
+        raise Snooze(_POLL_SECONDS)
     if ended:
         for child in ended:
             await _fail_scene_of(resources, child)

@@ -1,8 +1,8 @@
-"""Who may do what with repositories, collections and documents. One pure function decides, and says by which rule.
+"""Access rights to repositories, collections and documents. One pure function, `decide`, returns the decision and the rule behind it.
 
-Members are let in by the groups of the repository, then by those of the collection; private collections are for their creators. RAG
-administrators, the members of the group that the settings name, manage the collections of the repositories that they can read. The roles
-of the host stand above: viewers read everything, operators change collections and documents, admins also repositories.
+Members need one of the repository's groups, then one of the collection's groups; private collections are visible to their creators only.
+RAG administrators, the members of the group named in the settings, manage the collections of the repositories that they can read. Roles
+of the host take precedence: viewers read everything, operators change collections and documents, admins also change repositories.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.tables import Collection, Repository
     from gateleg.web import Principal
 
-#: Statuses in which a collection is there only for those who can restore or remove it.
-GONE = frozenset({CollectionStatus.DELETED, CollectionStatus.DELETE_IN_PROGRESS, CollectionStatus.DELETE_FAILED})
+#: Statuses in which a collection is visible only to those who can restore or remove it.
+DELETED_STATUSES = frozenset({CollectionStatus.DELETED, CollectionStatus.DELETE_IN_PROGRESS, CollectionStatus.DELETE_FAILED})
 
 
 class Action(StrEnum):
-    """What a caller wants to do."""
+    """An operation that needs permission."""
 
     #: see a repository, or a collection with its documents
     READ = "read"
@@ -74,7 +74,7 @@ class Rule(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether somebody may do something, and the rule that decided."""
+    """Whether an action is allowed, and the rule that decided."""
 
     allowed: bool
     rule: Rule
@@ -86,12 +86,12 @@ class Decision:
 
 
 def user_of(principal: Principal) -> str:
-    """The caller as `createdBy` and `username` hold it: the name, with its tenant before it where there is one."""
+    """The caller's name as stored in `createdBy` and `username`: prefixed with the tenant, if there is one."""
     return principal.owner if principal.tenant is not None else principal.name.replace("%", "%25").replace("/", "%2F")
 
 
 def is_rag_admin(principal: Principal, admin_group: str) -> bool:
-    """Whether the caller is a RAG administrator: of the repositories that they can read, and of no others."""
+    """Whether the caller is a RAG administrator. That covers only the repositories that they can read."""
     return bool(admin_group) and admin_group in principal.groups
 
 
@@ -104,24 +104,24 @@ def decide(
     admin_group: str = "",
     document_owner: str | None = None,
 ) -> Decision:
-    """Whether the caller may do something with a repository, or with a collection or a document (of `document_owner`) in it."""
-    if (found := _by_host_role(principal, collection, action)) is not None:
-        return found
-    entry = _enter(principal, repository)
-    if not entry.allowed:
-        return entry
-    manages = is_rag_admin(principal, admin_group)
+    """Decide whether the caller may act on a repository, or on a collection or a document (of `document_owner`) in it."""
+    if (decision := _decide_by_host_role(principal, collection, action)) is not None:
+        return decision
+    repository_read = _decide_repository_read(principal, repository)
+    if not repository_read.allowed:
+        return repository_read
+    is_admin = is_rag_admin(principal, admin_group)
     if collection is None:
-        return _in_repository(repository, action, entry, manages)
-    reading = _read_collection(principal, collection, manages)
-    if not reading.allowed:
-        return reading
-    return _in_collection(principal, collection, action, reading, manages, document_owner)
+        return _decide_in_repository(repository, action, repository_read, is_admin)
+    collection_read = _decide_collection_read(principal, collection, is_admin)
+    if not collection_read.allowed:
+        return collection_read
+    return _decide_in_collection(principal, collection, action, collection_read, is_admin, document_owner)
 
 
-def _by_host_role(principal: Principal, collection: Collection | None, action: Action) -> Decision | None:
-    """What a role of the host decides by itself."""
-    if action is Action.SEARCH and collection is not None and collection.status in GONE:
+def _decide_by_host_role(principal: Principal, collection: Collection | None, action: Action) -> Decision | None:
+    """The decision if the caller's role on the host settles it; otherwise None."""
+    if action is Action.SEARCH and collection is not None and collection.status in DELETED_STATUSES:
         return Decision(False, Rule.NOT_SEARCHABLE) if principal.may(Role.VIEWER) else None
     if principal.may(Role.ADMIN):
         return Decision(True, Rule.HOST_ADMIN)
@@ -132,8 +132,8 @@ def _by_host_role(principal: Principal, collection: Collection | None, action: A
     return None
 
 
-def _enter(principal: Principal, repository: Repository) -> Decision:
-    """Whether the caller can read the repository. Viewers of the host can: what they may not do there is decided later."""
+def _decide_repository_read(principal: Principal, repository: Repository) -> Decision:
+    """Whether the caller can read the repository. Viewers of the host always can; what else they may do is decided later."""
     if principal.may(Role.VIEWER):
         return Decision(True, Rule.HOST_VIEWER)
     if repository.tenant is not None and repository.tenant != principal.tenant:
@@ -146,25 +146,25 @@ def _enter(principal: Principal, repository: Repository) -> Decision:
     return Decision(True, Rule.REPOSITORY_GROUP)
 
 
-def _in_repository(repository: Repository, action: Action, entry: Decision, manages: bool) -> Decision:
+def _decide_in_repository(repository: Repository, action: Action, repository_read: Decision, is_admin: bool) -> Decision:
     if action is Action.CHANGE_REPOSITORY:
         return Decision(False, Rule.NOT_HOST_ADMIN)
     if action is Action.CHANGE_PIPELINES:
-        return Decision(True, Rule.RAG_ADMIN) if manages else Decision(False, Rule.NOT_RAG_ADMIN)
+        return Decision(True, Rule.RAG_ADMIN) if is_admin else Decision(False, Rule.NOT_RAG_ADMIN)
     if action is Action.CREATE_COLLECTION:
-        if manages:
+        if is_admin:
             return Decision(True, Rule.RAG_ADMIN)
-        # Those who see everything by their role on the host are not readers whom the repository has let in.
-        if entry.rule is Rule.HOST_VIEWER or not repository.config.allow_user_collections:
+        # A viewer of the host reads the repository by role; only readers by membership may create collections.
+        if repository_read.rule is Rule.HOST_VIEWER or not repository.config.allow_user_collections:
             return Decision(False, Rule.NO_USER_COLLECTIONS)
         return Decision(True, Rule.USER_COLLECTIONS)
-    return entry
+    return repository_read
 
 
-def _read_collection(principal: Principal, collection: Collection, manages: bool) -> Decision:
+def _decide_collection_read(principal: Principal, collection: Collection, is_admin: bool) -> Decision:
     if principal.may(Role.VIEWER):
         return Decision(True, Rule.HOST_VIEWER)
-    if manages:
+    if is_admin:
         return Decision(True, Rule.RAG_ADMIN)
     if collection.created_by == user_of(principal):
         return Decision(True, Rule.CREATOR)
@@ -172,22 +172,22 @@ def _read_collection(principal: Principal, collection: Collection, manages: bool
         return Decision(False, Rule.PRIVATE)
     if collection.allowed_groups and principal.groups.isdisjoint(collection.allowed_groups):
         return Decision(False, Rule.NOT_IN_COLLECTION_GROUP)
-    if collection.status in GONE:
+    if collection.status in DELETED_STATUSES:
         return Decision(False, Rule.DELETED)
     return Decision(True, Rule.COLLECTION_GROUP if collection.allowed_groups else Rule.INHERITED)
 
 
-def _in_collection(
-    principal: Principal, collection: Collection, action: Action, reading: Decision, manages: bool, document_owner: str | None
+def _decide_in_collection(
+    principal: Principal, collection: Collection, action: Action, collection_read: Decision, is_admin: bool, document_owner: str | None
 ) -> Decision:
     creator = collection.created_by == user_of(principal)
-    if action is Action.SEARCH and collection.status in GONE:
+    if action is Action.SEARCH and collection.status in DELETED_STATUSES:
         return Decision(False, Rule.NOT_SEARCHABLE)
     if action in (Action.READ, Action.SEARCH):
-        return reading
+        return collection_read
     if action in (Action.CHANGE_REPOSITORY, Action.CHANGE_PIPELINES, Action.CREATE_COLLECTION):
         return Decision(False, Rule.NOT_HOST_ADMIN)
-    if manages:
+    if is_admin:
         return Decision(True, Rule.RAG_ADMIN)
     if creator:
         return Decision(True, Rule.CREATOR)
@@ -195,8 +195,8 @@ def _in_collection(
         if document_owner is not None and document_owner == user_of(principal):
             return Decision(True, Rule.DOCUMENT_OWNER)
         return Decision(False, Rule.NOT_DOCUMENT_OWNER)
-    if action is Action.INGEST and reading.rule is not Rule.HOST_VIEWER:
-        return reading
+    if action is Action.INGEST and collection_read.rule is not Rule.HOST_VIEWER:
+        return collection_read
     return Decision(False, Rule.NOT_CREATOR)
 
 
@@ -209,62 +209,62 @@ def require(
     admin_group: str = "",
     document_owner: str | None = None,
 ) -> Decision:
-    """The decision if the caller may; otherwise `AccessDenied`, or not found for those who may not know that it is there."""
-    found = decide(principal, repository, collection, action, admin_group=admin_group, document_owner=document_owner)
-    if found.allowed:
-        return found
+    """Return the decision if it allows the action. Raise `AccessDenied` if not, or a not-found error if the caller may not even read it."""
+    decision = decide(principal, repository, collection, action, admin_group=admin_group, document_owner=document_owner)
+    if decision.allowed:
+        return decision
     if not decide(principal, repository, None, Action.READ, admin_group=admin_group).allowed:
         raise UnknownRepository(f"There is no repository {repository.repository_id!r}.")
     if collection is not None and not decide(principal, repository, collection, Action.READ, admin_group=admin_group).allowed:
         raise UnknownCollection(f"There is no collection {collection.collection_id!r} in the repository {repository.repository_id!r}.")
-    raise AccessDenied(f"{principal.name!r} may not do this: {found.reason}.")
+    raise AccessDenied(f"{principal.name!r} may not do this: {decision.reason}.")
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Somebody who asks, with the group that makes RAG administrators: what use cases decide by."""
+    """The principal of a request, with the name of the RAG administrators' group: all that is needed to decide access."""
 
     principal: Principal
     admin_group: str = ""
 
     @property
     def user(self) -> str:
-        """The caller as `createdBy` and `username` hold it."""
+        """The caller's name as stored in `createdBy` and `username`."""
         return user_of(self.principal)
 
     def decide(
         self, action: Action, repository: Repository, collection: Collection | None = None, *, document_owner: str | None = None
     ) -> Decision:
-        """Whether the caller may, and by which rule."""
+        """Decide whether the caller may take the action, and by which rule."""
         return decide(self.principal, repository, collection, action, admin_group=self.admin_group, document_owner=document_owner)
 
     def may(self, action: Action, repository: Repository, collection: Collection | None = None) -> bool:
-        """Whether the caller may."""
+        """Whether the caller may take the action."""
         return self.decide(action, repository, collection).allowed
 
     def require(
         self, action: Action, repository: Repository, collection: Collection | None = None, *, document_owner: str | None = None
     ) -> None:
-        """Raise unless the caller may: see `require`."""
+        """Raise unless the caller may take the action: see the function `require`."""
         require(self.principal, repository, collection, action, admin_group=self.admin_group, document_owner=document_owner)
 
 
 def explain(repository: Repository, collection: Collection, *, admin_group: str = "") -> list[str]:
-    """Who can read a collection and why, one sentence for each way in."""
-    ways = ["Viewers, operators and administrators of the host can read it."]
+    """Explain who can read a collection and why, one sentence per rule."""
+    sentences = ["Viewers, operators and administrators of the host can read it."]
     if admin_group:
-        ways.append(f"RAG administrators (the group {admin_group}) can read it, if they can read the repository.")
-    ways.append(f"Its creator, {collection.created_by}, can read it, if they can read the repository.")
-    ways.append(f"{_readers(repository)} can read the repository.")
-    if collection.status in GONE:
-        ways.append("It is deleted, so nobody else can read it.")
+        sentences.append(f"RAG administrators (the group {admin_group}) can read it, if they can read the repository.")
+    sentences.append(f"Its creator, {collection.created_by}, can read it, if they can read the repository.")
+    sentences.append(f"{_readers(repository)} can read the repository.")
+    if collection.status in DELETED_STATUSES:
+        sentences.append("It is deleted, so nobody else can read it.")
     elif collection.private:
-        ways.append("It is private, so nobody else can read it.")
+        sentences.append("It is private, so nobody else can read it.")
     elif collection.allowed_groups:
-        ways.append(f"Of those who can read the repository, members of {', '.join(collection.allowed_groups)} can read it.")
+        sentences.append(f"Of those who can read the repository, members of {', '.join(collection.allowed_groups)} can read it.")
     else:
-        ways.append("It names no groups, so everybody who can read the repository can read it.")
-    return ways
+        sentences.append("It names no groups, so everybody who can read the repository can read it.")
+    return sentences
 
 
 def _readers(repository: Repository) -> str:

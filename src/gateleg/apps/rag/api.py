@@ -74,7 +74,7 @@ def _shown(response: Response, repository: Repository) -> RepositoryView:
 @router.get("/repository")
 async def list_all(call: Using, response: Response, page_size: PageSize = 100, token: Token = None) -> list[RepositoryView]:
     """Repositories that the caller can read. The header `Link` leads to the next page, where there is one: pages may be short before the
-    last. Those of a page are in the order of their ids."""
+    last. Those without a tenant come first, then tenant by tenant, each by id."""
     size = clamped(page_size)
     page = await page_repositories(call.host.store, caller_of(call), size=size, token=token)
     if page.next is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from fastapi import APIRouter
 
-    from gateleg.jobs import ArchivedJob, Job, Jobs
+    from gateleg.jobs import Job, Jobs
+    from gateleg.jobs.tables import ArchivedJob
     from gateleg.web import AgentTool, Found, Principal, Resources, Surface, Tile
 
 
@@ -117,10 +118,16 @@ def make_tools(resources: Resources[RagSettings]) -> Sequence[AgentTool]:
 
 
 @asynccontextmanager
-async def keep_indexes(resources: Resources[RagSettings]) -> AsyncIterator[None]:
-    """Close the search indexes that were opened, when the host or the worker stops."""
+async def run(resources: Resources[RagSettings]) -> AsyncIterator[None]:
+    """When the host or the worker starts, list the repositories that other programs or an older version have written; when it stops,
+    close the search indexes that were opened."""
     from gateleg.apps.rag.index.registry import close_indexes
+    from gateleg.apps.rag.repository_list import reconcile
+    from gateleg.store import TableMissing
 
+    # Commands may run on a store whose tables have not been made.
+    with suppress(TableMissing):
+        await reconcile(resources.store)
     try:
         yield
     finally:
@@ -166,7 +173,7 @@ application = Application(
     routes=make_routes,
     surfaces=make_surfaces,
     pages=register_pages,
-    lifespan=keep_indexes,
+    lifespan=run,
     settings=RagSettings,
     tiles=find_tiles,
     search=search,

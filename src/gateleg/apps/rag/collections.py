@@ -1,4 +1,4 @@
-"""Use cases: create, read, change, archive, delete and restore collections. Removing one for good is a job: see `deleting`."""
+"""Use cases: create, read, change, archive, delete and restore collections. A job removes them for good: see `deleting`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from gateleg.apps.rag.access import GONE, Action
+from gateleg.apps.rag.access import DELETED_STATUSES, Action
 from gateleg.apps.rag.drafts import CollectionChanges
 from gateleg.apps.rag.errors import (
     BadField,
@@ -18,7 +18,7 @@ from gateleg.apps.rag.errors import (
     UnknownCollection,
 )
 from gateleg.apps.rag.repositories import default_collection, get_repository, metadata_of, require_pipelines
-from gateleg.apps.rag.rules import check_groups, check_name, check_strategy, is_default, kept_pipelines
+from gateleg.apps.rag.rules import check_groups, check_name, check_strategy, is_default, merge_pipelines
 from gateleg.apps.rag.tables import READY, Collection, CollectionStatus, Repository
 from gateleg.store import IllegalTransition, LostRace, NotFound, TransactionCanceled, UniqueTaken
 
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     from gateleg.model import Action as WriteAction
     from gateleg.store import AsyncStore
 
-#: Another word for the id of the default collection, which may hold characters that are awkward in a path.
+#: An alias for the id of the default collection, which may contain characters that are awkward in a path.
 DEFAULT_ALIAS = "default"
 _IMMUTABLE = ("collection_id", "repository_id", "embedding_model", "created_by", "created_at", "updated_at", "default")
 _NEVER_NULL = ("name", "allow_chunking_override", "private", "status")
-#: How often a change is tried again on what others have written meanwhile.
-_TRIES = 10
+#: Attempts at a change while others keep changing the same row.
+_MAX_ATTEMPTS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """A collection and its repository, as the caller may use them."""
+class OpenedCollection:
+    """A collection and its repository, after the access check."""
 
     repository: Repository
     collection: Collection
@@ -50,49 +50,51 @@ class Opened:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
-    """A collection after a change, with what its owner should know about the change."""
+class CollectionChange:
+    """A collection after a change, with warnings for its owner."""
 
-    opened: Opened
+    opened: OpenedCollection
     warnings: tuple[str, ...] = ()
 
 
 async def find_collection(store: AsyncStore, repository: Repository, id_or_name: str) -> Collection | None:
-    """A collection of a repository by its id, or by its name in any letter case; no rights are asked."""
+    """Find a collection of a repository by its id, or by its name ignoring case. Does not check access."""
     model = repository.config.embedding_model_id
-    wanted = model if id_or_name == DEFAULT_ALIAS else id_or_name
-    found = await _by_id(store, repository.repository_id, wanted)
-    if found is not None:
-        return found
-    if wanted == model:
+    collection_id = model if id_or_name == DEFAULT_ALIAS else id_or_name
+    collection = await _find_by_id(store, repository.repository_id, collection_id)
+    if collection is not None:
+        return collection
+    if collection_id == model:
         return default_collection(repository)
     folded = id_or_name.casefold()
     async for row in store.query(Collection.in_repository, repository_id=repository.repository_id):
         if row.name is not None and row.name.casefold() == folded:
-            # The index may be a moment behind the table, which knows who may see it now.
-            return await _by_id(store, repository.repository_id, row.collection_id)
+            # The index is eventually consistent; access must be decided on the row in the table.
+            return await _find_by_id(store, repository.repository_id, row.collection_id)
     return None
 
 
-async def _by_id(store: AsyncStore, repository_id: str, collection_id: str) -> Collection | None:
+async def _find_by_id(store: AsyncStore, repository_id: str, collection_id: str) -> Collection | None:
     if not 1 <= len(collection_id) <= 200:
         return None
     return await store.find(Collection, collection_id=collection_id, repository_id=repository_id, consistent=True)
 
 
-async def open_collection(store: AsyncStore, caller: Caller, repository_id: str, id_or_name: str, action: Action = Action.READ) -> Opened:
-    """A collection with which the caller may do something. Rights are read consistently: a change of them holds at once."""
+async def open_collection(
+    store: AsyncStore, caller: Caller, repository_id: str, id_or_name: str, action: Action = Action.READ
+) -> OpenedCollection:
+    """Read a collection and require access to it. Reads are strongly consistent, so changed rights apply at once."""
     repository = await get_repository(store, caller, repository_id)
     collection = await find_collection(store, repository, id_or_name)
     if collection is None or not caller.may(Action.READ, repository, collection):
-        # In the words of the request: the id would tell that there is a collection of that name.
+        # Repeat the name from the request: the id would reveal that a collection with this name exists.
         raise UnknownCollection(f"There is no collection {id_or_name!r} in the repository {repository_id!r}.")
     caller.require(action, repository, collection)
-    return Opened(repository, collection)
+    return OpenedCollection(repository, collection)
 
 
-async def create_collection(store: AsyncStore, caller: Caller, repository_id: str, new: NewCollection) -> Opened:
-    """Create a collection. Its model, if none is named, and its groups are the repository's."""
+async def create_collection(store: AsyncStore, caller: Caller, repository_id: str, new: NewCollection) -> OpenedCollection:
+    """Create a collection. Without a model of its own it uses the repository's; without groups it inherits the repository's."""
     repository = await get_repository(store, caller, repository_id, Action.CREATE_COLLECTION)
     if repository.status not in READY:
         raise NotActive(f"The repository {repository_id!r} is {repository.status.value}.", fix="Wait until it is ready.")
@@ -109,33 +111,33 @@ async def create_collection(store: AsyncStore, caller: Caller, repository_id: st
         created_by=caller.user,
         created_at=store.setup.now(),
         private=new.private,
-        pipelines=kept_pipelines(new.pipelines, None),
+        pipelines=merge_pipelines(new.pipelines, None),
     )
-    return Opened(repository, await _created(store, collection))
+    return OpenedCollection(repository, await _create_row(store, collection))
 
 
-async def _created(store: AsyncStore, collection: Collection) -> Collection:
+async def _create_row(store: AsyncStore, collection: Collection) -> Collection:
     try:
         return await store.create(collection)
     except UniqueTaken:
-        raise _taken(collection.name, collection.repository_id) from None
+        raise _name_taken(collection.name, collection.repository_id) from None
 
 
-def _taken(name: str | None, repository_id: str) -> NameTaken:
-    return NameTaken(f"A collection of the repository {repository_id!r} is named {name!r} already, in this or another letter case.")
+def _name_taken(name: str | None, repository_id: str) -> NameTaken:
+    return NameTaken(f"The repository {repository_id!r} already has a collection named {name!r} (names ignore case).")
 
 
-async def stored(store: AsyncStore, opened: Opened) -> Collection:
-    """The row of a collection, written first if it is a default collection that nobody has changed so far."""
+async def ensure_stored(store: AsyncStore, opened: OpenedCollection) -> Collection:
+    """The row of a collection. A default collection that was never changed has none yet; then the row is created."""
     if opened.collection.version > 0 or not opened.is_default:
         return opened.collection
-    row = await _by_id(store, opened.repository.repository_id, opened.collection.collection_id)
+    row = await _find_by_id(store, opened.repository.repository_id, opened.collection.collection_id)
     if row is not None:
         return row
     try:
         return await store.create(opened.collection)
     except UniqueTaken:
-        # Somebody has named a collection so before there was this row; the model's id is nobody's name.
+        # Another collection has taken the name "Default" before this row existed, so this one gets no name.
         renamed = opened.collection.model_copy(update={"name": None})
         return await store.create(renamed)
 
@@ -147,39 +149,39 @@ async def update_collection(
     id_or_name: str,
     changes: CollectionChanges,
     expected: int | None = None,
-) -> Changed:
-    """Change what was sent; null clears. `expected` is the version that the caller has read."""
+) -> CollectionChange:
+    """Change the fields that were sent; null clears a field. `expected` is the version that the caller has read."""
     opened = await open_collection(store, caller, repository_id, id_or_name, Action.CHANGE_COLLECTION)
     _check_version(opened.collection, expected)
-    sent = _changeable(opened, changes)
+    sent = _check_changes(opened, changes)
     require_pipelines(caller, opened.repository, changes.pipelines)
-    row = await stored(store, opened)
-    for _ in range(_TRIES):
+    row = await ensure_stored(store, opened)
+    for _ in range(_MAX_ATTEMPTS):
         _check_status(row, sent)
-        actions = _actions(opened.repository, row, sent)
+        actions = _update_actions(opened.repository, row, sent)
         if not actions:
-            return Changed(Opened(opened.repository, row))
+            return CollectionChange(OpenedCollection(opened.repository, row))
         try:
-            changed = await _patched(store, row, actions, sent)
+            changed = await _patch_row(store, row, actions, sent)
         except LostRace as lost:
             row = lost.current
             if expected is not None:
                 raise _stale(row, expected) from None
             caller.require(Action.CHANGE_COLLECTION, opened.repository, row)
             continue
-        return Changed(Opened(opened.repository, changed), _warnings(row, changed))
-    raise StaleVersion("The collection was changed by others all the time.", fix="Try again.")
+        return CollectionChange(OpenedCollection(opened.repository, changed), _warnings(row, changed))
+    raise StaleVersion(f"Others changed the collection during each of {_MAX_ATTEMPTS} attempts.", fix="Try again.")
 
 
-async def _patched(store: AsyncStore, row: Collection, actions: list[WriteAction], sent: dict[str, Any]) -> Collection:
+async def _patch_row(store: AsyncStore, row: Collection, actions: list[WriteAction], sent: dict[str, Any]) -> Collection:
     try:
         return await store.patch(row, *actions)
     except UniqueTaken:
-        raise _taken(sent.get("name"), row.repository_id) from None
+        raise _name_taken(sent.get("name"), row.repository_id) from None
     except TransactionCanceled as error:  # a change of the name moves its marker in the same transaction
         reasons = [reason for reason in error.reasons if reason is not None]
         if any(isinstance(reason, UniqueTaken) for reason in reasons):
-            raise _taken(sent.get("name"), row.repository_id) from None
+            raise _name_taken(sent.get("name"), row.repository_id) from None
         raise (reasons[0] if len(reasons) == 1 else error) from None
     except NotFound:
         raise UnknownCollection(f"There is no collection {row.collection_id!r} in the repository {row.repository_id!r}.") from None
@@ -194,40 +196,40 @@ def _stale(collection: Collection, expected: int) -> StaleVersion:
     return StaleVersion(f"The collection has version {collection.version}, not {expected}: somebody has changed it since it was read.")
 
 
-def _changeable(opened: Opened, changes: CollectionChanges) -> dict[str, Any]:
-    """The changes that were sent, without what is fixed and sent as it is; anything else that is fixed is refused by its name."""
+def _check_changes(opened: OpenedCollection, changes: CollectionChanges) -> dict[str, Any]:
+    """The fields to change. Immutable fields are dropped if sent with their current value, and refused otherwise."""
     sent = changes.sent()
     for name in _IMMUTABLE:
-        if name in sent and not _same(opened, name, sent.pop(name)):
-            raise ImmutableField(f"{_wire(name)} of a collection never changes.")
+        if name in sent and not _is_unchanged(opened, name, sent.pop(name)):
+            raise ImmutableField(f"{_wire_name(name)} of a collection never changes.")
     for name in _NEVER_NULL:
         if name in sent and sent[name] is None:
-            raise BadField(f"{_wire(name)} cannot be cleared.", fix="Leave it out to keep it as it is.")
+            raise BadField(f"{_wire_name(name)} cannot be cleared.", fix="Leave it out to keep it as it is.")
     return sent
 
 
-def _wire(name: str) -> str:
+def _wire_name(name: str) -> str:
     return CollectionChanges.model_fields[name].alias or name
 
 
-def _same(opened: Opened, name: str, value: Any) -> bool:
+def _is_unchanged(opened: OpenedCollection, name: str, value: Any) -> bool:
     present = opened.is_default if name == "default" else getattr(opened.collection, name)
     if isinstance(present, datetime):
-        # Sent back as it was read, to the second; what else it may say was never a change that anybody could make.
+        # Clients send timestamps back as they read them; compare them to the second.
         return isinstance(value, str) and value[:19] == present.isoformat()[:19]
     return bool(value == present)
 
 
 def _check_status(row: Collection, sent: dict[str, Any]) -> None:
-    """Refuse changes of a deleted collection, and statuses that are reached in another way."""
-    wanted = sent.get("status")
-    if wanted in GONE and wanted is not row.status:
-        raise BadField(f"status cannot be set to {wanted.value}.", fix="Send DELETE to delete the collection.")
-    if row.status in GONE and not (row.status is CollectionStatus.DELETED and wanted is CollectionStatus.ACTIVE):
+    """Refuse changes of a deleted collection, and statuses that cannot be set by an update."""
+    new_status = sent.get("status")
+    if new_status in DELETED_STATUSES and new_status is not row.status:
+        raise BadField(f"status cannot be set to {new_status.value}.", fix="Send DELETE to delete the collection.")
+    if row.status in DELETED_STATUSES and not (row.status is CollectionStatus.DELETED and new_status is CollectionStatus.ACTIVE):
         raise NotActive(f"The collection is {row.status.value}.", fix="Restore a deleted one first: set its status to ACTIVE.")
 
 
-def _actions(repository: Repository, row: Collection, sent: dict[str, Any]) -> list[WriteAction]:
+def _update_actions(repository: Repository, row: Collection, sent: dict[str, Any]) -> list[WriteAction]:
     checked: dict[str, Any] = dict(sent)
     if "name" in sent:
         checked["name"] = check_name(sent["name"])
@@ -238,7 +240,7 @@ def _actions(repository: Repository, row: Collection, sent: dict[str, Any]) -> l
     if "allowed_groups" in sent:
         checked["allowed_groups"] = check_groups(sent["allowed_groups"], repository)
     if "pipelines" in sent:
-        checked["pipelines"] = kept_pipelines(sent["pipelines"], row.pipelines)
+        checked["pipelines"] = merge_pipelines(sent["pipelines"], row.pipelines)
     actions: list[WriteAction] = []
     for name, value in checked.items():
         attribute = getattr(Collection, name)
@@ -254,27 +256,27 @@ def _actions(repository: Repository, row: Collection, sent: dict[str, Any]) -> l
 
 
 def _warnings(before: Collection, after: Collection) -> tuple[str, ...]:
-    """What a change does not do by itself to the documents that are there."""
+    """Warnings about changes that do not apply to existing documents."""
     changed = [("chunking strategy", "chunking_strategy"), ("metadata", "metadata")]
     words = [word for word, name in changed if getattr(before, name) != getattr(after, name)]
-    text = "The new {} holds for documents that are ingested from now on. POST .../reingest makes the others anew."
+    text = "The new {} applies to documents ingested from now on. POST .../reingest applies it to the others."
     return tuple(text.format(word) for word in words)
 
 
-async def delete_softly(store: AsyncStore, caller: Caller, repository_id: str, id_or_name: str, *, days: int) -> Opened:
-    """Delete a collection so that it can be restored for some days. Deleted once more, it stays as it is."""
+async def soft_delete_collection(store: AsyncStore, caller: Caller, repository_id: str, id_or_name: str, *, days: int) -> OpenedCollection:
+    """Mark a collection as deleted; it can be restored for `days` days. Does nothing if it is deleted already."""
     opened = await open_collection(store, caller, repository_id, id_or_name, Action.CHANGE_COLLECTION)
     if opened.is_default:
         raise DefaultCollection("The default collection of a repository cannot be deleted: documents without a collection belong to it.")
     if opened.collection.status is CollectionStatus.DELETED:
         return opened
     until = store.setup.now() + timedelta(days=days)
-    moved = await _moved(store, opened.collection, CollectionStatus.DELETED, Collection.deleted_at.set(until))
-    return Opened(opened.repository, moved)
+    moved = await _set_status(store, opened.collection, CollectionStatus.DELETED, Collection.deleted_at.set(until))
+    return OpenedCollection(opened.repository, moved)
 
 
-async def _moved(store: AsyncStore, row: Collection, status: CollectionStatus, *more: WriteAction) -> Collection:
-    """The collection in another status, whatever else of it has changed since it was read."""
+async def _set_status(store: AsyncStore, row: Collection, status: CollectionStatus, *more: WriteAction) -> Collection:
+    """Set the status, regardless of other changes since the row was read."""
     try:
         return await store.patch(row.key, Collection.status.to(status), *more)
     except IllegalTransition as error:

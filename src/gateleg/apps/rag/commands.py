@@ -23,10 +23,10 @@ from gateleg.commands import (
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine
 
-    from gateleg.apps.rag.ingesting.adding import Added, LocalFile
+    from gateleg.apps.rag.ingesting.adding import AddResult, LocalFile
     from gateleg.apps.rag.ingesting.job_types import ReembedResult
     from gateleg.apps.rag.searching.results import SearchHit
-    from gateleg.apps.rag.searching.service import Place
+    from gateleg.apps.rag.searching.service import SearchScope
     from gateleg.apps.rag.settings import RagSettings
     from gateleg.web import Resources
     from gateleg.web.settings import Settings
@@ -69,7 +69,7 @@ def add(
 
 async def _add(
     files: "list[LocalFile]", repository: str, collection: str, force: bool, settings: "Settings"
-) -> "tuple[Added, dict[str, str]]":
+) -> "tuple[AddResult, dict[str, str]]":
     from gateleg.apps.rag.access import Caller
     from gateleg.apps.rag.application import application
     from gateleg.apps.rag.ingesting.adding import add_files, open_or_create
@@ -85,9 +85,9 @@ async def _add(
     return added, {**added.refused, **problems}
 
 
-async def _finished(resources: "Resources[RagSettings]", added: "Added", report: "Callable[[float], None]") -> dict[str, str]:
+async def _finished(resources: "Resources[RagSettings]", added: "AddResult", report: "Callable[[float], None]") -> dict[str, str]:
     """Work on the jobs of the files beside whatever worker there is, until all have ended; why those failed that did."""
-    from gateleg.apps.rag.ingesting.settling import failure_of
+    from gateleg.apps.rag.ingesting.settling import failure_message
     from gateleg.jobs import JobStatus, follow_async
 
     if not added.jobs:
@@ -100,7 +100,7 @@ async def _finished(resources: "Resources[RagSettings]", added: "Added", report:
                 pass
             job = await resources.queue.get_or_archived(job_id)
             if job.status is not JobStatus.COMPLETED:
-                problems[name] = failure_of(job)
+                problems[name] = failure_message(job)
     return problems
 
 
@@ -142,7 +142,7 @@ async def _reembed(repository: str, collection: str, model: str, settings: "Sett
     from gateleg.apps.rag.application import application
     from gateleg.apps.rag.ingesting.job_types import ReembedResult
     from gateleg.apps.rag.ingesting.reembedding import start_reembedding
-    from gateleg.apps.rag.ingesting.settling import failure_of
+    from gateleg.apps.rag.ingesting.settling import failure_message
     from gateleg.jobs import Job, JobStatus, follow_async
     from gateleg.web import LOCAL
 
@@ -156,7 +156,7 @@ async def _reembed(repository: str, collection: str, model: str, settings: "Sett
                     report("embedding", progress.fraction if progress is not None else 0.0)
             job = await resources.queue.get_or_archived(submitted.job_id)
             if job.status is not JobStatus.COMPLETED or job.job_results is None:
-                fail(f"the collection is as it was: {failure_of(job)}")
+                fail(f"the collection is as it was: {failure_message(job)}")
     return ReembedResult.model_validate(job.job_results.value)
 
 
@@ -231,20 +231,20 @@ async def _ask(question: str, repository: str | None, collection: str | None, se
         return await ask_once(resources, LOCAL, places, AskRequest(question=question))
 
 
-async def _places(resources: "Resources[RagSettings]", repository: str | None, collection: str | None) -> "list[Place]":
+async def _places(resources: "Resources[RagSettings]", repository: str | None, collection: str | None) -> "list[SearchScope]":
     from gateleg.apps.rag.access import Caller
     from gateleg.apps.rag.repositories import list_repositories
-    from gateleg.apps.rag.searching.service import Place
+    from gateleg.apps.rag.searching.service import SearchScope
     from gateleg.web import LOCAL
 
     if repository is not None:
-        return [Place(repository, collection)]
+        return [SearchScope(repository, collection)]
     if collection is not None:
         fail("--collection needs --repository.")
     found = await list_repositories(resources.store, Caller(LOCAL, resources.settings.admin_group))
     if not found:
         fail("there are no repositories. `gateleg rag add FOLDER` makes one.")
-    return [Place(one.repository_id) for one in found]
+    return [SearchScope(one.repository_id) for one in found]
 
 
 def _where(hit: "SearchHit") -> str:

@@ -1,4 +1,4 @@
-"""Use cases: read, list, change and download documents. A document is seen by those who can read its collection."""
+"""Use cases: read, list, change and download documents. Whoever can read a collection can read its documents."""
 
 from __future__ import annotations
 
@@ -19,18 +19,20 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from gateleg.apps.rag.access import Caller
-    from gateleg.apps.rag.keyset import Place
+    from gateleg.apps.rag.keyset import SortKey
     from gateleg.apps.rag.tables import Collection
     from gateleg.model import Query
     from gateleg.objects import AsyncObjects
     from gateleg.store import AsyncStore
 
+#: Attempts at a change while others keep changing the same row.
+_MAX_ATTEMPTS = 10
 _DELETING = (DocumentStatus.DELETE_IN_PROGRESS, DocumentStatus.DELETE_FAILED)
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedDocument:
-    """A document with its collection and its repository, as the caller may use them."""
+    """A document with its collection and its repository, after the access check."""
 
     repository: Repository
     collection: Collection
@@ -39,16 +41,16 @@ class OpenedDocument:
 
 @dataclass(frozen=True, slots=True)
 class DocumentFilter:
-    """Which documents are wanted, and in which order: newest first, or oldest first."""
+    """Conditions on listed documents, and their order: newest first or oldest first."""
 
-    #: part of the name, in any letter case
+    #: substring of the name, ignoring case
     text: str | None = None
     status: DocumentStatus | None = None
     tag: str | None = None
     descending: bool = True
 
-    def fits(self, document: Document) -> bool:
-        """Whether a document is wanted."""
+    def matches(self, document: Document) -> bool:
+        """Whether a document passes the filter."""
         if self.status is not None and document.status is not self.status:
             return False
         if self.tag is not None and (document.metadata is None or self.tag not in document.metadata.tags):
@@ -57,12 +59,12 @@ class DocumentFilter:
 
     @property
     def is_empty(self) -> bool:
-        """Whether all documents are wanted."""
+        """Whether all documents pass."""
         return not self.text and self.status is None and self.tag is None
 
 
 class DocumentChanges(Draft):
-    """Changes of a document; null clears its metadata."""
+    """Changes to a document; null clears its metadata."""
 
     metadata: MetadataDraft | None = None
     document_name: str | None = None
@@ -70,7 +72,7 @@ class DocumentChanges(Draft):
 
 @dataclass(frozen=True, slots=True)
 class DocumentPage:
-    """Some documents in order, and how many there are where nothing is filtered."""
+    """A page of documents, with the total count if nothing is filtered."""
 
     page: KeysetPage[Document]
     total: int | None
@@ -79,7 +81,7 @@ class DocumentPage:
 async def open_document(
     store: AsyncStore, caller: Caller, repository_id: str, document_id: str, action: Action = Action.READ
 ) -> OpenedDocument:
-    """A document of a repository with which the caller may do something. One of another repository is not found."""
+    """Read a document of a repository and require access to it. A document of another repository is not found."""
     repository = await get_repository(store, caller, repository_id)
     found = await find_document(store, repository, document_id)
     collection = None if found is None else await find_collection(store, repository, found.collection_id)
@@ -90,7 +92,7 @@ async def open_document(
 
 
 async def find_document(store: AsyncStore, repository: Repository, document_id: str) -> Document | None:
-    """A document of a repository by its id, in whichever collection; no rights are asked."""
+    """Find a document of a repository by its id, in any collection. Does not check access."""
     if not 1 <= len(document_id) <= 200:
         return None
     async for row in store.query(Document.with_id, document_id=document_id):
@@ -103,33 +105,33 @@ async def list_documents(
     store: AsyncStore,
     caller: Caller,
     repository_id: str,
-    wanted: DocumentFilter,
+    filters: DocumentFilter,
     *,
     collection_id: str | None = None,
     size: int = 10,
     token: str | None = None,
 ) -> DocumentPage:
-    """The documents of a collection, or of all collections of a repository that the caller can read."""
+    """List the documents of a collection, or of all collections of a repository that the caller can read."""
     repository = await get_repository(store, caller, repository_id)
     if collection_id is None:
-        return await _list_repository(store, caller, repository, wanted, size, token)
+        return await _list_repository(store, caller, repository, filters, size, token)
     opened = await open_collection(store, caller, repository_id, collection_id)
     found = opened.collection.collection_id
-    pager = _pager(store, ["collection", repository_id, found, caller.user], wanted, size, token)
-    rows = stream_documents(store, repository_id, found, descending=wanted.descending, last=pager.last)
-    page = await pager.take(_fitting(rows, wanted.fits))
-    return DocumentPage(page, await count_documents(store, repository_id, found) if wanted.is_empty else None)
+    pager = _pager(store, ["collection", repository_id, found, caller.user], filters, size, token)
+    rows = stream_documents(store, repository_id, found, descending=filters.descending, last=pager.last)
+    page = await pager.take(_filter_rows(rows, filters.matches))
+    return DocumentPage(page, await count_documents(store, repository_id, found) if filters.is_empty else None)
 
 
 async def _list_repository(
-    store: AsyncStore, caller: Caller, repository: Repository, wanted: DocumentFilter, size: int, token: str | None
+    store: AsyncStore, caller: Caller, repository: Repository, filters: DocumentFilter, size: int, token: str | None
 ) -> DocumentPage:
-    pager = _pager(store, ["repository", repository.repository_id, caller.user], wanted, size, token)
+    pager = _pager(store, ["repository", repository.repository_id, caller.user], filters, size, token)
     query = Document.in_repository(repository_id=repository.repository_id)
     readable: dict[str, bool] = {}
 
     async def permitted() -> AsyncIterator[Document]:
-        async for row in in_order(aiter(store.query(_from(query, pager.last, wanted.descending))), _place):
+        async for row in in_order(aiter(store.query(_resume_query(query, pager.last, filters.descending))), _sort_key):
             name = row.collection_id
             if name not in readable:
                 collection = await find_collection(store, repository, name)
@@ -137,41 +139,41 @@ async def _list_repository(
             if readable[name]:
                 yield row
 
-    page = await pager.take(_fitting(permitted(), wanted.fits))
+    page = await pager.take(_filter_rows(permitted(), filters.matches))
     return DocumentPage(page, None)
 
 
-def _pager(store: AsyncStore, question: list[object], wanted: DocumentFilter, size: int, token: str | None) -> Pager[Document]:
-    return Pager.of(store, ["documents", *question, wanted], _place, descending=wanted.descending, size=size, token=token)
+def _pager(store: AsyncStore, question: list[object], filters: DocumentFilter, size: int, token: str | None) -> Pager[Document]:
+    return Pager.of(store, ["documents", *question, filters], _sort_key, descending=filters.descending, size=size, token=token)
 
 
-def _place(row: Document) -> Place:
+def _sort_key(row: Document) -> SortKey:
     return (row.upload_date, row.document_id)
 
 
-def _from(query: Query[Document], last: Place | None, descending: bool) -> Query[Document]:
+def _resume_query(query: Query[Document], last: SortKey | None, descending: bool) -> Query[Document]:
     if last is not None:
         query = query.where(Document.upload_date <= int(last[0])) if descending else query.where(Document.upload_date >= int(last[0]))
     return query if descending else query.reversed()
 
 
-async def _fitting(rows: AsyncIterator[Document], fits: Callable[[Document], bool]) -> AsyncIterator[Document]:
+async def _filter_rows(rows: AsyncIterator[Document], matches: Callable[[Document], bool]) -> AsyncIterator[Document]:
     async for row in rows:
-        if fits(row):
+        if matches(row):
             yield row
 
 
 async def stream_documents(
-    store: AsyncStore, repository_id: str, collection_id: str, *, descending: bool = True, last: Place | None = None
+    store: AsyncStore, repository_id: str, collection_id: str, *, descending: bool = True, last: SortKey | None = None
 ) -> AsyncIterator[Document]:
-    """The documents of a collection by their date, from a place on."""
-    query = _from(Document.in_collection(collection_id=collection_id, repository_id=repository_id), last, descending)
-    async for row in in_order(aiter(store.query(query)), _place):
+    """The documents of a collection by date, from the date of the sort key `last` on."""
+    query = _resume_query(Document.in_collection(collection_id=collection_id, repository_id=repository_id), last, descending)
+    async for row in in_order(aiter(store.query(query)), _sort_key):
         yield row
 
 
 async def count_documents(store: AsyncStore, repository_id: str, collection_id: str) -> int:
-    """How many documents a collection has."""
+    """Count the documents of a collection."""
     return await store.count(Document.in_partition, repository_id=repository_id, collection_id=collection_id)
 
 
@@ -180,9 +182,9 @@ async def update_document(
 ) -> OpenedDocument:
     """Change the metadata or the name of a document; `expected` is the version that the caller has read."""
     opened = await open_document(store, caller, repository_id, document_id, Action.CHANGE_DOCUMENT)
-    actions = _actions(changes.sent())
+    actions = _update_actions(changes.sent())
     row = opened.document
-    for _ in range(10):
+    for _ in range(_MAX_ATTEMPTS):
         if expected is not None and row.version != expected:
             raise StaleVersion(f"The document has version {row.version}, not {expected}: somebody has changed it since it was read.")
         if row.status in _DELETING:
@@ -195,10 +197,10 @@ async def update_document(
             row = lost.current
         except NotFound:
             raise UnknownDocument(f"There is no document {document_id!r} in the repository {repository_id!r}.") from None
-    raise StaleVersion("The document was changed by others all the time.", fix="Try again.")
+    raise StaleVersion(f"Others changed the document during each of {_MAX_ATTEMPTS} attempts.", fix="Try again.")
 
 
-def _actions(sent: dict[str, Any]) -> list[Any]:
+def _update_actions(sent: dict[str, Any]) -> list[Any]:
     actions: list[Any] = []
     if "metadata" in sent:
         found = metadata_of(sent["metadata"])
@@ -209,7 +211,7 @@ def _actions(sent: dict[str, Any]) -> list[Any]:
 
 
 def check_own_source(document: Document) -> None:
-    """Refuse to read a source that is not the document's own: rows of the public system name objects that this host does not have."""
+    """Refuse a source outside the document's prefix: rows of the public system may name objects that this host does not have."""
     own = document_prefix(document.repository_id, document.collection_id, document.document_id)
     if document.bucket is None and not document.source.startswith(own):
         raise UnknownDocument(
@@ -219,7 +221,7 @@ def check_own_source(document: Document) -> None:
 
 
 async def download_url(objects: AsyncObjects, opened: OpenedDocument, seconds: int) -> str:
-    """A link to the document as it was sent, which expires."""
+    """An expiring link to the original file."""
     document = opened.document
     check_own_source(document)
     return await objects.presign(document.source, expires=seconds, download=document.document_name or None)

@@ -11,7 +11,8 @@ from gateleg.apps.rag.tables import Repository
 
 if TYPE_CHECKING:
     from gateleg.apps.rag.settings import RagSettings
-    from gateleg.jobs import ArchivedJob, Job
+    from gateleg.jobs import Job
+    from gateleg.jobs.tables import ArchivedJob
     from gateleg.web import Principal, Resources
 
 

@@ -12,7 +12,7 @@ from gateleg.apps.rag.tables import Collection
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
-    from gateleg.apps.rag.keyset import Place
+    from gateleg.apps.rag.keyset import SortKey
     from gateleg.apps.rag.settings import RagSettings
     from gateleg.apps.rag.tables import Repository
     from gateleg.jobs import Job
@@ -41,12 +41,12 @@ async def list_repository_jobs(
     return await pager.take(merged(streams, _place, descending=True))
 
 
-def _place(job: Job) -> Place:
+def _place(job: Job) -> SortKey:
     return job.created_at.astimezone(UTC).strftime(_FORM), str(job.job_id)
 
 
 async def _of_subject(
-    resources: Resources[RagSettings], subject: Subject, sees: Callable[[Job], Awaitable[bool]], since: datetime, last: Place | None
+    resources: Resources[RagSettings], subject: Subject, sees: Callable[[Job], Awaitable[bool]], since: datetime, last: SortKey | None
 ) -> AsyncIterator[Job]:
     kind = resources.queue.context.tables.job
     query = kind.of_subject(subject=str(subject))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 #: What is sorted by, then the ids that tell rows with equal values apart.
-Place = tuple[str | int, ...]
+SortKey = tuple[str | int, ...]
 _PURPOSE = "rag-list"
 
 
@@ -47,22 +47,22 @@ class Pager(Generic[T]):
 
     secret: Secret
     question: bytes
-    place: Callable[[T], Place]
+    place: Callable[[T], SortKey]
     descending: bool
     size: int
     #: the place of the last row of the page before; None at the beginning
-    last: Place | None = None
+    last: SortKey | None = None
 
     @classmethod
     def of(
-        cls, store: AsyncStore, question: Sequence[object], place: Callable[[T], Place], *, descending: bool, size: int, token: str | None
+        cls, store: AsyncStore, question: Sequence[object], place: Callable[[T], SortKey], *, descending: bool, size: int, token: str | None
     ) -> Pager[T]:
         """The pager of a question, after the page whose token it is. Tokens are signed with the secret of the store's cursors."""
         asked = hashlib.sha256(orjson.dumps(question, default=str)).digest()
         begun = cls(Secret(store.setup.cursors.key), asked, place, descending, size)
         return replace(begun, last=begun._open(token)) if token else begun
 
-    def _open(self, token: str) -> Place:
+    def _open(self, token: str) -> SortKey:
         try:
             return tuple(orjson.loads(self.secret.open(_PURPOSE, token, self.question)))
         except BadToken:
@@ -97,14 +97,14 @@ class Pager(Generic[T]):
         return KeysetPage(kept)
 
 
-def is_after(place: Place, last: Place, descending: bool) -> bool:
+def is_after(place: SortKey, last: SortKey, descending: bool) -> bool:
     """Whether a place comes after another one."""
     if place[0] != last[0]:
         return (place[0] < last[0]) if descending else (place[0] > last[0])  # type: ignore[operator]
     return place[1:] > last[1:]
 
 
-async def in_order(rows: AsyncIterator[T], place: Callable[[T], Place]) -> AsyncIterator[T]:
+async def in_order(rows: AsyncIterator[T], place: Callable[[T], SortKey]) -> AsyncIterator[T]:
     """Rows that come sorted by value, with equal values in the order of their ids."""
     equal: list[T] = []
     async for row in rows:
@@ -117,7 +117,7 @@ async def in_order(rows: AsyncIterator[T], place: Callable[[T], Place]) -> Async
         yield one
 
 
-async def merged(streams: Sequence[AsyncIterator[T]], place: Callable[[T], Place], descending: bool) -> AsyncIterator[T]:
+async def merged(streams: Sequence[AsyncIterator[T]], place: Callable[[T], SortKey], descending: bool) -> AsyncIterator[T]:
     """Several streams in order as one."""
     heads: list[tuple[T, AsyncIterator[T]]] = []
     for stream in streams:

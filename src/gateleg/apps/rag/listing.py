@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gateleg.apps.rag.access import Action
-from gateleg.apps.rag.collections import Opened
+from gateleg.apps.rag.collections import OpenedCollection
 from gateleg.apps.rag.keyset import KeysetPage, Pager, in_order, merged
 from gateleg.apps.rag.repositories import default_collection, list_repositories
 from gateleg.apps.rag.tables import Collection, CollectionStatus, Repository
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from gateleg.apps.rag.access import Caller
-    from gateleg.apps.rag.keyset import Place
+    from gateleg.apps.rag.keyset import SortKey
     from gateleg.model import Query
     from gateleg.store import AsyncStore
 
@@ -53,7 +53,7 @@ class CollectionFilter:
         folded = (self.text or "").casefold()
         return folded in (collection.name or "").casefold() or folded in (collection.description or "").casefold()
 
-    def place(self, row: Opened) -> Place:
+    def place(self, row: OpenedCollection) -> SortKey:
         """Where a collection stands in the order."""
         found = row.collection
         value = {
@@ -70,7 +70,7 @@ def _moment(when: datetime) -> str:
 
 async def list_collections(
     store: AsyncStore, caller: Caller, repository: Repository, wanted: CollectionFilter, *, size: int = 20, token: str | None = None
-) -> KeysetPage[Opened]:
+) -> KeysetPage[OpenedCollection]:
     """The collections of a repository that the caller can read, with their number."""
     pager = _pager(store, ["repository", repository.repository_id, caller.user], wanted, size, token)
     found = pager.page_of([row async for row in _readable(store, caller, repository, wanted, None)])
@@ -79,7 +79,7 @@ async def list_collections(
 
 async def list_all_collections(
     store: AsyncStore, caller: Caller, wanted: CollectionFilter, *, size: int = 20, token: str | None = None
-) -> KeysetPage[Opened]:
+) -> KeysetPage[OpenedCollection]:
     """The collections of all repositories that the caller can read."""
     pager = _pager(store, ["all", caller.user], wanted, size, token)
     by_creation = wanted.sort_by is SortBy.CREATED_AT
@@ -94,7 +94,7 @@ async def list_all_collections(
 
 async def list_own_collections(
     store: AsyncStore, caller: Caller, wanted: CollectionFilter, *, creator: str | None = None, size: int = 20, token: str | None = None
-) -> KeysetPage[Opened]:
+) -> KeysetPage[OpenedCollection]:
     """The collections that somebody created in any repository, by their creation: the caller's own, or, as an audit trail, those of
     another user. The caller sees of them what they may read."""
     whose = creator or caller.user
@@ -106,11 +106,11 @@ async def list_own_collections(
     return replace(found, rows=await _confirmed(store, caller, found.rows))
 
 
-def _pager(store: AsyncStore, question: list[object], wanted: CollectionFilter, size: int, token: str | None) -> Pager[Opened]:
+def _pager(store: AsyncStore, question: list[object], wanted: CollectionFilter, size: int, token: str | None) -> Pager[OpenedCollection]:
     return Pager.of(store, [*question, wanted], wanted.place, descending=wanted.descending, size=size, token=token)
 
 
-def _from(query: Query[Collection], last: Place | None, descending: bool) -> Query[Collection]:
+def _from(query: Query[Collection], last: SortKey | None, descending: bool) -> Query[Collection]:
     """The query from a place on: a second earlier, since other programs write times with fewer digits, whose order as text differs."""
     if last is None:
         return query.reversed() if not descending else query
@@ -123,20 +123,20 @@ def _from(query: Query[Collection], last: Place | None, descending: bool) -> Que
 
 async def _created(
     store: AsyncStore, caller: Caller, readable: dict[str, Repository], wanted: CollectionFilter, query: Query[Collection]
-) -> AsyncIterator[Opened]:
+) -> AsyncIterator[OpenedCollection]:
     async for row in store.query(query):
         repository = readable.get(row.repository_id)
         if repository is not None and wanted.fits(row) and caller.may(Action.READ, repository, row):
-            yield Opened(repository, row)
+            yield OpenedCollection(repository, row)
 
 
 async def _readable(
-    store: AsyncStore, caller: Caller, repository: Repository, wanted: CollectionFilter, last: Place | None
-) -> AsyncIterator[Opened]:
+    store: AsyncStore, caller: Caller, repository: Repository, wanted: CollectionFilter, last: SortKey | None
+) -> AsyncIterator[OpenedCollection]:
     """The collections of a repository that are wanted and readable, by their creation; those before `last` may be left out."""
 
-    def opened(row: Collection) -> Opened:
-        return Opened(repository, row)
+    def opened(row: Collection) -> OpenedCollection:
+        return OpenedCollection(repository, row)
 
     query = _from(Collection.in_repository(repository_id=repository.repository_id), last, wanted.descending)
     sources: list[AsyncIterator[Collection]] = [aiter(store.query(query))]
@@ -159,14 +159,14 @@ async def _lacks_default(store: AsyncStore, repository: Repository) -> bool:
     return await store.find(Collection, collection_id=model, repository_id=repository.repository_id) is None
 
 
-async def _confirmed(store: AsyncStore, caller: Caller, rows: Sequence[Opened]) -> list[Opened]:
+async def _confirmed(store: AsyncStore, caller: Caller, rows: Sequence[OpenedCollection]) -> list[OpenedCollection]:
     """What the caller may still read, and as it is now: an index may be a moment behind the table that knows the rights."""
     stored = [row for row in rows if row.collection.version > 0]
     current = await store.batch_get([row.collection.key for row in stored], consistent=True)
     fresh = {(row.collection_id, row.repository_id): row for row in current if row is not None}
-    found: list[Opened] = []
+    found: list[OpenedCollection] = []
     for row in rows:
         now = fresh.get((row.collection.collection_id, row.collection.repository_id), row.collection)
         if caller.may(Action.READ, row.repository, now):
-            found.append(Opened(row.repository, now))
+            found.append(OpenedCollection(row.repository, now))
     return found

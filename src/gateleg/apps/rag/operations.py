@@ -1,6 +1,6 @@
 """How the tables of document collections are run on AWS, in the figures of the public design."""
 
-from gateleg.ops.operating import Alarms, Backups, Load, OperatingPlan, Scaling
+from gateleg.ops.operating_plan import Alarms, Backups, Load, OperatingPlan, Scaling
 
 #: On-demand first; provisioned, with these figures, once a baseline is known: `compare_billing` says which is cheaper.
 PLAN = OperatingPlan(

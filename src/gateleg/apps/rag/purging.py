@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from gateleg.apps.rag.evaluating.service import remove_evaluations
 from gateleg.apps.rag.index.names import all_indexes
-from gateleg.apps.rag.ingesting.fingerprints import forget_fingerprint
+from gateleg.apps.rag.ingesting.fingerprints import delete_fingerprint
 from gateleg.apps.rag.object_keys import collection_prefix, document_prefix
 from gateleg.apps.rag.tables import Chunk, Collection, Document, PipelineState
 
@@ -51,7 +51,7 @@ class CollectionIndexes(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Premises:
+class PurgeResources:
     """Where documents lie: their rows and chunks, their objects, and the indexes of their collections."""
 
     store: AsyncStore
@@ -81,7 +81,7 @@ class Counts:
         return ", ".join(f"{getattr(self, one.name):,} {one.name}" for one in fields(self))
 
 
-async def purge_document(premises: Premises, document: Document) -> Counts:
+async def purge_document(premises: PurgeResources, document: Document) -> Counts:
     """Remove a document with its chunks of all generations, its vectors and its objects; its row last."""
     store = premises.store
     repository_id, collection_id, document_id = document.repository_id, document.collection_id, document.document_id
@@ -89,7 +89,7 @@ async def purge_document(premises: Premises, document: Document) -> Counts:
     vectors = await asyncio.to_thread(lambda: sum(premises.indexes.open(repository_id, name).remove(document_id) for name in names))
     chunks = await _purge_chunks(store, document)
     objects = await _purge_objects(premises.objects, document_prefix(repository_id, collection_id, document_id))
-    await forget_fingerprint(store, document)
+    await delete_fingerprint(store, document)
     await store.delete(document, check_version=False)
     return Counts(1, chunks, vectors, objects)
 
@@ -110,7 +110,7 @@ async def _purge_objects(objects: AsyncObjects, prefix: str) -> int:
 
 
 async def purge_collection(
-    premises: Premises, repository_id: str, collection_id: str, tell: Callable[[int], None] = lambda done: None
+    premises: PurgeResources, repository_id: str, collection_id: str, tell: Callable[[int], None] = lambda done: None
 ) -> Counts:
     """Remove everything in a collection, also what killed ingestions have left. `tell` hears how many documents are removed."""
     store = premises.store
@@ -119,7 +119,7 @@ async def purge_collection(
     async for document in store.query(Document.in_partition, repository_id=repository_id, collection_id=collection_id, consistent=True):
         chunks = await _purge_chunks(store, document)
         objects = await _purge_objects(premises.objects, document_prefix(repository_id, collection_id, document.document_id))
-        await forget_fingerprint(store, document)
+        await delete_fingerprint(store, document)
         await store.delete(document, check_version=False)
         total += Counts(1, chunks, 0, objects)
         tell(total.documents)
@@ -135,7 +135,7 @@ async def forget_pipelines(store: AsyncStore, pipelines: Sequence[Pipeline] | No
         await store.delete(PipelineState, pipeline_id=one.pipeline_id, check_version=False)
 
 
-async def count_left(premises: Premises, repository_id: str, collection_id: str) -> Counts:
+async def count_left(premises: PurgeResources, repository_id: str, collection_id: str) -> Counts:
     """What a collection still holds."""
     store = premises.store
     documents = await store.count(Document.in_partition, repository_id=repository_id, collection_id=collection_id, consistent=True)
@@ -144,12 +144,12 @@ async def count_left(premises: Premises, repository_id: str, collection_id: str)
     return Counts(documents, chunks, await _count_vectors(premises, repository_id, collection_id), objects)
 
 
-async def _count_vectors(premises: Premises, repository_id: str, collection_id: str) -> int:
+async def _count_vectors(premises: PurgeResources, repository_id: str, collection_id: str) -> int:
     names = await _index_names(premises.store, repository_id, collection_id)
     return await asyncio.to_thread(lambda: sum(premises.indexes.open(repository_id, name).count() for name in names))
 
 
-async def drop_indexes(premises: Premises, repository_id: str, collection_id: str) -> None:
+async def drop_indexes(premises: PurgeResources, repository_id: str, collection_id: str) -> None:
     """Remove all indexes of a collection from where they lie."""
     for name in await _index_names(premises.store, repository_id, collection_id):
         await asyncio.to_thread(premises.indexes.drop, repository_id, name)

@@ -9,30 +9,33 @@ from gateleg.apps.rag.access import Action, Caller
 from gateleg.apps.rag.drafts import NewRepository, RepositoryChanges
 from gateleg.apps.rag.errors import AccessDenied, BadField, ImmutableField, NotActive, RepositoryExists, StaleVersion, UnknownRepository
 from gateleg.apps.rag.keyset import KeysetPage, Pager
-from gateleg.apps.rag.rules import check_metadata, check_repository_id, kept_pipelines
+from gateleg.apps.rag.repository_list import entry_of, listed_repositories, place_of
+from gateleg.apps.rag.rules import check_metadata, check_repository_id, merge_pipelines
 from gateleg.apps.rag.tables import READY, Collection, Metadata, Repository, RepositoryConfig, RepositoryStatus
-from gateleg.store import AlreadyExists, LostRace, NotFound, ScanProgress, TransactionCanceled, create
+from gateleg.store import AlreadyExists, LostRace, NotFound, TransactionCanceled, create, put
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateleg.apps.rag.drafts import MetadataDraft, PipelineDraft
-    from gateleg.apps.rag.keyset import Place
+    from gateleg.apps.rag.keyset import SortKey
     from gateleg.model import Action as WriteAction
     from gateleg.store import AsyncStore
 
 DEFAULT_NAME = "Default"
-#: Rows that are read for one page of a list, at most.
-_MOST_ROWS = 1_000
-#: When repositories were created that do not say so.
-LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
-#: Fields of a repository that RAG administrators change; all others need an administrator of the host.
+#: Attempts at a change while others keep changing the same row.
+_MAX_ATTEMPTS = 10
+#: Rows read at most for one page of a list.
+_MAX_ROWS_PER_PAGE = 1_000
+#: Stands in for the creation time of repositories without one.
+UNKNOWN_CREATION_TIME = datetime(1970, 1, 1, tzinfo=UTC)
+#: Fields that RAG administrators may change; all others need an administrator of the host.
 _PIPELINE_FIELDS = frozenset({"pipelines"})
 _IMMUTABLE = ("repository_id", "embedding_model_id", "type", "tenant")
 
 
 def default_collection(repository: Repository) -> Collection:
-    """The collection of documents that name none. Its id is that of the repository's embedding model, always."""
+    """The collection of documents without a collection. Its id is always the id of the repository's embedding model."""
     config = repository.config
     return Collection(
         collection_id=config.embedding_model_id,
@@ -40,17 +43,20 @@ def default_collection(repository: Repository) -> Collection:
         name=DEFAULT_NAME,
         embedding_model=config.embedding_model_id,
         created_by=config.created_by or "system",
-        created_at=config.created_at or LONG_AGO,
-        updated_at=config.created_at or LONG_AGO,
+        created_at=config.created_at or UNKNOWN_CREATION_TIME,
+        updated_at=config.created_at or UNKNOWN_CREATION_TIME,
     )
 
 
-async def create_repository(store: AsyncStore, caller: Caller, new: NewRepository, usual_model: str) -> Repository:
-    """Create a repository with its default collection; both or neither. `usual_model` is the embedding model of those that name none."""
-    repository = _made(caller, new, usual_model, store)
+async def create_repository(store: AsyncStore, caller: Caller, new: NewRepository, default_model: str) -> Repository:
+    """Create a repository with its default collection and its entry in the list; all or nothing.
+
+    `default_model` is the embedding model if `new` names none.
+    """
+    repository = _build_repository(caller, new, default_model, store)
     caller.require(Action.CHANGE_REPOSITORY, repository)
     try:
-        made, _ = await store.transact([create(repository), create(default_collection(repository))])
+        made, *_ = await store.transact([create(repository), create(default_collection(repository)), put(entry_of(repository))])
     except TransactionCanceled as error:
         if any(isinstance(reason, AlreadyExists) for reason in error.reasons):
             raise RepositoryExists(f"There is a repository {new.repository_id!r} already.") from None
@@ -59,18 +65,18 @@ async def create_repository(store: AsyncStore, caller: Caller, new: NewRepositor
     return made
 
 
-def _made(caller: Caller, new: NewRepository, usual_model: str, store: AsyncStore) -> Repository:
+def _build_repository(caller: Caller, new: NewRepository, default_model: str, store: AsyncStore) -> Repository:
     now = store.setup.now()
     config = RepositoryConfig(
         repository_id=check_repository_id(new.repository_id),
         repository_name=new.repository_name,
         description=new.description,
-        embedding_model_id=_model(new.embedding_model_id or usual_model),
+        embedding_model_id=_check_model_id(new.embedding_model_id or default_model),
         type=new.type,
-        allowed_groups=_groups(new.allowed_groups),
+        allowed_groups=_unique_groups(new.allowed_groups),
         allow_user_collections=new.allow_user_collections,
         metadata=metadata_of(new.metadata),
-        pipelines=kept_pipelines(new.pipelines, None),
+        pipelines=merge_pipelines(new.pipelines, None),
         created_by=caller.user,
         created_at=now,
         updated_at=now,
@@ -78,33 +84,35 @@ def _made(caller: Caller, new: NewRepository, usual_model: str, store: AsyncStor
     return Repository(repository_id=new.repository_id, config=config, tenant=new.tenant)
 
 
-def _model(model: str) -> str:
-    # It becomes part of a key of documents, in which # separates the repository from the collection.
+def _check_model_id(model: str) -> str:
+    # The model's id becomes part of the documents' key, where # separates repository and collection.
     if "#" in model:
         raise BadField(f"embeddingModelId must not contain '#'; got {model!r}.", fix="Name another model.")
     return model
 
 
-def _groups(groups: list[str] | None) -> list[str] | None:
+def _unique_groups(groups: list[str] | None) -> list[str] | None:
     return list(dict.fromkeys(groups)) if groups else None
 
 
 def metadata_of(draft: MetadataDraft | None) -> Metadata | None:
-    """Metadata that was sent, within its bounds."""
+    """Convert metadata from a request and check its limits."""
     return None if draft is None else check_metadata(Metadata(tags=list(dict.fromkeys(draft.tags)), custom_fields=draft.custom_fields))
 
 
 def require_pipelines(caller: Caller, repository: Repository, pipelines: Sequence[PipelineDraft] | None) -> None:
-    """Refuse pipelines of people who are not administrators: they read whole buckets, and folders of the host."""
+    """Require administrators for pipelines, because these read whole buckets, and host administrators for folders."""
     if not pipelines:
         return
     caller.require(Action.CHANGE_PIPELINES, repository)
-    if any(one.folder is not None for one in pipelines) and not caller.may(Action.CHANGE_REPOSITORY, repository):
-        raise AccessDenied("Only administrators of the host let a pipeline read a folder of it.", fix="Use a bucket, or ask one of them.")
+    if any(pipeline.folder is not None for pipeline in pipelines) and not caller.may(Action.CHANGE_REPOSITORY, repository):
+        raise AccessDenied(
+            "Only administrators of the host can declare a pipeline that reads a folder.", fix="Use a bucket, or ask one of them."
+        )
 
 
 async def get_repository(store: AsyncStore, caller: Caller, repository_id: str, action: Action = Action.READ) -> Repository:
-    """A repository with which the caller may do something. Rights are read consistently: a change of groups holds at once."""
+    """Read a repository and require access to it. The read is strongly consistent, so changed groups apply at once."""
     found = await store.find(Repository, repository_id=repository_id, consistent=True)
     if found is None:
         raise UnknownRepository(f"There is no repository {repository_id!r}.")
@@ -113,54 +121,50 @@ async def get_repository(store: AsyncStore, caller: Caller, repository_id: str, 
 
 
 async def list_repositories(store: AsyncStore, caller: Caller) -> list[Repository]:
-    """All repositories that the caller can read, by id: for what is asked of all of them, such as the newest collections.
-
-    This reads a table that holds one row for each repository: the public design has no index for it, and rows that other programs have
-    written must be seen. `page_repositories` reads a part of it.
-    """
-    found = [row async for row in store.export(Repository, consistent=True) if caller.may(Action.READ, row)]
+    """All repositories that the caller can read, sorted by id; for queries across all of them, such as the newest collections."""
+    found = [row async for row in listed_repositories(store, caller.principal) if caller.may(Action.READ, row)]
     return sorted(found, key=lambda row: row.repository_id)
 
 
 async def page_repositories(store: AsyncStore, caller: Caller, *, size: int = 100, token: str | None = None) -> KeysetPage[Repository]:
-    """Some of the repositories that the caller can read, read from the key at which the page before ended. Those of a page are in the order
-    of their ids; pages follow each other in the order of the table. A page may be short, even empty, before the last one: no more than
-    1,000 rows are read for it."""
-    seal = Pager.of(store, ["repositories", caller.user], _place, descending=False, size=size, token=token)
-    start = None if seal.last is None else Repository.key(repository_id=str(seal.last[0])).key
-    progress = ScanProgress({0: start})
+    """A page of the repositories that the caller can read: those without a tenant, then tenant by tenant, each by id.
+
+    At most 1,000 rows are read for a page, so any page may be short or even empty.
+    """
+    pager = Pager.of(store, ["repositories", caller.user], _sort_key, descending=False, size=size, token=token)
+    after = None if pager.last is None else str(pager.last[0])
     found: list[Repository] = []
-    last, seen = None, 0
-    # One row more tells whether there is another page.
-    async for row in store.export(Repository, progress=progress, page_size=size + 1, consistent=True):
-        if len(found) == size or seen == _MOST_ROWS:
-            return KeysetPage(sorted(found, key=_place), seal.token_of(last) if last is not None else None)
-        seen, last = seen + 1, row
+    last, read = None, 0
+    # One extra row shows whether there is another page.
+    async for row in listed_repositories(store, caller.principal, after=after, batch=min(size + 1, 100)):
+        if len(found) == size or read == _MAX_ROWS_PER_PAGE:
+            return KeysetPage(found, pager.token_of(last) if last is not None else None)
+        read, last = read + 1, row
         if caller.may(Action.READ, row):
             found.append(row)
-    return KeysetPage(sorted(found, key=_place))
+    return KeysetPage(found)
 
 
-def _place(row: Repository) -> Place:
-    return (row.repository_id,)
+def _sort_key(row: Repository) -> SortKey:
+    return (place_of(row),)
 
 
 async def update_repository(
     store: AsyncStore, caller: Caller, repository_id: str, changes: RepositoryChanges, expected: int | None = None
 ) -> Repository:
-    """Change a repository; `expected` is the version that the caller has read. RAG administrators change its pipelines only."""
+    """Change a repository; `expected` is the version that the caller has read. RAG administrators may change only its pipelines."""
     sent = changes.sent()
     repository = await get_repository(store, caller, repository_id)
-    _refuse_fixed(repository, sent)
-    wanted = set(sent) - set(_IMMUTABLE)
-    _require_fields(caller, repository, wanted)
+    _check_immutable(repository, sent)
+    fields = set(sent) - set(_IMMUTABLE)
+    _require_field_rights(caller, repository, fields)
     require_pipelines(caller, repository, changes.pipelines)
-    for _ in range(10):
+    for _ in range(_MAX_ATTEMPTS):
         if expected is not None and repository.version != expected:
             raise StaleVersion(f"The repository {repository_id!r} has version {repository.version}, not {expected}.")
         if repository.status not in READY:
             raise NotActive(f"The repository {repository_id!r} is {repository.status.value}.", fix="Wait until it is ready.")
-        actions: list[WriteAction] = [Repository.config.set(_changed(repository.config, changes, wanted, store))]
+        actions: list[WriteAction] = [Repository.config.set(_apply_changes(repository.config, changes, fields, store))]
         if repository.status is not RepositoryStatus.UPDATE_COMPLETE:
             actions.append(Repository.status.to(RepositoryStatus.UPDATE_COMPLETE))
         try:
@@ -169,10 +173,10 @@ async def update_repository(
             repository = lost.current
         except NotFound:
             raise UnknownRepository(f"There is no repository {repository_id!r}.") from None
-    raise StaleVersion(f"The repository {repository_id!r} was changed by others all the time.", fix="Try again.")
+    raise StaleVersion(f"Others changed the repository {repository_id!r} during each of {_MAX_ATTEMPTS} attempts.", fix="Try again.")
 
 
-def _refuse_fixed(repository: Repository, sent: dict[str, Any]) -> None:
+def _check_immutable(repository: Repository, sent: dict[str, Any]) -> None:
     config = repository.config
     present = {"tenant": repository.tenant, "type": config.type, "embedding_model_id": config.embedding_model_id}
     present["repository_id"] = repository.repository_id
@@ -184,29 +188,29 @@ def _refuse_fixed(repository: Repository, sent: dict[str, Any]) -> None:
             )
 
 
-def _require_fields(caller: Caller, repository: Repository, wanted: set[str]) -> None:
-    if not wanted - _PIPELINE_FIELDS:
+def _require_field_rights(caller: Caller, repository: Repository, fields: set[str]) -> None:
+    if not fields - _PIPELINE_FIELDS:
         caller.require(Action.CHANGE_PIPELINES, repository)
     elif not caller.may(Action.CHANGE_REPOSITORY, repository) and caller.may(Action.CHANGE_PIPELINES, repository):
-        names = ", ".join(sorted(RepositoryChanges.model_fields[name].alias or name for name in wanted - _PIPELINE_FIELDS))
-        raise AccessDenied(f"{caller.principal.name!r} may change the pipelines of this repository, and not {names}.")
+        names = ", ".join(sorted(RepositoryChanges.model_fields[name].alias or name for name in fields - _PIPELINE_FIELDS))
+        raise AccessDenied(f"{caller.principal.name!r} may change the pipelines of this repository, but not {names}.")
     else:
         caller.require(Action.CHANGE_REPOSITORY, repository)
 
 
-def _changed(config: RepositoryConfig, changes: RepositoryChanges, wanted: set[str], store: AsyncStore) -> RepositoryConfig:
-    """The config with the changes; validated, unlike what `model_copy` makes."""
+def _apply_changes(config: RepositoryConfig, changes: RepositoryChanges, fields: set[str], store: AsyncStore) -> RepositoryConfig:
+    """A copy of the config with the changes, validated (`model_copy(update=...)` would not validate)."""
     fresh = config.model_copy(deep=True)
     fresh.updated_at = store.setup.now()
-    for name in wanted:
+    for name in fields:
         value = getattr(changes, name)
         if name == "allow_user_collections" and value is None:
             raise BadField("allowUserCollections must be true or false.", fix="Leave it out to keep it as it is.")
         if name == "metadata":
             value = metadata_of(value)
         elif name == "allowed_groups":
-            value = _groups(value)
+            value = _unique_groups(value)
         elif name == "pipelines":
-            value = kept_pipelines(value, config.pipelines)
+            value = merge_pipelines(value, config.pipelines)
         setattr(fresh, name, value)
     return fresh

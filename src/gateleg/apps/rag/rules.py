@@ -1,4 +1,4 @@
-"""What names, tags, custom fields and groups may be, and when a collection takes documents. Pure."""
+"""Validation of names, tags, custom fields, groups and pipelines, and of whether a collection accepts documents. Pure."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def check_repository_id(repository_id: str) -> str:
 
 
 def check_metadata(metadata: Metadata | None) -> Metadata | None:
-    """The metadata as given, or `BadField` for too many or malformed tags, or more custom fields than an item may hold."""
+    """Return the metadata unchanged; raise `BadField` for too many or malformed tags, or for custom fields that are too large."""
     if metadata is None:
         return None
     if len(metadata.tags) > MOST_TAGS:
@@ -70,7 +70,7 @@ def check_metadata(metadata: Metadata | None) -> Metadata | None:
 
 
 def check_custom_fields(fields: dict[str, object]) -> None:
-    """Refuse custom fields that are larger than an item may hold, or that JSON cannot express."""
+    """Refuse custom fields that are too large for an item or cannot be expressed as JSON."""
     try:
         size = len(orjson.dumps(fields))
     except TypeError as error:
@@ -96,37 +96,37 @@ def check_groups(groups: Sequence[str] | None, repository: Repository) -> list[s
 
 
 def check_strategy(strategy: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The chunking strategy as it is stored, from any of the shapes in use; None leaves the choice to each ingestion."""
+    """The chunking strategy in its stored form, from any accepted form; None leaves the choice to each ingestion."""
     return None if strategy is None else parse_strategy(strategy).stored()
 
 
-def kept_pipelines(drafts: Sequence[PipelineDraft] | None, before: Sequence[Pipeline] | None) -> list[Pipeline] | None:
-    """Pipelines that were sent, within their bounds. One that was there before keeps its id, and its metadata if none was sent.
+def merge_pipelines(drafts: Sequence[PipelineDraft] | None, before: Sequence[Pipeline] | None) -> list[Pipeline] | None:
+    """Check pipelines from a request and match them with the existing ones, whose ids they keep, and metadata unless new is sent.
 
-    It is the same one if it has the id, or, sent without one, the collection, bucket, prefix and folder of an earlier one.
+    A pipeline matches by id or, if it is sent without an id, by collection, bucket, prefix and folder.
     """
     if not drafts:
         return None
-    known = {pipeline.pipeline_id: pipeline for pipeline in before or ()}
-    places = {_place(pipeline): pipeline for pipeline in before or ()}
-    found = []
+    by_id = {pipeline.pipeline_id: pipeline for pipeline in before or ()}
+    by_source = {_source_key(pipeline): pipeline for pipeline in before or ()}
+    merged = []
     for draft in drafts:
-        made = draft.pipeline()
-        earlier = places.get(_place(made)) if draft.pipeline_id is None else known.get(draft.pipeline_id)
-        if earlier is not None:
-            made.pipeline_id = earlier.pipeline_id
-            made.metadata = made.metadata or earlier.metadata
-        made.metadata = check_metadata(made.metadata)
-        made.chunking_strategy = check_strategy(made.chunking_strategy)
-        check_pipeline(made)
-        found.append(made)
-    if len({pipeline.pipeline_id for pipeline in found}) < len(found):
-        raise BadField("Two pipelines have the same pipelineId, or the same place and collection.", fix="Send each of them once.")
-    return found
+        pipeline = draft.pipeline()
+        existing = by_source.get(_source_key(pipeline)) if draft.pipeline_id is None else by_id.get(draft.pipeline_id)
+        if existing is not None:
+            pipeline.pipeline_id = existing.pipeline_id
+            pipeline.metadata = pipeline.metadata or existing.metadata
+        pipeline.metadata = check_metadata(pipeline.metadata)
+        pipeline.chunking_strategy = check_strategy(pipeline.chunking_strategy)
+        check_pipeline(pipeline)
+        merged.append(pipeline)
+    if len({pipeline.pipeline_id for pipeline in merged}) < len(merged):
+        raise BadField("Two pipelines have the same pipelineId, or the same source and collection.", fix="Send each of them once.")
+    return merged
 
 
-def _place(pipeline: Pipeline) -> tuple[str | None, str, str, str | None]:
-    """Where a pipeline looks, and for which collection."""
+def _source_key(pipeline: Pipeline) -> tuple[str | None, str, str, str | None]:
+    """The collection and the source of a pipeline, by which pipelines without an id are matched."""
     return pipeline.collection_id, pipeline.s3_bucket, pipeline.s3_prefix, pipeline.folder
 
 
@@ -136,10 +136,10 @@ def is_default(collection: Collection, repository: Repository) -> bool:
 
 
 def check_accepts_documents(repository: Repository, collection: Collection) -> None:
-    """Refuse to add documents unless repository and collection are in use."""
+    """Refuse to add documents unless the repository is ready and the collection active."""
     if repository.status not in READY:
-        raise NotActive(f"The repository {repository.repository_id} is {repository.status.value}: it takes no documents.")
+        raise NotActive(f"The repository {repository.repository_id} is {repository.status.value}: it does not accept documents.")
     if collection.status is not CollectionStatus.ACTIVE:
         raise NotActive(
-            f"The collection {collection.name or collection.collection_id} is {collection.status.value}: it takes no documents."
+            f"The collection {collection.name or collection.collection_id} is {collection.status.value}: it does not accept documents."
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gateleg.apps.rag.tables import Document
 
 if TYPE_CHECKING:
-    from gateleg.apps.rag.collections import Opened
+    from gateleg.apps.rag.collections import OpenedCollection
     from gateleg.store import AsyncStore
 
 
@@ -25,7 +25,7 @@ class Statistics:
     by_status: dict[str, int] = field(default_factory=dict)
 
 
-async def count_collection(store: AsyncStore, opened: Opened) -> Statistics:
+async def count_collection(store: AsyncStore, opened: OpenedCollection) -> Statistics:
     """Read all rows of a collection's documents, and add them up."""
     row = opened.collection
     everything = Document.in_partition(repository_id=row.repository_id, collection_id=row.collection_id)

@@ -23,7 +23,6 @@ from gateleg.model import (
     States,
     Table,
     Unique,
-    Value,
     Version,
     field,
     required,
@@ -31,6 +30,7 @@ from gateleg.model import (
     state,
     upcaster,
 )
+from gateleg.model.codec.wire import Value
 
 MOST_PIPELINES = 10
 MOST_TAGS = 50
@@ -212,6 +212,21 @@ def move_settings_into_config(item: Item) -> Item:
     outer = {name: item[name] for name in ("allowUserCollections", "metadata") if name in item and name not in config}
     kept = {name: value for name, value in item.items() if name not in outer}
     return {**kept, "config": {"M": {"repositoryId": item["repositoryId"], **config, **outer}}}
+
+
+class RepositoryEntry(Entity, table=ingestion_table, case="camel"):
+    """An entry of the list of repositories, which the design's table has no index for. It is written with its repository.
+
+    All entries are in one partition, so that a list is one query. It is not sharded: repositories are created and deleted rarely, and
+    changes of a repository do not touch its entry.
+    """
+
+    #: the tenant, or `-` for a repository without one, then the id: `repository_list.place_of` builds it
+    place: Attr[str] = required(max_length=1_000)
+    repository_id: Attr[str]
+
+    key = Key("REPOSITORIES", "{place}")
+    by_place = Pattern(title="Repositories by tenant and id")
 
 
 class Collection(Entity, table=collections_table, case="camel"):

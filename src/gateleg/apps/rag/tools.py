@@ -10,7 +10,7 @@ from gateleg.apps.rag.answering.answering import AskRequest
 from gateleg.apps.rag.answering.answers import NOT_FOUND
 from gateleg.apps.rag.answering.service import ask_once
 from gateleg.apps.rag.searching.requests import SearchRequest
-from gateleg.apps.rag.searching.service import Place, search
+from gateleg.apps.rag.searching.service import SearchScope, search
 from gateleg.web import AgentTool
 
 if TYPE_CHECKING:
@@ -54,12 +54,12 @@ def rag_tools(resources: Resources[RagSettings]) -> Sequence[AgentTool]:
 
     async def search_documents(principal: Principal, given: SearchInput) -> Any:
         request = SearchRequest(query=given.query, top_k=given.hits, filter=given.filter, highlight=False)
-        found = await search(resources, principal, [Place(given.repository, given.collection)], request)
+        found = await search(resources, principal, [SearchScope(given.repository, given.collection)], request)
         return {"mode": found.actual_mode_used, "passages": [_passage(number, hit) for number, hit in enumerate(found.hits, 1)]}
 
     async def ask_documents(principal: Principal, given: AskInput) -> Any:
         request = AskRequest(question=given.question)
-        found = await ask_once(resources, principal, [Place(given.repository, given.collection)], request)
+        found = await ask_once(resources, principal, [SearchScope(given.repository, given.collection)], request)
         cited = sorted({number for sentence in found.sentences for number in sentence.citations})
         sources = [_passage(number, found.hits[number - 1]) for number in cited]
         return {"answer": found.text if found.found else NOT_FOUND, "found": found.found, "sources": sources}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from gateleg.apps.rag.deleting.job_types import Nothing
+from gateleg.apps.rag.deleting.job_types import NoConfig
 from gateleg.apps.rag.deleting.work import deletion_jobs
 from gateleg.apps.rag.evaluating.work import evaluation_jobs
 from gateleg.apps.rag.index.registry import indexes_of
@@ -36,6 +36,7 @@ from gateleg.apps.rag.pipelines.job_types import (
     PipelineResult,
 )
 from gateleg.apps.rag.pipelines.running import run_pipeline
+from gateleg.apps.rag.repository_list import reconcile
 from gateleg.jobs import Jobs, Retry
 
 if TYPE_CHECKING:
@@ -84,10 +85,12 @@ def rag_jobs(resources: Resources[RagSettings]) -> Jobs:
     async def run_one(job: JobContext, config: PipelineConfig) -> PipelineResult:
         return await run_pipeline(job, config, resources)
 
-    # The API does the same at once when a pipeline changes; this is for rows that other programs write.
+    # The API does both at once when a repository or a pipeline changes; this is for rows that other programs write.
     @jobs.every(900)
-    @jobs.handler(FOLLOW_PIPELINES, config=Nothing, result=FollowedPipelines, priority=40, timeout=600)
-    async def follow(job: JobContext, config: Nothing) -> FollowedPipelines:
+    @jobs.handler(FOLLOW_PIPELINES, config=NoConfig, result=FollowedPipelines, priority=40, timeout=600)
+    async def follow(job: JobContext, config: NoConfig) -> FollowedPipelines:
+        if changed := await reconcile(resources.store):
+            job.log(f"{changed} entries of the list of repositories were added or removed")
         return await follow_pipelines(resources, lambda text: job.log(text, "WARNING"))
 
     jobs.include(deletion_jobs(resources))

@@ -17,12 +17,12 @@ def cancel(
     prefix: PrefixOption = None,
     job_tables: JobTablesOption = None,
     config: ConfigOption = None,
-    reason: Annotated[str | None, typer.Option(help="Why, for whoever looks at the job.")] = None,
-    tree: Annotated[bool, typer.Option("--tree", help="Also all jobs below it.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Do not wait for a running handler: its result is refused.")] = False,
+    reason: Annotated[str | None, typer.Option(help="The reason, shown with the job.")] = None,
+    tree: Annotated[bool, typer.Option("--tree", help="Also cancel all its descendants.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Do not wait for a running handler; its result will be rejected.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Cancel a job. One that runs is asked to stop."""
+    """Cancel a job. A running job is asked to stop."""
     from gateleg.cli.jobs.showing import plain
     from gateleg.commands.printing import print_json
 
@@ -40,7 +40,7 @@ def cancel(
 
 def retry(
     job: Annotated[
-        str | None, typer.Argument(help="The job's id, or its beginning; without one, all failed jobs that fit the options.")
+        str | None, typer.Argument(help="The job's id, or a prefix of it; without one, all failed jobs that match the options.")
     ] = None,
     store: StoreOption = None,
     prefix: PrefixOption = None,
@@ -53,7 +53,7 @@ def retry(
     limit: Annotated[int, typer.Option(min=1, help="The maximum number.")] = 1000,
     json: JsonOption = False,
 ) -> None:
-    """Let a failed or cancelled job begin again; or all failed jobs, of a type, a subject or a queue."""
+    """Retry a failed or cancelled job, or all failed jobs of a type, a subject or a queue."""
     from gateleg.cli.jobs.showing import plain
     from gateleg.commands.printing import print_json
 

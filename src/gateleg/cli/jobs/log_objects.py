@@ -18,13 +18,13 @@ __all__ = ["log_objects"]
 async def log_objects(settings: Settings) -> AsyncIterator[AsyncObjects | None]:
     """The object store that the settings name, closed afterwards; None where they name none: then long logs stay in the queue's tables."""
     from gateleg.objects import ThreadedObjects
-    from gateleg.web.host import open_vault
+    from gateleg.web.host import open_main_objects
     from gateleg.web.settings import DEFAULT
 
     if settings.origin("objects") == DEFAULT:
         yield None
         return
-    objects = cast("AsyncObjects", ThreadedObjects(open_vault(settings, settings.load_secret())))
+    objects = cast("AsyncObjects", ThreadedObjects(open_main_objects(settings, settings.load_secret())))
     try:
         yield objects
     finally:

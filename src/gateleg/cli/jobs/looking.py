@@ -22,11 +22,12 @@ from gateleg.commands.settings import settings_from
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from gateleg.jobs import ArchivedJob, Job, Queue
+    from gateleg.jobs import Job, Queue
+    from gateleg.jobs.tables import ArchivedJob
 
 #: Seconds between two looks at what is followed.
 _EVERY = 1.0
-JobArgument = Annotated[str, typer.Argument(help="The job's id, or its beginning.")]
+JobArgument = Annotated[str, typer.Argument(help="The job's id, or a prefix of it.")]
 SubjectOption = Annotated[str | None, typer.Option(help="Only jobs about this subject.")]
 TypeOption = Annotated[str | None, typer.Option("--type", "-t", help="Only jobs of this type.")]
 
@@ -42,7 +43,9 @@ def listed(
     queue: QueueOption = None,
     worker: Annotated[str | None, typer.Option(help="Only jobs of this worker.")] = None,
     tag: Annotated[str | None, typer.Option(help="Only jobs with this tag.")] = None,
-    internal: Annotated[bool, typer.Option("--internal", help="Also internal jobs: chores of the queue and of applications.")] = False,
+    internal: Annotated[
+        bool, typer.Option("--internal", help="Also list internal jobs: maintenance of the queue and of applications.")
+    ] = False,
     limit: LimitOption = 25,
     cursor: CursorOption = None,
     json: JsonOption = False,
@@ -132,10 +135,10 @@ def logs(
     prefix: PrefixOption = None,
     job_tables: JobTablesOption = None,
     config: ConfigOption = None,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the job is finished.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Follow the log until the job has finished.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Print the log of a job; with -f also what comes. Of a long one that was archived the last lines, and where the rest is.
+    """Print the log of a job; -f follows it. For a long archived log, print the last lines and where the rest is.
 
     Exits with 1 when a followed job does not end well.
     """
@@ -178,10 +181,10 @@ def tree(
     prefix: PrefixOption = None,
     job_tables: JobTablesOption = None,
     config: ConfigOption = None,
-    watch: Annotated[bool, typer.Option("--watch", "-w", help="Go on until every job of the tree is finished.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", "-w", help="Refresh until every job of the tree has finished.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Show a job with all that it has started, and how far each is."""
+    """Show a job and its descendants, with the progress of each."""
     from gateleg.cli.jobs.showing import plain_tree, tree_view
     from gateleg.commands.printing import console, print_json
 
@@ -211,7 +214,7 @@ def archive(
     type: TypeOption = None,
     limit: LimitOption = 25,
     cursor: CursorOption = None,
-    sweep: Annotated[bool, typer.Option("--sweep", help="First move the finished jobs that are due to the archive.")] = False,
+    sweep: Annotated[bool, typer.Option("--sweep", help="First archive the finished jobs that are due.")] = False,
     objects: ObjectsOption = None,
     json: JsonOption = False,
 ) -> None:

@@ -41,13 +41,13 @@ def load_jobs(settings: Settings, app: str | None) -> Jobs:
 
 def _jobs_of(found: Any, name: str, settings: Settings) -> Jobs:
     from gateleg.jobs import Jobs
-    from gateleg.web.host import unopened_resources
+    from gateleg.web.host import settings_only_resources
 
     made = getattr(found, "jobs", found)
     if made is not found and callable(made):
         # Handlers that are made with resources are only looked at here, and not run.
         with bad_settings_told():
-            made = made(unopened_resources(found, settings))
+            made = made(settings_only_resources(found, settings))
     if not isinstance(made, Jobs):
         fail(f"{name} is not a gateleg.jobs.Jobs or a gateleg.web.Application with jobs", MISUSED)
     return made
@@ -56,7 +56,8 @@ def _jobs_of(found: Any, name: str, settings: Settings) -> Jobs:
 def names_for(settings: Settings, app: str | None) -> TableNames:
     """The tables that jobs of `--app` go to: those of a host for applications, and for a mere `Jobs` those that `Queue` has by default."""
     from gateleg.cli.installed import loaded
-    from gateleg.jobs import LAYOUTS, Jobs
+    from gateleg.jobs import Jobs
+    from gateleg.jobs.tables import LAYOUTS
 
     bare = app is not None and settings.job_tables is None and isinstance(loaded(app, "jobs"), Jobs)
     return LAYOUTS["plain" if bare else settings.queue_layout]
@@ -64,8 +65,7 @@ def names_for(settings: Settings, app: str | None) -> TableNames:
 
 def names_in(settings: Settings, store: Store) -> TableNames:
     """The tables of the queue that a store has: those of a host, or else the plain ones, if only those are there; or what settings say."""
-    from gateleg.jobs import LAYOUTS
-    from gateleg.jobs.tables.queue_tables import tables_named
+    from gateleg.jobs.tables import LAYOUTS, tables_named
 
     if settings.job_tables is not None:
         return LAYOUTS[settings.job_tables]
@@ -96,11 +96,11 @@ def opened_queue(settings: Settings) -> Iterator[Queue]:
 
 def _tell_of_other_tables(queue: Queue) -> None:
     """Say on standard error that the store has jobs in tables of other names, and none in those that the command looks at."""
-    from gateleg.jobs.other_tables import told_of
+    from gateleg.jobs.other_tables import other_tables_warning
 
     layout = queue.other_layout()
     if layout is not None:
-        typer.echo(f"gateleg: {told_of(queue.context, layout)}", err=True)
+        typer.echo(f"gateleg: {other_tables_warning(queue.context, layout)}", err=True)
 
 
 @contextmanager
@@ -127,7 +127,7 @@ def read_id(text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError:
-        fail(f"{text!r} is not a job id", MISUSED)
+        fail(f"{text!r} is not a job id; `gateleg jobs list` prints the ids of jobs", MISUSED)
 
 
 def find_id(queue: Queue, text: str) -> UUID:

@@ -10,8 +10,7 @@ from gateleg.commands.options import ConfigOption, JobTablesOption, JsonOption, 
 from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
-    from gateleg.jobs import QueueStats
-    from gateleg.jobs.monitor.stats import Work
+    from gateleg.jobs.monitor import QueueStats, Work
 
 QueueArgument = Annotated[str, typer.Argument(help="The queue's name.")]
 _BY = "command line"
@@ -24,7 +23,7 @@ def pause(
     job_tables: JobTablesOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Start no more jobs of a queue; those that run go on."""
+    """Start no more jobs of a queue; running jobs continue."""
     with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
         typer.echo(f"{queue} is {opened.pause(queue, by=_BY).mode}")
 
@@ -36,7 +35,7 @@ def resume(
     job_tables: JobTablesOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Let a queue run again."""
+    """Resume a paused or draining queue."""
     with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
         typer.echo(f"{queue} is {opened.resume(queue, by=_BY).mode}")
 
@@ -48,7 +47,7 @@ def drain(
     job_tables: JobTablesOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Take no new jobs into a queue; those that wait are still run."""
+    """Refuse new jobs for a queue; waiting jobs still run."""
     with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
         typer.echo(f"{queue} is {opened.drain(queue, by=_BY).mode}")
 
@@ -59,10 +58,10 @@ def stats(
     prefix: PrefixOption = None,
     job_tables: JobTablesOption = None,
     config: ConfigOption = None,
-    minutes: Annotated[int, typer.Option(min=1, help="How many of the last minutes to look at.")] = 15,
+    minutes: Annotated[int, typer.Option(min=1, help="Minutes of history to include.")] = 15,
     json: JsonOption = False,
 ) -> None:
-    """Tell what waits and runs, and how fast: of one queue, or of all that workers or people have touched."""
+    """Show waiting and running jobs, throughput and latency of one queue, or of all known queues."""
     from gateleg.commands.printing import print_json, print_rows
 
     with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:

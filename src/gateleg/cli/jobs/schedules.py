@@ -19,15 +19,15 @@ from gateleg.commands.options import (
 from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
-    from gateleg.jobs import Schedule
+    from gateleg.jobs.tables import Schedule
 
-app = typer.Typer(help="Jobs that are submitted again and again.", invoke_without_command=True)
+app = typer.Typer(help="Schedules: jobs that are submitted periodically.", invoke_without_command=True)
 NameArgument = Annotated[str, typer.Argument(help="The schedule's name.")]
 
 
 @app.callback()
 def schedules(context: typer.Context) -> None:
-    """Jobs that are submitted again and again."""
+    """Schedules: jobs that are submitted periodically."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -84,15 +84,15 @@ def add(
     cron: Annotated[str | None, typer.Option(help="Minute, hour, day, month and weekday, such as '0 3 * * mon-fri'.")] = None,
     every: Annotated[int | None, typer.Option(min=1, help="Seconds between two runs.")] = None,
     timezone: Annotated[str, typer.Option(help="The time zone of --cron.")] = "UTC",
-    max_delay: Annotated[int, typer.Option(min=0, help="A run that is later than this many seconds is skipped.")] = 600,
-    queue: Annotated[str | None, typer.Option("--queue", "-q", help="Another queue than the job type's.")] = None,
+    max_delay: Annotated[int, typer.Option(min=0, help="Skip a run that is late by more than this many seconds.")] = 600,
+    queue: Annotated[str | None, typer.Option("--queue", "-q", help="Queue to use instead of the job type's own.")] = None,
     app: AppOption = None,
     store: StoreOption = None,
     prefix: PrefixOption = None,
     job_tables: JobTablesOption = None,
     settings_file: ConfigOption = None,
 ) -> None:
-    """Make a schedule, or put another in its place."""
+    """Create or replace a schedule."""
     from gateleg.jobs import Submission
 
     submission = Submission(job_type, read_config(config), queue=queue)
@@ -109,7 +109,7 @@ def enable(
     job_tables: JobTablesOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Switch a schedule on, without what it has missed."""
+    """Enable a schedule. Runs that it missed are skipped."""
     with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
         made = opened.set_enabled(name, True)
     typer.echo(f"{name} runs next at {made.next_run_at:%Y-%m-%d %H:%M:%S} UTC")
@@ -123,7 +123,7 @@ def disable(
     job_tables: JobTablesOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Switch a schedule off."""
+    """Disable a schedule."""
     with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
         opened.set_enabled(name, False)
     typer.echo(f"{name} is off")
@@ -137,7 +137,7 @@ def remove(
     job_tables: JobTablesOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Take a schedule away."""
+    """Remove a schedule."""
     with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
         opened.unschedule(name)
     typer.echo(f"{name} is gone")

@@ -10,7 +10,9 @@ from gateleg.jobs import JobStatus
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from gateleg.jobs import ArchivedJob, Branch, Job
+    from gateleg.jobs import Job
+    from gateleg.jobs.monitor import Branch
+    from gateleg.jobs.tables import ArchivedJob
 
 _COLOURS = {
     JobStatus.PENDING: "yellow",

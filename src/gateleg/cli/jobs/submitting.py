@@ -18,14 +18,14 @@ def submit(
     prefix: PrefixOption = None,
     job_tables: JobTablesOption = None,
     settings_file: ConfigOption = None,
-    queue: Annotated[str | None, typer.Option("--queue", "-q", help="Another queue than the job type's.")] = None,
+    queue: Annotated[str | None, typer.Option("--queue", "-q", help="Queue to use instead of the job type's own.")] = None,
     priority: Annotated[int | None, typer.Option(help="0 to 100, higher first.")] = None,
     subject: Annotated[str | None, typer.Option(help="What the job is about: a conversation, a project.")] = None,
     delay: Annotated[float | None, typer.Option(help="Seconds to wait before it may start.")] = None,
     after: Annotated[list[str] | None, typer.Option(help="Job that must be completed first; may be repeated.")] = None,
-    key: Annotated[str | None, typer.Option(help="Idempotency key: a repetition answers with the first job.")] = None,
+    key: Annotated[str | None, typer.Option(help="Idempotency key: submitting again with the same key returns the first job.")] = None,
     tag: Annotated[list[str] | None, typer.Option(help="A tag; may be repeated.")] = None,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Print its log until it is finished.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Print its log until it has finished.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Submit a job; prints its id."""

@@ -38,12 +38,12 @@ def sweep_finished(settings: Settings, tables: TableNames) -> list[str]:
 async def _sweep(settings: Settings, tables: TableNames) -> tuple[int, int]:
     """How many jobs were archived, and how many long logs had no place to go."""
     from gateleg.jobs import AsyncQueue, Jobs
-    from gateleg.jobs.retention.archiving import Archivist
+    from gateleg.jobs.retention.archiving import Archiver
     from gateleg.store import AsyncStore
     from gateleg.web.queue_rules import queue_rules
 
     async with AsyncStore.connect(settings.store, settings.prefix, table_names=settings.table_names) as store:
         queue = AsyncQueue(store, Jobs(), queue_rules(settings), tables=tables)
         async with log_objects(settings) as objects:
-            archivist = Archivist(queue, objects)
+            archivist = Archiver(queue, objects)
             return await archivist.sweep(limit=_MOST), archivist.kept_logs

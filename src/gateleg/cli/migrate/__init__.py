@@ -6,7 +6,7 @@ import typer
 
 from gateleg.cli.migrate import changes, looking
 
-app = typer.Typer(help="Numbered migrations of applications: plan, apply, watch, verify and undo them.", no_args_is_help=True)
+app = typer.Typer(help="Numbered migrations of applications: plan, apply, monitor, verify and roll back.", no_args_is_help=True)
 
 _COMMANDS: tuple[Callable[..., None], ...] = (
     looking.plan,

@@ -12,12 +12,12 @@ from gateleg.commands.options import ConfigOption, JsonOption, PrefixOption, Sto
 from gateleg.commands.printing import print_json
 
 if TYPE_CHECKING:
-    from gateleg.migrate import Conduct, Phase
+    from gateleg.migrate import MoveOptions, Phase
     from gateleg.migrate.migrator import Report
 
-SegmentsOption = Annotated[int, typer.Option(min=1, max=10_000, help="Parts of a table that are read side by side.")]
-ReadOption = Annotated[float | None, typer.Option("--read-units", min=0.1, help="Read units to use in a second, at most.")]
-WriteOption = Annotated[float | None, typer.Option("--write-units", min=0.1, help="Write units to use in a second, at most.")]
+SegmentsOption = Annotated[int, typer.Option(min=1, max=10_000, help="Segments of a table to read in parallel.")]
+ReadOption = Annotated[float | None, typer.Option("--read-units", min=0.1, help="Maximum read units per second.")]
+WriteOption = Annotated[float | None, typer.Option("--write-units", min=0.1, help="Maximum write units per second.")]
 LatencyOption = Annotated[
     float | None,
     typer.Option("--latency", min=0.0001, help="Seconds that requests, also of clients, may take on average; make way above it."),
@@ -30,7 +30,7 @@ PhaseOption = Annotated[
 
 def apply(
     application: ApplicationArgument,
-    number: Annotated[int | None, typer.Argument(help="The last migration to apply; all, when left out.")] = None,
+    number: Annotated[int | None, typer.Argument(help="The last migration to apply; all by default.")] = None,
     phase: PhaseOption = "cut-over",
     stage: StageOption = None,
     segments: SegmentsOption = 4,
@@ -38,7 +38,7 @@ def apply(
     write_units: WriteOption = None,
     latency: LatencyOption = None,
     sample: SampleOption = 1.0,
-    force: Annotated[bool, typer.Option("--force", help="Close old entities although they were used a moment ago.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Close old entities even if they were used recently.")] = False,
     soak: Annotated[float, typer.Option(min=0, help="Seconds to watch clients in each new phase before the next one.")] = 0.0,
     most_failures: Annotated[
         float, typer.Option("--max-failures", min=0, max=1, help="Share of clients' requests that may fail meanwhile.")
@@ -46,7 +46,7 @@ def apply(
     most_seconds: Annotated[
         float | None, typer.Option("--max-seconds", min=0.0001, help="Seconds that a client's request may take on average meanwhile.")
     ] = None,
-    queue: Annotated[bool, typer.Option("--queue", help="Let a worker of the host do it: submit a job and print its id.")] = False,
+    queue: Annotated[bool, typer.Option("--queue", help="Run on a worker of the host: submit a job and print its id.")] = False,
     store: StoreOption = None,
     prefix: PrefixOption = None,
     config: ConfigOption = None,
@@ -60,9 +60,9 @@ def apply(
         task |= {"soak": soak, "most_failures": most_failures, "most_seconds": most_seconds}
         typer.echo(submitted(application, config, store, prefix, **task))
         return
-    conduct = _conduct(segments, read_units, write_units, latency, sample, force)
-    conduct = replace(conduct, soak=soak, most_failures=most_failures, most_seconds=most_seconds)
-    with open_migrator(application, config, store, prefix, conduct=conduct, report=_report()) as migrator:
+    options = _move_options(segments, read_units, write_units, latency, sample, force)
+    options = replace(options, soak=soak, most_failures=most_failures, most_seconds=most_seconds)
+    with open_migrator(application, config, store, prefix, options=options, report=_report()) as migrator:
         done = migrator.apply(number=number, until=_phase(phase), stage=stage)
     typer.echo(
         "\n".join(f"{one} is applied as far as {phase}" if one.moves else f"{one} is applied" for one in done) or "Nothing to apply."
@@ -76,15 +76,15 @@ def verify(
     segments: SegmentsOption = 4,
     read_units: ReadOption = None,
     sample: SampleOption = 1.0,
-    fix: Annotated[bool, typer.Option("--fix", help="Remove copies under a key that their old item does not lead to any more.")] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Remove copies under a key that no longer follows from their old item.")] = False,
     store: StoreOption = None,
     prefix: PrefixOption = None,
     config: ConfigOption = None,
     json: JsonOption = False,
 ) -> None:
     """Compare both sides of a migration's moves: counts, sums, and items one by one. Exits with 1 when something is wrong."""
-    conduct = _conduct(segments, read_units, None, None, sample, False)
-    with open_migrator(application, config, store, prefix, conduct=conduct, report=_report()) as migrator:
+    options = _move_options(segments, read_units, None, None, sample, False)
+    with open_migrator(application, config, store, prefix, options=options, report=_report()) as migrator:
         found = migrator.verify(number, stage=stage, fix=fix)
     if json:
         print_json({place: vars(one) | {"holds": one.holds} for place, one in found.items()})
@@ -104,7 +104,7 @@ def repeat(
     prefix: PrefixOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Try the items again that could not be copied, and compare again those that differ. Exits with 1 when some are left."""
+    """Retry the items that could not be copied, and compare those that differ again. Exits with 1 if some are left."""
     with open_migrator(application, config, store, prefix, report=_report()) as migrator:
         left = migrator.repeat(number, stage=stage)
     for place, count in left.items():
@@ -146,7 +146,7 @@ def pause(
     prefix: PrefixOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Let the work on a migration stop after the present page, on whichever host it runs. Clients go on as they are."""
+    """Pause a migration after the current page, on whichever host it runs. Clients continue unchanged."""
     with open_migrator(application, config, store, prefix) as migrator:
         migrator.pause(number, stage=stage)
 
@@ -159,7 +159,7 @@ def resume(
     prefix: PrefixOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Let the work on a migration go on; `apply` then takes it up where it stopped."""
+    """Resume a migration; `apply` then continues where it stopped."""
     with open_migrator(application, config, store, prefix) as migrator:
         migrator.pause(number, paused=False, stage=stage)
 
@@ -173,12 +173,12 @@ def _phase(text: str) -> "Phase":
         fail(f"there is no phase {text}; there are {', '.join(Phase)}", MISUSED)
 
 
-def _conduct(
+def _move_options(
     segments: int, read_units: float | None, write_units: float | None, latency: float | None, sample: float, force: bool
-) -> "Conduct":
-    from gateleg.migrate import Conduct, Pace
+) -> "MoveOptions":
+    from gateleg.migrate import MoveOptions, RateLimits
 
-    return Conduct(segments=segments, pace=Pace(read_units, write_units, latency), sample=sample, force=force)
+    return MoveOptions(segments=segments, limits=RateLimits(read_units, write_units, latency), sample=sample, force=force)
 
 
 def _report() -> "Report":
@@ -186,14 +186,14 @@ def _report() -> "Report":
     import time
 
     from gateleg.migrate.migrator import Report
-    from gateleg.migrate.moves.passes import told_progress
+    from gateleg.migrate.moves.passes import describe_progress
 
     told = [0.0]
 
     def progress(task: str, found: "dict[str, Any]") -> None:
         if time.monotonic() - told[0] > 1 or found["done"]:
             told[0] = time.monotonic()
-            typer.echo(f"  {task}: {told_progress(found)}", err=True)
+            typer.echo(f"  {task}: {describe_progress(found)}", err=True)
 
     def step(text: str) -> None:
         typer.echo(text, err=True)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def plan(
     application: ApplicationArgument,
-    samples: Annotated[int, typer.Option(min=0, help="Old items of each move to show, with what becomes of them.")] = 0,
+    samples: Annotated[int, typer.Option(min=0, help="Sample items to show per move, before and after.")] = 0,
     store: StoreOption = None,
     prefix: PrefixOption = None,
     config: ConfigOption = None,
@@ -45,7 +45,7 @@ def plan(
 
 
 def status(
-    application: Annotated[str | None, typer.Argument(help="The application whose migrations are meant; all, when left out.")] = None,
+    application: Annotated[str | None, typer.Argument(help="The application that has the migrations; all by default.")] = None,
     store: StoreOption = None,
     prefix: PrefixOption = None,
     config: ConfigOption = None,
@@ -78,7 +78,7 @@ def errors(
     number: NumberArgument,
     stage: StageOption = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="Items of each stage to list.")] = 100,
-    after: Annotated[str | None, typer.Option(help="List what follows: the cursor that the page before has ended with.")] = None,
+    after: Annotated[str | None, typer.Option(help="Continue after an earlier page: the cursor that it ended with.")] = None,
     store: StoreOption = None,
     prefix: PrefixOption = None,
     config: ConfigOption = None,
@@ -99,7 +99,7 @@ def errors(
 
 
 def _show(one: "MigrationStatus") -> None:
-    from gateleg.migrate.moves.passes import told_progress
+    from gateleg.migrate.moves.passes import describe_progress
 
     state = f"{one.state}, paused" if one.paused else one.state
     when = f", {one.changed_at:%Y-%m-%d %H:%M:%S} by {one.changed_by}" if one.changed_at else ""
@@ -114,6 +114,6 @@ def _show(one: "MigrationStatus") -> None:
             words.append(f"the old entity was used {stage['old_used_seconds_ago']:.0f} s ago")
         typer.echo(f"  {stage['move']}, {stage['stage']}: {', '.join(words)}")
         for task, progress in stage["passes"].items():
-            typer.echo(f"    {task}: {told_progress(progress)}")
+            typer.echo(f"    {task}: {describe_progress(progress)}")
         for error in stage["errors"]:
             typer.echo(f"    {error['reason']} {error['side']} {error['key']}: {error['why']}")

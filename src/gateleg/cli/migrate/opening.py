@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from gateleg.migrate import Conduct, Migrator
+    from gateleg.migrate import Migrator, MoveOptions
     from gateleg.migrate.migrator import Report
 
-ApplicationArgument = Annotated[str, typer.Argument(help="The application whose migrations are meant.")]
+ApplicationArgument = Annotated[str, typer.Argument(help="The application that has the migrations.")]
 NumberArgument = Annotated[int, typer.Argument(help="The number of a migration.")]
 StageOption = Annotated[str | None, typer.Option("--stage", help="Only this stage of its moves.")]
 
@@ -33,7 +33,7 @@ def open_migrator(
     store: str | None,
     prefix: str | None,
     *,
-    conduct: Conduct | None = None,
+    options: MoveOptions | None = None,
     report: Report | None = None,
 ) -> Iterator[Migrator]:
     """The migrations of an application on the store of the settings; what goes wrong with them ends the command."""
@@ -48,7 +48,7 @@ def open_migrator(
         fail(str(error), MISUSED)
     with opened(settings, create=False) as target:
         try:
-            yield Migrator(target, name, migrations, by=operator(), conduct=conduct, report=report)
+            yield Migrator(target, name, migrations, by=operator(), options=options, report=report)
         except GatelegError as error:
             fail(str(error), FAILED)
 
@@ -62,8 +62,8 @@ def submitted(name: str, config: Path | None, store: str | None, prefix: str | N
     """Submit the job that applies migrations; its id."""
     from gateleg.cli.jobs.opening import names_in
     from gateleg.jobs import Queue, Submission
-    from gateleg.jobs.tables.queue_tables import tables_named
-    from gateleg.migrate.queued import MIGRATION_JOB, MigrationTask, migration_jobs, subject_of
+    from gateleg.jobs.tables import tables_named
+    from gateleg.migrate.migration_jobs import MIGRATION_JOB, MigrationTask, migration_jobs, subject_of
 
     settings = settings_from(config, store=store, prefix=prefix)
     _application(settings, name)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from gateleg.migrate import Report
     from gateleg.model import Spec, Table
-    from gateleg.store import ScanProgress
+    from gateleg.store.operations import ScanProgress
 
 #: how many faults are told
 _TOLD = 20
@@ -30,18 +30,16 @@ def backfill(
     tables: TablesOption = None,
     prefix: PrefixOption = None,
     config: ConfigOption = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what is left to do; with 1 when something is.")] = False,
-    segments: Annotated[int, typer.Option(min=1, max=1_000_000, help="Parts of the table that are read side by side.")] = 1,
-    read_units: Annotated[float | None, typer.Option(min=0.1, help="Read units to use in a second, at most.")] = None,
-    write_units: Annotated[float | None, typer.Option(min=0.1, help="Write units to use in a second, at most.")] = None,
-    resume: Annotated[
-        Path | None, typer.Option(help="File that keeps how far it came, to go on from there; gone when all is done.")
-    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only report what is left to do; exits with 1 if there is any.")] = False,
+    segments: Annotated[int, typer.Option(min=1, max=1_000_000, help="Segments of the table to read in parallel.")] = 1,
+    read_units: Annotated[float | None, typer.Option(min=0.1, help="Maximum read units per second.")] = None,
+    write_units: Annotated[float | None, typer.Option(min=0.1, help="Maximum write units per second.")] = None,
+    resume: Annotated[Path | None, typer.Option(help="Checkpoint file to resume from; deleted on completion.")] = None,
     json: JsonOption = False,
 ) -> None:
     """Bring all stored items of an entity up to its declaration: newer schemas, new index keys, moved keys. Safe beside users."""
     from gateleg.migrate import backfill as bring_up
-    from gateleg.store import ScanProgress
+    from gateleg.store.operations import ScanProgress
 
     if dry_run and resume is not None:
         fail("a dry run looks at all items: leave out --resume", MISUSED)
@@ -70,7 +68,7 @@ def _entity(tables: "Iterable[Table]", name: str) -> "Spec[Any]":
 
 
 def _kept(file: Path | None, entity: str) -> "ScanProgress | None":
-    from gateleg.store import ScanProgress
+    from gateleg.store.operations import ScanProgress
 
     if file is None or not file.exists():
         return None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gateleg.web.settings import Settings
 
 BillingOption = Annotated[str, typer.Option(help="on-demand, READ/WRITE units such as 10/5, or keep what is there.")]
-ProtectOption = Annotated[bool | None, typer.Option("--protect/--no-protect", help="Refuse to delete the tables, or not.")]
+ProtectOption = Annotated[bool | None, typer.Option("--protect/--no-protect", help="Turn deletion protection of the tables on or off.")]
 RecoverOption = Annotated[bool | None, typer.Option("--recovery/--no-recovery", help="Point-in-time recovery.")]
 TagOption = Annotated[list[str] | None, typer.Option("--tag", help="key=value that every table is tagged with; may be repeated.")]
 
@@ -36,7 +36,9 @@ def plan(
     protect: ProtectOption = None,
     recovery: RecoverOption = None,
     tag: TagOption = None,
-    delete_existing: Annotated[bool, typer.Option("--delete-existing", help="Plan new tables where the old cannot be changed.")] = False,
+    delete_existing: Annotated[
+        bool, typer.Option("--delete-existing", help="Plan to recreate tables that cannot be changed in place.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Compare the declared tables with the deployed ones: what would change, and what needs a new table. Changes nothing."""
@@ -60,7 +62,7 @@ def drift(
     tag: TagOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Exit with 0 when the deployed tables are the declared ones, with 1 when they differ, with 2 when that cannot be found out."""
+    """Exit with 0 when the deployed tables are the declared ones, with 1 when they differ, with 2 when that cannot be determined."""
     settings = settings_from(config, store=store, prefix=prefix, tables=tables)
     plans = _plans(settings, only, read_properties(billing, protect, recovery, tag), MISUSED)
     different = [plan for plan in plans if not plan.done]
@@ -85,9 +87,10 @@ def apply(
     recovery: RecoverOption = None,
     tag: TagOption = None,
     delete_existing: Annotated[
-        bool, typer.Option("--delete-existing", help="Back up and delete tables that cannot be changed, and make them anew, empty.")
+        bool,
+        typer.Option("--delete-existing", help="Back up and delete tables that cannot be changed in place, and create them again, empty."),
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask, also before what loses something.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation, even before steps that lose data.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Carry out the plan, step by step. Asks before a step that loses something; may be stopped at any time and run again."""

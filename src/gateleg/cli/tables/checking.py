@@ -27,7 +27,7 @@ def check(
     config: ConfigOption = None,
     only: OnlyOption = None,
     fix: Annotated[bool, typer.Option("--fix", help="Correct counts, write missing markers, delete those without an item.")] = False,
-    read_units: Annotated[float | None, typer.Option(min=0.1, help="Read units to use in a second, at most.")] = None,
+    read_units: Annotated[float | None, typer.Option(min=0.1, help="Maximum read units per second.")] = None,
     json: JsonOption = False,
 ) -> None:
     """Compare counts and unique markers with the items they stand for; exits with 1 when something is wrong. Safe beside writers.

@@ -32,8 +32,7 @@ def load_tables(settings: Settings, only: Sequence[str] | None = None) -> list[T
 def _installed_tables(settings: Settings) -> list[Table]:
     from gateleg.ai import MODEL_TABLES
     from gateleg.cli.installed import installed_applications
-    from gateleg.jobs import LAYOUTS
-    from gateleg.jobs.tables.queue_tables import tables_named
+    from gateleg.jobs.tables import LAYOUTS, tables_named
     from gateleg.web.tables import TABLES as WEB_TABLES
 
     own = (table for application in installed_applications(settings) for table in application.tables)

@@ -39,8 +39,8 @@ def browse(
     cursor: CursorOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show items of a table as they are stored, in no order. A table that is not declared is shown too."""
-    from gateleg.ops.browsing import browse as look
+    """Show the stored items of a table, declared or not, in no particular order."""
+    from gateleg.ops.scan_pages import browse as look
 
     settings = settings_from(config, store=store, prefix=prefix, tables=tables)
     with opened(settings) as source:
@@ -57,10 +57,10 @@ def browse(
 
 def named_table(store: "Store", name: str, settings: "Settings") -> "Table":
     """The table that a name means: a declared one, or one that is only deployed."""
-    from gateleg.ops.browsing import found_table
+    from gateleg.ops.scan_pages import described_table
 
     declared = find_table(load_tables(settings), name, store.setup)
-    return declared or found_table(store, name.removeprefix(settings.prefix))
+    return declared or described_table(store, name.removeprefix(settings.prefix))
 
 
 def query(
@@ -74,16 +74,19 @@ def query(
         str | None, typer.Option("--where", "-w", help="Narrow the sort key: name>=value, name=low..high, name=start*.")
     ] = None,
     filter: Annotated[
-        list[str] | None, typer.Option("--filter", "-f", help="Drop what does not compare so, after reading it; may be repeated.")
+        list[str] | None,
+        typer.Option("--filter", "-f", help="Keep only matching items (name>=value) after reading; may be repeated."),
     ] = None,
     limit: LimitOption = 20,
     cursor: CursorOption = None,
-    reverse: Annotated[bool, typer.Option("--reverse", help="In the opposite order.")] = False,
-    only_count: Annotated[bool, typer.Option("--count", help="Only how many there are.")] = False,
-    consistent: Annotated[bool, typer.Option("--consistent", help="Read what was written last; not on global indexes.")] = False,
+    reverse: Annotated[bool, typer.Option("--reverse", help="Reverse the order.")] = False,
+    only_count: Annotated[bool, typer.Option("--count", help="Print only the number of items.")] = False,
+    consistent: Annotated[
+        bool, typer.Option("--consistent", help="Use strongly consistent reads; not available on global indexes.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Ask a declared pattern; its arguments are read as the attributes they name."""
+    """Run a declared access pattern; each argument is parsed as the attribute it names."""
     from gateleg.model import ModelError, spec_of
 
     settings = settings_from(config, store=store, prefix=prefix, tables=tables)

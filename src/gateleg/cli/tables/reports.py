@@ -12,7 +12,7 @@ from gateleg.commands.printing import console, count, print_json
 from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
-    from gateleg.model import Finding
+    from gateleg.model.inspection import Finding
     from gateleg.ops import Explanation
 
 
@@ -22,11 +22,11 @@ def explain(
     prefix: PrefixOption = None,
     config: ConfigOption = None,
     arg: ArgumentsOption = None,
-    items: Annotated[int, typer.Option(min=1, help="Items that it finds.")] = 100,
-    size: Annotated[int, typer.Option(min=1, max=409_600, help="Bytes of an item.")] = 1024,
+    items: Annotated[int, typer.Option(min=1, help="Number of matching items to assume.")] = 100,
+    size: Annotated[int, typer.Option(min=1, max=409_600, help="Item size in bytes to assume.")] = 1024,
     json: JsonOption = False,
 ) -> None:
-    """Say what a pattern does: its index, key condition and order, the request as it would be sent, its cost, and what to know."""
+    """Explain an access pattern: its index, key condition and order, the request, its cost, and remarks."""
     from gateleg.model import ModelError
     from gateleg.ops import explain as explained
 
@@ -87,13 +87,13 @@ def docs(
     tables: TablesOption = None,
     config: ConfigOption = None,
     only: OnlyOption = None,
-    out: Annotated[Path | None, typer.Option(help="Folder to write one file for each table to; printed if not given.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder to write one file per table to; printed by default.")] = None,
     json: JsonOption = False,
 ) -> None:
     """Write the schema document of each table in Markdown: keys, indexes, attributes, states and access patterns, with diagrams."""
     declared = load_tables(settings_from(config, tables=tables), only)
     if json:
-        from gateleg.model import describe
+        from gateleg.model.inspection import describe
 
         print_json([describe(table) for table in declared])
         return
@@ -116,12 +116,12 @@ def lint(
     tables: TablesOption = None,
     config: ConfigOption = None,
     only: OnlyOption = None,
-    ignore: Annotated[list[str] | None, typer.Option(help="Leave out a rule by its code; may be repeated.")] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 when there is a remark.")] = False,
+    ignore: Annotated[list[str] | None, typer.Option(help="Skip a rule by its code; may be repeated.")] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if there are findings.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Look for declarations that work but are probably not meant: each remark has a code, a reason and a way out."""
-    from gateleg.model import lint as remarks
+    """Find declarations that work but are probably mistakes: each finding has a code, a reason and a fix."""
+    from gateleg.model.inspection import lint as remarks
     from gateleg.model.inspection.findings import WHY
 
     unknown = [code for code in ignore or () if code not in WHY]

@@ -19,8 +19,8 @@ def shell(
     settings = settings_from(config, store=store, prefix=prefix, tables=tables)
     declared = load_tables(settings, only)
     entities = {spec.name: spec.entity for table in declared for spec in table.specs}
-    from gateleg.web.settings import shown
+    from gateleg.web.settings import format_setting
 
     with opened(settings) as target:
-        banner = f"store = {shown(settings.store)}; entities: {', '.join(entities) or 'none'}"
+        banner = f"store = {format_setting(settings.store)}; entities: {', '.join(entities) or 'none'}"
         code.interact(banner, local={"store": target, **entities}, exitmsg="")

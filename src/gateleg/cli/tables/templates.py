@@ -32,7 +32,7 @@ def template(
     recovery: RecoverOption = None,
     tag: TagOption = None,
 ) -> None:
-    """Print the declared tables for a tool that keeps infrastructure, as JSON."""
+    """Print the declared tables as JSON for infrastructure tools."""
     from gateleg.ops import NotExpressible, cloudformation, create_requests, terraform
 
     settings = settings_from(config, prefix=prefix, tables=tables)

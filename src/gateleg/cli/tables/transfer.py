@@ -39,8 +39,8 @@ def export(
     plain: PlainOption = False,
     cursor: CursorOption = None,
 ) -> None:
-    """Write all items to standard output, one line of JSON each. When it is cut short it says how to go on."""
-    from gateleg.ops.browsing import position_of
+    """Write all items to standard output, one line of JSON each. If interrupted, it prints how to continue."""
+    from gateleg.ops.scan_pages import position_of
     from gateleg.ops.transfer import stored_items
 
     settings = settings_from(config, store=store, prefix=prefix, tables=tables)
@@ -52,7 +52,7 @@ def export(
 
 
 def _write(store: "Store", table: "Table", items: "Iterator[Item]", plain: bool) -> None:
-    from gateleg.ops.browsing import position_after
+    from gateleg.ops.scan_pages import position_after
     from gateleg.ops.transfer import line_of
     from gateleg.store import StoreError
 
@@ -93,8 +93,8 @@ def load(
     prefix: PrefixOption = None,
     config: ConfigOption = None,
     plain: PlainOption = False,
-    from_line: Annotated[int, typer.Option(min=1, help="Leave out the lines before; an earlier run has loaded them.")] = 1,
-    check: Annotated[bool, typer.Option("--check", help="Only look for faults; write nothing.")] = False,
+    from_line: Annotated[int, typer.Option(min=1, help="Start at this line; an earlier run loaded the lines before it.")] = 1,
+    check: Annotated[bool, typer.Option("--check", help="Only check the input; write nothing.")] = False,
 ) -> None:
     """Read items from standard input, one line of JSON each, and put them. All lines are checked first, by the model where it is declared.
 

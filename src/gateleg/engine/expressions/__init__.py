@@ -1,12 +1,11 @@
-"""Everything in DynamoDB that is an expression, or a legacy form of one, compiled to Python functions on wire-form items.
+"""DynamoDB's expressions and their legacy forms, compiled to Python functions on wire items.
 
 `prepare(request, operation)` gives the expressions of a request, checked in DynamoDB's order. Conditions and updates may also be built from
 nodes (`condition`, `update`), as PartiQL does.
 """
 
 from gateleg.engine.expressions.conditions import Condition, compile_condition, compile_operand, condition
-from gateleg.engine.expressions.forms import FORMS, Form, check_parameters
-from gateleg.engine.expressions.keys import KeyCondition
+from gateleg.engine.expressions.key_conditions import KeyCondition
 from gateleg.engine.expressions.nodes import (
     Action,
     Add,
@@ -33,13 +32,14 @@ from gateleg.engine.expressions.nodes import (
     Value,
     Values,
 )
+from gateleg.engine.expressions.parameters import EXPRESSION_PARAMETERS, ExpressionParameters, check_parameters
 from gateleg.engine.expressions.paths import check_disjoint
-from gateleg.engine.expressions.prepare import Plan, Prepared, check_legacy, plan_of, prepare
+from gateleg.engine.expressions.prepare import Prepared, RequestPlan, check_legacy, prepare, request_plan
 from gateleg.engine.expressions.projections import Projection, projection
 from gateleg.engine.expressions.updates import Update, compile_value, update
 
 __all__ = [
-    "FORMS",
+    "EXPRESSION_PARAMETERS",
     "Action",
     "Add",
     "Alias",
@@ -50,7 +50,7 @@ __all__ = [
     "Compare",
     "Condition",
     "Delete",
-    "Form",
+    "ExpressionParameters",
     "Getter",
     "In",
     "Item",
@@ -62,10 +62,10 @@ __all__ = [
     "Operand",
     "Or",
     "Path",
-    "Plan",
     "Prepared",
     "Projection",
     "Remove",
+    "RequestPlan",
     "Set",
     "Test",
     "Update",
@@ -78,8 +78,8 @@ __all__ = [
     "compile_operand",
     "compile_value",
     "condition",
-    "plan_of",
     "prepare",
     "projection",
+    "request_plan",
     "update",
 ]

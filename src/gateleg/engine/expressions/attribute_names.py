@@ -1,15 +1,15 @@
-"""What DynamoDB asks of an attribute's name."""
+"""Validation of attribute names."""
 
 from typing import Final
 
 from gateleg.engine.values import text_size
 
-#: Bytes of UTF-8 that a name may have.
+#: DynamoDB's limit for a name in UTF-8.
 MAX_NAME: Final = 65535
 
 
 def name_fault(name: str) -> str | None:
-    """What is wrong with a name, if anything."""
+    """Why a name is invalid, or None."""
     if not name:
         return "Empty attribute name"
     if len(name) > MAX_NAME // 4 and text_size(name) > MAX_NAME:

@@ -1,4 +1,4 @@
-"""How DynamoDB compares attribute values, all in canonical form. Values of different types are never equal and have no order."""
+"""Comparison of canonical attribute values. Values of different types are never equal and have no order."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -11,15 +11,15 @@ from gateleg.engine.values import decode_binary
 Wire = dict[str, Any]
 Relation = Callable[[Wire, Wire], bool]
 
-#: Characters of binaries that are kept decoded: those of images and the like would fill the memory.
-_SHORT: Final = 1024
+#: Longer binaries are not cached, because images and the like would fill the memory.
+_MAX_CACHED_CHARACTERS: Final = 1024
 
-_kept = lru_cache(maxsize=4096)(decode_binary)
+_cached_decode = lru_cache(maxsize=4096)(decode_binary)
 
 
 def decoded(text: str) -> bytes:
-    """The bytes of a base64 text."""
-    return _kept(text) if len(text) <= _SHORT else decode_binary(text)
+    """Decode base64, with a cache for short values."""
+    return _cached_decode(text) if len(text) <= _MAX_CACHED_CHARACTERS else decode_binary(text)
 
 
 def type_of(value: Wire) -> str:
@@ -27,42 +27,42 @@ def type_of(value: Wire) -> str:
     return next(iter(value))
 
 
-def equal(one: Wire, two: Wire) -> bool:
-    """Whether two values are the same; sets are, in any order of their members."""
-    if one == two:
+def equal(left: Wire, right: Wire) -> bool:
+    """Whether two values are equal; the order of set members does not matter."""
+    if left == right:
         return True
-    deep = _DEEP.get(next(iter(one)))
-    return deep is not None and deep(one, two)
+    deep = _DEEP.get(next(iter(left)))
+    return deep is not None and deep(left, right)
 
 
-def unequal(one: Wire, two: Wire) -> bool:
-    """The opposite of `equal`."""
-    return not equal(one, two)
+def unequal(left: Wire, right: Wire) -> bool:
+    """The negation of `equal`."""
+    return not equal(left, right)
 
 
-def _same_binary(one: Wire, two: Wire) -> bool:
-    return "B" in two and decoded(one["B"]) == decoded(two["B"])
+def _same_binary(left: Wire, right: Wire) -> bool:
+    return "B" in right and decoded(left["B"]) == decoded(right["B"])
 
 
 def _same_members(tag: str) -> Relation:
-    return lambda one, two: tag in two and set(one[tag]) == set(two[tag])
+    return lambda left, right: tag in right and set(left[tag]) == set(right[tag])
 
 
-def _same_binaries(one: Wire, two: Wire) -> bool:
-    return "BS" in two and {decoded(member) for member in one["BS"]} == {decoded(member) for member in two["BS"]}
+def _same_binaries(left: Wire, right: Wire) -> bool:
+    return "BS" in right and {decoded(member) for member in left["BS"]} == {decoded(member) for member in right["BS"]}
 
 
-def _same_list(one: Wire, two: Wire) -> bool:
-    mine, other = one["L"], two.get("L")
+def _same_list(left: Wire, right: Wire) -> bool:
+    mine, other = left["L"], right.get("L")
     return other is not None and len(mine) == len(other) and all(map(equal, mine, other))
 
 
-def _same_map(one: Wire, two: Wire) -> bool:
-    mine, other = one["M"], two.get("M")
+def _same_map(left: Wire, right: Wire) -> bool:
+    mine, other = left["M"], right.get("M")
     return other is not None and mine.keys() == other.keys() and all(equal(mine[name], other[name]) for name in mine)
 
 
-#: Types whose equality is more than that of their JSON.
+#: Types that cannot be compared by their JSON alone.
 _DEEP: Final[dict[str, Relation]] = {
     "B": _same_binary,
     "SS": _same_members("SS"),
@@ -74,18 +74,18 @@ _DEEP: Final[dict[str, Relation]] = {
 
 
 def _ordered(relation: Callable[[Any, Any], bool]) -> Relation:
-    def test(one: Wire, two: Wire) -> bool:
-        mine = one.get("S")
+    def test(left: Wire, right: Wire) -> bool:
+        mine = left.get("S")
         if mine is not None:
-            other = two.get("S")
+            other = right.get("S")
             return other is not None and relation(mine, other)
-        mine = one.get("N")
+        mine = left.get("N")
         if mine is not None:
-            other = two.get("N")
+            other = right.get("N")
             return other is not None and relation(as_decimal(mine), as_decimal(other))
-        mine = one.get("B")
+        mine = left.get("B")
         if mine is not None:
-            other = two.get("B")
+            other = right.get("B")
             return other is not None and relation(decoded(mine), decoded(other))
         return False
 
@@ -101,7 +101,7 @@ RELATIONS: Final[dict[str, Relation]] = {"=": equal, "<>": unequal, "<": less, "
 
 
 def begins_with(value: Wire, prefix: Wire) -> bool:
-    """Whether a text or binary value begins with another."""
+    """Whether a string or binary value begins with another."""
     text = value.get("S")
     if text is not None:
         start = prefix.get("S")
@@ -112,7 +112,7 @@ def begins_with(value: Wire, prefix: Wire) -> bool:
 
 
 def contains(value: Wire, sought: Wire) -> bool:
-    """Whether a text or binary value holds another as a part, or a set or list holds it as a member."""
+    """Whether a string or binary value contains another, or a set or list has it as a member."""
     (tag,) = value
     if tag == "L":
         return any(equal(member, sought) for member in value["L"])
@@ -126,7 +126,7 @@ def contains(value: Wire, sought: Wire) -> bool:
 
 
 def size(value: Wire) -> Wire | None:
-    """What `size` gives: length of a text, bytes of a binary value, number of members of the others; nothing for N, BOOL and NULL."""
+    """The result of `size`: length of a string, bytes of a binary value, number of members of the others; None for N, BOOL and NULL."""
     ((tag, content),) = value.items()
     if tag in ("SS", "NS", "BS", "L", "M", "S"):
         return {"N": str(len(content))}

@@ -1,7 +1,7 @@
-"""Expressions read once and kept.
+"""Cached expressions.
 
-The text is parsed and checked once; for each set of names it is compiled once. What is left for a request is a look at the types of its
-values, and only where that look finds something odd are the full rules gone through, for the exact error.
+An expression is parsed and checked once, and compiled once for each set of attribute names. For a request, only the types of its values
+are left to check; the full rules run only if that check fails, to find the exact error.
 """
 
 from collections.abc import Callable
@@ -13,9 +13,9 @@ from gateleg.engine.errors import EngineError, validation
 from gateleg.engine.expressions import condition_rules, update_rules
 from gateleg.engine.expressions.condition_grammar import ConditionSource, parse_condition
 from gateleg.engine.expressions.conditions import Condition, condition
-from gateleg.engine.expressions.faults import Fault
+from gateleg.engine.expressions.errors import ExpressionError
 from gateleg.engine.expressions.functions import LIST, NUMBER, SCALARS, SIZED, TEXTS, TYPES
-from gateleg.engine.expressions.keys import KeyTemplate, key_template
+from gateleg.engine.expressions.key_conditions import KeyTemplate, key_template
 from gateleg.engine.expressions.nodes import Add, Arithmetic, Between, Call, Compare, Names, Operand, Path, Value, Values
 from gateleg.engine.expressions.paths import aliases, check_disjoint, check_spelling, resolve
 from gateleg.engine.expressions.projections import Projection, parse_projection, projection
@@ -25,102 +25,102 @@ from gateleg.engine.expressions.updates import Update, update
 
 T = TypeVar("T")
 
-#: Expressions that are kept, and name bindings of each.
-KEPT: Final = 2048
-BINDINGS: Final = 64
+#: Expressions to cache, and name bindings of each.
+MAX_CACHED: Final = 2048
+MAX_CACHED_BINDINGS: Final = 64
 
-#: Parameters whose message about their size tells the size.
-_SIZE_TOLD: Final = frozenset({"ConditionExpression", "FilterExpression"})
+#: Parameters whose error for excessive size includes the size.
+_REPORTS_SIZE: Final = frozenset({"ConditionExpression", "FilterExpression"})
 
 
-def short(names: Names) -> bool:
-    """Whether what belongs to these names may be kept: a name may have 64 KB, and a request many of them."""
+def is_cacheable(names: Names) -> bool:
+    """Whether to cache what belongs to these names: a name may have 64 KB, and a request may have many."""
     return sum(map(len, names.values())) <= MAX_SIZE
 
 
 @dataclass(slots=True)
 class Expression(Generic[T]):
-    """A parsed expression: what it refers to, how to check it against a request, and its compiled forms by the names they use."""
+    """A parsed expression: its references, its checks against a request, and its compiled forms by attribute names."""
 
     parameter: str
-    #: `#names` and `:values` that it uses.
+    #: `#names` and `:values` in use
     names: tuple[str, ...]
     values: tuple[str, ...]
-    #: Applies all rules that need names and values.
+    #: applies all rules that need names and values
     check: Callable[[Names, Values], None]
     build: Callable[[Names], T]
-    #: The types that a value must have.
-    demands: tuple[tuple[str, frozenset[str]], ...] = ()
-    #: Bounds of BETWEEN, and type names of attribute_type.
+    #: allowed types of values, by placeholder
+    value_types: tuple[tuple[str, frozenset[str]], ...] = ()
+    #: bounds of BETWEEN, and type names of attribute_type
     bounds: tuple[tuple[str, str], ...] = ()
     type_names: tuple[str, ...] = ()
     bound: dict[tuple[str | None, ...], T] = field(default_factory=dict)
 
     def bind(self, names: Names, values: Values) -> T:
-        """The compiled expression for a request's names, after a check of its values."""
+        """The compiled expression for a request's names, after checking its values."""
         key = tuple([names.get(name) for name in self.names])
         found = self.bound.get(key)
         try:
             if found is None:
                 self.check(names, values)
                 found = self.build(names)
-                if short(names):
-                    if len(self.bound) >= BINDINGS:
+                if is_cacheable(names):
+                    if len(self.bound) >= MAX_CACHED_BINDINGS:
                         self.bound.clear()
                     self.bound[key] = found
-            elif not self.fits(values):
+            elif not self.accepts(values):
                 self.check(names, values)
-        except Fault as fault:
+        except ExpressionError as fault:
             raise invalid(self.parameter, fault) from None
         return found
 
-    def fits(self, values: Values) -> bool:
-        """Whether the values are surely right; the rules tell what is wrong if not."""
-        return all(name in values for name in self.values) and self.suits(values)
+    def accepts(self, values: Values) -> bool:
+        """Whether the values are certainly valid; `check` finds the error if they are not."""
+        return all(name in values for name in self.values) and self.accepts_present(values)
 
     @property
-    def demanding(self) -> bool:
-        """Whether not any value will do."""
-        return bool(self.demands or self.bounds or self.type_names)
+    def restricts_values(self) -> bool:
+        """Whether the expression restricts the types of its values."""
+        return bool(self.value_types or self.bounds or self.type_names)
 
-    def suits(self, values: Values) -> bool:
-        """Whether the values, all of which are known to be there, are surely right."""
-        for name, allowed in self.demands:
+    def accepts_present(self, values: Values) -> bool:
+        """`accepts` for values that are known to be present."""
+        for name, allowed in self.value_types:
             if allowed.isdisjoint(values[name]):
                 return False
-        return not (self.bounds or self.type_names) or self._fits_exactly(values)
+        return not (self.bounds or self.type_names) or self._accepts_bounds_and_types(values)
 
-    def _fits_exactly(self, values: Values) -> bool:
+    def _accepts_bounds_and_types(self, values: Values) -> bool:
         try:
             for low, high in self.bounds:
                 condition_rules.check_bounds(values[low], values[high])
             for name in self.type_names:
                 condition_rules.check_type_name(values[name])
-        except Fault:
+        except ExpressionError:
             return False
         return True
 
 
-def invalid(parameter: str, fault: Fault) -> EngineError:
-    """A fault as the answer has it."""
+def invalid(parameter: str, fault: ExpressionError) -> EngineError:
+    """The error for an invalid expression."""
     return validation(f"Invalid {parameter}: {fault.message}")
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=MAX_CACHED)
 def read(parameter: str, text: str) -> Expression[Any]:
-    """The expression of a parameter; raises DynamoDB's error where its text is wrong."""
+    """Parse the expression of a parameter, cached; raises DynamoDB's error if it is invalid."""
     try:
         _check_size(parameter, text)
         return _READERS[parameter](parameter, text)
-    except Fault as fault:
+    except ExpressionError as fault:
         raise invalid(parameter, fault) from None
 
 
 def _check_size(parameter: str, text: str) -> None:
     size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
     if size > MAX_SIZE:
-        told = f" expression size: {size}" if parameter in _SIZE_TOLD else ""
-        raise Fault(f"Expression size has exceeded the maximum allowed size;{told}")
+        detail = f" expression size: {size}" if parameter in _REPORTS_SIZE else ""
+        raise ExpressionError(f"Expression size has exceeded the maximum allowed size;{detail}")
 
 
 def _read_condition(parameter: str, text: str) -> Expression[Condition]:
@@ -141,23 +141,23 @@ def _condition_source(text: str) -> ConditionSource:
 
 def _condition_expression(parameter: str, source: ConditionSource, build: Callable[[Names], T]) -> Expression[T]:
     names, values = _used(source.references)
-    demands = _Demands()
+    requirements = _ValueRequirements()
     for clause in source.clauses:
         for call in clause.calls:
-            demands.note_call(call)
+            requirements.require_call(call)
         if isinstance(clause.node, Between):
-            demands.note_between(clause.node)
+            requirements.require_between(clause.node)
         elif isinstance(clause.node, Compare) and clause.node.operator not in ("=", "<>"):
-            demands.note((clause.node.left, clause.node.right), SCALARS)
+            requirements.require((clause.node.left, clause.node.right), SCALARS)
     return Expression(
         parameter,
         names,
         values,
         lambda given, filled: condition_rules.check_references(source, given, filled),
         build,
-        tuple(demands.types),
-        tuple(demands.bounds),
-        tuple(demands.type_names),
+        tuple(requirements.types),
+        tuple(requirements.bounds),
+        tuple(requirements.type_names),
     )
 
 
@@ -171,22 +171,22 @@ def _read_update(parameter: str, text: str) -> Expression[Update]:
         values,
         lambda given, filled: update_rules.check_references(source, given, filled),
         lambda given: update(source.actions, given),
-        tuple(_update_demands(source)),
+        tuple(_update_value_types(source)),
     )
 
 
-def _update_demands(source: UpdateSource) -> list[tuple[str, frozenset[str]]]:
-    demands = _Demands()
+def _update_value_types(source: UpdateSource) -> list[tuple[str, frozenset[str]]]:
+    requirements = _ValueRequirements()
     for action in source.actions:
         value = getattr(action, "value", None)
         if isinstance(value, Value) and type(action).__name__ in ("Add", "Delete"):
-            demands.note((value,), update_rules.SETS | (NUMBER if isinstance(action, Add) else frozenset()))
+            requirements.require((value,), update_rules.SETS | (NUMBER if isinstance(action, Add) else frozenset()))
     for call in source.calls:
         if isinstance(call, Arithmetic):
-            demands.note((call.left, call.right), NUMBER)
+            requirements.require((call.left, call.right), NUMBER)
         elif call.name == "list_append":
-            demands.note(call.args, LIST)
-    return demands.types
+            requirements.require(call.args, LIST)
+    return requirements.types
 
 
 def _read_projection(parameter: str, text: str) -> Expression[Projection]:
@@ -221,24 +221,24 @@ def _used(references: tuple[Path | Value, ...] | tuple[Path, ...]) -> tuple[tupl
 
 
 @dataclass(slots=True)
-class _Demands:
+class _ValueRequirements:
     types: list[tuple[str, frozenset[str]]] = field(default_factory=list)
     bounds: list[tuple[str, str]] = field(default_factory=list)
     type_names: list[str] = field(default_factory=list)
 
-    def note(self, operands: tuple[Operand, ...], allowed: frozenset[str]) -> None:
+    def require(self, operands: tuple[Operand, ...], allowed: frozenset[str]) -> None:
         self.types.extend((operand.name, allowed) for operand in operands if isinstance(operand, Value))
 
-    def note_call(self, call: Call) -> None:
+    def require_call(self, call: Call) -> None:
         if call.name == "begins_with":
-            self.note(call.args, TEXTS)
+            self.require(call.args, TEXTS)
         elif call.name == "size":
-            self.note(call.args, SIZED)
+            self.require(call.args, SIZED)
         elif call.name == "attribute_type":
             self.type_names.extend(arg.name for arg in call.args[1:] if isinstance(arg, Value))
-            self.note(call.args[1:], TYPES & {"S"})
+            self.require(call.args[1:], TYPES & {"S"})
 
-    def note_between(self, node: Between) -> None:
-        self.note((node.operand, node.low, node.high), SCALARS)
+    def require_between(self, node: Between) -> None:
+        self.require((node.operand, node.low, node.high), SCALARS)
         if isinstance(node.low, Value) and isinstance(node.high, Value):
             self.bounds.append((node.low.name, node.high.name))

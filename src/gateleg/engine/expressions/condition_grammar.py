@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, cast
 
 from gateleg.engine.expressions.nodes import And, Between, Call, Compare, In, Literal, Node, Not, Operand, Or, Path, Value
-from gateleg.engine.expressions.tokens import ALIAS, END, KEYWORD, NAME, SYMBOL, VALUE, Cursor, Token
+from gateleg.engine.expressions.tokens import ALIAS, END, KEYWORD, NAME, SYMBOL, VALUE, Token, TokenCursor
 
 KEYWORDS: Final = frozenset({"AND", "OR", "NOT", "BETWEEN", "IN"})
 COMPARATORS: Final = frozenset({"=", "<>", "<", "<=", ">", ">="})
@@ -18,7 +18,7 @@ _OPERAND = (Path, Value, Literal, Call)
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A condition without AND, OR and NOT, with the paths and values it refers to (in order) and its calls (innermost first)."""
+    """A condition without AND, OR and NOT, with its paths and values (in order) and its calls (innermost first)."""
 
     node: Compare | Between | In | Call
     references: tuple[Path | Value, ...]
@@ -27,7 +27,7 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class ConditionSource:
-    """A condition as its text has it: the tree, and flat views of it for the rules."""
+    """A parsed condition: the tree, and flat views of it for the rules."""
 
     root: Node
     clauses: tuple[Clause, ...]
@@ -36,7 +36,7 @@ class ConditionSource:
 
     @property
     def references(self) -> tuple[Path | Value, ...]:
-        """All paths and values, in the order of the text."""
+        """All paths and values, in order."""
         return tuple(reference for clause in self.clauses for reference in clause.references)
 
     @property
@@ -46,21 +46,21 @@ class ConditionSource:
 
 
 def parse_condition(text: str) -> ConditionSource:
-    """The tree of a condition's text; raises `Fault` at a syntax error."""
+    """Parse a condition; raises `ExpressionError` for a syntax error."""
     return _Parser(text).parse()
 
 
 @dataclass(slots=True)
 class _Term:
     node: Operand | Node
-    #: Pairs of parentheses directly around it.
+    #: pairs of parentheses directly around it
     parens: int = 0
     settled: bool = False
 
 
 @dataclass(slots=True)
-class _Mark:
-    """What has been opened and waits for what follows: `( call in cmp between high not and or`."""
+class _Pending:
+    """An open construct on the stack: `( call in cmp between high not and or`."""
 
     kind: str
     text: str = ""
@@ -72,16 +72,16 @@ class _Mark:
 class _Parser:
     text: str
     terms: list[_Term] = field(default_factory=list)
-    marks: list[_Mark] = field(default_factory=list)
+    pending: list[_Pending] = field(default_factory=list)
     clauses: list[Clause] = field(default_factory=list)
     references: list[Path | Value] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     operators: int = 0
     redundant: bool = False
-    cursor: Cursor = field(init=False)
+    cursor: TokenCursor = field(init=False)
 
     def __post_init__(self) -> None:
-        self.cursor = Cursor(self.text, KEYWORDS)
+        self.cursor = TokenCursor(self.text, KEYWORDS)
 
     def parse(self) -> ConditionSource:
         wants_term = True
@@ -95,17 +95,17 @@ class _Parser:
                 wants_term = self._follow(self.cursor.take())
 
     def _open(self, token: Token) -> bool:
-        """Takes what may begin a term; tells whether a term is still wanted."""
+        """Consume the start of a term; returns whether a term is still expected."""
         if token.kind == KEYWORD and token.text == "NOT" and self._boolean():
             self.cursor.take()
             self._push("not")
         elif token.kind == SYMBOL and token.text == "(":
             self.cursor.take()
-            self.marks.append(_Mark("(", operands_only=not self._boolean()))
+            self.pending.append(_Pending("(", operands_only=not self._boolean()))
         elif token.kind == NAME and self.cursor.tokens[token.place + 1].text == "(":
             self.cursor.take()
             self.cursor.take()
-            self.marks.append(_Mark("call", token.text, len(self.terms)))
+            self.pending.append(_Pending("call", token.text, len(self.terms)))
         elif token.kind in (NAME, ALIAS):
             self._refer(self.cursor.path())
             return False
@@ -117,22 +117,22 @@ class _Parser:
         return True
 
     def _follow(self, token: Token) -> bool:
-        """Takes what may follow a term; tells whether a term is wanted next."""
+        """Consume what follows a term; returns whether a term is expected next."""
         if token.kind == SYMBOL and token.text in COMPARATORS:
-            self._compare(token, _Mark("cmp", token.text))
+            self._compare(token, _Pending("cmp", token.text))
         elif token.kind == SYMBOL and token.text == ")":
             self._close(token)
             return False
         elif token.kind == SYMBOL and token.text == ",":
-            if not self.marks or self.marks[-1].kind not in ("call", "in"):
+            if not self.pending or self.pending[-1].kind not in ("call", "in"):
                 raise self.cursor.unexpected(token)
         elif token.kind == SYMBOL and token.text in (".", "["):
             self._extend(token)
             return False
         elif token.kind == KEYWORD and token.text == "BETWEEN":
-            self._compare(token, _Mark("between"))
+            self._compare(token, _Pending("between"))
         elif token.kind == KEYWORD and token.text == "IN":
-            self._compare(token, _Mark("in", start=len(self.terms)))
+            self._compare(token, _Pending("in", start=len(self.terms)))
             self.cursor.take_symbol("(")
         elif token.kind == KEYWORD and token.text in ("AND", "OR"):
             self._join(token)
@@ -141,29 +141,29 @@ class _Parser:
         return True
 
     def _boolean(self) -> bool:
-        """Whether a condition, not only an operand, may stand here."""
-        if not self.marks:
+        """Whether a condition is allowed here, and not only an operand."""
+        if not self.pending:
             return True
-        mark = self.marks[-1]
+        mark = self.pending[-1]
         return mark.kind in ("not", "and", "or") or (mark.kind == "(" and not mark.operands_only)
 
     def _push(self, kind: str) -> None:
         self.operators += 1
-        self.marks.append(_Mark(kind))
+        self.pending.append(_Pending(kind))
 
     def _refer(self, reference: Path | Value) -> None:
         self.references.append(reference)
         self.terms.append(_Term(reference))
 
-    def _compare(self, token: Token, mark: _Mark) -> None:
+    def _compare(self, token: Token, mark: _Pending) -> None:
         term = self.terms[-1]
         if term.settled or not isinstance(term.node, _OPERAND) or not self._boolean():
             raise self.cursor.unexpected(token)
         self.operators += 1
-        self.marks.append(mark)
+        self.pending.append(mark)
 
     def _extend(self, token: Token) -> None:
-        """Goes on with a path that stands in parentheses, as in `(a.b).c`."""
+        """Continue a path in parentheses, as in `(a.b).c`."""
         term = self.terms[-1]
         if not isinstance(term.node, Path) or not term.parens:
             raise self.cursor.unexpected(token)
@@ -173,8 +173,8 @@ class _Parser:
         self.terms[-1] = _Term(longer)
 
     def _join(self, token: Token) -> None:
-        if token.text == "AND" and self.marks and self.marks[-1].kind == "between":
-            self.marks[-1].kind = "high"
+        if token.text == "AND" and self.pending and self.pending[-1].kind == "between":
+            self.pending[-1].kind = "high"
             return
         self._reduce(token)
         if not self._boolean():
@@ -185,12 +185,12 @@ class _Parser:
 
     def _close(self, token: Token) -> None:
         self._reduce(token)
-        if self.marks and self.marks[-1].kind in ("not", "and", "or"):
+        if self.pending and self.pending[-1].kind in ("not", "and", "or"):
             self._condition(token)
             self._collapse(("not", "and", "or"))
-        if not self.marks:
+        if not self.pending:
             raise self.cursor.unexpected(token)
-        mark = self.marks.pop()
+        mark = self.pending.pop()
         if mark.kind == "(":
             term = self.terms[-1]
             term.parens += 1
@@ -211,23 +211,23 @@ class _Parser:
             raise self.cursor.unexpected(token)
         self._condition(token)
         self._collapse(("not", "and", "or"))
-        if self.marks:
+        if self.pending:
             raise self.cursor.unexpected(token)
         return ConditionSource(cast("Node", self.terms[0].node), tuple(self.clauses), self.operators, self.redundant)
 
     def _reduce(self, token: Token) -> None:
-        """Builds the comparison that ends here, if one does."""
-        if not self.marks:
+        """Build the comparison that ends here, if one does."""
+        if not self.pending:
             return
-        mark = self.marks[-1]
+        mark = self.pending[-1]
         if mark.kind == "between":
             raise self.cursor.unexpected(token)
         if mark.kind == "cmp":
-            self.marks.pop()
+            self.pending.pop()
             right, left = self._pop(), self._pop()
             self._settle(Compare(mark.text, left, right))
         elif mark.kind == "high":
-            self.marks.pop()
+            self.pending.pop()
             high, low, operand = self._pop(), self._pop(), self._pop()
             self._settle(Between(operand, low, high))
 
@@ -235,14 +235,14 @@ class _Parser:
         return cast("Operand", self.terms.pop().node)
 
     def _settle(self, node: Compare | Between | In | Call) -> None:
-        """Notes a finished clause with all that was read since the one before."""
+        """Record a finished clause with everything read since the one before."""
         self.clauses.append(Clause(node, tuple(self.references), tuple(self.calls)))
         self.references.clear()
         self.calls.clear()
         self.terms.append(_Term(node, settled=True))
 
     def _condition(self, token: Token) -> None:
-        """The last term must be a condition; a call becomes one here."""
+        """Require the last term to be a condition; a call becomes one here."""
         term = self.terms[-1]
         if term.settled:
             return
@@ -253,9 +253,9 @@ class _Parser:
         self.terms[-1].parens = term.parens
 
     def _collapse(self, kinds: tuple[str, ...]) -> None:
-        """Applies the connectives of these kinds that wait on the stack; nested ANDs and ORs become flat ones."""
-        while self.marks and self.marks[-1].kind in kinds:
-            kind = self.marks.pop().kind
+        """Apply pending connectives of these kinds; nested ANDs and ORs are flattened."""
+        while self.pending and self.pending[-1].kind in kinds:
+            kind = self.pending.pop().kind
             node = cast("Node", self.terms.pop().node)
             if kind == "not":
                 node = Not(node)

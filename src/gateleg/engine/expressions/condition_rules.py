@@ -1,10 +1,10 @@
-"""What a condition must satisfy beyond its grammar, in DynamoDB's order: what its text tells, then names and values by clause."""
+"""Rules for conditions beyond the grammar, in DynamoDB's order: those for the text, then those for names and values by clause."""
 
 from typing import Any, Final
 
 from gateleg.engine.expressions.compare import greater, type_of
 from gateleg.engine.expressions.condition_grammar import Clause, ConditionSource
-from gateleg.engine.expressions.faults import Fault
+from gateleg.engine.expressions.errors import ExpressionError
 from gateleg.engine.expressions.functions import (
     SCALARS,
     SIZED,
@@ -23,19 +23,19 @@ from gateleg.engine.expressions.functions import (
     wrong_type,
 )
 from gateleg.engine.expressions.nodes import Between, Call, Compare, In, Names, Operand, Path, Value, Values
-from gateleg.engine.expressions.paths import Keys, check_spelling, resolve, spell
+from gateleg.engine.expressions.paths import ResolvedPath, check_spelling, resolve, spell
 
 MAX_CHOICES: Final = 100
 
-#: The set of all types as DynamoDB prints it where a type cannot be known.
+#: All types as DynamoDB prints them for an unknown type.
 _ANY_TYPE = "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}"
 _TYPE_NAMES = "{B,NULL,SS,BOOL,L,BS,N,NS,S,M}"
 
 
 def check_text(source: ConditionSource) -> None:
-    """The rules that need neither names nor values."""
+    """Apply the rules that need neither names nor values."""
     if source.redundant:
-        raise Fault("The expression has redundant parentheses;")
+        raise ExpressionError("The expression has redundant parentheses;")
     calls = source.calls
     check_names(calls)
     for clause in source.clauses:
@@ -57,7 +57,7 @@ def _check_use(clause: Clause) -> None:
 
 
 def _check_nested(args: tuple[Operand, ...]) -> None:
-    """Only `size` gives a value that can be an operand."""
+    """Allow only `size` as an operand."""
     for arg in args:
         if isinstance(arg, Call) and arg.name != "size":
             raise misused(arg.name)
@@ -75,7 +75,7 @@ def operands(node: Compare | Between | In | Call) -> tuple[Operand, ...]:
 
 
 def operator_of(node: Compare | Between | In | Call) -> str:
-    """The operator or function of a clause, as messages name it."""
+    """The operator or function of a clause, as in messages."""
     if isinstance(node, Compare):
         return node.operator
     if isinstance(node, Between):
@@ -84,7 +84,7 @@ def operator_of(node: Compare | Between | In | Call) -> str:
 
 
 def check_references(source: ConditionSource, names: Names, values: Values) -> None:
-    """The rules that need names and values; each clause is checked before the next is looked at."""
+    """Apply the rules that need names and values, clause by clause."""
     for clause in source.clauses:
         _check_clause(clause, names, values)
 
@@ -99,7 +99,7 @@ def _check_clause(clause: Clause, names: Names, values: Values) -> None:
         check_count(call)
     node = clause.node
     if isinstance(node, In) and len(node.choices) > MAX_CHOICES:
-        raise Fault(f"The IN operator is provided with too many operands; number of operands: {len(node.choices)}")
+        raise ExpressionError(f"The IN operator is provided with too many operands; number of operands: {len(node.choices)}")
     for call in clause.calls:
         _check_distinct(call.name, call.args, names)
     if not isinstance(node, Call):
@@ -114,11 +114,11 @@ def _check_clause(clause: Clause, names: Names, values: Values) -> None:
 
 
 def _check_distinct(operator: str, args: tuple[Operand, ...], names: Names) -> None:
-    first: Keys | None = resolve(args[0], names) if isinstance(args[0], Path) else None
+    first: ResolvedPath | None = resolve(args[0], names) if isinstance(args[0], Path) else None
     if first is None:
         return
     if any(isinstance(other, Path) and resolve(other, names) == first for other in args[1:]):
-        raise Fault(
+        raise ExpressionError(
             "The first operand must be distinct from the remaining operands for this operator or function; "
             f"operator: {operator}, first operand: {spell(first)}"
         )
@@ -140,10 +140,10 @@ def _check_call(call: Call, values: Values) -> None:
 
 
 def check_type_name(value: dict[str, Any] | None) -> None:
-    """Refuses a second operand of `attribute_type` that names no type."""
+    """Refuse an unknown type name in `attribute_type`."""
     if value is None or value.get("S") not in TYPES:
         named = "" if value is None else value.get("S")
-        raise Fault(f"Invalid attribute type name found; type: {named}, valid types: {_TYPE_NAMES}")
+        raise ExpressionError(f"Invalid attribute type name found; type: {named}, valid types: {_TYPE_NAMES}")
 
 
 def _check_between(node: Between, values: Values) -> None:
@@ -155,14 +155,14 @@ def _check_between(node: Between, values: Values) -> None:
 
 
 def check_bounds(low: dict[str, Any], high: dict[str, Any]) -> None:
-    """Refuses bounds of BETWEEN that are of different types or in the wrong order."""
+    """Refuse bounds of BETWEEN of different types or in the wrong order."""
     if type_of(low) != type_of(high):
         what = "same data type for lower and upper bounds"
     elif greater(low, high):
         what = "upper bound to be greater than or equal to lower bound"
     else:
         return
-    raise Fault(
+    raise ExpressionError(
         f"The BETWEEN operator requires {what}; "
         f"lower bound operand: AttributeValue: {_spelled(low)}, upper bound operand: AttributeValue: {_spelled(high)}"
     )

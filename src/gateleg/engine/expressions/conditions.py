@@ -1,4 +1,4 @@
-"""Conditions compiled to Python functions of an item and the request's values."""
+"""Conditions, compiled to Python functions of an item and the request's values."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from gateleg.engine.expressions.nodes import (
     Value,
     Values,
 )
-from gateleg.engine.expressions.paths import Keys, getter, heads, nested_heads, resolve
+from gateleg.engine.expressions.paths import ResolvedPath, getter, nested_attributes, resolve, root_attributes
 
 NO_NAMES: Final[dict[str, str]] = {}
 
@@ -33,23 +33,23 @@ NO_NAMES: Final[dict[str, str]] = {}
 class Condition:
     """A ConditionExpression or FilterExpression, or a legacy form of one (Expected, QueryFilter, ScanFilter)."""
 
-    #: Takes an item ({} for one that does not exist) and the request's values.
+    #: takes an item ({} if it does not exist) and the request's values
     test: Test
-    #: Attributes that it mentions.
+    #: attributes in use
     attributes: frozenset[str]
-    #: Those of them that it looks into (`a.b`, `a[0]`).
+    #: attributes with document paths into them (`a.b`, `a[0]`)
     nested: frozenset[str] = frozenset()
 
 
 def condition(node: Node, names: Names = NO_NAMES) -> Condition:
-    """The condition that a tree describes."""
+    """Compile a condition from its tree."""
     found = list(paths_in(node, names))
-    return Condition(compile_condition(node, names), heads(found), nested_heads(found))
+    return Condition(compile_condition(node, names), root_attributes(found), nested_attributes(found))
 
 
-def paths_in(node: Node, names: Names) -> "list[Keys]":
-    """All paths of a condition, resolved."""
-    found: list[Keys] = []
+def paths_in(node: Node, names: Names) -> "list[ResolvedPath]":
+    """All resolved paths of a condition."""
+    found: list[ResolvedPath] = []
     waiting: list[Any] = [node]
     while waiting:
         part = waiting.pop()
@@ -71,7 +71,7 @@ def paths_in(node: Node, names: Names) -> "list[Keys]":
 
 
 def compile_condition(node: Node, names: Names = NO_NAMES) -> Test:
-    """A function that tells whether a condition holds for an item."""
+    """A function that tests an item."""
     if isinstance(node, And):
         return _all([compile_condition(part, names) for part in node.parts])
     if isinstance(node, Or):
@@ -88,7 +88,7 @@ def compile_condition(node: Node, names: Names = NO_NAMES) -> Test:
 
 
 def compile_operand(operand: Operand, names: Names = NO_NAMES) -> Getter:
-    """A function that gives an operand's value, or None."""
+    """A function that returns an operand's value, or None."""
     if isinstance(operand, Path):
         return getter(resolve(operand, names))
     if isinstance(operand, Value):
@@ -135,7 +135,7 @@ def _any(tests: list[Test]) -> Test:
 
 
 def _not(node: Not, names: Names) -> Test:
-    """Counts the NOTs in a row, so that three hundred of them cost one call."""
+    """Counts consecutive NOTs, so that three hundred of them cost one call."""
     odd = True
     part = node.part
     while isinstance(part, Not):
@@ -177,7 +177,7 @@ def _attribute_equals(name: str, placeholder: str) -> Test:
 
 
 def _differs(left: Getter, right: Getter) -> Test:
-    """`<>` is the one comparison that a missing value satisfies."""
+    """`<>` is the only comparison that a missing value satisfies."""
 
     def test(item: Item, values: Values) -> bool:
         one = left(item, values)

@@ -1,8 +1,8 @@
-"""The functions of expressions: which there are, how many operands they take, and what they take."""
+"""The functions of expressions, with the number and types of their operands."""
 
 from typing import Any, Final
 
-from gateleg.engine.expressions.faults import Fault
+from gateleg.engine.expressions.errors import ExpressionError
 from gateleg.engine.expressions.nodes import Call, Literal, Operand, Path, Value, Values
 
 CONDITION_FUNCTIONS: Final = {
@@ -16,7 +16,7 @@ CONDITION_FUNCTIONS: Final = {
 UPDATE_FUNCTIONS: Final = {"if_not_exists": 2, "list_append": 2}
 FUNCTIONS: Final = CONDITION_FUNCTIONS | UPDATE_FUNCTIONS
 
-#: Operators and functions that one expression may have.
+#: DynamoDB's limit of operators and functions in one expression.
 MAX_OPERATORS: Final = 300
 
 TYPES: Final = frozenset({"S", "N", "B", "SS", "NS", "BS", "BOOL", "NULL", "L", "M"})
@@ -26,54 +26,54 @@ SIZED: Final = TYPES - {"N", "BOOL", "NULL"}
 NUMBER: Final = frozenset({"N"})
 LIST: Final = frozenset({"L"})
 
-#: Types of what a call gives, where the function alone tells.
+#: Result types that depend on the function alone.
 _RESULTS = {"size": "N", "list_append": "L"}
 
 
 def check_names(calls: tuple[Call, ...]) -> None:
-    """Refuses functions that do not exist."""
+    """Refuse unknown functions."""
     for call in calls:
         if call.name not in FUNCTIONS:
-            raise Fault(f"Invalid function name; function: {call.name}")
+            raise ExpressionError(f"Invalid function name; function: {call.name}")
 
 
-def misused(name: str) -> Fault:
-    """A function that may not stand where it stands."""
-    return Fault(f"The function is not allowed to be used this way in an expression; function: {name}")
+def misused(name: str) -> ExpressionError:
+    """The error for a function that is not allowed in its position."""
+    return ExpressionError(f"The function is not allowed to be used this way in an expression; function: {name}")
 
 
 def check_operators(count: int) -> None:
-    """Refuses too many operators and functions; DynamoDB counts no further than the first one too many."""
+    """Refuse too many operators and functions; DynamoDB reports the limit plus one."""
     if count > MAX_OPERATORS:
-        raise Fault(f"The expression contains too many operators; operator count: {MAX_OPERATORS + 1}")
+        raise ExpressionError(f"The expression contains too many operators; operator count: {MAX_OPERATORS + 1}")
 
 
 def check_count(call: Call) -> None:
-    """Refuses a call with a wrong number of operands."""
+    """Refuse a wrong number of operands."""
     if len(call.args) != FUNCTIONS[call.name]:
-        raise Fault(
+        raise ExpressionError(
             "Incorrect number of operands for operator or function; "
             f"operator or function: {call.name}, number of operands: {len(call.args)}"
         )
 
 
 def constant(operand: Operand, values: Values) -> dict[str, Any] | None:
-    """The value of an operand that the request alone gives."""
+    """The value of an operand that does not depend on an item, or None."""
     if isinstance(operand, Value):
         return defined(operand, values)
     return operand.value if isinstance(operand, Literal) else None
 
 
 def defined(value: Value, values: Values) -> dict[str, Any]:
-    """What a placeholder stands for."""
+    """The value of a placeholder."""
     found: dict[str, Any] | None = values.get(value.name)
     if found is None:
-        raise Fault(f"An expression attribute value used in expression is not defined; attribute value: {value.name}")
+        raise ExpressionError(f"An expression attribute value used in expression is not defined; attribute value: {value.name}")
     return found
 
 
 def constant_type(operand: Operand, values: Values) -> str | None:
-    """The type of an operand, where it does not depend on an item."""
+    """The type of an operand that does not depend on an item, or None."""
     if isinstance(operand, Call):
         return _RESULTS.get(operand.name)
     value = constant(operand, values)
@@ -81,18 +81,18 @@ def constant_type(operand: Operand, values: Values) -> str | None:
 
 
 def check_type(operator: str, operand: Operand, allowed: frozenset[str], values: Values) -> None:
-    """Refuses an operand whose type the operator or function does not take."""
+    """Refuse an operand of a type that the operator or function does not accept."""
     found = constant_type(operand, values)
     if found is not None and found not in allowed:
         raise wrong_type(operator, found)
 
 
-def wrong_type(operator: str, found: str) -> Fault:
-    """An operand of a type that the operator or function does not take."""
-    return Fault(f"Incorrect operand type for operator or function; operator or function: {operator}, operand type: {found}")
+def wrong_type(operator: str, found: str) -> ExpressionError:
+    """The error for an operand of a wrong type."""
+    return ExpressionError(f"Incorrect operand type for operator or function; operator or function: {operator}, operand type: {found}")
 
 
 def require_path(call: Call) -> None:
-    """Refuses a call whose first operand is not a path."""
+    """Refuse a first operand that is not a path."""
     if not isinstance(call.args[0], Path):
-        raise Fault(f"Operator or function requires a document path; operator or function: {call.name}")
+        raise ExpressionError(f"Operator or function requires a document path; operator or function: {call.name}")

@@ -8,7 +8,7 @@ from gateleg.engine.expressions import compare, updates
 from gateleg.engine.expressions.attribute_names import name_fault
 from gateleg.engine.expressions.conditions import Condition, condition
 from gateleg.engine.expressions.functions import SCALARS, TEXTS
-from gateleg.engine.expressions.keys import KeyCondition
+from gateleg.engine.expressions.key_conditions import KeyCondition
 from gateleg.engine.expressions.nodes import And, Between, Call, Compare, In, Item, Literal, Node, Not, Or, Path, Values
 from gateleg.engine.expressions.projections import Projection, projection
 from gateleg.engine.values import validate
@@ -18,7 +18,7 @@ Wire = dict[str, Any]
 _ENUM = "IN, NULL, BETWEEN, LT, NOT_CONTAINS, EQ, GT, NOT_NULL, NE, LE, BEGINS_WITH, GE, CONTAINS"
 _SETS = frozenset({"SS", "NS", "BS"})
 
-#: How many operands an operator takes; IN takes any number but none.
+#: Number of operands by operator; IN takes one or more.
 _COUNTS: Final = {
     "NULL": 0,
     "NOT_NULL": 0,
@@ -33,7 +33,7 @@ _COUNTS: Final = {
     "BEGINS_WITH": 1,
     "BETWEEN": 2,
 }
-#: The types that an operator takes, where it does not take all.
+#: Accepted types by operator, unless all are accepted.
 _TYPES: Final = {
     "LE": SCALARS,
     "LT": SCALARS,
@@ -49,13 +49,13 @@ _COMPARATORS: Final = {"EQ": "=", "NE": "<>", "LE": "<=", "LT": "<", "GE": ">=",
 
 
 def read_expected(expected: Mapping[str, Any], operator: str | None) -> Condition | None:
-    """The condition that Expected states; None where it states nothing."""
+    """The condition of Expected; None if it is empty."""
     _check_names(expected)
     return _joined([_expectation(name, entry) for name, entry in expected.items()], operator)
 
 
 def read_filter(member: str, conditions: Mapping[str, Any], operator: str | None) -> Condition | None:
-    """The condition that QueryFilter or ScanFilter states; `member` is the parameter's name."""
+    """The condition of QueryFilter or ScanFilter; `member` is the parameter's name."""
     _check_names(conditions)
     nodes = []
     for name, entry in conditions.items():
@@ -65,13 +65,13 @@ def read_filter(member: str, conditions: Mapping[str, Any], operator: str | None
 
 
 def read_key_conditions(conditions: Mapping[str, Any]) -> KeyCondition:
-    """What KeyConditions asks of the key."""
+    """The key condition of KeyConditions."""
     _check_names(conditions)
     return KeyCondition({name: _condition("KeyConditions", name, entry) for name, entry in conditions.items()})
 
 
 def read_attributes_to_get(names: list[str]) -> Projection:
-    """The projection on AttributesToGet."""
+    """The projection of AttributesToGet."""
     _check_names(names)
     seen: set[str] = set()
     for name in names:
@@ -97,7 +97,7 @@ def _joined(nodes: list[Node], operator: str | None) -> Condition | None:
 
 
 def _node(name: str, operator: str, operands: list[Wire]) -> Node:
-    """A legacy comparison as a condition on the attribute."""
+    """A legacy comparison as a condition."""
     path = Path((name,))
     given = tuple(Literal(operand) for operand in operands)
     if operator in _COMPARATORS:
@@ -112,13 +112,13 @@ def _node(name: str, operator: str, operands: list[Wire]) -> Node:
     if operator == "NOT_NULL":
         return exists
     if operator == "NOT_CONTAINS":
-        # Unlike NOT, it does not hold for an attribute that is missing.
+        # Unlike NOT, this is false for a missing attribute.
         return And((exists, Not(Call("contains", (path, *given)))))
     return Call("begins_with" if operator == "BEGINS_WITH" else "contains", (path, *given))
 
 
 def _condition(member: str, name: str, entry: Mapping[str, Any]) -> tuple[str, list[Wire]]:
-    """The checked operator and operands of a Condition structure."""
+    """The validated operator and operands of a Condition structure."""
     place = f"{member[0].lower()}{member[1:]}.{name}.member.comparisonOperator"
     operator = _known_operator(entry.get("ComparisonOperator"), place)
     operands = [validate(value) for value in entry.get("AttributeValueList") or []]
@@ -150,7 +150,7 @@ def _check_operands(operator: str, operands: list[Wire]) -> None:
 
 
 def _expectation(name: str, entry: Mapping[str, Any]) -> Node:
-    """One entry of Expected: a comparison, or a value that must be there, or nothing that may be there."""
+    """The condition of one entry of Expected: a comparison, a required value, or a required absence."""
     value, listed, operator = (entry.get(member) for member in ("Value", "AttributeValueList", "ComparisonOperator"))
     if value is not None and listed is not None:
         raise invalid_parameter(f"Value and AttributeValueList cannot be used together for Attribute: {name}")
@@ -182,14 +182,14 @@ def _compared(name: str, entry: Mapping[str, Any]) -> Node:
 
 
 def read_attribute_updates(given: Mapping[str, Any]) -> updates.Update:
-    """The update that AttributeUpdates states; even an empty one creates the item."""
+    """The update of AttributeUpdates; even an empty one creates the item."""
     _check_names(given)
     steps = tuple(_attribute_step(name, entry) for name, entry in given.items())
-    creates = not given or any((entry.get("Action") or "PUT") != "DELETE" for entry in given.values())
-    return updates.build_update(steps, creates=creates)
+    creates_item = not given or any((entry.get("Action") or "PUT") != "DELETE" for entry in given.values())
+    return updates.build_update(steps, creates_item=creates_item)
 
 
-def _attribute_step(name: str, entry: Mapping[str, Any]) -> updates.Step:
+def _attribute_step(name: str, entry: Mapping[str, Any]) -> updates.UpdateStep:
     action = entry.get("Action") or "PUT"
     if action not in _WRITES:
         raise validation(
@@ -200,13 +200,13 @@ def _attribute_step(name: str, entry: Mapping[str, Any]) -> updates.Step:
     if value is None:
         if action != "DELETE":
             raise invalid_parameter("Only DELETE action is allowed when no attribute value is specified")
-        return updates.Step((name,), None, updates.put)
+        return updates.UpdateStep((name,), None, updates.put)
     tag = compare.type_of(value)
     if action == "DELETE" and tag not in _SETS:
         raise invalid_parameter(f"DELETE action with value is not supported for the type {tag}")
     if action == "ADD" and tag not in _SETS | {"N", "L"}:
         raise invalid_parameter(f"ADD action is not supported for the type {tag}")
-    return updates.Step((name,), _constant(value), _WRITES[action])
+    return updates.UpdateStep((name,), _constant(value), _WRITES[action])
 
 
 def _constant(value: Wire) -> Callable[[Item, Values], Wire]:
@@ -214,7 +214,7 @@ def _constant(value: Wire) -> Callable[[Item, Values], Wire]:
 
 
 def _checked(write: updates.Write) -> updates.Write:
-    """A write that refuses an attribute of another type in the words of the legacy API."""
+    """A write that refuses an attribute of another type with the legacy API's message."""
 
     def checked(old: Wire | None, operand: Wire) -> Wire | None:
         if old is not None and compare.type_of(operand) not in old:

@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from typing import Any
 
 Item = dict[str, Any]
-#: Value placeholders (`:v`) and what they stand for.
+#: Values by placeholder (`:v`).
 Values = Mapping[str, Any]
-#: Name placeholders (`#n`) and what they stand for.
+#: Attribute names by placeholder (`#n`).
 Names = Mapping[str, str]
 Test = Callable[[Item, Values], bool]
-#: Reads a value of an item or of the request; None where there is none.
+#: Reads a value of an item or of the request, or None.
 Getter = Callable[[Item, Values], dict[str, Any] | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """A `#name` in a path, not yet resolved."""
+    """An unresolved `#name` in a path."""
 
     name: str
 
@@ -30,7 +30,7 @@ Part = str | int | Alias
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A document path: the attribute's name, then names of map members and positions in lists."""
+    """A document path: an attribute name, then names of map members and list indexes."""
 
     parts: tuple[Part, ...]
 
@@ -51,7 +51,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function and its operands: an operand itself (`size`, `if_not_exists`, `list_append`) or a condition (the others)."""
+    """A function call: an operand (`size`, `if_not_exists`, `list_append`) or a condition (the others)."""
 
     name: str
     args: "tuple[Operand, ...]"
@@ -59,7 +59,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
-    """The sum (`+`) or difference (`-`) of two operands, on the right-hand side of SET."""
+    """The sum (`+`) or difference (`-`) of two operands in SET."""
 
     operator: str
     left: "Operand"
@@ -80,7 +80,7 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """`operand BETWEEN low AND high`, bounds included."""
+    """`operand BETWEEN low AND high`, inclusive."""
 
     operand: Operand
     low: Operand
@@ -97,21 +97,21 @@ class In:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """The opposite of a condition."""
+    """The negation of a condition."""
 
     part: "Node"
 
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """Conditions that must all hold."""
+    """The conjunction of conditions."""
 
     parts: "tuple[Node, ...]"
 
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """Conditions of which one must hold."""
+    """The disjunction of conditions."""
 
     parts: "tuple[Node, ...]"
 
@@ -144,7 +144,7 @@ class Add:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """`DELETE path value`: takes members out of a set."""
+    """`DELETE path value`: removes members from a set."""
 
     path: Path
     value: Value | Literal

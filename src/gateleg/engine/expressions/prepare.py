@@ -1,43 +1,43 @@
-"""All expressions of a request, checked in DynamoDB's order and ready to run."""
+"""Prepare a request's expressions: checked in DynamoDB's order and compiled."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from gateleg.engine.errors import EngineError, ValueFault, validation
+from gateleg.engine.errors import EngineError, InvalidValueError, validation
 from gateleg.engine.expressions import legacy
 from gateleg.engine.expressions.attribute_names import name_fault
-from gateleg.engine.expressions.compiled import KEPT, Expression, read, short
+from gateleg.engine.expressions.compiled import MAX_CACHED, Expression, is_cacheable, read
 from gateleg.engine.expressions.conditions import Condition
-from gateleg.engine.expressions.forms import FORMS, PARAMETERS, check_parameters
-from gateleg.engine.expressions.keys import KeyCondition, KeyTemplate
+from gateleg.engine.expressions.key_conditions import KeyCondition, KeyTemplate
 from gateleg.engine.expressions.nodes import Names, Values
+from gateleg.engine.expressions.parameters import EXPRESSION_PARAMETERS, PARAMETERS, check_parameters
 from gateleg.engine.expressions.projections import Projection
 from gateleg.engine.expressions.updates import Update
-from gateleg.engine.values import EMPTY_SET, NESTED, examine_item, text_size, validate
+from gateleg.engine.values import EMPTY_SET, NESTED, canonicalize_item, text_size, validate
 
-#: Bytes that a placeholder may have, its `#` or `:` included.
+#: DynamoDB's limit for a placeholder, including its `#` or `:`.
 MAX_PLACEHOLDER: Final = 255
 
-#: The order in which DynamoDB reads the legacy parameters, all before the expressions; KeyConditions come after them.
+#: The order in which DynamoDB reads the legacy parameters, all before the expressions; KeyConditions come last.
 _LEGACY_ORDER: Final = ("AttributeUpdates", "Expected", "QueryFilter", "AttributesToGet", "ScanFilter")
 _EMPTY: Final[dict[str, Any]] = {}
 
 
 class Prepared(NamedTuple):
-    """The expressions of one request. What the request does not have is None."""
+    """The expressions of one request; None for those that it does not have."""
 
-    #: Canonical values, to be passed to `condition.test`, `filter.test` and `update.apply`.
+    #: canonical values, for `condition.test`, `filter.test` and `update.apply`
     values: Values
-    #: Bytes of the values and their placeholders.
+    #: total size of the values and their placeholders
     size: int = 0
     condition: Condition | None = None
     filter: Condition | None = None
     projection: Projection | None = None
     update: Update | None = None
     key_condition: KeyCondition | None = None
-    #: Bytes of those values that are neither texts nor numbers.
+    #: sizes of the values that are neither strings nor numbers
     sizes: Mapping[str, int] = _EMPTY
 
 
@@ -45,34 +45,34 @@ _NOTHING = Prepared(_EMPTY)
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What a request led to, for the next one with the same texts, names and value placeholders: only the values are left to check."""
+class RequestPlan:
+    """A cached result for requests with the same expressions, names and placeholders: only the values are left to check."""
 
-    #: Without values: plans are kept, and values may be large.
+    #: without values, which may be large
     prepared: Prepared
-    #: The expressions that demand something of values.
-    demanding: tuple[Expression[Any], ...]
+    #: the expressions that restrict their values
+    restricting: tuple[Expression[Any], ...]
     template: KeyTemplate | None
 
     def fill(self, given: dict[str, Any] | None) -> Prepared | None:
-        """The same for other values; None where these need the full rules."""
+        """The result with other values; None if these need the full checks."""
         if given is None:
             return self.prepared
         sizes: dict[str, int] = {}
         values, size = _canonical(given, sizes)
-        for expression in self.demanding:
-            if not expression.suits(values):
+        for expression in self.restricting:
+            if not expression.accepts_present(values):
                 return None
         like = self.prepared
         key_condition = None if self.template is None else self.template.fill(values)
         return Prepared(values, size, like.condition, like.filter, like.projection, like.update, key_condition, sizes)
 
 
-_plans: dict[tuple[Any, ...], Plan] = {}
+_request_plans: dict[tuple[Any, ...], RequestPlan] = {}
 
 
 def prepare(request: Mapping[str, Any], operation: str) -> Prepared:
-    """The checked and compiled expressions of a request.
+    """Check and compile the expressions of a request.
 
     `operation` is an operation (`PutItem`) or the member of a batch or transaction that the request is (`Put`, `KeysAndAttributes`).
     The request must have the right shape: texts where texts belong, maps where maps belong.
@@ -81,7 +81,7 @@ def prepare(request: Mapping[str, Any], operation: str) -> Prepared:
         if operation == "Query":
             raise _no_key_condition()
         return _NOTHING
-    form = FORMS[operation]
+    form = EXPRESSION_PARAMETERS[operation]
     if not form.legacy_names.isdisjoint(request):
         return _read(request, operation)[0]
     names, values = request.get("ExpressionAttributeNames"), request.get("ExpressionAttributeValues")
@@ -91,28 +91,28 @@ def prepare(request: Mapping[str, Any], operation: str) -> Prepared:
         None if names is None else (*names, *names.values()),
         None if values is None else tuple(values),
     )
-    plan = _plans.get(key)
+    plan = _request_plans.get(key)
     prepared = None if plan is None else plan.fill(values)
     if prepared is not None:
         return prepared
     prepared, plan = _read(request, operation)
-    if short(names or _EMPTY):
-        if len(_plans) >= KEPT:
-            _plans.clear()
-        _plans[key] = plan
+    if is_cacheable(names or _EMPTY):
+        if len(_request_plans) >= MAX_CACHED:
+            _request_plans.clear()
+        _request_plans[key] = plan
     return prepared
 
 
-def plan_of(request: Mapping[str, Any], operation: str) -> Plan | None:
-    """What is known of requests of the same form, by a proper one without legacy parameters; none of any other."""
-    form = FORMS[operation]
+def request_plan(request: Mapping[str, Any], operation: str) -> RequestPlan | None:
+    """The plan for requests like this valid one; None if it has legacy parameters or no expressions."""
+    form = EXPRESSION_PARAMETERS[operation]
     return None if PARAMETERS.isdisjoint(request) or not form.legacy_names.isdisjoint(request) else _read(request, operation)[1]
 
 
-def _read(request: Mapping[str, Any], operation: str) -> tuple[Prepared, Plan]:
-    """Reads a request as if it were the first of its kind, with all checks in DynamoDB's order."""
+def _read(request: Mapping[str, Any], operation: str) -> tuple[Prepared, RequestPlan]:
+    """Prepare a request without the cache, with all checks in DynamoDB's order."""
     check_parameters(request, operation)
-    form = FORMS[operation]
+    form = EXPRESSION_PARAMETERS[operation]
     found = _read_legacy(request, form.legacy_names)
     if operation == "Query" and request.get("KeyConditions") is None and request.get("KeyConditionExpression") is None:
         raise _no_key_condition()
@@ -125,14 +125,14 @@ def _read(request: Mapping[str, Any], operation: str) -> tuple[Prepared, Plan]:
     elif operation == "Query":
         found["key_condition"] = legacy.read_key_conditions(request["KeyConditions"])
     prepared = Prepared(values, size, **found)
-    demanding = tuple(expression for expression in expressions if expression.demanding)
-    return prepared, Plan(prepared._replace(values=_EMPTY, size=0, key_condition=None), demanding, template)
+    restricting = tuple(expression for expression in expressions if expression.restricts_values)
+    return prepared, RequestPlan(prepared._replace(values=_EMPTY, size=0, key_condition=None), restricting, template)
 
 
 def check_legacy(request: Mapping[str, Any], operation: str) -> None:
-    """Refuses what DynamoDB refuses before it looks at an ExclusiveStartKey: parameters that exclude each other, and legacy faults."""
+    """Check what DynamoDB checks before an ExclusiveStartKey: mutually exclusive parameters, and legacy parameters."""
     check_parameters(request, operation)
-    _read_legacy(request, FORMS[operation].legacy_names)
+    _read_legacy(request, EXPRESSION_PARAMETERS[operation].legacy_names)
 
 
 def _no_key_condition() -> EngineError:
@@ -160,7 +160,7 @@ def _read_legacy(request: Mapping[str, Any], parameters: frozenset[str]) -> dict
 def _read_expressions(
     request: Mapping[str, Any], parameters: tuple[str, ...], names: Names, values: Values, found: dict[str, Any]
 ) -> tuple[Expression[Any], ...]:
-    """Puts the compiled expressions into `found`."""
+    """Add the compiled expressions to `found`."""
     expressions = []
     for parameter in parameters:
         text = request.get(parameter)
@@ -173,7 +173,7 @@ def _read_expressions(
     return tuple(expressions)
 
 
-#: Where an expression goes; the template of a key condition becomes one when all else is checked.
+#: The field of `Prepared` for each expression; a key condition is filled in when everything else is checked.
 _MEMBERS: Final = {
     "UpdateExpression": "update",
     "ConditionExpression": "condition",
@@ -214,9 +214,9 @@ def _checked_values(given: dict[str, Any] | None) -> tuple[Values, int]:
 
 
 def _canonical(given: dict[str, Any], sizes: dict[str, int] | None = None) -> tuple[Values, int]:
-    """Values in canonical form, and their size."""
+    """Values in canonical form, and their total size."""
     try:
-        return examine_item(given, sizes)
+        return canonicalize_item(given, sizes)
     except EngineError:
         for key, value in given.items():
             _check_value(key, value)
@@ -224,17 +224,17 @@ def _canonical(given: dict[str, Any], sizes: dict[str, int] | None = None) -> tu
 
 
 def _check_value(key: str, value: Any) -> None:
-    """Refuses a value that has no canonical form, and names its placeholder."""
+    """Refuse an invalid value, naming its placeholder."""
     try:
         validate(value)
     except EngineError as error:
         if error.code != "ValidationException":
             raise
         wrapped = f"ExpressionAttributeValues contains invalid value: {error.message} for key {key}"
-        if isinstance(error, ValueFault):
-            raise ValueFault(wrapped, error.newer) from None
-        told = error.message or ""
-        raise (ValueFault(wrapped, told) if told == NESTED or told.endswith(EMPTY_SET) else validation(wrapped)) from None
+        if isinstance(error, InvalidValueError):
+            raise InvalidValueError(wrapped, error.newer) from None
+        detail = error.message or ""
+        raise (InvalidValueError(wrapped, detail) if detail == NESTED or detail.endswith(EMPTY_SET) else validation(wrapped)) from None
 
 
 _PLACEHOLDER = re.compile(r"[#:][A-Za-z0-9_]+")
@@ -243,7 +243,7 @@ _PLACEHOLDER = re.compile(r"[#:][A-Za-z0-9_]+")
 def _check_placeholder(parameter: str, mark: str, key: str) -> None:
     size = text_size(key)
     if size > MAX_PLACEHOLDER:
-        told = f" size of key: {size}" if mark == "#" else ""
-        raise validation(f"{parameter} contains invalid key: The expression attribute map contains a key that is too long;{told}")
+        detail = f" size of key: {size}" if mark == "#" else ""
+        raise validation(f"{parameter} contains invalid key: The expression attribute map contains a key that is too long;{detail}")
     if key[:1] != mark or not _PLACEHOLDER.fullmatch(key):
         raise validation(f'{parameter} contains invalid key: Syntax error; key: "{key}"')

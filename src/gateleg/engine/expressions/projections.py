@@ -1,20 +1,20 @@
-"""Projections: which parts of an item an answer holds."""
+"""Projections: the parts of an item that an answer contains."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from gateleg.engine.expressions.nodes import Item, Path
-from gateleg.engine.expressions.paths import Keys, heads, nested_heads
-from gateleg.engine.expressions.tokens import END, SYMBOL, Cursor
+from gateleg.engine.expressions.paths import ResolvedPath, nested_attributes, root_attributes
+from gateleg.engine.expressions.tokens import END, SYMBOL, TokenCursor
 
-#: Paths as a tree: names or positions, and what is wanted below them; None where all of it is wanted.
+#: Paths as a tree of names and indexes; None where everything below is included.
 Tree = dict[Any, "Tree | None"]
 
 
 def parse_projection(text: str) -> tuple[Path, ...]:
-    """The paths of a ProjectionExpression; raises `Fault` at a syntax error."""
-    cursor = Cursor(text)
+    """Parse a ProjectionExpression; raises `ExpressionError` for a syntax error."""
+    cursor = TokenCursor(text)
     paths = [cursor.path()]
     while True:
         token = cursor.take()
@@ -29,22 +29,22 @@ def parse_projection(text: str) -> tuple[Path, ...]:
 class Projection:
     """A ProjectionExpression or AttributesToGet."""
 
-    #: Attributes that it takes or looks into.
+    #: attributes in use
     attributes: frozenset[str]
-    #: Those of them that it looks into (`a.b`, `a[0]`).
+    #: attributes with document paths into them (`a.b`, `a[0]`)
     nested: frozenset[str]
-    #: The attributes in the order of the request, each with what is wanted of it.
+    #: the attributes in the order of the request, with the requested parts of each
     tree: Tree
 
     def apply(self, item: Item) -> Item:
-        """The wanted parts that the item has; maps and lists on the way to them are kept, list members close up."""
+        """The requested parts that the item has; enclosing maps and lists are kept, and list members move up."""
         if not self.nested:
             return {name: item[name] for name in self.tree if name in item}
         return _members(item, self.tree)
 
 
-def projection(paths: Iterable[Keys]) -> Projection:
-    """The projection on paths, of which none may hold another."""
+def projection(paths: Iterable[ResolvedPath]) -> Projection:
+    """A projection of paths, which must not overlap."""
     paths = list(paths)
     tree: Tree = {}
     for keys in paths:
@@ -54,7 +54,7 @@ def projection(paths: Iterable[Keys]) -> Projection:
             assert below is not None, "a path must not go through the end of another"
             branch = below
         branch[keys[-1]] = None
-    return Projection(heads(paths), nested_heads(paths), tree)
+    return Projection(root_attributes(paths), nested_attributes(paths), tree)
 
 
 def _members(members: dict[str, Any], tree: Tree) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def _members(members: dict[str, Any], tree: Tree) -> dict[str, Any]:
 
 
 def _part(value: dict[str, Any], tree: Tree) -> dict[str, Any] | None:
-    """What a tree wants of a map or list; None where there is nothing of it."""
+    """The requested parts of a map or list; None if it has none of them."""
     if type(next(iter(tree))) is str:
         members = _members(value["M"], tree) if "M" in value else None
         return {"M": members} if members else None

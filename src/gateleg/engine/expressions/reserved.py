@@ -1,4 +1,4 @@
-"""The words that an expression may not use as an attribute's name without a `#` placeholder."""
+"""Reserved words, which an expression can use as attribute names only through a `#` placeholder."""
 
 from typing import Final
 
@@ -43,5 +43,5 @@ RESERVED: Final = frozenset(_WORDS.split())
 
 
 def is_reserved(name: str) -> bool:
-    """Whether a name is reserved, in any letter case."""
+    """Whether a name is reserved, ignoring case."""
     return name.upper() in RESERVED

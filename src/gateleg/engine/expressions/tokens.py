@@ -1,12 +1,12 @@
-"""The words of an expression, and the error that points at one of them."""
+"""The tokens of an expression, and syntax errors."""
 
 import re
 from typing import Final, NamedTuple
 
-from gateleg.engine.expressions.faults import Fault
+from gateleg.engine.expressions.errors import ExpressionError
 from gateleg.engine.expressions.nodes import Alias, Part, Path
 
-#: Bytes of UTF-8 that one expression may have.
+#: DynamoDB's limit for an expression in UTF-8.
 MAX_SIZE: Final = 4096
 
 NAME: Final = "name"
@@ -31,7 +31,7 @@ _TOKEN = re.compile(
 
 
 class Token(NamedTuple):
-    """A word: what kind it is, its text (keywords in upper case), and where it stands."""
+    """A token: kind, text (keywords in upper case), and position."""
 
     kind: str
     text: str
@@ -41,7 +41,7 @@ class Token(NamedTuple):
 
 
 def tokenize(text: str, keywords: frozenset[str]) -> list[Token]:
-    """All tokens of a text and a final one for its end; names that are keywords, in any letter case, become keywords."""
+    """The tokens of a text, and a final END token; keywords are recognised in any case."""
     tokens: list[Token] = []
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup
@@ -55,30 +55,30 @@ def tokenize(text: str, keywords: frozenset[str]) -> list[Token]:
     return tokens
 
 
-class Cursor:
-    """A position among the tokens of a text."""
+class TokenCursor:
+    """A position in the tokens of an expression."""
 
     def __init__(self, text: str, keywords: frozenset[str] = frozenset()) -> None:
         if not text:
-            raise Fault("The expression can not be empty;")
+            raise ExpressionError("The expression can not be empty;")
         self.text = text
         self.tokens = tokenize(text, keywords)
         self.index = 0
 
     @property
     def next(self) -> Token:
-        """The token that will be taken next."""
+        """The next token, without consuming it."""
         return self.tokens[self.index]
 
     def take(self) -> Token:
-        """The next token; the end is given again and again."""
+        """Consume the next token; END is never consumed."""
         token = self.tokens[self.index]
         if token.kind != END:
             self.index += 1
         return token
 
     def take_symbol(self, text: str) -> Token:
-        """The next token, which must be this symbol."""
+        """Consume the next token, which must be this symbol."""
         token = self.take()
         if token.kind != SYMBOL or token.text != text:
             raise self.unexpected(token)
@@ -89,8 +89,8 @@ class Cursor:
         token = self.tokens[self.index]
         return token.kind == SYMBOL and token.text == text
 
-    def unexpected(self, token: Token) -> Fault:
-        """The syntax error at a token: DynamoDB quotes it, and the text from the token before to the token after."""
+    def unexpected(self, token: Token) -> ExpressionError:
+        """The syntax error at a token: DynamoDB quotes it, and the text from the preceding to the following token."""
         index = token.place
         first = self.tokens[index - 1] if index else token
         last = token
@@ -99,14 +99,14 @@ class Cursor:
         elif self.tokens[index + 1].kind != END:
             last = self.tokens[index + 1]
         word = token.text if token.kind == END else self.text[token.start : token.end]
-        return Fault(f'Syntax error; token: "{word}", near: "{self.text[first.start : last.end]}"')
+        return ExpressionError(f'Syntax error; token: "{word}", near: "{self.text[first.start : last.end]}"')
 
     def path(self) -> Path:
-        """The document path that begins with the next token."""
+        """Parse the document path at this position."""
         return self.extend(Path((self.element(self.take()),)))
 
     def extend(self, path: Path) -> Path:
-        """A path with the `.member` and `[position]` parts that follow it."""
+        """Parse the `.member` and `[index]` parts that follow a path."""
         parts: list[Part] = list(path.parts)
         while True:
             if self.at_symbol("."):
@@ -123,7 +123,7 @@ class Cursor:
                 return Path(tuple(parts))
 
     def element(self, token: Token) -> Part:
-        """A name or an alias, as a part of a path."""
+        """A name or alias as a part of a path."""
         if token.kind == NAME:
             return token.text
         if token.kind == ALIAS:

@@ -1,30 +1,30 @@
-"""The grammar of UpdateExpression. Like that of conditions it keeps its own stack, so that no text can exhaust Python's."""
+"""The grammar of UpdateExpression. Like that of conditions, it has its own stack, so that no input can exhaust Python's."""
 
 from dataclasses import dataclass, field
 from typing import Final, cast
 
 from gateleg.engine.expressions.nodes import Action, Add, Arithmetic, Call, Delete, Operand, Path, Remove, Set, Value
-from gateleg.engine.expressions.tokens import ALIAS, END, KEYWORD, NAME, SYMBOL, VALUE, Cursor, Token
+from gateleg.engine.expressions.tokens import ALIAS, END, KEYWORD, NAME, SYMBOL, VALUE, Token, TokenCursor
 
 KEYWORDS: Final = frozenset({"SET", "REMOVE", "ADD", "DELETE"})
 
 
 @dataclass(frozen=True, slots=True)
 class UpdateSource:
-    """An update as its text has it: the actions, and flat views of them for the rules."""
+    """A parsed update: the actions, and flat views of them for the rules."""
 
     actions: tuple[Action, ...]
-    #: The sections' keywords, in order.
+    #: the keywords of the sections, in order
     sections: tuple[str, ...]
-    #: All paths and values, in order.
+    #: all paths and values, in order
     references: tuple[Path | Value, ...]
-    #: All calls and sums, innermost first.
+    #: all calls and sums, innermost first
     calls: tuple[Call | Arithmetic, ...]
     redundant: bool
 
 
 def parse_update(text: str) -> UpdateSource:
-    """The actions of an update's text; raises `Fault` at a syntax error."""
+    """Parse an update; raises `ExpressionError` for a syntax error."""
     return _Parser(text).parse()
 
 
@@ -35,8 +35,8 @@ class _Term:
 
 
 @dataclass(slots=True)
-class _Mark:
-    """What has been opened: `(`, `call` or `sum`."""
+class _Pending:
+    """An open construct on the stack: `(`, `call` or `sum`."""
 
     kind: str
     text: str = ""
@@ -51,10 +51,10 @@ class _Parser:
     references: list[Path | Value] = field(default_factory=list)
     calls: list[Call | Arithmetic] = field(default_factory=list)
     redundant: bool = False
-    cursor: Cursor = field(init=False)
+    cursor: TokenCursor = field(init=False)
 
     def __post_init__(self) -> None:
-        self.cursor = Cursor(self.text, KEYWORDS)
+        self.cursor = TokenCursor(self.text, KEYWORDS)
 
     def parse(self) -> UpdateSource:
         while True:
@@ -92,11 +92,11 @@ class _Parser:
 
 @dataclass(slots=True)
 class _ValueParser:
-    """Reads the right-hand side of one SET action."""
+    """Parses the right-hand side of one SET action."""
 
     parser: _Parser
     terms: list[_Term] = field(default_factory=list)
-    marks: list[_Mark] = field(default_factory=list)
+    pending: list[_Pending] = field(default_factory=list)
 
     def parse(self) -> Operand | Arithmetic:
         cursor = self.parser.cursor
@@ -113,21 +113,21 @@ class _ValueParser:
             else:
                 break
         self._reduce()
-        if self.marks:
+        if self.pending:
             raise cursor.unexpected(cursor.next)
         return self.terms[0].node
 
     def _open(self, token: Token) -> bool:
-        """Takes what may begin a term; tells whether a term is still wanted."""
+        """Consume the start of a term; returns whether a term is still expected."""
         cursor = self.parser.cursor
         if token.kind == SYMBOL and token.text == "(":
             cursor.take()
-            self.marks.append(_Mark("("))
+            self.pending.append(_Pending("("))
             return True
         if token.kind == NAME and cursor.tokens[token.place + 1].text == "(":
             cursor.take()
             cursor.take()
-            self.marks.append(_Mark("call", token.text, len(self.terms)))
+            self.pending.append(_Pending("call", token.text, len(self.terms)))
             return True
         reference: Path | Value
         if token.kind in (NAME, ALIAS):
@@ -141,24 +141,24 @@ class _ValueParser:
         return False
 
     def _follow(self, token: Token) -> bool:
-        """Takes what may follow a term; tells whether a term is wanted next."""
+        """Consume what follows a term; returns whether a term is expected next."""
         if token.text == ")":
             self._close(token)
             return False
         if token.text in ("+", "-"):
-            if any(mark.kind != "(" for mark in self.marks) or isinstance(self.terms[-1].node, Arithmetic):
+            if any(mark.kind != "(" for mark in self.pending) or isinstance(self.terms[-1].node, Arithmetic):
                 raise self.parser.cursor.unexpected(token)
-            self.marks.append(_Mark("sum", token.text))
+            self.pending.append(_Pending("sum", token.text))
         return True
 
     def _inside_call(self) -> bool:
-        return bool(self.marks) and self.marks[-1].kind == "call"
+        return bool(self.pending) and self.pending[-1].kind == "call"
 
     def _close(self, token: Token) -> None:
         self._reduce()
-        if not self.marks:
+        if not self.pending:
             raise self.parser.cursor.unexpected(token)
-        mark = self.marks.pop()
+        mark = self.pending.pop()
         if mark.kind == "(":
             term = self.terms[-1]
             term.parens += 1
@@ -170,9 +170,9 @@ class _ValueParser:
         self.terms.append(_Term(call))
 
     def _reduce(self) -> None:
-        """Builds the sum that ends here, if one does."""
-        if self.marks and self.marks[-1].kind == "sum":
-            mark = self.marks.pop()
+        """Build the sum that ends here, if one does."""
+        if self.pending and self.pending[-1].kind == "sum":
+            mark = self.pending.pop()
             right, left = self.terms.pop().node, self.terms.pop().node
             node = Arithmetic(mark.text, cast("Operand", left), cast("Operand", right))
             self.parser.calls.append(node)

@@ -1,8 +1,8 @@
-"""What an update must satisfy beyond its grammar, in DynamoDB's order: what its text tells, then names, values, paths and types."""
+"""Rules for updates beyond the grammar, in DynamoDB's order: those for the text, then those for names, values, paths and types."""
 
 from typing import Any, Final
 
-from gateleg.engine.expressions.faults import Fault
+from gateleg.engine.expressions.errors import ExpressionError
 from gateleg.engine.expressions.functions import (
     CONDITION_FUNCTIONS,
     LIST,
@@ -21,26 +21,26 @@ from gateleg.engine.expressions.update_grammar import UpdateSource
 
 SETS: Final = frozenset({"SS", "NS", "BS"})
 
-#: Types as the messages of ADD and DELETE name them.
+#: Type names in the messages of ADD and DELETE.
 _LONG_NAMES = {"S": "STRING", "N": "NUMBER", "B": "BINARY", "NULL": "NULL", "BOOL": "BOOLEAN", "L": "LIST", "M": "MAP"}
 
 
 def check_text(source: UpdateSource) -> None:
-    """The rules that need neither names nor values."""
+    """Apply the rules that need neither names nor values."""
     if source.redundant:
-        raise Fault("The expression has redundant parentheses;")
+        raise ExpressionError("The expression has redundant parentheses;")
     check_spelling(reference for reference in source.references if isinstance(reference, Path))
     check_names(tuple(call for call in source.calls if isinstance(call, Call)))
     for call in source.calls:
         _check_use(call)
     for index, section in enumerate(source.sections):
         if section in source.sections[:index]:
-            raise Fault(f'The "{section}" section can only be used once in an update expression;')
+            raise ExpressionError(f'The "{section}" section can only be used once in an update expression;')
     check_operators(len(source.calls))
 
 
 def _check_use(call: Call | Arithmetic) -> None:
-    """Functions of conditions have no place here, and `list_append` gives nothing that another function takes."""
+    """Refuse functions of conditions, and `list_append` as an operand of another function."""
     if isinstance(call, Arithmetic):
         return
     if call.name in CONDITION_FUNCTIONS:
@@ -51,7 +51,7 @@ def _check_use(call: Call | Arithmetic) -> None:
 
 
 def check_references(source: UpdateSource, names: Names, values: Values) -> None:
-    """The rules that need names and values."""
+    """Apply the rules that need names and values."""
     for reference in source.references:
         if isinstance(reference, Path):
             resolve(reference, names)
@@ -67,10 +67,10 @@ def check_references(source: UpdateSource, names: Names, values: Values) -> None
 
 
 def check_operand(operator: str, value: dict[str, Any]) -> None:
-    """Refuses a value that ADD or DELETE does not take."""
+    """Refuse a value that ADD or DELETE does not accept."""
     tag = next(iter(value))
     if tag not in SETS and not (operator == "ADD" and tag == "N"):
-        raise Fault(
+        raise ExpressionError(
             f"Incorrect operand type for operator or function; operator: {operator}, operand type: {_LONG_NAMES[tag]}, "
             f"typeSet: ALLOWED_FOR_{operator}_OPERAND"
         )

@@ -1,4 +1,4 @@
-"""Updates compiled to Python functions that make a new item out of an old one.
+"""Updates, compiled to Python functions that derive a new item from an old one.
 
 All right-hand sides read the old item. The new item shares with the old one whatever the update does not write.
 """
@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gateleg.engine.errors import EngineError, validation
-from gateleg.engine.expressions.charges import Charge, charge
 from gateleg.engine.expressions.conditions import NO_NAMES, compile_operand
+from gateleg.engine.expressions.expression_size import ExpressionSize, expression_size
 from gateleg.engine.expressions.nodes import Action, Add, Arithmetic, Call, Getter, Item, Names, Operand, Path, Remove, Set, Value, Values
-from gateleg.engine.expressions.paths import Keys, nested_heads, resolve
+from gateleg.engine.expressions.paths import ResolvedPath, nested_attributes, resolve
 from gateleg.engine.expressions.projections import Projection, projection
-from gateleg.engine.numbers import EXACT, as_decimal, spell
+from gateleg.engine.numbers import EXACT, as_decimal, format_decimal
 from gateleg.engine.values import validate
 
 INVALID_PATH = "The document path provided in the update expression is invalid for update"
@@ -21,10 +21,10 @@ MISSING = "The provided expression refers to an attribute that does not exist in
 WRONG_TYPE = "An operand in the update expression has an incorrect data type"
 OVERFLOW = "Number overflow. Attempting to store a number with magnitude larger than supported range"
 
-#: Integers of fewer characters than these have a sum of at most 38 digits.
+#: Integers with fewer characters than this have a sum of at most 38 digits.
 SAFE_DIGITS = 38
 
-#: What to write at a path, given what stands there and the operand: the new value, or None to have nothing there.
+#: The new value at a path, given the current value and the operand; None to remove it.
 Write = Callable[[dict[str, Any] | None, dict[str, Any]], dict[str, Any] | None]
 
 
@@ -33,44 +33,44 @@ def _wrong_type() -> EngineError:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One action: where it writes, the operand it reads (None for REMOVE), and what it makes of both."""
+class UpdateStep:
+    """One action: the path it writes, the operand it reads (None for REMOVE), and how it combines both."""
 
-    keys: Keys
+    keys: ResolvedPath
     operand: Getter | None
     write: Write
-    #: The type of the operand, where its form tells it.
-    yields: str | None = None
-    #: The placeholder of the value that is written, where that is all there is to it.
-    given: str | None = None
+    #: type of the operand, if it is known in advance
+    result_type: str | None = None
+    #: placeholder of the value to write, if that is the whole operand
+    placeholder: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Update:
     """An UpdateExpression or AttributeUpdates."""
 
-    #: Attributes that it writes.
+    #: attributes it writes
     attributes: frozenset[str]
-    #: Attributes that it looks into (`a.b`, `a[0]`), to write or to read.
+    #: attributes with document paths into them (`a.b`, `a[0]`), written or read
     nested: frozenset[str]
-    #: Whether it makes an item where there was none; REMOVE and DELETE alone do not.
-    creates: bool
-    steps: tuple[Step, ...]
-    #: The steps that write an attribute as a whole.
-    whole: Mapping[str, Step] = field(repr=False)
-    #: Of these: attributes that are set to a value of the request, with its placeholder; those that are removed; and the others.
-    given: Mapping[str, str] = field(repr=False)
+    #: whether it creates a missing item; REMOVE and DELETE alone do not
+    creates_item: bool
+    steps: tuple[UpdateStep, ...]
+    #: the steps that write whole attributes
+    by_attribute: Mapping[str, UpdateStep] = field(repr=False)
+    #: the attributes among these that are set to a value of the request, with its placeholder; those removed; and the others
+    placeholders: Mapping[str, str] = field(repr=False)
     _removed: tuple[str, ...] = field(repr=False)
-    _worked: tuple[tuple[str, Getter, Write], ...] = field(repr=False)
-    _touched: Projection = field(repr=False)
-    #: Whether it writes into the inside of attributes, which may become too deep by it.
-    deepens: bool
-    #: What DynamoDB counts for the expression; AttributeUpdates and PartiQL have none.
-    charge: Charge | None = None
+    _computed: tuple[tuple[str, Getter, Write], ...] = field(repr=False)
+    _written: Projection = field(repr=False)
+    #: whether it writes inside attributes, which may exceed the nesting limit
+    writes_nested: bool
+    #: the size that DynamoDB counts for the expression; None for AttributeUpdates and PartiQL
+    expression_size: ExpressionSize | None = None
 
     def apply(self, item: Item, values: Values, *, exists: bool = True) -> Item:
-        """The new item. `exists` tells whether `item` is stored or only a new item's key: then REMOVE may name paths that lead nowhere."""
-        if not self.deepens:
+        """The new item. If `exists` is False, `item` is only the key of a new item, and REMOVE may name missing paths."""
+        if not self.writes_nested:
             return self._apply_flat(item, values)
         operands = [None if step.operand is None else step.operand(item, values) for step in self.steps]
         tree: _Tree = {}
@@ -80,17 +80,17 @@ class Update:
             _plant(tree, step, operand)
         return _write_members(item, tree)
 
-    def touched(self, item: Item) -> Item:
-        """The written paths of an item, as UPDATED_OLD (of the old item) and UPDATED_NEW (of the new one) return them."""
-        return self._touched.apply(item)
+    def written_paths(self, item: Item) -> Item:
+        """The written paths of an item, as UPDATED_OLD and UPDATED_NEW return them."""
+        return self._written.apply(item)
 
     def _apply_flat(self, item: Item, values: Values) -> Item:
         new = dict(item)
-        for name, placeholder in self.given.items():
+        for name, placeholder in self.placeholders.items():
             new[name] = values[placeholder]
         for name in self._removed:
             new.pop(name, None)
-        for name, operand, write in self._worked:
+        for name, operand, write in self._computed:
             found = operand(item, values)
             value = None if found is None else write(item.get(name), found)
             if value is not None:
@@ -101,28 +101,32 @@ class Update:
 
 
 def update(actions: Iterable[Action], names: Names = NO_NAMES) -> Update:
-    """The update that actions describe; their paths must not overlap."""
+    """Compile an update from its actions, whose paths must not overlap."""
     actions = tuple(actions)
     steps = tuple(_step(action, names) for action in actions)
     read = [keys for action in actions if isinstance(action, Set) for keys in _read(action.value, names)]
-    built = build_update(steps, read, creates=any(isinstance(action, Set | Add) for action in actions))
-    return replace(built, charge=charge(actions, names))
+    built = build_update(steps, read, creates_item=any(isinstance(action, Set | Add) for action in actions))
+    return replace(built, expression_size=expression_size(actions, names))
 
 
-def build_update(steps: tuple[Step, ...], read: Iterable[Keys] = (), *, creates: bool) -> Update:
-    """An update made of compiled steps, with the paths that these read."""
-    touched = projection(step.keys for step in steps)
+def build_update(steps: tuple[UpdateStep, ...], read: Iterable[ResolvedPath] = (), *, creates_item: bool) -> Update:
+    """An update of compiled steps, with the paths that these read."""
+    written = projection(step.keys for step in steps)
     whole = {str(step.keys[0]): step for step in steps if len(step.keys) == 1}
-    given = {name: step.given for name, step in whole.items() if step.given is not None}
+    given = {name: step.placeholder for name, step in whole.items() if step.placeholder is not None}
     removed = tuple(name for name, step in whole.items() if step.operand is None)
-    worked = tuple((name, step.operand, step.write) for name, step in whole.items() if step.operand is not None and step.given is None)
-    nested = touched.nested | nested_heads(read)
-    return Update(touched.attributes, nested, creates, steps, whole, given, removed, worked, touched, deepens=len(whole) != len(steps))
+    computed = tuple(
+        (name, step.operand, step.write) for name, step in whole.items() if step.operand is not None and step.placeholder is None
+    )
+    nested = written.nested | nested_attributes(read)
+    return Update(
+        written.attributes, nested, creates_item, steps, whole, given, removed, computed, written, writes_nested=len(whole) != len(steps)
+    )
 
 
-def _read(value: Operand | Arithmetic, names: Names) -> list[Keys]:
-    """The paths on a right-hand side."""
-    found: list[Keys] = []
+def _read(value: Operand | Arithmetic, names: Names) -> list[ResolvedPath]:
+    """The paths in a right-hand side."""
+    found: list[ResolvedPath] = []
     waiting: list[Operand | Arithmetic] = [value]
     while waiting:
         part = waiting.pop()
@@ -135,24 +139,24 @@ def _read(value: Operand | Arithmetic, names: Names) -> list[Keys]:
     return found
 
 
-def _step(action: Action, names: Names) -> Step:
+def _step(action: Action, names: Names) -> UpdateStep:
     keys = resolve(action.path, names)
     if isinstance(action, Remove):
-        return Step(keys, None, put)
+        return UpdateStep(keys, None, put)
     if isinstance(action, Set):
         given = action.value.name if isinstance(action.value, Value) else None
-        return Step(keys, compile_value(action.value, names), put, _yields(action.value), given)
-    return Step(keys, compile_operand(action.value, names), add if isinstance(action, Add) else delete)
+        return UpdateStep(keys, compile_value(action.value, names), put, _result_type(action.value), given)
+    return UpdateStep(keys, compile_operand(action.value, names), add if isinstance(action, Add) else delete)
 
 
-def _yields(value: Operand | Arithmetic) -> str | None:
+def _result_type(value: Operand | Arithmetic) -> str | None:
     if isinstance(value, Arithmetic):
         return "N"
     return "L" if isinstance(value, Call) and value.name == "list_append" else None
 
 
 def compile_value(value: Operand | Arithmetic, names: Names = NO_NAMES) -> Getter:
-    """A function that gives the right-hand side of SET; it raises DynamoDB's error where that has no value."""
+    """A function that returns the right-hand side of SET; it raises DynamoDB's error for a missing value."""
     if isinstance(value, Arithmetic):
         return _arithmetic(value.operator, compile_value(value.left, names), compile_value(value.right, names))
     if isinstance(value, Call):
@@ -174,7 +178,7 @@ def compile_value(value: Operand | Arithmetic, names: Names = NO_NAMES) -> Gette
 
 
 def _fallback(call: Call, names: Names) -> Getter:
-    """`if_not_exists`; a chain of them (`if_not_exists(a, if_not_exists(b, ...))`) becomes one function."""
+    """`if_not_exists`; a chain of calls becomes one function."""
     readers: list[Getter] = []
     operand: Operand = call
     while isinstance(operand, Call) and operand.name == "if_not_exists":
@@ -194,32 +198,32 @@ def _fallback(call: Call, names: Names) -> Getter:
 
 def _append(left: Getter, right: Getter) -> Getter:
     def append(item: Item, values: Values) -> dict[str, Any]:
-        one, two = left(item, values), right(item, values)
-        if one is None or two is None or "L" not in one or "L" not in two:
+        first, second = left(item, values), right(item, values)
+        if first is None or second is None or "L" not in first or "L" not in second:
             raise _wrong_type()
-        return {"L": one["L"] + two["L"]}
+        return {"L": first["L"] + second["L"]}
 
     return append
 
 
 def _arithmetic(operator: str, left: Getter, right: Getter) -> Getter:
-    def calculate(item: Item, values: Values) -> dict[str, Any]:
-        one, two = left(item, values), right(item, values)
-        if one is None or two is None or "N" not in one or "N" not in two:
+    def compute(item: Item, values: Values) -> dict[str, Any]:
+        first, second = left(item, values), right(item, values)
+        if first is None or second is None or "N" not in first or "N" not in second:
             raise _wrong_type()
-        return {"N": calculated(operator, one["N"], two["N"])}
+        return {"N": calculate(operator, first["N"], second["N"])}
 
-    return calculate
+    return compute
 
 
-def calculated(operator: str, left: str, right: str) -> str:
-    """The exact sum or difference of two canonical numbers; one that does not fit 38 digits is an overflow to DynamoDB."""
+def calculate(operator: str, left: str, right: str) -> str:
+    """The exact sum or difference of two canonical numbers; DynamoDB reports more than 38 digits as an overflow."""
     if len(left) < SAFE_DIGITS and len(right) < SAFE_DIGITS and "." not in left and "." not in right:
         return str(int(left) + int(right) if operator == "+" else int(left) - int(right))
     one, two = as_decimal(left), as_decimal(right)
     exact = EXACT.add(one, two) if operator == "+" else EXACT.subtract(one, two)
     try:
-        return spell(exact)
+        return format_decimal(exact)
     except EngineError as error:
         if error.message is not None and "significant digits" in error.message:
             raise validation(OVERFLOW) from None
@@ -227,24 +231,24 @@ def calculated(operator: str, left: str, right: str) -> str:
 
 
 def put(old: dict[str, Any] | None, operand: dict[str, Any]) -> dict[str, Any]:
-    """What SET writes: the operand."""
+    """The value that SET writes: the operand."""
     return operand
 
 
 def add(old: dict[str, Any] | None, operand: dict[str, Any]) -> dict[str, Any]:
-    """What ADD writes: the sum of numbers, or the union of sets."""
+    """The value that ADD writes: the sum of numbers, or the union of sets."""
     if old is None:
         return operand
     ((tag, content),) = operand.items()
     if tag not in old:
         raise _wrong_type()
     if tag == "N":
-        return {"N": calculated("+", old["N"], content)}
+        return {"N": calculate("+", old["N"], content)}
     return validate({tag: list(dict.fromkeys(old[tag] + content))})
 
 
 def delete(old: dict[str, Any] | None, operand: dict[str, Any]) -> dict[str, Any] | None:
-    """What DELETE leaves: the set without the operand's members, or nothing where none is left."""
+    """The value that DELETE leaves: the set without the operand's members, or None if it is empty."""
     if old is None:
         return None
     ((tag, content),) = operand.items()
@@ -255,11 +259,11 @@ def delete(old: dict[str, Any] | None, operand: dict[str, Any]) -> dict[str, Any
     return {tag: left} if left else None
 
 
-#: Steps as a tree of their paths; a leaf is the step and its operand.
-_Tree = dict[Any, "_Tree | tuple[Step, dict[str, Any] | None]"]
+#: Steps as a tree of their paths; a leaf is a step and its operand.
+_Tree = dict[Any, "_Tree | tuple[UpdateStep, dict[str, Any] | None]"]
 
 
-def _plant(tree: _Tree, step: Step, operand: dict[str, Any] | None) -> None:
+def _plant(tree: _Tree, step: UpdateStep, operand: dict[str, Any] | None) -> None:
     for key in step.keys[:-1]:
         below = tree.setdefault(key, {})
         assert isinstance(below, dict), "a path must not go through the end of another"
@@ -267,8 +271,8 @@ def _plant(tree: _Tree, step: Step, operand: dict[str, Any] | None) -> None:
     tree[step.keys[-1]] = (step, operand)
 
 
-def _written(old: dict[str, Any] | None, below: "_Tree | tuple[Step, dict[str, Any] | None]") -> dict[str, Any] | None:
-    """What stands at a path after the steps at and below it."""
+def _written(old: dict[str, Any] | None, below: "_Tree | tuple[UpdateStep, dict[str, Any] | None]") -> dict[str, Any] | None:
+    """The value at a path after the steps at and below it."""
     if isinstance(below, tuple):
         step, operand = below
         return None if operand is None else step.write(old, operand)
@@ -293,7 +297,7 @@ def _write_members(members: dict[str, Any], tree: _Tree) -> dict[str, Any]:
 
 
 def _write_list(members: list[Any], tree: _Tree) -> list[Any]:
-    """Positions are those of the old list; what lies beyond its end is appended in the order of the positions."""
+    """Indexes refer to the old list; values beyond its end are appended in order of their indexes."""
     new: list[Any] = list(members)
     for index in sorted(tree):
         inside = index < len(members)

@@ -6,15 +6,15 @@ from typing import Any
 
 import apsw
 
-from gateleg.engine import archive, copies, copying
-from gateleg.engine.archive import Backup
+from gateleg.engine import copies, copy_steps, stored_backups
 from gateleg.engine.catalog import load
 from gateleg.engine.context import Context
 from gateleg.engine.errors import EngineError, validation
-from gateleg.engine.operations.definition import ON_DEMAND, bare_name
-from gateleg.engine.operations.description import describe, nothing
+from gateleg.engine.operations.definition import ON_DEMAND, table_name_of
+from gateleg.engine.operations.description import describe, no_items
 from gateleg.engine.operations.times import iso_milliseconds
 from gateleg.engine.schema import Index, Table
+from gateleg.engine.stored_backups import Backup
 
 _PAGE = 100
 _ARN = re.compile(r"arn:([^:]*):([^:]*):([^:]*):([^:]*):table/([a-zA-Z0-9_.-]+)/backup/([0-9]+-[0-9a-f]+)")
@@ -22,21 +22,21 @@ _KINDS = {"USER": ("USER",), "SYSTEM": ("SYSTEM",), "AWS_BACKUP": ("AWS_BACKUP",
 
 
 def create_backup(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """A copy of a table as it is now."""
+    """Create a backup of a table."""
     name = request["TableName"]
-    counted = context.statistics(_source_table(context, name))  # which takes time, and holds nobody up here
+    counted = context.statistics(_source_table(context, name))  # slow, so outside of the transaction
     with context.database.write() as connection:
         table = _source_table(context, name)
-        if copies.reads_from(connection, f"items_{table.id}"):
+        if copies.is_source(connection, f"items_{table.id}"):
             raise backup_in_use()
-        backup, copy = archive.begin(connection, table, request["BackupName"], context.now(), counted)
-        copying.begin(context.catalog, connection, copy)
+        backup, copy = stored_backups.begin(connection, table, request["BackupName"], context.now(), counted)
+        copy_steps.begin(context.catalog, connection, copy)
     context.wake()
     return {"BackupDetails": _details(backup, "CREATING")}
 
 
 def _source_table(context: Context, name: str) -> Table:
-    table = context.catalog.lookup(context.namespace, bare_name(name))
+    table = context.catalog.find_table(context.namespace, table_name_of(name))
     if table is None:
         raise table_not_found(name)
     if table.status == "CREATING":
@@ -45,7 +45,7 @@ def _source_table(context: Context, name: str) -> Table:
 
 
 def backup_in_use() -> EngineError:
-    """The error for a backup that is being made or restored, and for a second one of a table meanwhile."""
+    """The error for a backup that is being created or restored, and for a second one of a table meanwhile."""
     return EngineError(
         "BackupInUseException",
         "There is another ongoing conflicting backup control plane operation on the table. "
@@ -54,14 +54,14 @@ def backup_in_use() -> EngineError:
 
 
 def describe_backup(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """A backup, and what it holds of the table it was taken of."""
+    """Describe a backup and its source table."""
     with context.database.reading() as connection:
         backup = find(connection, context, request["BackupArn"])
     return {"BackupDescription": _description(backup, _status(backup))}
 
 
 def delete_backup(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """Remove a backup that a user took."""
+    """Delete a user's backup."""
     with context.database.write() as connection:
         backup = find(connection, context, request["BackupArn"])
         if backup.expires is not None:
@@ -69,31 +69,31 @@ def delete_backup(context: Context, request: dict[str, Any]) -> dict[str, Any]:
                 f"User is not allowed to delete the system backup with arn {backup.arn}. "
                 f"It will automatically expire on {iso_milliseconds(backup.expires)}"
             )
-        if not backup.complete or copies.reads_from(connection, backup.rows):
+        if not backup.complete or copies.is_source(connection, backup.rows):
             raise backup_in_use()
-        archive.remove(connection, backup)
+        stored_backups.remove(connection, backup)
     context.wake()
     return {"BackupDescription": _description(backup, "DELETED")}
 
 
 def list_backups(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """Backups in the order in which they were taken, a page at a time."""
+    """List backups in order of creation, page by page."""
     lower, upper = request.get("TimeRangeLowerBound"), request.get("TimeRangeUpperBound")
     if lower is not None and upper is not None and lower > upper:
         raise validation("Time range lower bound must be less than or equal to upper bound")
     name = request.get("TableName")
     kinds = _KINDS[request.get("BackupType") or "USER"]
     with context.database.reading() as connection:
-        found = archive.listed(connection, context.namespace, bare_name(name) if name else None, kinds, context.now())
+        found = stored_backups.list_backups(connection, context.namespace, table_name_of(name) if name else None, kinds, context.now())
     start = request.get("ExclusiveStartBackupArn")
-    after = _place(_own_arn(context, start)) if start is not None else ("", "")
+    after = _sort_key(_local_arn(context, start)) if start is not None else ("", "")
     backups = sorted(
         (
             backup
             for backup in found
-            if (lower is None or backup.created >= lower) and (upper is None or backup.created < upper) and _place(backup.arn) > after
+            if (lower is None or backup.created >= lower) and (upper is None or backup.created < upper) and _sort_key(backup.arn) > after
         ),
-        key=lambda backup: _place(backup.arn),
+        key=lambda backup: _sort_key(backup.arn),
     )
     limit = request.get("Limit") or _PAGE
     answer: dict[str, Any] = {"BackupSummaries": [_summary(backup) for backup in backups[:limit]]}
@@ -102,13 +102,13 @@ def list_backups(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     return answer
 
 
-def _place(arn: str) -> tuple[str, str]:
-    """What backups are ordered by: the time in the ARN, then the ARN."""
+def _sort_key(arn: str) -> tuple[str, str]:
+    """The sort key of a backup: the time in its ARN, then the ARN."""
     return arn.rpartition("/")[2], arn
 
 
-def _own_arn(context: Context, arn: str) -> str:
-    """A backup's ARN as this namespace has it: DynamoDB pays no heed to the region in it."""
+def _local_arn(context: Context, arn: str) -> str:
+    """A backup's ARN in this namespace; DynamoDB ignores the region in it."""
     found = _ARN.fullmatch(arn)
     if found is None:
         raise validation("Invalid Backup ARN")
@@ -121,15 +121,15 @@ def _own_arn(context: Context, arn: str) -> str:
 
 
 def find(connection: apsw.Connection, context: Context, arn: str) -> Backup:
-    """The backup with that ARN, or DynamoDB's error."""
-    backup = archive.find(connection, _own_arn(context, arn), context.now())
+    """The backup with that ARN; raises DynamoDB's error if there is none."""
+    backup = stored_backups.find(connection, _local_arn(context, arn), context.now())
     if backup is None:
         raise EngineError("BackupNotFoundException", f"Backup not found: {arn}")
     return backup
 
 
 def table_not_found(name: str) -> EngineError:
-    """The error of backups, recovery and exports for a table that is not there."""
+    """The error of backups, recovery and exports for a missing table."""
     return EngineError("TableNotFoundException", f"Table not found: {name}")
 
 
@@ -193,7 +193,7 @@ def _features(table: Table) -> dict[str, Any]:
         features["StreamDescription"] = {"StreamEnabled": True, "StreamViewType": table.stream}
     if table.ttl is not None:
         features["TimeToLiveDescription"] = {"TimeToLiveStatus": "ENABLED", "AttributeName": table.ttl}
-    described = describe(table, nothing)
+    described = describe(table, no_items)
     if "SSEDescription" in described:
         features["SSEDescription"] = described["SSEDescription"]
     return features

@@ -7,25 +7,25 @@ from typing import Any
 import orjson
 
 from gateleg.engine import capacity
-from gateleg.engine.context import Context, parsed
+from gateleg.engine.context import Context, parse_item
 from gateleg.engine.errors import EngineError, validation
 from gateleg.engine.expressions import Prepared, prepare
 from gateleg.engine.layout import Layout
-from gateleg.engine.operations.writing import Change, check_item, collection_metrics
-from gateleg.engine.values import SEVERAL, Item, examine_item
+from gateleg.engine.operations.item_change import ItemChange, check_item, collection_metrics
+from gateleg.engine.values import SEVERAL_TYPES, Item, canonicalize_item
 
 GET_LIMIT = 100
 WRITE_LIMIT = 25
-#: Bytes of items that one BatchGetItem answers; what lies beyond is left as unprocessed.
+#: Response limit of one BatchGetItem; keys beyond it are returned as unprocessed.
 GET_BYTES = 16 * 1024 * 1024
-#: The same for the items of one partition.
+#: The same limit for the items of one partition.
 PARTITION_BYTES = 1024 * 1024
 
 _DUPLICATES = "Provided list of item keys contains duplicates"
 
 
 def batch_get_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """Items of one or several tables by their keys."""
+    """Read items of one or more tables by key."""
     if len(request["RequestItems"]) > 1:
         _check_projections(request["RequestItems"].values())
     wanted = {name: _checked_keys(name, entry) for name, entry in request["RequestItems"].items()}
@@ -71,7 +71,7 @@ def _partition(layout: Layout, key: Item) -> str:
 
 
 def _check_projections(entries: Iterable[dict[str, Any]]) -> None:
-    """Refuse expressions for one table beside legacy projections for another."""
+    """Refuse a request that has expressions for one table and legacy projections for another."""
     given = {name for entry in entries for name in ("ProjectionExpression", "AttributesToGet") if entry.get(name) is not None}
     if len(given) > 1:
         raise validation(
@@ -82,11 +82,11 @@ def _check_projections(entries: Iterable[dict[str, Any]]) -> None:
 
 def _checked_keys(name: str, entry: dict[str, Any]) -> tuple[list[Item], Prepared]:
     prepared = prepare(entry, "KeysAndAttributes")
-    return [examine_item(key)[0] for key in entry["Keys"]], prepared
+    return [canonicalize_item(key)[0] for key in entry["Keys"]], prepared
 
 
 def _layout(context: Context, name: str, keys: list[Item]) -> Layout:
-    """A table's layout. DynamoDB notices keys that are given twice before it looks for the table."""
+    """A table's layout. DynamoDB reports duplicate keys before a missing table."""
     try:
         return context.layout(name)
     except EngineError:
@@ -102,12 +102,12 @@ def _distinct(rows: list[bytes]) -> list[bytes]:
 
 def _projected(context: Context, prepared: Prepared, stored: list[bytes]) -> Any:
     if prepared.projection is None:
-        return context.items(stored)
-    return [prepared.projection.apply(parsed(s)) for s in stored]
+        return context.response_items(stored)
+    return [prepared.projection.apply(parse_item(s)) for s in stored]
 
 
 def batch_write_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """Puts and deletes in one or several tables, without conditions."""
+    """Put and delete items in one or more tables, unconditionally."""
     writes = {name: [_checked_write(entry) for entry in entries] for name, entries in request["RequestItems"].items()}
     if sum(len(entries) for entries in writes.values()) > WRITE_LIMIT:
         raise validation("Too many items requested for the BatchWriteItem call")
@@ -115,7 +115,7 @@ def batch_write_item(context: Context, request: dict[str, Any]) -> dict[str, Any
         context.layout(name)
     mode = request.get("ReturnConsumedCapacity")
     consumed: dict[str, dict[str, Any] | None] = {}
-    touched: dict[str, list[tuple[Layout, Item]]] = {}
+    written: dict[str, list[tuple[Layout, Item]]] = {}
     with context.database.write() as connection:
         for name, changes in _plan(context, writes).items():
             for change, key in changes:
@@ -123,11 +123,11 @@ def batch_write_item(context: Context, request: dict[str, Any]) -> dict[str, Any
                 if layout.indexes or layout.table.logged or mode is not None or change.new is None:
                     change.read(connection)
                 change.store(context, connection)
-                touched.setdefault(name, []).append((layout, key))
+                written.setdefault(name, []).append((layout, key))
                 consumed[layout.table.name] = capacity.add(consumed.get(layout.table.name), change.capacity(mode))
     answer: dict[str, Any] = {"UnprocessedItems": {}}
     if request.get("ReturnItemCollectionMetrics") == "SIZE":
-        metrics = {name: _metrics(context, items) for name, items in touched.items()}
+        metrics = {name: _metrics(context, items) for name, items in written.items()}
         answer["ItemCollectionMetrics"] = {name: found for name, found in metrics.items() if found}
     return _with_capacity(answer, list(consumed.values()))
 
@@ -135,23 +135,23 @@ def batch_write_item(context: Context, request: dict[str, Any]) -> dict[str, Any
 def _checked_write(entry: dict[str, Any]) -> tuple[str, Item, int]:
     put, delete = entry.get("PutRequest"), entry.get("DeleteRequest")
     if (put is None) == (delete is None):
-        raise validation(SEVERAL)
+        raise validation(SEVERAL_TYPES)
     if put is not None:
-        item, size = examine_item(put["Item"])
+        item, size = canonicalize_item(put["Item"])
         check_item(item, size)
         return "put", item, size
     assert delete is not None
-    return "delete", examine_item(delete["Key"])[0], 0
+    return "delete", canonicalize_item(delete["Key"])[0], 0
 
 
-def _plan(context: Context, writes: dict[str, list[tuple[str, Item, int]]]) -> dict[str, list[tuple[Change, Item]]]:
-    """The change of each row, all keys checked before any is written."""
-    plan: dict[str, list[tuple[Change, Item]]] = {}
+def _plan(context: Context, writes: dict[str, list[tuple[str, Item, int]]]) -> dict[str, list[tuple[ItemChange, Item]]]:
+    """The change of each row, with all keys checked before anything is written."""
+    plan: dict[str, list[tuple[ItemChange, Item]]] = {}
     seen: set[tuple[int, bytes]] = set()
     for name, entries in writes.items():
         layout = context.layout(name)
         for kind, item, size in entries:
-            change = Change(layout, _item_key(layout, item) if kind == "put" else layout.request_key(item))
+            change = ItemChange(layout, _item_key(layout, item) if kind == "put" else layout.request_key(item))
             if kind == "put":
                 change.put(item, size)
             place = (layout.table.id, change.key)
@@ -163,7 +163,7 @@ def _plan(context: Context, writes: dict[str, list[tuple[str, Item, int]]]) -> d
 
 
 def _item_key(layout: Layout, item: Item) -> bytes:
-    """The row key of an item to be put. A batch has other words for a missing key than PutItem has."""
+    """The row key of an item to put. The message for a missing key differs from PutItem's."""
     try:
         return layout.item_key(item)
     except EngineError:

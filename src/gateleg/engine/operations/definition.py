@@ -1,4 +1,4 @@
-"""From a CreateTable request to a table: DynamoDB's checks, in its order and in its words."""
+"""From a CreateTable request to a table definition, with DynamoDB's checks in its order."""
 
 import re
 import uuid
@@ -22,14 +22,14 @@ CAPACITY_UNITS = 1_000_000_000_000
 
 ON_DEMAND = "PAY_PER_REQUEST"
 #: What DynamoDB keeps warm for a table that pays by the request.
-INITIAL_WARM = {"ReadUnitsPerSecond": 12000, "WriteUnitsPerSecond": 4000}
-_INITIAL_TOLD = (
+INITIAL_WARM_UNITS = {"ReadUnitsPerSecond": 12000, "WriteUnitsPerSecond": 4000}
+_INITIAL_WARM_LINK = (
     "https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html#on-demand-capacity-mode-initial"
 )
 
 
 def define(request: Wire, namespace: Namespace, now: float) -> Table:
-    """The table that a CreateTable request asks for; its id and those of its indexes are still to be given."""
+    """The table that a CreateTable request defines, without ids."""
     billing = request.get("BillingMode") or "PROVISIONED"
     check_throughput(billing, request.get("ProvisionedThroughput"))
     definitions = read_definitions(request["AttributeDefinitions"])
@@ -48,7 +48,7 @@ def define(request: Wire, namespace: Namespace, now: float) -> Table:
         id=0,
         uuid=str(uuid.uuid4()),
         namespace=namespace,
-        name=bare_name(request["TableName"]),
+        name=table_name_of(request["TableName"]),
         created=now,
         definitions=definitions,
         keys=keys,
@@ -58,8 +58,8 @@ def define(request: Wire, namespace: Namespace, now: float) -> Table:
     )
 
 
-def bare_name(name: str) -> str:
-    """A table's name, given its name or its ARN."""
+def table_name_of(name: str) -> str:
+    """A table's name from its name or ARN."""
     if not name.startswith("arn:"):
         return name
     bare = name.partition(":table/")[2]
@@ -69,12 +69,12 @@ def bare_name(name: str) -> str:
 
 
 def stream_label(now: float) -> str:
-    """The label of a stream that is enabled now."""
+    """The label of a stream that is enabled at this time."""
     return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
 
 
 def check_throughput(billing: str, throughput: Wire | None) -> None:
-    """Refuse provisioned throughput that does not go with the billing mode or that nobody can have."""
+    """Refuse provisioned throughput that contradicts the billing mode or is out of range."""
     if billing == ON_DEMAND:
         if throughput is not None:
             raise invalid_parameter("Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST")
@@ -85,30 +85,30 @@ def check_throughput(billing: str, throughput: Wire | None) -> None:
 
 
 def check_bounds(throughput: Wire) -> None:
-    """Refuse more capacity units than DynamoDB can count."""
+    """Refuse capacity units out of range."""
     for member in ("ReadCapacityUnits", "WriteCapacityUnits"):
         if throughput[member] > CAPACITY_UNITS:
             raise validation(f"Given value {throughput[member]} for {member} is out of bounds")
 
 
 def check_warm(settings: Wire, where: str) -> None:
-    """Refuse to keep less warm than a new table or index has anyway."""
+    """Refuse warm throughput below that of a new table or index."""
     warm, throughput = settings.get("WarmThroughput") or {}, settings.get("ProvisionedThroughput")
     for member, units in (("ReadUnitsPerSecond", "ReadCapacityUnits"), ("WriteUnitsPerSecond", "WriteCapacityUnits")):
         if warm.get(member) is None:
             continue
-        told = f"Requested {member} for WarmThroughput for {where} is lower than"
-        if throughput is None and warm[member] < INITIAL_WARM[member]:
-            raise invalid_parameter(f"{told} initial throughput for OnDemand. See: {_INITIAL_TOLD}")
+        detail = f"Requested {member} for WarmThroughput for {where} is lower than"
+        if throughput is None and warm[member] < INITIAL_WARM_UNITS[member]:
+            raise invalid_parameter(f"{detail} initial throughput for OnDemand. See: {_INITIAL_WARM_LINK}")
         if throughput is not None and warm[member] < throughput[units]:
-            raise invalid_parameter(f"{told} {units} of ProvisionedThroughput")
+            raise invalid_parameter(f"{detail} {units} of ProvisionedThroughput")
 
 
 def warm_units(settings: Mapping[str, Any], billing: str | None) -> dict[str, int]:
-    """What is kept warm for a table or an index: what was asked for, or what it has anyway."""
+    """The warm throughput of a table or index: as requested, or the default."""
     throughput = settings.get("ProvisionedThroughput") or {}
     least = (
-        INITIAL_WARM
+        INITIAL_WARM_UNITS
         if billing == ON_DEMAND
         else {
             "ReadUnitsPerSecond": throughput.get("ReadCapacityUnits", 0),
@@ -119,7 +119,7 @@ def warm_units(settings: Mapping[str, Any], billing: str | None) -> dict[str, in
 
 
 def check_warmer(now: Mapping[str, int], wanted: Wire, where: str) -> None:
-    """Refuse to keep less warm than is kept now."""
+    """Refuse to lower the warm throughput."""
     for member, units in now.items():
         if wanted.get(member) is not None and wanted[member] < units:
             raise invalid_parameter(
@@ -137,7 +137,7 @@ def read_definitions(given: Sequence[Wire]) -> Definitions:
 
 
 def read_keys(elements: Sequence[Wire], definitions: Definitions, several: bool) -> KeySchema:
-    """A key schema, checked; `several` attributes of each sort are allowed in global indexes only."""
+    """A validated key schema; only global indexes may have `several` attributes of each kind."""
     names = [e["AttributeName"] for e in elements]
     if any(name not in definitions for name in names):
         raise invalid_parameter(
@@ -204,7 +204,7 @@ def _global_indexes(given: Sequence[Wire] | None, definitions: Definitions, bill
 
 
 def global_index(spec: Wire, definitions: Definitions, billing: str) -> Index:
-    """A global index from its description in CreateTable or UpdateTable."""
+    """A global index from a CreateTable or UpdateTable request."""
     keys = read_keys(spec["KeySchema"], definitions, several=True)
     settings = {
         member: dict(spec[member])
@@ -241,7 +241,7 @@ def _index(spec: Wire, kind: Literal["GSI", "LSI"], keys: KeySchema, settings: d
 
 
 def check_names(names: Any) -> None:
-    """Refuse two indexes of one name, local or global."""
+    """Refuse two indexes with the same name."""
     for name, times in Counter(names).items():
         if times > 1:
             raise invalid_parameter(f"Duplicate index name: {name}")
@@ -257,7 +257,7 @@ def check_count(indexes: Sequence[Index]) -> None:
 
 
 def check_projected(indexes: Sequence[Index]) -> None:
-    """Refuse more projected attributes, over all indexes, than a table may have."""
+    """Refuse too many projected attributes over all indexes."""
     if sum(len(index.include) for index in indexes) > PROJECTED_ATTRIBUTES:
         raise invalid_parameter(f"Number of NonKeyAttributes projected into all indexes exceeds per-table limit of {PROJECTED_ATTRIBUTES}")
 
@@ -278,7 +278,7 @@ def _stream(specification: Wire | None, now: float) -> dict[str, Any]:
 
 
 def view_type(specification: Wire) -> str:
-    """The view type of a stream that is to be enabled."""
+    """The view type of a stream to enable."""
     view: str | None = specification.get("StreamViewType")
     if view is None:
         raise invalid_parameter("StreamViewType must be specified when StreamEnabled is true")
@@ -297,7 +297,7 @@ def _settings(request: Wire, billing: str) -> dict[str, Any]:
 
 
 def encryption(specification: Wire | None) -> dict[str, Any]:
-    """The setting that an SSESpecification stands for: none for keys that AWS owns."""
+    """The setting for an SSESpecification; empty for AWS owned keys."""
     if specification is None or not specification.get("Enabled"):
         if specification and (specification.get("SSEType") or specification.get("KMSMasterKeyId")):
             raise invalid_parameter("SSEType and KMSMasterKeyId can only be specified when SSE is enabled")

@@ -1,4 +1,4 @@
-"""From a table to its TableDescription, as DescribeTable and the operations that change tables answer it."""
+"""TableDescriptions, which DescribeTable and the operations that change tables return."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,18 +7,18 @@ from uuid import NAMESPACE_URL, uuid5
 from gateleg.engine.operations.definition import ON_DEMAND, warm_units
 from gateleg.engine.schema import Index, Namespace, Table
 
-#: Counts the items and the bytes of an index, or of the table itself.
-Census = Callable[[Index | None], tuple[int, int]]
+#: Returns number and size of the entries of an index, or of the table's items.
+ItemCounter = Callable[[Index | None], tuple[int, int]]
 
 
-def nothing(_: Index | None) -> tuple[int, int]:
-    """The census of a table that holds nothing."""
+def no_items(_: Index | None) -> tuple[int, int]:
+    """The counts of an empty table."""
     return 0, 0
 
 
-def describe(table: Table, census: Census) -> dict[str, Any]:
-    """The whole description of a table in the state that its status says."""
-    count, size = census(None)
+def describe(table: Table, counter: ItemCounter) -> dict[str, Any]:
+    """The full description of a table."""
+    count, size = counter(None)
     billing = table.settings.get("BillingMode")
     answer: dict[str, Any] = {
         "AttributeDefinitions": [{"AttributeName": n, "AttributeType": t} for n, t in table.definitions.items()],
@@ -34,20 +34,20 @@ def describe(table: Table, census: Census) -> dict[str, Any]:
         **_billing(table),
     }
     if local := [index for index in table.indexes if index.kind == "LSI"]:
-        answer["LocalSecondaryIndexes"] = [_index(table, index, census) for index in local]
+        answer["LocalSecondaryIndexes"] = [_index(table, index, counter) for index in local]
     if world := [index for index in table.indexes if index.kind == "GSI"]:
-        answer["GlobalSecondaryIndexes"] = [_global_index(table, index, census) for index in world]
+        answer["GlobalSecondaryIndexes"] = [_global_index(table, index, counter) for index in world]
     answer |= _stream(table) | _encryption(table.namespace, table.settings)
     for member in ("TableClassSummary", "OnDemandThroughput", "RestoreSummary"):
         if member in table.settings:
             answer[member] = table.settings[member]
     answer["DeletionProtectionEnabled"] = table.settings.get("DeletionProtectionEnabled", False)
-    return answer | _warmed(table.settings, billing, table.status)
+    return answer | _warm_throughput(table.settings, billing, table.status)
 
 
-def describe_deleted(table: Table, census: Census) -> dict[str, Any]:
-    """The description in DeleteTable's answer, which leaves out keys, indexes and times."""
-    whole = describe(table, census)
+def describe_deleted(table: Table, counter: ItemCounter) -> dict[str, Any]:
+    """The description in the answer of DeleteTable, without keys, indexes and times."""
+    whole = describe(table, counter)
     kept = (
         "TableName",
         "TableStatus",
@@ -72,7 +72,7 @@ def _throughput(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _billing(table: Table) -> dict[str, Any]:
-    """Present for a table that pays by the request, or that once did."""
+    """The billing summary, which only tables with on-demand billing now or earlier have."""
     since = table.settings.get("OnDemandSince")
     billing = table.settings.get("BillingMode")
     if billing != ON_DEMAND and since is None:
@@ -83,8 +83,8 @@ def _billing(table: Table) -> dict[str, Any]:
     return {"BillingModeSummary": summary}
 
 
-def _index(table: Table, index: Index, census: Census) -> dict[str, Any]:
-    count, size = census(index)
+def _index(table: Table, index: Index, counter: ItemCounter) -> dict[str, Any]:
+    count, size = counter(index)
     projection: dict[str, Any] = {"ProjectionType": index.projection}
     if index.include:
         projection["NonKeyAttributes"] = list(index.include)
@@ -98,15 +98,15 @@ def _index(table: Table, index: Index, census: Census) -> dict[str, Any]:
     }
 
 
-def _global_index(table: Table, index: Index, census: Census) -> dict[str, Any]:
-    answer = _index(table, index, census)
+def _global_index(table: Table, index: Index, counter: ItemCounter) -> dict[str, Any]:
+    answer = _index(table, index, counter)
     answer["IndexStatus"] = index.status
     if index.status == "CREATING" and table.status != "CREATING":
         answer["Backfilling"] = True
     answer["ProvisionedThroughput"] = _throughput(index.settings)
     if "OnDemandThroughput" in index.settings:
         answer["OnDemandThroughput"] = index.settings["OnDemandThroughput"]
-    return answer | _warmed(index.settings, table.settings.get("BillingMode"), table.status)
+    return answer | _warm_throughput(index.settings, table.settings.get("BillingMode"), table.status)
 
 
 def _stream(table: Table) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def _encryption(namespace: Namespace, settings: dict[str, Any]) -> dict[str, Any
 
 
 def _key_arn(namespace: Namespace, key: str) -> str:
-    """The ARN of a key that is given by its ARN, its id or an alias, which always stands for the same key."""
+    """The ARN of a KMS key from its ARN, id or alias; an alias always maps to the same key."""
     if key.startswith("arn:") and ":alias/" not in key:
         return key
     alias = key.rpartition(":")[2]
@@ -137,8 +137,8 @@ def _key_arn(namespace: Namespace, key: str) -> str:
     return f"arn:aws:kms:{namespace.region}:{namespace.account}:key/{key}"
 
 
-def _warmed(settings: dict[str, Any], billing: str | None, status: str) -> dict[str, Any]:
-    """The warm throughput; of a table that is being created, only what was asked for."""
+def _warm_throughput(settings: dict[str, Any], billing: str | None, status: str) -> dict[str, Any]:
+    """The warm throughput; while a table is being created, only what was requested."""
     if status != "CREATING":
         return {"WarmThroughput": _warm(settings, billing)}
     if "WarmThroughput" in settings:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from gateleg.engine import exporting, recovery, transfers
+from gateleg.engine import export_job, point_in_time, transfers
 from gateleg.engine.context import Context
 from gateleg.engine.errors import EngineError, validation
 from gateleg.engine.operations import transfer_lists
@@ -14,20 +14,20 @@ from gateleg.engine.schema import Table
 from gateleg.engine.transfers import Transfer
 
 #: Seconds that the period of an export of changes must and may have.
-SHORTEST = 15 * 60
-LONGEST = 24 * 3600
+MIN_PERIOD_SECONDS = 15 * 60
+MAX_PERIOD_SECONDS = 24 * 3600
 #: Seconds for which a ClientToken makes a repeated request harmless.
 TOKEN_SECONDS = 8 * 3600
 
 
 def export_table_to_point_in_time(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """Begin to write a table's items, or its changes, to a bucket."""
+    """Start an export of a table's items, or of its changes, to a bucket."""
     arn = request["TableArn"]
     name = transfer_lists.table_name(context, arn)
     _check(request)
     now = context.now()
     with context.database.write() as connection:
-        table = context.catalog.lookup(context.namespace, name) if name is not None else None
+        table = context.catalog.find_table(context.namespace, name) if name is not None else None
         if table is None:
             raise table_not_found(arn)
         again = transfers.by_token(connection, "export", context.namespace, request.get("ClientToken") or "")
@@ -35,7 +35,9 @@ def export_table_to_point_in_time(context: Context, request: dict[str, Any]) -> 
             if again.digest != transfer_lists.digest(request):
                 raise EngineError("ExportConflictException", "Export conflict: Duplicate request detected with conflicting parameters")
             return {"ExportDescription": again.description}
-        moment = _period(table, request["IncrementalExportSpecification"], now) if _incremental(request) else _moment(table, request, now)
+        moment = (
+            _period(table, request["IncrementalExportSpecification"], now) if _incremental(request) else _export_time(table, request, now)
+        )
         transfer = _transfer(context, table, request, moment, now)
         transfers.add(connection, transfer)
     context.wake()
@@ -47,7 +49,7 @@ def _incremental(request: dict[str, Any]) -> bool:
 
 
 def _check(request: dict[str, Any]) -> None:
-    """Refuse members that contradict one another, and what is not offered."""
+    """Refuse contradictory parameters and unsupported features."""
     period = request.get("IncrementalExportSpecification")
     if period is not None and request.get("ExportType") is None:
         raise validation("Invalid Request: Export Type expected to be Incremental Export when incremental export specification is provided")
@@ -72,41 +74,41 @@ def _check_filter(wanted: dict[str, Any], incremental: bool) -> None:
         raise validation("Invalid Request: Invalid FilterSpecification: The specification can not be empty")
     if incremental or wanted.get("KeyConditionExpression") is not None:
         raise validation("Invalid Request: Invalid FilterSpecification: only a filter and a projection of a full export are offered")
-    exporting.selection(wanted)
+    export_job.selection(wanted)
 
 
-def _moment(table: Table, request: dict[str, Any], now: float) -> dict[str, Any]:
-    """The moment of a full export."""
-    window = recovery.window(table, now)
+def _export_time(table: Table, request: dict[str, Any], now: float) -> dict[str, Any]:
+    """The time of a full export."""
+    window = point_in_time.window(table, now)
     if window is None:
         raise recovery_off(table.name)
     wanted: float | None = request.get("ExportTime")
     if wanted is not None and not int(window[0]) <= wanted <= window[1]:
-        raise _bad_time("Export Time is invalid")
+        raise _time_error("Export Time is invalid")
     return {"ExportTime": now if wanted is None else max(wanted, window[0])}
 
 
 def _period(table: Table, period: dict[str, Any], now: float) -> dict[str, Any]:
-    """The period of an export of changes."""
+    """The period of an incremental export."""
     start, end = period["ExportFromTime"], period.get("ExportToTime") or now
     if start < int(table.created):
-        raise _bad_time(f"Incremental export period from time cannot be less than the table creation time : {iso_seconds(start)}")
+        raise _time_error(f"Incremental export period from time cannot be less than the table creation time : {iso_seconds(start)}")
     if end > now:
-        raise _bad_time(f"Incremental export period to time cannot be greater than the current time : {iso_seconds(end)}")
-    if end - start < SHORTEST:
-        raise _bad_time("Difference between export period from time and export period to time is less than 15 minutes")
-    if end - start > LONGEST:
-        raise _bad_time("Difference between export period from time and export period to time is greater than 24 hours")
-    window = recovery.window(table, now)
+        raise _time_error(f"Incremental export period to time cannot be greater than the current time : {iso_seconds(end)}")
+    if end - start < MIN_PERIOD_SECONDS:
+        raise _time_error("Difference between export period from time and export period to time is less than 15 minutes")
+    if end - start > MAX_PERIOD_SECONDS:
+        raise _time_error("Difference between export period from time and export period to time is greater than 24 hours")
+    window = point_in_time.window(table, now)
     if window is None:
         raise recovery_off(table.name)
     if start < int(window[0]):
-        raise _bad_time("Point in Time Recovery is not available for specified export time")
+        raise _time_error("Point in Time Recovery is not available for specified export time")
     view = period.get("ExportViewType") or "NEW_AND_OLD_IMAGES"
     return {"IncrementalExportSpecification": {"ExportFromTime": start, "ExportToTime": end, "ExportViewType": view}}
 
 
-def _bad_time(message: str) -> EngineError:
+def _time_error(message: str) -> EngineError:
     return EngineError("InvalidExportTimeException", message)
 
 
@@ -133,7 +135,7 @@ def _transfer(context: Context, table: Table, request: dict[str, Any], moment: d
 
 
 def describe_export(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """How far an export has come."""
+    """The state of an export."""
     arn = request["ExportArn"]
     transfer_lists.check_arn(context, arn, "export")
     if not arn.startswith(context.namespace.arn("")):
@@ -146,13 +148,13 @@ def describe_export(context: Context, request: dict[str, Any]) -> dict[str, Any]
 
 
 def list_exports(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """Exports, the newest first: those of a table that exists, or all."""
+    """List exports of a table that exists, or all, newest first."""
     arn = request.get("TableArn")
     with context.database.reading() as connection:
-        found = transfers.listed(connection, "export", context.namespace, arn)
+        found = transfers.list_transfers(connection, "export", context.namespace, arn)
     if arn is not None:
         name = transfer_lists.table_name(context, arn)
-        table = context.catalog.lookup(context.namespace, name) if name is not None else None
+        table = context.catalog.find_table(context.namespace, name) if name is not None else None
         found = [transfer for transfer in found if table is not None and transfer.table_uuid == table.uuid]
     limit = request.get("MaxResults") or transfer_lists.PAGE
     shown, token = transfer_lists.page(found, "export", limit, request.get("NextToken"))

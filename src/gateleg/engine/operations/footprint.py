@@ -1,6 +1,6 @@
-"""How full a page is: DynamoDB measures pages by the form in which it stores items, which is not the size that it bills.
+"""Page limits: DynamoDB measures a page by its storage format, not by the size that it bills.
 
-In that form a name takes one byte, values carry their lengths, and each 3 KB of an item carry some bytes and its range key again.
+In that format a name takes one byte, values carry their lengths, and each 3 KB of an item carry a header and its range key again.
 """
 
 from typing import Any, Final
@@ -10,18 +10,18 @@ import orjson
 from gateleg.engine.values import Item, size
 
 PAGE_BYTES: Final = 1024 * 1024
-#: Items below this count with their size: their form moves the end of a page by less than an item or two.
-LARGE: Final = 4096
-#: Below this no page is full, however its items are stored.
-NEVER_FULL: Final = PAGE_BYTES // 2
+#: Smaller items count with their billed size: the difference moves the end of a page by an item or two at most.
+LARGE_ITEM_BYTES: Final = 4096
+#: No page below this is full, whatever its items.
+NEVER_FULL_BYTES: Final = PAGE_BYTES // 2
 
 _CHUNK: Final = 3072
 _CHUNK_HEAD: Final = 18
 _HEAD: Final = 2
 
 
-class Meter:
-    """Tells when a page is full. Rows that are not `LARGE` need not be shown to it while `NEVER_FULL` is not reached."""
+class PageMeter:
+    """Detects when a page is full. Until `NEVER_FULL_BYTES`, only rows of at least `LARGE_ITEM_BYTES` need to be reported to it."""
 
     __slots__ = ("_excess", "_range", "_waiting")
 
@@ -31,10 +31,10 @@ class Meter:
         self._excess = 0
 
     def full(self, bytes_: int, stored: bytes, total: int) -> bool:
-        """Whether the page is full with this row, of so many bytes; `total` bytes with all before it."""
-        if bytes_ >= LARGE:
+        """Whether this row of `bytes_` bytes fills the page; `total` counts it and all rows before."""
+        if bytes_ >= LARGE_ITEM_BYTES:
             self._waiting.append((bytes_, stored))
-        if total < NEVER_FULL:
+        if total < NEVER_FULL_BYTES:
             return False
         for counted, row in self._waiting:
             self._excess += footprint(orjson.loads(row), self._range) - counted
@@ -43,7 +43,7 @@ class Meter:
 
 
 def footprint(item: Item, range_: str | None) -> int:
-    """Bytes of a page that an item takes; `range_` is the name of the table's range key."""
+    """Bytes of a page that an item takes; `range_` names the table's range key."""
     repeated = _CHUNK_HEAD
     content = 0
     for name, value in item.items():

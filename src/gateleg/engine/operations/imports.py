@@ -10,11 +10,20 @@ from gateleg.engine.errors import EngineError, in_use, validation
 from gateleg.engine.operations import definition, transfer_lists
 from gateleg.engine.transfers import Transfer
 
-_SHOWN = ("ImportArn", "ImportStatus", "TableArn", "S3BucketSource", "CloudWatchLogGroupArn", "InputFormat", "StartTime", "EndTime")
+_SUMMARY_MEMBERS = (
+    "ImportArn",
+    "ImportStatus",
+    "TableArn",
+    "S3BucketSource",
+    "CloudWatchLogGroupArn",
+    "InputFormat",
+    "StartTime",
+    "EndTime",
+)
 
 
 def import_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """Begin to fill a new table with the items of files in a bucket."""
+    """Start an import of a bucket's files into a new table."""
     _check(request)
     now = context.now()
     table = definition.define(request["TableCreationParameters"], context.namespace, now)
@@ -22,7 +31,7 @@ def import_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
         again = transfers.by_token(connection, "import", context.namespace, request.get("ClientToken") or "")
         if again is not None and again.table_arn != table.arn:
             raise EngineError("ImportConflictException", "Import conflict: Duplicate request detected with conflicting parameters")
-        taken = context.catalog.lookup(context.namespace, table.name) is not None
+        taken = context.catalog.find_table(context.namespace, table.name) is not None
         if taken and (again is None or not again.pending):
             raise in_use(f"Table already exists: {table.name}")
         if again is not None:
@@ -68,7 +77,7 @@ def _transfer(context: Context, table_arn: str, request: dict[str, Any], now: fl
 
 
 def describe_import(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """How far an import has come."""
+    """The state of an import."""
     arn = request["ImportArn"]
     transfer_lists.check_arn(context, arn, "import")
     with context.database.reading() as connection:
@@ -79,13 +88,13 @@ def describe_import(context: Context, request: dict[str, Any]) -> dict[str, Any]
 
 
 def list_imports(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """Imports, the newest first: those into tables of one name, or all."""
+    """List imports into one table, or all, newest first."""
     with context.database.reading() as connection:
-        found = transfers.listed(connection, "import", context.namespace, request.get("TableArn"))
+        found = transfers.list_transfers(connection, "import", context.namespace, request.get("TableArn"))
     limit = request.get("PageSize") or transfer_lists.PAGE
     shown, token = transfer_lists.page(found, "import", limit, request.get("NextToken"))
     answer: dict[str, Any] = {
-        "ImportSummaryList": [{name: t.description[name] for name in _SHOWN if name in t.description} for t in shown],
+        "ImportSummaryList": [{name: t.description[name] for name in _SUMMARY_MEMBERS if name in t.description} for t in shown],
     }
     if token is not None:
         answer["NextToken"] = token

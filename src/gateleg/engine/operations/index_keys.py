@@ -1,42 +1,42 @@
-"""What an update may write to the keys of indexes: only what it touches is looked at, index by index in the order of their names."""
+"""Checks of the index keys that an update writes, index by index in the order of their names, as DynamoDB reports them."""
 
 from collections.abc import Iterator
 
-from gateleg.engine.entries import SURELY_SHORT, check_index_key_size
+from gateleg.engine.entries import ALWAYS_SHORT_ENOUGH, check_index_key_size
 from gateleg.engine.errors import EmptyKeyError, EngineError, invalid_parameter, validation
 from gateleg.engine.expressions import Update, Values
 from gateleg.engine.expressions.compare import type_of
-from gateleg.engine.expressions.updates import Step
+from gateleg.engine.expressions.updates import UpdateStep
 from gateleg.engine.layout import Layout
 from gateleg.engine.schema import Index, KeyAttribute
 from gateleg.engine.values import Item
 
 
-def check_given(layout: Layout, update: Update, values: Values) -> None:
-    """Refuse types that no key of an index has, as far as the request alone tells them."""
+def check_request_values(layout: Layout, update: Update, values: Values) -> None:
+    """Refuse values of a wrong type for an index key, as far as the request alone shows."""
     if not layout.indexes:
         return
-    for name, type_ in layout.touched(update.attributes).keys:
-        step = update.whole.get(name)
-        if step is None or (step.given is not None and type_ in values[step.given]):
+    for name, type_ in layout.affected_indexes(update.attributes).keys:
+        step = update.by_attribute.get(name)
+        if step is None or (step.placeholder is not None and type_ in values[step.placeholder]):
             continue
         given = _known_type(step, values)
         if given is not None and given != type_:
-            index = next(index for index, attribute in _touched(layout, update) if attribute.name == name)
+            index = next(index for index, attribute in _updated_index_keys(layout, update) if attribute.name == name)
             raise invalid_parameter(f"Type mismatch for Index Key {name} Expected: {type_} Actual: {given} IndexName: {index.name}")
 
 
-def check_written(layout: Layout, update: Update, item: Item) -> None:
-    """Refuse values that no key of an index has, in the item as the update leaves it."""
-    for name, type_ in layout.touched(update.attributes).keys:
+def check_updated_item(layout: Layout, update: Update, item: Item) -> None:
+    """Refuse invalid index keys in the updated item."""
+    for name, type_ in layout.affected_indexes(update.attributes).keys:
         value = item.get(name)
-        if value is not None and not 0 < len(value.get(type_, "")) <= SURELY_SHORT:
-            _look_closely(layout, update, item)
+        if value is not None and not 0 < len(value.get(type_, "")) <= ALWAYS_SHORT_ENOUGH:
+            _check_index_keys(layout, update, item)
             return
 
 
-def _look_closely(layout: Layout, update: Update, item: Item) -> None:
-    for index, attribute in _touched(layout, update):
+def _check_index_keys(layout: Layout, update: Update, item: Item) -> None:
+    for index, attribute in _updated_index_keys(layout, update):
         value = item.get(attribute.name)
         if value is None:
             continue
@@ -52,19 +52,19 @@ def _look_closely(layout: Layout, update: Update, item: Item) -> None:
         check_index_key_size(index, attribute, content)
 
 
-def _touched(layout: Layout, update: Update) -> Iterator[tuple[Index, KeyAttribute]]:
+def _updated_index_keys(layout: Layout, update: Update) -> Iterator[tuple[Index, KeyAttribute]]:
     for entry in layout.indexes_by_name:
         for attribute in entry.index.keys.attributes:
             if attribute.name in update.attributes:
                 yield entry.index, attribute
 
 
-def _known_type(step: Step, values: Values) -> str | None:
-    """The type of what a step writes, if that does not depend on the item."""
-    if step.given is not None:
-        return type_of(values[step.given])
-    if step.yields is not None or step.operand is None:
-        return step.yields
+def _known_type(step: UpdateStep, values: Values) -> str | None:
+    """The type that a step writes, if it does not depend on the item."""
+    if step.placeholder is not None:
+        return type_of(values[step.placeholder])
+    if step.result_type is not None or step.operand is None:
+        return step.result_type
     try:
         value = step.operand({}, values)
     except EngineError:

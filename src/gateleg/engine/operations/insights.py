@@ -1,18 +1,18 @@
-"""UpdateContributorInsights, DescribeContributorInsights and ListContributorInsights. The switch is kept; nothing is measured."""
+"""UpdateContributorInsights, DescribeContributorInsights and ListContributorInsights. The setting is stored, but nothing is measured."""
 
 from dataclasses import replace
 from typing import Any
 
 from gateleg.engine.context import Context
 from gateleg.engine.errors import not_found
-from gateleg.engine.operations.lookup import existing
+from gateleg.engine.operations.lookup import require_table
 from gateleg.engine.schema import Table
 
 _DEFAULT_MODE = "ACCESSED_AND_THROTTLED_KEYS"
 
 
 def update_contributor_insights(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """Switch insights on or off for a table or an index."""
+    """Enable or disable insights for a table or an index."""
     enabled = request["ContributorInsightsAction"] == "ENABLE"
     mode = request.get("ContributorInsightsMode") or _DEFAULT_MODE
     with context.database.write() as connection:
@@ -25,7 +25,7 @@ def update_contributor_insights(context: Context, request: dict[str, Any]) -> di
 
 
 def describe_contributor_insights(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """Whether insights are on for a table or an index."""
+    """Whether insights are enabled for a table or an index."""
     table, index = _target(context, request)
     entry = table.settings.get("ContributorInsights", {}).get(index or "")
     if entry is None:
@@ -40,9 +40,11 @@ def describe_contributor_insights(context: Context, request: dict[str, Any]) -> 
 
 
 def list_contributor_insights(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """The tables and indexes for which insights were switched on or off."""
+    """The tables and indexes with a setting for insights."""
     name = request.get("TableName")
-    tables = [existing(context, name)] if name else [e.table for e in context.catalog.every() if e.table.namespace == context.namespace]
+    tables = (
+        [require_table(context, name)] if name else [e.table for e in context.catalog.layouts() if e.table.namespace == context.namespace]
+    )
     summaries = [
         {**_names(table, index or None), "ContributorInsightsStatus": entry["Status"], "ContributorInsightsMode": entry["Mode"]}
         for table in sorted(tables, key=lambda table: table.name)
@@ -52,7 +54,7 @@ def list_contributor_insights(context: Context, request: dict[str, Any]) -> dict
 
 
 def _target(context: Context, request: dict[str, Any]) -> tuple[Table, str | None]:
-    table = existing(context, request["TableName"])
+    table = require_table(context, request["TableName"])
     index = request.get("IndexName")
     if index is not None and table.index(index) is None:
         raise not_found(f"Requested resource not found: Index: {index} not found")

@@ -1,4 +1,4 @@
-"""One page of a Query or a Scan: rows of a range of keys, in order, up to a limit or a megabyte, filtered and projected."""
+"""One page of a Query or Scan: the rows of a key range, in order, up to a limit or one megabyte, filtered and projected."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -8,20 +8,20 @@ import apsw
 import orjson
 
 from gateleg.engine import capacity, keys
-from gateleg.engine.context import Context, parsed
+from gateleg.engine.context import Context, parse_item
 from gateleg.engine.damage import damaged_item, damaged_tables, is_damage
 from gateleg.engine.entries import IndexLayout
 from gateleg.engine.errors import EngineError, invalid_parameter, validation
 from gateleg.engine.expressions import Condition, Prepared, Projection
 from gateleg.engine.layout import Layout
-from gateleg.engine.operations.footprint import LARGE, NEVER_FULL, Meter
+from gateleg.engine.operations.footprint import LARGE_ITEM_BYTES, NEVER_FULL_BYTES, PageMeter
 from gateleg.engine.schema import KeySchema
 from gateleg.engine.values import Item
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The table or index that is read."""
+    """The table or index to read."""
 
     layout: Layout
     index: IndexLayout | None
@@ -33,28 +33,28 @@ class Source:
 
     @property
     def start_names(self) -> tuple[str, ...]:
-        """The attributes that name a place in this order: the table's key, then what the index adds."""
+        """The attributes of a start key: the table's key, then what the index adds."""
         table = self.layout.table.keys.names
         return (*table, *(n for n in self.keys.names if n not in table))
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """A range of keys: from the first (inclusive) up to the second (exclusive), and where in it to go on."""
+class KeyRange:
+    """A range of keys (end exclusive), with direction and, optionally, the position to continue after."""
 
     start: bytes
     end: bytes | None
     forward: bool = True
     resume: tuple[bytes, bytes] | None = None
 
-    def holds(self, place: bytes) -> bool:
+    def contains(self, position: bytes) -> bool:
         """Whether a key lies in this range."""
-        return self.start <= place and (self.end is None or place < self.end)
+        return self.start <= position and (self.end is None or position < self.end)
 
 
 @dataclass(slots=True)
 class Page:
-    """What was read: rows that passed the filter, counts, bytes, and the last row if there may be more."""
+    """The rows read that passed the filter, with counts, sizes, and the last row if there may be more."""
 
     stored: list[bytes]
     items: list[Item] | None
@@ -62,22 +62,22 @@ class Page:
     scanned: int
     size: int
     last: bytes | None
-    #: where a local index was completed from the table: the bytes of its entries, and the units of reading each item
-    entries: int = 0
-    fetched: float = 0.0
+    #: if items were fetched from the table for an LSI: size of its entries, and capacity units for the items
+    entry_bytes: int = 0
+    fetched_units: float = 0.0
 
 
-def source(context: Context, request: dict[str, Any]) -> Source:
-    """The table, or the index of it, that a request names."""
+def resolve_source(context: Context, request: dict[str, Any]) -> Source:
+    """The table or index that a request names."""
     layout = context.layout(request["TableName"])
     name = request.get("IndexName")
     if name is None:
         return Source(layout, None)
-    index = layout.by_name.get(name)
+    index = layout.index_by_name.get(name)
     if index is None:
         context.catalog.refresh()
         layout = context.layout(request["TableName"])
-        index = layout.by_name.get(name)
+        index = layout.index_by_name.get(name)
     if index is None:
         raise validation(f"The table does not have the specified index: {name}")
     if index.index.kind == "GSI":
@@ -89,7 +89,7 @@ def source(context: Context, request: dict[str, Any]) -> Source:
 
 
 def check_select(request: dict[str, Any], projection: Projection | None, envelope: str = "") -> None:
-    """Refuse a Select that contradicts the other parameters. Query puts most of these faults into an envelope."""
+    """Refuse a Select that contradicts other parameters. Query wraps most of these errors in an envelope."""
     select = request.get("Select")
     if select == "SPECIFIC_ATTRIBUTES" and projection is None:
         raise validation(f"{envelope}Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES")
@@ -101,35 +101,35 @@ def check_select(request: dict[str, Any], projection: Projection | None, envelop
         raise validation(f"{envelope}ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName")
 
 
-def read_page(context: Context, where: Source, span: Span, request: dict[str, Any], prepared: Prepared) -> Page:
-    """Step through the span until the limit, a megabyte or its end is reached."""
-    whole = _needs_base(where, request, prepared)
-    sql, bindings = _statement(where, span, whole)
+def read_page(context: Context, source: Source, key_range: KeyRange, request: dict[str, Any], prepared: Prepared) -> Page:
+    """Read rows until the limit, one megabyte or the end of the range."""
+    whole = _needs_base(source, request, prepared)
+    sql, bindings = _statement(source, key_range, whole)
     limit = request.get("Limit") or -1
     page = Page([], None, 0, 0, 0, None)
     with context.database.reading() as connection:
         try:
             rows: Iterable[tuple[Any, ...]] = connection.execute(sql, bindings)
             if whole:
-                rows = _completed(page, rows, bool(request.get("ConsistentRead")))
-            range_ = where.layout.table.keys.range
-            meter = Meter(range_[0].name if range_ else None)
+                rows = _with_base_items(page, rows, bool(request.get("ConsistentRead")))
+            range_ = source.layout.table.keys.range
+            meter = PageMeter(range_[0].name if range_ else None)
             if prepared.filter is None:
-                _take(page, rows, limit, meter)
+                _take_all(page, rows, limit, meter)
             else:
-                _sift(page, rows, limit, meter, prepared.filter, prepared.values)
+                _take_matching(page, rows, limit, meter, prepared.filter, prepared.values)
         except apsw.Error as error:
             if is_damage(error):
-                raise _damaged(connection, where, span, max(page.scanned, len(page.stored))) from error
+                raise _damage_error(connection, source, key_range, max(page.scanned, len(page.stored))) from error
             raise
     return page
 
 
-def _damaged(connection: apsw.Connection, where: Source, span: Span, read: int) -> EngineError:
-    """The error for the row after so many that were read; its key can be had without it, unless the order of keys is damaged too."""
-    table, index = where.layout.table, where.index
-    select = f"SELECT k FROM {where.layout.name}" if index is None else f"SELECT i.b FROM {index.name} i"
-    clauses, bindings = _range(where, span)
+def _damage_error(connection: apsw.Connection, source: Source, key_range: KeyRange, read: int) -> EngineError:
+    """The error for the row after `read` rows. Its key can be read without it, unless the key index is damaged too."""
+    table, index = source.layout.table, source.index
+    select = f"SELECT k FROM {source.layout.name}" if index is None else f"SELECT i.b FROM {index.name} i"
+    clauses, bindings = _range(source, key_range)
     try:
         row = connection.execute(f"{select} {clauses} LIMIT 1 OFFSET ?", (*bindings, read)).fetchone()
     except apsw.Error:
@@ -137,16 +137,16 @@ def _damaged(connection: apsw.Connection, where: Source, span: Span, read: int) 
     return damaged_tables([table.name]) if row is None else damaged_item(table, row[0])
 
 
-def _completed(page: Page, rows: Iterable[tuple[Any, ...]], consistent: bool) -> Iterator[tuple[Any, ...]]:
-    """The rows of a local index with the items of the table; DynamoDB reads each of these on its own."""
+def _with_base_items(page: Page, rows: Iterable[tuple[Any, ...]], consistent: bool) -> Iterator[tuple[Any, ...]]:
+    """Rows of an LSI with the items of the table, each of which DynamoDB charges separately."""
     for row in rows:
-        page.entries += row[4]
-        page.fetched += capacity.read_units(row[1], consistent)
+        page.entry_bytes += row[4]
+        page.fetched_units += capacity.read_units(row[1], consistent)
         yield row
 
 
-def _take(page: Page, rows: Iterable[tuple[Any, ...]], limit: int, meter: Meter) -> None:
-    """Read every row."""
+def _take_all(page: Page, rows: Iterable[tuple[Any, ...]], limit: int, meter: PageMeter) -> None:
+    """Take every row."""
     stored = page.stored
     scanned = total = 0
     for row in rows:
@@ -154,15 +154,15 @@ def _take(page: Page, rows: Iterable[tuple[Any, ...]], limit: int, meter: Meter)
         total += size
         stored.append(row[2])
         scanned += 1
-        if scanned == limit or ((size >= LARGE or total >= NEVER_FULL) and meter.full(size, row[2], total)):
+        if scanned == limit or ((size >= LARGE_ITEM_BYTES or total >= NEVER_FULL_BYTES) and meter.full(size, row[2], total)):
             page.last = row[2]
             break
     page.scanned = page.count = scanned
     page.size = total
 
 
-def _sift(page: Page, rows: Iterable[tuple[Any, ...]], limit: int, meter: Meter, wanted: Condition, values: Any) -> None:
-    """Read every row and keep those that meet the filter."""
+def _take_matching(page: Page, rows: Iterable[tuple[Any, ...]], limit: int, meter: PageMeter, wanted: Condition, values: Any) -> None:
+    """Take the rows that match the filter."""
     test = wanted.test
     items: list[Item] = []
     for row in rows:
@@ -173,48 +173,48 @@ def _sift(page: Page, rows: Iterable[tuple[Any, ...]], limit: int, meter: Meter,
         if test(item, values):
             items.append(item)
             page.stored.append(row[2])
-        if page.scanned == limit or ((size >= LARGE or page.size >= NEVER_FULL) and meter.full(size, row[2], page.size)):
+        if page.scanned == limit or ((size >= LARGE_ITEM_BYTES or page.size >= NEVER_FULL_BYTES) and meter.full(size, row[2], page.size)):
             page.last = row[2]
             break
     page.items = items
     page.count = len(items)
 
 
-def _statement(where: Source, span: Span, whole: bool) -> tuple[str, list[Any]]:
-    index = where.index
-    select = where.layout.select if index is None else index.select_whole if whole else index.select
-    clauses, bindings = _range(where, span)
+def _statement(source: Source, key_range: KeyRange, whole: bool) -> tuple[str, list[Any]]:
+    index = source.index
+    select = source.layout.select if index is None else index.select_whole if whole else index.select
+    clauses, bindings = _range(source, key_range)
     return f"{select} {clauses}", bindings
 
 
-def _range(where: Source, span: Span) -> tuple[str, list[Any]]:
-    """The rows of a span, in their order."""
-    index = where.index
+def _range(source: Source, key_range: KeyRange) -> tuple[str, list[Any]]:
+    """The WHERE and ORDER BY clauses of a key range."""
+    index = source.index
     prefix = "i." if index else ""
-    start, end = span.start, span.end
+    start, end = key_range.start, key_range.end
     clauses, bindings = [], []
-    if span.resume is not None:
-        place, row = span.resume
-        if span.forward:
-            start = place if index else place + b"\x00"
+    if key_range.resume is not None:
+        position, row = key_range.resume
+        if key_range.forward:
+            start = position if index else position + b"\x00"
         else:
-            end = place + b"\x00" if index else place
+            end = position + b"\x00" if index else position
         if index:
-            clauses.append(f"(i.k, i.b) {'>' if span.forward else '<'} (?, ?)")
-            bindings += [place, row]
+            clauses.append(f"(i.k, i.b) {'>' if key_range.forward else '<'} (?, ?)")
+            bindings += [position, row]
     clauses.append(f"{prefix}k >= ?")
     bindings.append(start)
     if end is not None:
         clauses.append(f"{prefix}k < ?")
         bindings.append(end)
-    direction = "" if span.forward else " DESC"
+    direction = "" if key_range.forward else " DESC"
     order = f"i.k{direction}, i.b{direction}" if index else f"k{direction}"
     return f"WHERE {' AND '.join(clauses)} ORDER BY {order}", bindings
 
 
-def _needs_base(where: Source, request: dict[str, Any], prepared: Prepared) -> bool:
-    """Whether a local index that does not project everything must be completed from the table."""
-    index = where.index
+def _needs_base(source: Source, request: dict[str, Any], prepared: Prepared) -> bool:
+    """Whether an LSI lacks attributes that must be fetched from the table."""
+    index = source.index
     if index is None or index.projected is None or index.index.kind == "GSI":
         return False
     if request.get("Select") == "ALL_ATTRIBUTES":
@@ -227,15 +227,15 @@ def _needs_base(where: Source, request: dict[str, Any], prepared: Prepared) -> b
     return not wanted <= index.projected
 
 
-def check_nested(where: Source, expression: Projection | Condition | None) -> None:
-    """Refuse to look into the inside of a key."""
+def check_nested(source: Source, expression: Projection | Condition | None) -> None:
+    """Refuse document paths into key attributes."""
     if expression is not None and expression.nested:
-        where.layout.check_scalar(expression.nested)
+        source.layout.check_scalar(expression.nested)
 
 
-def check_projected(where: Source, request: dict[str, Any], projection: Projection | None) -> None:
-    """Refuse to read from a global index what it does not hold."""
-    index = where.index
+def check_projected(source: Source, request: dict[str, Any], projection: Projection | None) -> None:
+    """Refuse to read attributes from a GSI that it does not project."""
+    index = source.index
     if index is None or index.projected is None or index.index.kind != "GSI":
         return
     if request.get("Select") == "ALL_ATTRIBUTES":
@@ -250,50 +250,50 @@ def check_projected(where: Source, request: dict[str, Any], projection: Projecti
 
 
 def answer(
-    context: Context, where: Source, page: Page, request: dict[str, Any], prepared: Prepared, scanned: Span | None = None
+    context: Context, source: Source, page: Page, request: dict[str, Any], prepared: Prepared, scanned: KeyRange | None = None
 ) -> dict[str, Any]:
-    """A page as Query and Scan answer it; `scanned` is what a Scan went through."""
+    """The response of a Query or Scan; `scanned` is the key range of a Scan."""
     response: dict[str, Any] = {"Count": page.count, "ScannedCount": page.scanned}
     if request.get("Select") != "COUNT":
         if prepared.projection is None:
-            response["Items"] = context.items(page.stored)
+            response["Items"] = context.response_items(page.stored)
         else:
-            items = page.items if page.items is not None else [parsed(stored) for stored in page.stored]
+            items = page.items if page.items is not None else [parse_item(stored) for stored in page.stored]
             response["Items"] = [prepared.projection.apply(item) for item in items]
     if page.last is not None:
-        last = parsed(page.last)
-        response["LastEvaluatedKey"] = {name: last[name] for name in where.start_names}
+        last = parse_item(page.last)
+        response["LastEvaluatedKey"] = {name: last[name] for name in source.start_names}
     mode = request.get("ReturnConsumedCapacity")
     if mode in {"TOTAL", "INDEXES"}:
-        visited = 1 if scanned is None else _partitions(where, scanned, page)
-        response["ConsumedCapacity"] = _consumed(where, page, mode, bool(request.get("ConsistentRead")), visited)
+        visited = 1 if scanned is None else _partitions(source, scanned, page)
+        response["ConsumedCapacity"] = _consumed(source, page, mode, bool(request.get("ConsistentRead")), visited)
     return response
 
 
-def _consumed(where: Source, page: Page, mode: str, consistent: bool, visited: int) -> dict[str, Any] | None:
-    """What a page cost: in the table, or in the index and, where it was completed, in the table too."""
-    table = where.layout.table
-    if where.index is None:
+def _consumed(source: Source, page: Page, mode: str, consistent: bool, visited: int) -> dict[str, Any] | None:
+    """The consumed capacity of a page: of the table, or of the index and of items fetched from the table."""
+    table = source.layout.table
+    if source.index is None:
         return capacity.consumed(mode, table, capacity.read_units(page.size, consistent, visited), {})
-    index = where.index.index
-    units = capacity.read_units(page.entries if page.fetched else page.size, consistent, visited)
-    return capacity.consumed(mode, table, page.fetched, {index.name: (index, units)})
+    index = source.index.index
+    units = capacity.read_units(page.entry_bytes if page.fetched_units else page.size, consistent, visited)
+    return capacity.consumed(mode, table, page.fetched_units, {index.name: (index, units)})
 
 
-def _partitions(where: Source, span: Span, page: Page) -> int:
-    """How many partitions a Scan visited; each costs a unit even if it is empty. Tables with provisioned capacity start with one."""
-    if where.layout.table.settings.get("BillingMode") != "PAY_PER_REQUEST":
+def _partitions(source: Source, key_range: KeyRange, page: Page) -> int:
+    """How many partitions a Scan visited; each costs at least one unit. Tables with provisioned capacity start with one."""
+    if source.layout.table.settings.get("BillingMode") != "PAY_PER_REQUEST":
         return 1
-    end = span.end
+    end = key_range.end
     if page.last is not None:
-        item = parsed(page.last)
-        place = where.index.key(item) if where.index else where.layout.key(item)
-        assert place is not None
-        end = place + b"\x00"
-    return keys.partitions(span.resume[0] if span.resume else span.start, end, capacity.ON_DEMAND_PARTITIONS)
+        item = parse_item(page.last)
+        position = source.index.key(item) if source.index else source.layout.key(item)
+        assert position is not None
+        end = position + b"\x00"
+    return keys.count_partitions(key_range.resume[0] if key_range.resume else key_range.start, end, capacity.ON_DEMAND_PARTITIONS)
 
 
-def segment_span(request: dict[str, Any]) -> tuple[bytes, bytes | None]:
-    """The keys that a Scan walks: all, or those of one segment."""
+def segment_range(request: dict[str, Any]) -> tuple[bytes, bytes | None]:
+    """The key range of a Scan: everything, or one segment."""
     total = request.get("TotalSegments")
-    return (b"", None) if total is None else keys.segment(request["Segment"], total)
+    return (b"", None) if total is None else keys.segment_range(request["Segment"], total)

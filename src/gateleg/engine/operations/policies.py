@@ -1,4 +1,4 @@
-"""PutResourcePolicy, GetResourcePolicy and DeleteResourcePolicy. Policies are kept and answered; nobody is refused by them."""
+"""PutResourcePolicy, GetResourcePolicy and DeleteResourcePolicy. Policies are stored, but not enforced."""
 
 import json
 from dataclasses import replace
@@ -6,12 +6,12 @@ from typing import Any
 
 from gateleg.engine.context import Context
 from gateleg.engine.errors import EngineError, invalid_parameter, not_found, validation
-from gateleg.engine.operations.lookup import existing
+from gateleg.engine.operations.lookup import require_table
 from gateleg.engine.schema import Table
 
-_MAX_SIZE = 20 * 1024
-#: What a caller expects who wants to store a policy only where there is none.
-_NONE_YET = "NO_POLICY"
+_MAX_POLICY_BYTES = 20 * 1024
+#: ExpectedRevisionId of a caller that wants to create a policy only.
+_EXPECT_NO_POLICY = "NO_POLICY"
 
 
 def put_resource_policy(context: Context, request: dict[str, Any]) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def get_resource_policy(context: Context, request: dict[str, Any]) -> dict[str, 
 
 
 def delete_resource_policy(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """Forget the policy of a table or of its stream; it is no error if there is none."""
+    """Delete the policy of a table or of its stream, if there is one."""
     arn = request["ResourceArn"]
     with context.database.write() as connection:
         table = _owner(context, arn)
@@ -54,13 +54,13 @@ def delete_resource_policy(context: Context, request: dict[str, Any]) -> dict[st
 
 
 def table_policy(table: Table, policy: str) -> Table:
-    """A new table with the policy that was given when it was created."""
+    """A new table with the policy of its CreateTable request."""
     _check_policy(policy)
     return _with_policies(table, {table.arn: {"Policy": policy, "RevisionId": _revision(table.created)}})
 
 
 def _owner(context: Context, arn: str) -> Table:
-    """The table that an ARN names, or whose stream it names."""
+    """The table of an ARN, which may also name its stream."""
     if not arn.startswith("arn:"):
         raise invalid_parameter(f"ARNs must start with 'arn:': {arn}")
     resource, _, label = arn.partition("/stream/")
@@ -72,7 +72,7 @@ def _owner(context: Context, arn: str) -> Table:
         raise invalid_parameter(f"Invalid resource arn provided, only table or stream is accepted. Provided resource arn: {arn}")
     if resource != context.namespace.arn(f"table/{name}"):
         raise invalid_parameter(f"Invalid resource Arn: {arn}")
-    table = existing(context, name)
+    table = require_table(context, name)
     if label and label != table.stream_label:
         raise not_found(f"Requested resource not found: Stream: {label} not found for Table: {name}")
     return table
@@ -87,8 +87,8 @@ def _with_policies(table: Table, policies: dict[str, dict[str, str]]) -> Table:
 
 
 def _check_policy(policy: str) -> None:
-    if len(policy.encode()) > _MAX_SIZE:
-        raise validation(f"Resource policy exceeds the maximum size of {_MAX_SIZE} bytes")
+    if len(policy.encode()) > _MAX_POLICY_BYTES:
+        raise validation(f"Resource policy exceeds the maximum size of {_MAX_POLICY_BYTES} bytes")
     try:
         parsed = json.loads(policy)
     except (ValueError, RecursionError):
@@ -98,12 +98,12 @@ def _check_policy(policy: str) -> None:
 
 
 def _check_revision(expected: str | None, current: dict[str, str] | None, table: Table, arn: str) -> None:
-    if expected is None or (expected == _NONE_YET and current is None):
+    if expected is None or (expected == _EXPECT_NO_POLICY and current is None):
         return
     if current is None:
         raise _no_policy(arn)
     revision = current["RevisionId"]
-    if expected == _NONE_YET:
+    if expected == _EXPECT_NO_POLICY:
         raise _no_policy(
             f"Requested policy update expecting none to be present for table {table.name}, but a policy exists with revision id {revision}."
         )
@@ -119,5 +119,5 @@ def _no_policy(why: str) -> EngineError:
 
 
 def _revision(now: float, current: dict[str, str] | None = None) -> str:
-    """A revision that is later than the one before it."""
+    """A revision id greater than the current one."""
     return str(max(int(now * 1_000_000), int(current["RevisionId"]) + 1 if current else 0))

@@ -9,17 +9,17 @@ from gateleg.engine.context import Context
 from gateleg.engine.errors import EngineError, invalid_parameter, validation
 from gateleg.engine.expressions import Condition, KeyCondition, prepare
 from gateleg.engine.operations import paging
-from gateleg.engine.operations.paging import Source, Span
-from gateleg.engine.operations.starting import check_start, check_start_attribute, check_start_length, start_place, start_values
+from gateleg.engine.operations.paging import KeyRange, Source
+from gateleg.engine.operations.start_keys import check_start, check_start_attribute, check_start_length, start_position, start_values
 from gateleg.engine.schema import KeyAttribute, KeySchema
+from gateleg.engine.validation_messages import ENVELOPE
 from gateleg.engine.values import Item
-from gateleg.engine.wording import ENVELOPE
 
 _Parts = Mapping[str, tuple[str, list[dict[str, Any]]]]
 
 
 def query(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """Items of one partition, in the order of its range key."""
+    """Read a page of a partition in order of its range key."""
     start = start_values(request, "Query")
     prepared = prepare(request, "Query")
     condition = prepared.key_condition
@@ -28,53 +28,53 @@ def query(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     if legacy and request.get("IndexName") is None:
         _check_count(condition)
     paging.check_select(request, prepared.projection, ENVELOPE)
-    where = paging.source(context, request)
-    _check_key(where, condition, start, legacy)
-    span = _span(where, condition, request.get("ScanIndexForward") is not False)
+    source = paging.resolve_source(context, request)
+    _check_key(source, condition, start, legacy)
+    key_range = _key_range(source, condition, request.get("ScanIndexForward") is not False)
     if start is not None:
-        span = _resume(where, condition, span, start)
-    paging.check_nested(where, prepared.projection)
-    _check_filter(where, prepared.filter, "QueryFilter" if "QueryFilter" in request else "Filter Expression")
-    paging.check_projected(where, request, prepared.projection)
-    paging.check_nested(where, prepared.filter)
-    page = paging.read_page(context, where, span, request, prepared)
-    if page.last is not None and not _restartable(where):
+        key_range = _resume(source, condition, key_range, start)
+    paging.check_nested(source, prepared.projection)
+    _check_filter(source, prepared.filter, "QueryFilter" if "QueryFilter" in request else "Filter Expression")
+    paging.check_projected(source, request, prepared.projection)
+    paging.check_nested(source, prepared.filter)
+    page = paging.read_page(context, source, key_range, request, prepared)
+    if page.last is not None and not _may_have_more_rows(source):
         page.last = None
-    return paging.answer(context, where, page, request, prepared)
+    return paging.answer(context, source, page, request, prepared)
 
 
 def scan(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """Items of a whole table or index, or of one segment of it."""
+    """Read a page of a table or index, or of one of its segments."""
     start = start_values(request, "Scan")
     _check_segments(request)
     prepared = prepare(request, "Scan")
     paging.check_select(request, prepared.projection)
-    where = paging.source(context, request)
-    if start is not None and where.index is not None:
-        check_start(where, start)
-    paging.check_projected(where, request, prepared.projection)
-    span = Span(*paging.segment_span(request))
+    source = paging.resolve_source(context, request)
+    if start is not None and source.index is not None:
+        check_start(source, start)
+    paging.check_projected(source, request, prepared.projection)
+    key_range = KeyRange(*paging.segment_range(request))
     if start is not None:
-        span = _resume_scan(where, request, span, start)
-    paging.check_nested(where, prepared.projection)
-    paging.check_nested(where, prepared.filter)
-    page = paging.read_page(context, where, span, request, prepared)
-    return paging.answer(context, where, page, request, prepared, scanned=span)
+        key_range = _resume_scan(source, request, key_range, start)
+    paging.check_nested(source, prepared.projection)
+    paging.check_nested(source, prepared.filter)
+    page = paging.read_page(context, source, key_range, request, prepared)
+    return paging.answer(context, source, page, request, prepared, scanned=key_range)
 
 
-def _resume_scan(where: Source, request: dict[str, Any], span: Span, start: Item) -> Span:
-    """Go on after an ExclusiveStartKey, which must lie in the segment that is scanned."""
-    place, row = start_place(where, start)
-    if not span.holds(place):
+def _resume_scan(source: Source, request: dict[str, Any], key_range: KeyRange, start: Item) -> KeyRange:
+    """Continue after an ExclusiveStartKey, which must lie in the segment."""
+    position, row = start_position(source, start)
+    if not key_range.contains(position):
         raise validation(
             "The provided starting key is invalid: Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct Segment. "
             f"TotalSegments: {request['TotalSegments']} Segment: {request['Segment']}"
         )
-    return replace(span, resume=(place, row))
+    return replace(key_range, resume=(position, row))
 
 
 def _check_count(condition: KeyCondition) -> None:
-    """Refuse more conditions than a key of two attributes can have."""
+    """Refuse more conditions than a key of two attributes allows."""
     if not 1 <= len(condition.parts) <= 2:
         raise validation("Conditions can be of length 1 or 2 only")
 
@@ -93,11 +93,11 @@ def _check_segments(request: dict[str, Any]) -> None:
             )
 
 
-def _check_key(where: Source, condition: KeyCondition, start: Item | None, legacy: bool) -> None:
-    """Refuse conditions, and a starting key, that do not fit the key: attribute by attribute, the starting key first."""
-    schema, parts = where.keys, condition.parts
+def _check_key(source: Source, condition: KeyCondition, start: Item | None, legacy: bool) -> None:
+    """Check the key condition and the start key against the schema, attribute by attribute, the start key first."""
+    schema, parts = source.keys, condition.parts
     if start is not None:
-        check_start_length(where, start)
+        check_start_length(source, start)
     if len(schema.hash) == 1 and len(schema.range) < 2:
         if legacy:
             _check_count(condition)
@@ -112,38 +112,38 @@ def _check_key(where: Source, condition: KeyCondition, start: Item | None, legac
         if attribute.name in parts:
             _check_part(attribute, parts[attribute.name])
         if attribute in schema.hash and (attribute.name not in parts or parts[attribute.name][0] != "EQ"):
-            raise _no_hash(schema, attribute.name, attribute.name in parts)
+            raise _missing_hash_equality(schema, attribute.name, attribute.name in parts)
 
 
-def _span(where: Source, condition: KeyCondition, forward: bool) -> Span:
-    """The keys that a key condition selects."""
-    schema, parts = where.keys, condition.parts
-    prefix = keys.partition(schema.hash, [_content(a, parts[a.name]) for a in schema.hash])
+def _key_range(source: Source, condition: KeyCondition, forward: bool) -> KeyRange:
+    """The key range that a key condition selects."""
+    schema, parts = source.keys, condition.parts
+    prefix = keys.partition_prefix(schema.hash, [_content(a, parts[a.name]) for a in schema.hash])
     used = len(schema.hash)
-    start, end = prefix, keys.after(prefix)
+    start, end = prefix, keys.prefix_end(prefix)
     for attribute in schema.range:
         part = parts.get(attribute.name)
         if part is None:
             break
         used += 1
-        start, end = keys.bounds(prefix, attribute.type, part[0], [operand[attribute.type] for operand in part[1]])
+        start, end = keys.key_range(prefix, attribute.type, part[0], [operand[attribute.type] for operand in part[1]])
         if part[0] != "EQ":
             break
         prefix = start
     if used < len(parts):
-        raise _not_in_order(schema, parts)
-    return Span(start, end, forward)
+        raise _range_condition_error(schema, parts)
+    return KeyRange(start, end, forward)
 
 
-def _no_hash(schema: KeySchema, name: str, present: bool) -> EngineError:
-    """The refusal of a condition without an equality on a hash attribute; keys of several attributes have words of their own."""
+def _missing_hash_equality(schema: KeySchema, name: str, present: bool) -> EngineError:
+    """The error for a hash attribute without an equality condition; multi-attribute keys have their own message."""
     if len(schema.hash) > 1:
         return validation(f"HASH key attributes {name} must have equality conditions specified in the query")
     return validation("Query key condition not supported" if present else f"Query condition missed key schema element: {name}")
 
 
-def _not_in_order(schema: KeySchema, parts: _Parts) -> EngineError:
-    """The refusal of a condition that leaves out a range attribute, or goes on after one that is not held equal."""
+def _range_condition_error(schema: KeySchema, parts: _Parts) -> EngineError:
+    """The error for a condition that skips a range attribute, or follows one without an equality condition."""
     loose: str | None = None
     for attribute in schema.range:
         if loose is not None and attribute.name in parts:
@@ -177,37 +177,37 @@ def _content(attribute: KeyAttribute, part: tuple[str, Any]) -> str:
     return content
 
 
-def _resume(where: Source, condition: KeyCondition, span: Span, start: Item) -> Span:
-    """Go on after an ExclusiveStartKey, which must lie in what the condition selects."""
-    place, row = start_place(where, start)
-    if not span.holds(place):
-        raise _outside(where, condition, span, start)
-    if not _restartable(where):
+def _resume(source: Source, condition: KeyCondition, key_range: KeyRange, start: Item) -> KeyRange:
+    """Continue after an ExclusiveStartKey, which must lie in the key range."""
+    position, row = start_position(source, start)
+    if not key_range.contains(position):
+        raise _outside_range_error(source, condition, key_range, start)
+    if not _may_have_more_rows(source):
         ((name, value),) = start.items()
         ((tag, content),) = value.items()
         raise validation(f"The provided exclusive start key is invalid: ExclusiveStartKey: {{{name}=AttributeValue: {{{tag}:{content}}}}}")
-    return replace(span, resume=(place, row))
+    return replace(key_range, resume=(position, row))
 
 
-def _outside(where: Source, condition: KeyCondition, span: Span, start: Item) -> EngineError:
-    """The refusal of a starting key outside the span: for its range first, and only then for its partition."""
-    hashes = {attribute.name: condition.parts[attribute.name][1][0] for attribute in where.keys.hash}
+def _outside_range_error(source: Source, condition: KeyCondition, key_range: KeyRange, start: Item) -> EngineError:
+    """The error for a start key outside the key range; DynamoDB reports the range key before the partition key."""
+    hashes = {attribute.name: condition.parts[attribute.name][1][0] for attribute in source.keys.hash}
     if len(condition.parts) == len(hashes):
         return validation("The provided starting key is outside query boundaries based on provided conditions")
-    if not span.holds(start_place(where, {**start, **hashes})[0]):
+    if not key_range.contains(start_position(source, {**start, **hashes})[0]):
         return validation("The provided starting key does not match the range key predicate")
     return validation("The query can return at most one row and cannot be restarted")
 
 
-def _restartable(where: Source) -> bool:
-    """Whether a partition may have more than one row: not so in a table without a range key."""
-    return where.index is not None or bool(where.keys.range)
+def _may_have_more_rows(source: Source) -> bool:
+    """Whether a partition can have more than one row, which a table without a range key cannot."""
+    return source.index is not None or bool(source.keys.range)
 
 
-def _check_filter(where: Source, condition: Condition | None, member: str) -> None:
+def _check_filter(source: Source, condition: Condition | None, member: str) -> None:
     if condition is None:
         return
-    for name in where.keys.names:
+    for name in source.keys.names:
         if name in condition.attributes:
             raise validation(f"{member} can only contain non-primary key attributes: Primary key attribute: {name}")
 

@@ -5,20 +5,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from gateleg.engine import changelog, copies, recovery
+from gateleg.engine import changelog, copies, point_in_time
 from gateleg.engine.catalog import load
 from gateleg.engine.context import Context
 from gateleg.engine.errors import EngineError, invalid_parameter, validation
-from gateleg.engine.operations import backups, restoring
-from gateleg.engine.operations.definition import bare_name
+from gateleg.engine.operations import backups, restores
+from gateleg.engine.operations.definition import table_name_of
 from gateleg.engine.operations.times import iso_seconds
 from gateleg.engine.schema import Table
 
-DAYS = 35
+MAX_RECOVERY_DAYS = 35
 
 
 def update_continuous_backups(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """Turn point-in-time recovery on or off, or change how far back it reaches."""
+    """Enable or disable point-in-time recovery, or change its period."""
     wanted = request["PointInTimeRecoverySpecification"]
     days = wanted.get("RecoveryPeriodInDays")
     if not wanted["PointInTimeRecoveryEnabled"] and days is not None:
@@ -26,27 +26,27 @@ def update_continuous_backups(context: Context, request: dict[str, Any]) -> dict
     with context.database.write() as connection:
         table = _table(context, request["TableName"])
         now = context.now()
-        # What lies before the window as it was may be forgotten already, so a longer period does not bring it back.
-        since = (recovery.window(table, now) or (now,))[0] if wanted["PointInTimeRecoveryEnabled"] else None
-        table = replace(table, recovery_since=since, recovery_days=days or DAYS)
+        # Changes before the current window may be trimmed already, so a longer period does not extend it backwards.
+        since = (point_in_time.window(table, now) or (now,))[0] if wanted["PointInTimeRecoveryEnabled"] else None
+        table = replace(table, recovery_since=since, recovery_days=days or MAX_RECOVERY_DAYS)
         context.catalog.replace(connection, table)
     return _described(table, now)
 
 
 def describe_continuous_backups(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """Whether a table can be recovered, and to which moments."""
+    """Whether a table can be restored, and to which times."""
     return _described(_table(context, request["TableName"]), context.now())
 
 
 def _table(context: Context, name: str) -> Table:
-    table = context.catalog.lookup(context.namespace, bare_name(name))
+    table = context.catalog.find_table(context.namespace, table_name_of(name))
     if table is None:
         raise backups.table_not_found(name)
     return table
 
 
 def _described(table: Table, now: float) -> dict[str, Any]:
-    window = recovery.window(table, now)
+    window = point_in_time.window(table, now)
     status: dict[str, Any] = {"PointInTimeRecoveryStatus": "DISABLED"}
     if window is not None:
         status = {
@@ -59,7 +59,7 @@ def _described(table: Table, now: float) -> dict[str, Any]:
 
 
 def restore_table_to_point_in_time(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """A new table with the items that another one had at a moment."""
+    """Create a table with the items that another one had at a time."""
     name = _source_name(context, request)
     wanted, latest = request.get("RestoreDateTime"), request.get("UseLatestRestorableTime")
     if wanted is not None and latest:
@@ -70,16 +70,16 @@ def restore_table_to_point_in_time(context: Context, request: dict[str, Any]) ->
     if wanted is None and not latest:
         raise validation("Invalid Request: Either one of RestoreDateTime or UseLatestRestorableTime must be specified, but not both")
     with context.database.write() as connection:
-        source = context.catalog.lookup(context.namespace, name)
+        source = context.catalog.find_table(context.namespace, name)
         if source is None:
             raise backups.table_not_found(name)
         now = context.now()
-        at = _moment(source, wanted, now)
-        restoring.check_target(context, request["TargetTableName"])
-        table = restoring.plan(source, request, context.namespace, now)
+        at = _restore_time(source, wanted, now)
+        restores.check_target(context, request["TargetTableName"])
+        table = restores.plan(source, request, context.namespace, now)
         summary = {"SourceTableArn": source.arn, "RestoreDateTime": at}
         cut = changelog.first_after(connection, source.id, at)
-        answer = restoring.restore(context, connection, table, summary, lambda rows: copies.of_table(connection, source, rows, cut))
+        answer = restores.restore(context, connection, table, summary, lambda rows: copies.of_table(connection, source, rows, cut))
     context.wake()
     return answer
 
@@ -101,9 +101,9 @@ def _source_name(context: Context, request: dict[str, Any]) -> str:
     return found[2]
 
 
-def _moment(source: Table, wanted: float | None, now: float) -> float:
-    """The moment to restore to, which must lie in the source's window."""
-    window = recovery.window(source, now)
+def _restore_time(source: Table, wanted: float | None, now: float) -> float:
+    """The time to restore to, which must be in the source's window."""
+    window = point_in_time.window(source, now)
     if window is None:
         raise recovery_off(source.name)
     if wanted is None:
@@ -119,21 +119,21 @@ def _moment(source: Table, wanted: float | None, now: float) -> float:
 
 
 def recovery_off(name: str) -> EngineError:
-    """The error for a table whose changes are not kept."""
+    """The error for a table without point-in-time recovery."""
     return EngineError("PointInTimeRecoveryUnavailableException", f"Point in time recovery is not enabled for table '{name}'")
 
 
 def restore_table_from_backup(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """A new table with the items of a backup."""
+    """Create a table from a backup."""
     with context.database.write() as connection:
         backup = backups.find(connection, context, request["BackupArn"])
         if not backup.complete:
             raise backups.backup_in_use()
         source = load(backup.definition)
-        restoring.check_target(context, request["TargetTableName"])
-        table = restoring.plan(source, request, context.namespace, context.now())
+        restores.check_target(context, request["TargetTableName"])
+        table = restores.plan(source, request, context.namespace, context.now())
         summary = {"SourceBackupArn": backup.arn, "SourceTableArn": source.arn, "RestoreDateTime": backup.created}
-        answer = restoring.restore(context, connection, table, summary, lambda rows: copies.of_backup(connection, backup.rows, rows))
+        answer = restores.restore(context, connection, table, summary, lambda rows: copies.of_backup(connection, backup.rows, rows))
     context.wake()
     return answer
 

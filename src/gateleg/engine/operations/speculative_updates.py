@@ -1,8 +1,8 @@
-"""Updates that are worked out before others have to wait, on the row as it was left last.
+"""Speculative updates: compute an update before taking the write lock, on the last known content of the row.
 
-Most updates of a row follow another one by the same process: a job is claimed and then completed, a counter is raised again and again. What
-comes of the next one can be worked out while somebody else writes. If the row is still the same when its turn comes, only the writing is
-left; if not, the draft is worth nothing, and the update is worked out on the row as it is then.
+Most updates of a row follow another one by the same process: a job is claimed and then completed, a counter is incremented repeatedly.
+The next one can be computed while another thread or process writes. If the row is unchanged once the lock is held, only the write is left;
+otherwise the update is computed again on the current row.
 """
 
 from dataclasses import dataclass
@@ -10,51 +10,53 @@ from dataclasses import dataclass
 import apsw
 import orjson
 
-from gateleg.engine.entries import Statement, carry_out
+from gateleg.engine.entries import Statement, execute_statements
 from gateleg.engine.errors import EngineError
 from gateleg.engine.expressions import Prepared
 from gateleg.engine.layout import Layout
-from gateleg.engine.operations.writing import Change, check_charge
+from gateleg.engine.operations.item_change import ItemChange, check_expression_size
 from gateleg.engine.values import Item
 
 
 @dataclass(frozen=True, slots=True)
 class SpeculativeUpdate:
-    """An update, the row it was worked out on, and what is to be written."""
+    """A computed update: the row it is based on, and what to write."""
 
-    change: Change
+    change: ItemChange
     content: bytes
-    entries: list[Statement]
+    index_statements: list[Statement]
 
-    def swap(self, connection: apsw.Connection) -> bool:
-        """Write it, if the row is still the one that it was worked out on; whether it was."""
+    def apply_if_unchanged(self, connection: apsw.Connection) -> bool:
+        """Write the update if the row is still the one it is based on; returns whether it was written."""
         change, layout = self.change, self.change.layout
-        connection.execute(layout.swap, (change.new_size, self.content, change.key, change.stored))
+        connection.execute(layout.compare_and_swap, (change.new_size, self.content, change.key, change.stored))
         if not connection.changes():
             return False
-        carry_out(connection, self.entries)
+        execute_statements(connection, self.index_statements)
         layout.remember(change.key, change.new_size, self.content)
-        change.done = True
+        change.applied = True
         return True
 
 
-def speculate(layout: Layout, place: bytes, key: Item, prepared: Prepared) -> SpeculativeUpdate | None:
-    """The draft of an update; none where the row is not known, its changes are logged or its row
-    must be copied first, or the update may be refused."""
-    known = layout.recent.get(place)
+def speculate(layout: Layout, row_key: bytes, key: Item, prepared: Prepared) -> SpeculativeUpdate | None:
+    """Compute an update in advance; None if the row is not cached, its changes are logged, a copy of the table is in progress,
+    or the update fails on the cached row."""
+    known = layout.recent.get(row_key)
     if known is None or layout.table.logged or layout.table.copies:
         return None
     size, stored = known
-    change = Change(layout, place, stored, size, orjson.loads(stored))
+    change = ItemChange(layout, row_key, stored, size, orjson.loads(stored))
     try:
-        check_charge(prepared)
-        change.require(prepared.condition, prepared.values, False)
+        check_expression_size(prepared)
+        change.check_condition(prepared.condition, prepared.values, False)
         change.update(key, prepared.update, prepared.values, prepared.sizes)
     except EngineError:
-        # What is wrong with it may be so only with the row as it was.
+        # The error may be due to the cached row alone.
         return None
     if change.new is None or change.old is None:
         return None
     return SpeculativeUpdate(
-        change, orjson.dumps(change.new), layout.entries(place, change.old, change.new, change.new_size, change.written)
+        change,
+        orjson.dumps(change.new),
+        layout.index_statements(row_key, change.old, change.new, change.new_size, change.written_attributes),
     )

@@ -9,29 +9,29 @@ import apsw
 
 from gateleg.engine import changelog, streams
 from gateleg.engine.changelog import Entry
-from gateleg.engine.context import Context, parsed
+from gateleg.engine.context import Context, parse_item
 from gateleg.engine.errors import EngineError, invalid_parameter, not_found, validation
-from gateleg.engine.operations import iterators
-from gateleg.engine.operations.iterators import Iterator
+from gateleg.engine.operations import shard_iterators
+from gateleg.engine.operations.shard_iterators import ShardIterator
 from gateleg.engine.streams import Shard, Stream
 from gateleg.engine.values import Item, item_size
 
-LISTED = 100
-RECORDS = 1000
-RECORD_BYTES = 1024 * 1024
+MAX_STREAMS = 100
+MAX_RECORDS = 1000
+MAX_RECORD_BYTES = 1024 * 1024
 
 _ARN = re.compile(r"arn:[^:]+:dynamodb:[^:]*:[^:]*:table/([a-zA-Z0-9_.-]+)/stream/(.+)")
 
 
 def list_streams(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """Streams that can be read, those of deleted tables included, a page at a time."""
-    limit = _limit(request, LISTED)
+    """List readable streams, including those of deleted tables, page by page."""
+    limit = _limit(request, MAX_STREAMS)
     name = request.get("TableName")
     start = request.get("ExclusiveStartStreamArn")
     after = _parse(start) if start is not None else ("", "")
     with context.database.reading() as connection:
-        found = streams.listed(connection, context.namespace, name, after, limit + 1, context.now())
-    if name is not None and not found and context.catalog.lookup(context.namespace, name) is None:
+        found = streams.list_streams(connection, context.namespace, name, after, limit + 1, context.now())
+    if name is not None and not found and context.catalog.find_table(context.namespace, name) is None:
         raise not_found(f"Requested resource not found: Table: {name} not found")
     answer: dict[str, Any] = {"Streams": [{"StreamArn": s.arn, "TableName": s.table_name, "StreamLabel": s.label} for s in found[:limit]]}
     if len(found) > limit:
@@ -40,8 +40,8 @@ def list_streams(context: Context, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def describe_stream(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """A stream and its shards, in the order in which they began."""
-    limit = _limit(request, LISTED)
+    """Describe a stream and its shards, in order of their start."""
+    limit = _limit(request, MAX_STREAMS)
     now = context.now()
     with context.database.snapshot() as connection:
         stream = _find(connection, context, request["StreamArn"])
@@ -72,7 +72,7 @@ def _filtered(shards: list[Shard], wanted: dict[str, Any] | None) -> list[Shard]
 
 
 def _shard(connection: apsw.Connection, shard: Shard) -> dict[str, Any]:
-    start, end = shard.numbers(connection)
+    start, end = shard.sequence_numbers(connection)
     numbers = {"StartingSequenceNumber": streams.sequence_number(start)}
     if end is not None:
         numbers["EndingSequenceNumber"] = streams.sequence_number(end)
@@ -83,28 +83,28 @@ def _shard(connection: apsw.Connection, shard: Shard) -> dict[str, Any]:
 
 
 def get_shard_iterator(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """A place in a shard, good for fifteen minutes."""
+    """An iterator at a position in a shard, valid for fifteen minutes."""
     kind, number = request["ShardIteratorType"], request.get("SequenceNumber")
-    _check_place(kind, number, request.get("Timestamp"))
+    _check_position(kind, number, request.get("Timestamp"))
     now = context.now()
     with context.database.snapshot() as connection:
         stream = _find(connection, context, request["StreamArn"])
         shard = next((s for s in stream.shards(now) if s.id == request["ShardId"]), None)
         if shard is None:
             raise not_found("Requested resource not found: Shard does not exist")
-        start, end = shard.span(connection)
+        start, end = shard.sequence_range(connection)
         if kind == "TRIM_HORIZON":
-            place = 0
+            position = 0
         elif kind == "LATEST":
-            place = end if end is not None else max(start, changelog.last_of(connection, stream.table_id) + 1)
+            position = end if end is not None else max(start, changelog.last_in_table(connection, stream.table_id) + 1)
         elif kind == "AT_TIMESTAMP":
-            place = max(start, changelog.first_since(connection, stream.table_id, request["Timestamp"]))
+            position = max(start, changelog.first_since(connection, stream.table_id, request["Timestamp"]))
         else:
-            place = _numbered(connection, shard, number, kind, now)
-    return {"ShardIterator": Iterator(stream.arn, shard.position, place, now).encode()}
+            position = _position_of_number(connection, shard, number, kind, now)
+    return {"ShardIterator": ShardIterator(stream.arn, shard.position, position, now).encode()}
 
 
-def _check_place(kind: str, number: str | None, timestamp: float | None) -> None:
+def _check_position(kind: str, number: str | None, timestamp: float | None) -> None:
     if kind in {"AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER"}:
         if number is None:
             raise invalid_parameter(f"SequenceNumber must be specified when ShardIteratorType is {kind}")
@@ -114,49 +114,49 @@ def _check_place(kind: str, number: str | None, timestamp: float | None) -> None
         raise invalid_parameter(f"Timestamp must {'not ' if timestamp is not None else ''}be specified when ShardIteratorType is {kind}")
 
 
-def _numbered(connection: apsw.Connection, shard: Shard, number: str | None, kind: str, now: float) -> int:
-    """The place that a sequence number of the shard names."""
+def _position_of_number(connection: apsw.Connection, shard: Shard, number: str | None, kind: str, now: float) -> int:
+    """The position of a sequence number in the shard."""
     seq = streams.parse_sequence_number(number or "")
-    first, last = shard.numbers(connection)
+    first, last = shard.sequence_numbers(connection)
     if seq is None or seq < shard.stream.first or (last is not None and seq > last):
         raise validation(f"Invalid SequenceNumber: {number}")
-    place = seq if kind == "AT_SEQUENCE_NUMBER" else seq + 1
+    position = seq if kind == "AT_SEQUENCE_NUMBER" else seq + 1
     if seq < first:
         raise _trimmed()
-    _check_kept(connection, shard.stream, place, now)
-    return place
+    _check_not_trimmed(connection, shard.stream, position, now)
+    return position
 
 
 def get_records(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """Records from a place on, and the place after them, unless the shard is closed and has been read to its end."""
-    place = iterators.decode(request["ShardIterator"])
+    """Read records from an iterator's position; returns the next iterator unless a closed shard was read to its end."""
+    iterator = shard_iterators.decode(request["ShardIterator"])
     now = context.now()
-    if now - place.made > iterators.VALID_SECONDS:
+    if now - iterator.created_at > shard_iterators.VALID_SECONDS:
         raise EngineError("ExpiredIteratorException", "The shard iterator has expired and can no longer be used to retrieve stream records")
-    limit = _limit(request, RECORDS)
+    limit = _limit(request, MAX_RECORDS)
     with context.database.snapshot() as connection:
-        stream = _find(connection, context, place.arn)
-        if place.shard >= stream.shard_count(now):
+        stream = _find(connection, context, iterator.arn)
+        if iterator.shard >= stream.shard_count(now):
             raise validation("Invalid ShardIterator")
-        start, end = stream.shard(place.shard, now).span(connection)
-        if place.seq:
-            _check_kept(connection, stream, place.seq, now)
-        start = max(start, place.seq, _horizon(connection, stream, now))
+        start, end = stream.shard(iterator.shard, now).sequence_range(connection)
+        if iterator.seq:
+            _check_not_trimmed(connection, stream, iterator.seq, now)
+        start = max(start, iterator.seq, _horizon(connection, stream, now))
         records, after = _read(context, connection, stream, start, end, limit)
     answer: dict[str, Any] = {"Records": records}
     if after is not None:
-        answer["NextShardIterator"] = Iterator(stream.arn, place.shard, after, now).encode()
+        answer["NextShardIterator"] = ShardIterator(stream.arn, iterator.shard, after, now).encode()
     return answer
 
 
 def _read(
     context: Context, connection: apsw.Connection, stream: Stream, start: int, end: int | None, limit: int
 ) -> tuple[list[dict[str, Any]], int | None]:
-    """Records up to the limit or a megabyte, and where to go on; nowhere if nothing can follow."""
+    """Records up to the limit or one megabyte, and the next position; None if no more can follow."""
     records: list[dict[str, Any]] = []
     total, after = 0, start
     for entry in changelog.entries(connection, stream.table_id, start, end, limit + 1):
-        if len(records) == limit or total >= RECORD_BYTES:
+        if len(records) == limit or total >= MAX_RECORD_BYTES:
             return records, after
         record = _record(context, stream, entry)
         records.append(record)
@@ -166,8 +166,8 @@ def _read(
 
 
 def _record(context: Context, stream: Stream, entry: Entry) -> dict[str, Any]:
-    old = parsed(entry.old) if entry.old is not None else None
-    new = parsed(entry.new) if entry.new is not None else None
+    old = parse_item(entry.old) if entry.old is not None else None
+    new = parse_item(entry.new) if entry.new is not None else None
     some: Item = new or old or {}
     keys = {name: some[name] for name, _ in stream.keys}
     size = item_size(keys)
@@ -193,15 +193,15 @@ def _record(context: Context, stream: Stream, entry: Entry) -> dict[str, Any]:
 
 
 def _horizon(connection: apsw.Connection, stream: Stream, now: float) -> int:
-    """The number of the first change that a stream's readers may still see."""
+    """The sequence number of the oldest readable change of a stream."""
     oldest = now - changelog.STREAM_SECONDS
     return stream.first if stream.created >= oldest else changelog.first_since(connection, stream.table_id, oldest)
 
 
-def _check_kept(connection: apsw.Connection, stream: Stream, place: int, now: float) -> None:
-    """Refuse a place before records that are gone."""
+def _check_not_trimmed(connection: apsw.Connection, stream: Stream, position: int, now: float) -> None:
+    """Refuse a position before trimmed records."""
     horizon = _horizon(connection, stream, now)
-    if place <= stream.trimmed or (place < horizon and changelog.last_of(connection, stream.table_id, horizon) >= place):
+    if position <= stream.trimmed or (position < horizon and changelog.last_in_table(connection, stream.table_id, horizon) >= position):
         raise _trimmed()
 
 
@@ -217,7 +217,7 @@ def _find(connection: apsw.Connection, context: Context, arn: str) -> Stream:
 
 
 def _parse(arn: str) -> tuple[str, str]:
-    """The table's name and the stream's label in a stream's ARN."""
+    """Table name and stream label from a stream's ARN."""
     found = _ARN.fullmatch(arn)
     if found is None:
         raise validation("Invalid StreamArn")

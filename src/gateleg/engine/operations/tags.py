@@ -10,21 +10,21 @@ from gateleg.engine.errors import EngineError, invalid_parameter, not_found, val
 from gateleg.engine.operations.definition import Wire
 from gateleg.engine.schema import Table
 
-LIMIT = 50
+MAX_TAGS = 50
 _ARN = re.compile(r"arn:[^:]+:dynamodb:([^:]*):(\d+):(.+)")
 _SHAPE = re.compile(r"([^:]+:){5}[^/]+/.+")
 _TABLE = re.compile(r"table/([a-zA-Z0-9_.-]{3,255})")
-_MARKS = frozenset("_.:/=+-@")
+_TAG_SYMBOLS = frozenset("_.:/=+-@")
 
 
 def tag_resource(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """Add tags to a table, or give those it has other values."""
+    """Add tags to a table, or change their values."""
     name = _table_name(context, "TagResource", request.get("ResourceArn"), request.get("Tags"), "tags")
     if not request["Tags"]:
         raise validation("Atleast one Tag needs to be provided as Input.")
     with context.database.write() as connection:
-        table = _tagged(context, name, f"Requested resource not found: ResourcArn: {request['ResourceArn']} not found")
-        context.catalog.replace(connection, replace(table, tags=added(table.tags, request["Tags"])))
+        table = _require_table(context, name, f"Requested resource not found: ResourcArn: {request['ResourceArn']} not found")
+        context.catalog.replace(connection, replace(table, tags=add_tags(table.tags, request["Tags"])))
     return {}
 
 
@@ -34,42 +34,42 @@ def untag_resource(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     if not request["TagKeys"]:
         raise validation("Atleast one Tag Key needs to be provided as Input.")
     with context.database.write() as connection:
-        table = _tagged(context, name, "Requested resource not found")
+        table = _require_table(context, name, "Requested resource not found")
         left = {key: value for key, value in table.tags.items() if key not in request["TagKeys"]}
         context.catalog.replace(connection, replace(table, tags=left))
     return {}
 
 
 def list_tags_of_resource(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """The tags of a table, all at once."""
+    """List the tags of a table on one page."""
     arn = request.get("ResourceArn")
     name = _table_name(context, "ListTagsOfResource", arn, (), "")
-    table = _tagged(context, name, f"Requested resource not found: ResourcArn: {arn} not found")
+    table = _require_table(context, name, f"Requested resource not found: ResourcArn: {arn} not found")
     return {"Tags": [{"Key": key, "Value": value} for key, value in table.tags.items()]}
 
 
-def added(tags: dict[str, str], given: Sequence[Wire]) -> dict[str, str]:
-    """Tags with others added to them, if DynamoDB allows these."""
+def add_tags(tags: dict[str, str], given: Sequence[Wire]) -> dict[str, str]:
+    """Tags with others added; raises DynamoDB's error for invalid ones."""
     for tag in given:
         if tag["Key"].lower().startswith("aws:"):
             raise invalid_parameter("aws: prefixed tag key names are not allowed for external use.")
         for text in (tag["Key"], tag["Value"]):
-            if not all(c.isalnum() or c.isspace() or c in _MARKS for c in text):
+            if not all(c.isalnum() or c.isspace() or c in _TAG_SYMBOLS for c in text):
                 raise invalid_parameter(f"Tags may contain letters, numbers, white space and the characters _ . : / = + - @ only: {text}")
     both = {**tags, **{tag["Key"]: tag["Value"] for tag in given}}
-    if len(both) > LIMIT:
-        raise invalid_parameter(f"Too many tags: a resource may have at most {LIMIT} tags")
+    if len(both) > MAX_TAGS:
+        raise invalid_parameter(f"Too many tags: a resource may have at most {MAX_TAGS} tags")
     return both
 
 
-def denied(context: Context, operation: str, arn: str) -> EngineError:
-    """What the caller learns of a resource of another account or region: nothing."""
+def access_denied(context: Context, operation: str, arn: str) -> EngineError:
+    """The error for a resource of another account or region."""
     user = f"arn:aws:iam::{context.namespace.account}:user/gateleg"
     return EngineError("AccessDeniedException", f"User: {user} is not authorized to perform: dynamodb:{operation} on resource: {arn}")
 
 
 def _table_name(context: Context, operation: str, arn: str | None, member: object, path: str) -> str:
-    """The name of the table that an ARN means; `member` is what must be given beside it."""
+    """The table name in an ARN; `member` must be present too."""
     if arn is None:
         raise validation("Invalid TableArn")
     if not arn.startswith("arn:") and not _SHAPE.fullmatch(arn):
@@ -86,12 +86,12 @@ def _table_name(context: Context, operation: str, arn: str | None, member: objec
             raise invalid_parameter(f"Invalid resource arn provided, only table or stream is accepted. Provided resource arn: {arn}")
         raise validation(f"Invalid TableArn: Invalid ResourceArn provided as input {arn}")
     if (account, region) != (context.namespace.account, context.namespace.region):
-        raise denied(context, operation, arn)
+        raise access_denied(context, operation, arn)
     return table[1]
 
 
-def _tagged(context: Context, name: str, message: str) -> Table:
-    table = context.catalog.lookup(context.namespace, name)
+def _require_table(context: Context, name: str, message: str) -> Table:
+    table = context.catalog.find_table(context.namespace, name)
     if table is None:
         raise not_found(message)
     return table

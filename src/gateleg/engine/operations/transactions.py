@@ -1,4 +1,4 @@
-"""TransactGetItems and TransactWriteItems: all or nothing, with a reason for each action when it is nothing."""
+"""TransactGetItems and TransactWriteItems: all or nothing, with a cancellation reason for each action."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,17 +9,16 @@ import apsw
 import orjson
 
 from gateleg.engine import capacity
-from gateleg.engine.context import Context, parsed
+from gateleg.engine.context import Context, parse_item
 from gateleg.engine.errors import EmptyKeyError, EngineError, validation
 from gateleg.engine.expressions import Prepared, prepare
-from gateleg.engine.operations.writing import Change, check_item, check_names, check_paths, collection_metrics
-from gateleg.engine.values import Item, examine_item
+from gateleg.engine.operations.item_change import ItemChange, check_item, check_names, check_paths, collection_metrics
+from gateleg.engine.values import Item, canonicalize_item
 from gateleg.engine.values import size as value_size
 
-LIMIT = 100
-#: Bytes of all items of one transaction.
-SIZE_LIMIT = 4 * 1024 * 1024
-#: Seconds for which a ClientRequestToken makes a repeated request harmless.
+#: Limit for all items of one transaction.
+MAX_BYTES = 4 * 1024 * 1024
+#: How long a ClientRequestToken makes a repeated request idempotent.
 TOKEN_SECONDS = 600
 
 _T = TypeVar("_T")
@@ -28,7 +27,7 @@ _KINDS = ("ConditionCheck", "Put", "Delete", "Update")
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One action of a transaction, checked as far as it can be without its table."""
+    """One action of a transaction, validated as far as possible without its table."""
 
     kind: str
     body: dict[str, Any]
@@ -38,17 +37,17 @@ class Action:
 
     @property
     def wants_failed_item(self) -> bool:
-        """Whether a failed condition's reason shall carry the item."""
+        """Whether the cancellation reason of a failed condition includes the item."""
         return self.body.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
 
 
 def transact_get_items(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """Items as they were at one moment."""
-    gets = [_single(entry, ("Get",))[1] for entry in request["TransactItems"]]
+    """Read items from one snapshot."""
+    gets = [_only_member(entry, ("Get",))[1] for entry in request["TransactItems"]]
     prepared = [prepare(get, "Get") for get in gets]
-    given = [examine_item(get["Key"])[0] for get in gets]
+    given = [canonicalize_item(get["Key"])[0] for get in gets]
     layouts = [context.layout(get["TableName"]) for get in gets]
-    keys = _each(lambda i: layouts[i].request_key(given[i]), len(gets))
+    keys = _map_or_cancel(lambda i: layouts[i].request_key(given[i]), len(gets))
     check_distinct([(layout.table.id, key) for layout, key in zip(layouts, keys, strict=True)])
     answers: list[dict[str, Any]] = []
     sizes: list[tuple[str, int]] = []
@@ -60,11 +59,11 @@ def transact_get_items(context: Context, request: dict[str, Any]) -> dict[str, A
             if row is None:
                 answers.append({})
             elif expressions.projection is None:
-                answers.append({"Item": context.item(row[1])})
+                answers.append({"Item": context.response_item(row[1])})
             else:
-                item = expressions.projection.apply(parsed(row[1]))
+                item = expressions.projection.apply(parse_item(row[1]))
                 answers.append({"Item": item} if item else {})
-    if sum(size for _, size in sizes) > SIZE_LIMIT:
+    if sum(size for _, size in sizes) > MAX_BYTES:
         raise validation("Collection size of items returned by TransactGetItems exceeds 4 MB")
     return _with_capacity({"Responses": answers}, capacity.transaction_reads(request.get("ReturnConsumedCapacity"), sizes))
 
@@ -74,16 +73,16 @@ def _with_capacity(answer: dict[str, Any], consumed: list[dict[str, Any]]) -> di
 
 
 def transact_write_items(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """Several writes and checks, of which all happen or none."""
+    """Perform several writes and condition checks atomically."""
     actions = [_action(entry) for entry in request["TransactItems"]]
     for action in actions:
         context.layout(action.body["TableName"])
     payload = sum(action.size for action in actions)
-    if payload > SIZE_LIMIT:
+    if payload > MAX_BYTES:
         fault = f"Transaction payload size cannot exceed 4MB. Payload Size: {payload}"
         raise validation(f"Transaction payload size cannot exceed 4MB. Payload Size: : {fault}")
 
-    changes: list[Change] = []
+    changes: list[ItemChange] = []
 
     def run(connection: apsw.Connection) -> dict[str, Any]:
         changes.extend(_prepare_changes(context, actions))
@@ -91,15 +90,15 @@ def transact_write_items(context: Context, request: dict[str, Any]) -> dict[str,
         return {"sizes": [change.charged for change in changes], "answer": _metrics(context, request, actions, changes)}
 
     with context.database.write() as connection:
-        done = once(context, connection, request, run)
+        done = run_once_per_token(context, connection, request, run)
     mode = request.get("ReturnConsumedCapacity")
     if changes:
         return _with_capacity(done["answer"], capacity.transaction_writes(change.capacity(mode, factor=2) for change in changes))
-    # What a token has done before is not written but read.
+    # A repeated token writes nothing, and is charged for reads.
     return _with_capacity(done["answer"], capacity.transaction_reads(mode, done["sizes"]))
 
 
-def _single(entry: dict[str, Any], kinds: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
+def _only_member(entry: dict[str, Any], kinds: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
     present = [(kind, entry[kind]) for kind in kinds if entry.get(kind) is not None]
     if not present:
         raise validation("Invalid Request: TransactWriteRequest should contain Delete or Put or Update request")
@@ -109,12 +108,12 @@ def _single(entry: dict[str, Any], kinds: tuple[str, ...]) -> tuple[str, dict[st
 
 
 def _action(entry: dict[str, Any]) -> Action:
-    kind, body = _single(entry, _KINDS)
+    kind, body = _only_member(entry, _KINDS)
     prepared = prepare(body, kind)
     try:
-        item, size = examine_item(body["Item"] if kind == "Put" else body["Key"])
+        item, size = canonicalize_item(body["Item"] if kind == "Put" else body["Key"])
     except EngineError:
-        # The names of a put item's attributes are looked at before their values.
+        # DynamoDB checks the attribute names of a put item before the values.
         if kind == "Put":
             check_names(body["Item"])
         raise
@@ -125,10 +124,10 @@ def _action(entry: dict[str, Any]) -> Action:
     return Action(kind, body, prepared, item, size)
 
 
-def _each(make: Callable[[int], _T], count: int, raised: tuple[type[EngineError], ...] = ()) -> list[_T]:
-    """`make(0), make(1), ...`; the first that is refused is the reason of a cancelled transaction, and nobody looks at the others.
+def _map_or_cancel(make: Callable[[int], _T], count: int, raised: tuple[type[EngineError], ...] = ()) -> list[_T]:
+    """`[make(0), make(1), ...]`; the first error cancels the transaction, with that error as its only reason.
 
-    Errors of the classes `raised` are not reasons: they refuse the request.
+    Errors of the classes `raised` refuse the request instead.
     """
     made: list[_T] = []
     for position in range(count):
@@ -139,34 +138,34 @@ def _each(make: Callable[[int], _T], count: int, raised: tuple[type[EngineError]
         except EngineError as error:
             reasons: list[dict[str, Any]] = [{"Code": "None"} for _ in range(count)]
             reasons[position] = reason(error)
-            cancel_if_any(reasons)
+            cancel_if_any_failed(reasons)
     return made
 
 
-def _prepare_changes(context: Context, actions: list[Action]) -> list[Change]:
-    """The row of each action; no row may be named twice."""
+def _prepare_changes(context: Context, actions: list[Action]) -> list[ItemChange]:
+    """The change of each action's row; no row may occur twice."""
 
-    def make(position: int) -> Change:
+    def make(position: int) -> ItemChange:
         action = actions[position]
         layout = context.layout(action.body["TableName"])
         check_paths(layout, action.prepared)
         if action.kind == "Put":
-            return Change(layout, layout.item_key(action.item))
-        return Change(layout, layout.request_key(action.item))
+            return ItemChange(layout, layout.item_key(action.item))
+        return ItemChange(layout, layout.request_key(action.item))
 
-    changes = _each(make, len(actions), (EmptyKeyError,))
+    changes = _map_or_cancel(make, len(actions), (EmptyKeyError,))
     check_distinct([(change.layout.table.id, change.key) for change in changes])
     return changes
 
 
 def check_distinct(rows: list[tuple[int, bytes]]) -> None:
-    """Refuse a transaction that names an item twice; a row is the id of its table and its key."""
+    """Refuse a transaction that has two actions on one item; a row is a table id and a row key."""
     if len(set(rows)) != len(rows):
         raise validation("Transaction request cannot include multiple operations on one item")
 
 
-def write_all(context: Context, connection: apsw.Connection, pairs: list[tuple[Change, Action]]) -> None:
-    """Check every action against its row, then write them all; all that fail have their reasons in the cancelled transaction."""
+def write_all(context: Context, connection: apsw.Connection, pairs: list[tuple[ItemChange, Action]]) -> None:
+    """Check every action against its row, then write them all, or cancel the transaction with the reasons of all that failed."""
     reasons: list[dict[str, Any]] = []
     for change, action in pairs:
         try:
@@ -176,16 +175,16 @@ def write_all(context: Context, connection: apsw.Connection, pairs: list[tuple[C
             raise
         except EngineError as error:
             reasons.append(reason(error))
-    cancel_if_any(reasons)
+    cancel_if_any_failed(reasons)
     for change, action in pairs:
         if action.kind != "ConditionCheck":
             change.store(context, connection)
 
 
-def _apply(change: Change, action: Action) -> None:
-    """Require the action's condition, and say what the row shall be."""
+def _apply(change: ItemChange, action: Action) -> None:
+    """Check the action's condition and set the new item."""
     values = action.prepared.values
-    change.require(action.prepared.condition, values, action.wants_failed_item)
+    change.check_condition(action.prepared.condition, values, action.wants_failed_item)
     if action.kind == "Put":
         change.put(action.item, action.size)
     elif action.kind == "Update":
@@ -193,7 +192,7 @@ def _apply(change: Change, action: Action) -> None:
 
 
 def reason(error: EngineError) -> dict[str, Any]:
-    """An error of one action as a cancellation reason; errors of the whole request are raised on."""
+    """The cancellation reason for an error of one action; errors of the whole request are raised."""
     if error.code == "ConditionalCheckFailedException":
         return {"Code": "ConditionalCheckFailed", "Message": error.message, **error.extra}
     if error.code == "ValidationException":
@@ -203,8 +202,8 @@ def reason(error: EngineError) -> dict[str, Any]:
     raise error
 
 
-def cancel_if_any(reasons: list[dict[str, Any]]) -> None:
-    """Cancel the transaction if any action has a reason."""
+def cancel_if_any_failed(reasons: list[dict[str, Any]]) -> None:
+    """Cancel the transaction if any action failed."""
     codes = [r["Code"] for r in reasons]
     if any(code != "None" for code in codes):
         raise EngineError(
@@ -214,10 +213,10 @@ def cancel_if_any(reasons: list[dict[str, Any]]) -> None:
         )
 
 
-def once(
+def run_once_per_token(
     context: Context, connection: apsw.Connection, request: dict[str, Any], run: Callable[[apsw.Connection], dict[str, Any]]
 ) -> dict[str, Any]:
-    """Run a transaction, unless its ClientRequestToken says that it has run in the last ten minutes."""
+    """Run a transaction unless the same ClientRequestToken was used in the last ten minutes; then return the earlier answer."""
     token = request.get("ClientRequestToken")
     if token is None:
         return run(connection)
@@ -237,7 +236,7 @@ def once(
     return answer
 
 
-def _metrics(context: Context, request: dict[str, Any], actions: list[Action], changes: list[Change]) -> dict[str, Any]:
+def _metrics(context: Context, request: dict[str, Any], actions: list[Action], changes: list[ItemChange]) -> dict[str, Any]:
     if request.get("ReturnItemCollectionMetrics") != "SIZE":
         return {}
     metrics: dict[str, list[dict[str, Any]]] = {}

@@ -1,4 +1,4 @@
-"""What exports and imports have in common on the wire: ARNs, client tokens, pages."""
+"""Common parts of the export and import operations: ARNs, client tokens, pagination."""
 
 import re
 import uuid
@@ -18,12 +18,12 @@ _TABLE_ARN = re.compile(r"arn:aws[a-z-]*:dynamodb:([^:]*):([^:]*):table/(.+)")
 
 
 def new_arn(table_arn: str, kind: str, now: float) -> str:
-    """The ARN of a job that begins now."""
+    """The ARN of a new job."""
     return f"{table_arn}/{kind}/{int(now * 1000):014d}-{token_hex(4)}"
 
 
 def check_arn(context: Context, arn: str, kind: str) -> None:
-    """Refuse what is not the ARN of a job of this kind in this account."""
+    """Refuse an ARN that is not of a job of this kind in this account."""
     found = re.fullmatch(rf"arn:aws[a-z-]*:dynamodb:[^:]*:([^:]*):table/[a-zA-Z0-9_.-]+/{kind}/[0-9]+-[0-9a-f]+", arn)
     if found is None:
         raise validation(f"Invalid {kind.capitalize()} ARN")
@@ -32,7 +32,7 @@ def check_arn(context: Context, arn: str, kind: str) -> None:
 
 
 def table_name(context: Context, arn: str) -> str | None:
-    """The name of a table of this namespace from its ARN; none if it is of another region."""
+    """The table name in an ARN; None for another region."""
     found = _TABLE_ARN.fullmatch(arn)
     if found is None:
         raise invalid_parameter("tableArn is not a valid ARN")
@@ -45,7 +45,7 @@ def table_name(context: Context, arn: str) -> str | None:
 
 
 def digest(request: dict[str, Any]) -> bytes:
-    """What two requests with one ClientToken must have in common."""
+    """A digest of a request, which repeated requests with the same ClientToken must match."""
     rest = {member: value for member, value in request.items() if member != "ClientToken"}
     return sha256(orjson.dumps(rest, option=orjson.OPT_SORT_KEYS)).digest()
 
@@ -57,9 +57,9 @@ def token(request: dict[str, Any]) -> str:
 
 
 def page(found: list[Transfer], kind: str, limit: int, after: str | None) -> tuple[list[Transfer], str | None]:
-    """One page of jobs that are sorted from the newest to the oldest, and the token for the next."""
+    """One page of jobs, sorted from newest to oldest, and the token of the next page."""
     if after is not None:
-        place = _place(after, kind)
+        place = _sort_key(after, kind)
         found = [transfer for transfer in found if _number(transfer) < place]
     more = len(found) > limit
     return found[:limit], _encode(_number(found[limit - 1]), kind) if more else None
@@ -73,7 +73,7 @@ def _encode(number: str, kind: str) -> str:
     return f"{kind}:{number}".encode().ljust(56, b"\0").hex()
 
 
-def _place(token: str, kind: str) -> str:
+def _sort_key(token: str, kind: str) -> str:
     try:
         name, _, number = bytes.fromhex(token).rstrip(b"\0").decode().partition(":")
     except ValueError:

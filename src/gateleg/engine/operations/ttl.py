@@ -5,15 +5,15 @@ from typing import Any
 
 from gateleg.engine.context import Context
 from gateleg.engine.errors import validation
-from gateleg.engine.operations.lookup import existing
+from gateleg.engine.operations.lookup import require_table
 
 
 def update_time_to_live(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """Name the attribute that holds the time of an item's expiry, or stop items from expiring."""
+    """Set the attribute with the expiry time, or disable expiry."""
     specification = request["TimeToLiveSpecification"]
     attribute = specification["AttributeName"]
     with context.database.write() as connection:
-        table = existing(context, request["TableName"])
+        table = require_table(context, request["TableName"])
         if table.ttl is not None and table.ttl != attribute:
             raise validation(f"TimeToLive is active on a different AttributeName: current AttributeName is {table.ttl}")
         if specification["Enabled"] == (table.ttl is not None):
@@ -24,7 +24,7 @@ def update_time_to_live(context: Context, request: dict[str, Any]) -> dict[str, 
 
 def describe_time_to_live(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """Whether items of a table expire, and by which attribute."""
-    table = existing(context, request["TableName"])
+    table = require_table(context, request["TableName"])
     if table.ttl is None:
         return {"TimeToLiveDescription": {"TimeToLiveStatus": "DISABLED"}}
     return {"TimeToLiveDescription": {"TimeToLiveStatus": "ENABLED", "AttributeName": table.ttl}}

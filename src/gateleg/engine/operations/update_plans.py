@@ -1,6 +1,6 @@
-"""Update plans: what updates of one statement have in common is checked once.
+"""Update plans: validate once what the updates of one statement have in common.
 
-A statement is an object that stands for all of an UpdateItem but its key and its values. Stores give the prepared update that a request
+A statement is any object that identifies an UpdateItem apart from its key and values. Stores pass the prepared update that the request
 was bound from.
 """
 
@@ -8,58 +8,58 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
-from gateleg.engine.expressions import Plan, Prepared, Update, plan_of
+from gateleg.engine.expressions import Prepared, RequestPlan, Update, request_plan
 from gateleg.engine.layout import Layout
 
-#: How many statements are kept for a table.
-_KEPT = 256
+#: Plans to cache per table.
+_MAX_CACHED_PLANS = 256
 
 
 @dataclass(frozen=True, slots=True)
 class UpdatePlan:
-    """What is known of the updates of one statement."""
+    """The validated part of all updates of one statement."""
 
-    plan: Plan
-    #: Placeholders of values that go into keys of indexes, with the types that these have.
-    demands: tuple[tuple[str, str], ...]
+    plan: RequestPlan
+    #: placeholders whose values become index keys, with the types of those keys
+    index_key_types: tuple[tuple[str, str], ...]
 
     def prepared(self, given: dict[str, Any]) -> Prepared | None:
-        """The expressions with these values; none where the values need a closer look."""
+        """The expressions with these values; None if the values need the full checks."""
         found = self.plan.fill(given)
         if found is not None:
             values = found.values
-            for placeholder, type_ in self.demands:
+            for placeholder, type_ in self.index_key_types:
                 if type_ not in values[placeholder]:
                     return None
         return found
 
 
 def cached_plan(layout: Layout, statement: Hashable) -> UpdatePlan | None:
-    """What is known of a statement."""
+    """The plan of a statement, if there is one."""
     found: UpdatePlan | None = layout.update_plans.get(statement)
     return found
 
 
 def cache_plan(layout: Layout, statement: Hashable, request: dict[str, Any], prepared: Prepared) -> None:
-    """Take a request that was found proper as an example of its statement."""
+    """Derive the plan of a statement from a valid request."""
     if statement in layout.update_plans:
         return
-    demands = None if prepared.update is None else _demands(layout, prepared.update)
-    plan = None if demands is None or not prepared.values else plan_of(request, "UpdateItem")
-    if demands is None or plan is None:
+    index_key_types = None if prepared.update is None else _index_key_types(layout, prepared.update)
+    plan = None if index_key_types is None or not prepared.values else request_plan(request, "UpdateItem")
+    if index_key_types is None or plan is None:
         return
-    if len(layout.update_plans) >= _KEPT:
+    if len(layout.update_plans) >= _MAX_CACHED_PLANS:
         layout.update_plans.clear()
-    layout.update_plans[statement] = UpdatePlan(plan, demands)
+    layout.update_plans[statement] = UpdatePlan(plan, index_key_types)
 
 
-def _demands(layout: Layout, update: Update) -> tuple[tuple[str, str], ...] | None:
-    """What an update demands of values for the sake of indexes; none where it writes something else than these values into their keys."""
+def _index_key_types(layout: Layout, update: Update) -> tuple[tuple[str, str], ...] | None:
+    """The placeholders that an update writes to index keys, with their types; None if it writes anything else to an index key."""
     found = []
-    for name, type_ in layout.touched(update.attributes).keys:
-        step = update.whole.get(name)
-        if step is None or (step.given is None and step.operand is not None):
+    for name, type_ in layout.affected_indexes(update.attributes).keys:
+        step = update.by_attribute.get(name)
+        if step is None or (step.placeholder is None and step.operand is not None):
             return None
-        if step.given is not None:
-            found.append((step.given, type_))
+        if step.placeholder is not None:
+            found.append((step.placeholder, type_))
     return tuple(found)

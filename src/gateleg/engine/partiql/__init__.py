@@ -1,5 +1,5 @@
-"""DynamoDB's PartiQL: statements from their text to what they read and write.
+"""DynamoDB's PartiQL, from the text of a statement to reads and writes.
 
-`requests` takes a statement from its text to its meaning (`tokens`, `grammar`, `statements`, then `commands`); `planning` and `reading`
-run a SELECT, `writing` runs the others, `batches` and `transactions` run several.
+`requests` parses a statement and resolves it to a command (`tokens`, `grammar`, `statements`, then `commands`); `select_plan` and `selects`
+run a SELECT, `writes` runs the others, `batches` and `transactions` run several statements.
 """

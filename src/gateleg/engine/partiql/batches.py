@@ -1,4 +1,4 @@
-"""BatchExecuteStatement: statements that read or write one item each; each fails or succeeds on its own."""
+"""BatchExecuteStatement: statements that read or write one item each, and fail or succeed independently."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ from gateleg.engine import capacity
 from gateleg.engine.context import Context
 from gateleg.engine.errors import EngineError, not_found, validation
 from gateleg.engine.layout import Layout
-from gateleg.engine.partiql import points, writing
-from gateleg.engine.partiql.commands import Check, Create, Read, is_read
+from gateleg.engine.partiql import point_reads, writes
+from gateleg.engine.partiql.commands import ExistsCommand, InsertCommand, SelectCommand, is_read
 from gateleg.engine.partiql.parameters import read_parameters
-from gateleg.engine.partiql.requests import ONLY_IN_TRANSACTIONS, Asked, ask, understand
-from gateleg.engine.partiql.writing import Step
+from gateleg.engine.partiql.requests import ONLY_IN_TRANSACTIONS, BoundStatement, bind_statement, resolve_command
+from gateleg.engine.partiql.writes import StatementWrite
 
-#: What a statement's error is called in the answer.
+#: Error codes in the answer, by code of the engine.
 _CODES: Final = {
     "ConditionalCheckFailedException": "ConditionalCheckFailed",
     "ItemCollectionSizeLimitExceededException": "ItemCollectionSizeLimitExceeded",
@@ -31,23 +31,23 @@ _CODES: Final = {
 
 
 @dataclass(slots=True)
-class _Member:
-    """One statement of the batch, from its text to its answer. After an error nothing more is done for it."""
+class _BatchStatement:
+    """One statement of the batch, from its text to its answer. After an error, it is skipped."""
 
-    given: dict[str, Any]
-    asked: Asked | None = None
-    #: The table, told in the answer once the statement has got as far as that.
+    request: dict[str, Any]
+    bound: BoundStatement | None = None
+    #: the table, which the answer names once it is known
     table: str | None = None
     layout: Layout | None = None
-    read: Read | None = None
+    read: SelectCommand | None = None
     key: bytes = b""
-    step: Step | None = None
+    write: StatementWrite | None = None
     error: EngineError | None = None
     item: Any = None
     consumed: dict[str, Any] | None = None
 
-    def attempt(self, do: Callable[["_Member"], None]) -> None:
-        """Do something for this statement, unless it has failed already."""
+    def attempt(self, do: Callable[["_BatchStatement"], None]) -> None:
+        """Run a step for this statement, unless it has failed."""
         if self.error is not None:
             return
         try:
@@ -58,7 +58,7 @@ class _Member:
             self.error = error
 
     def answer(self) -> dict[str, Any]:
-        """The statement's part of the answer."""
+        """The statement's entry in the answer."""
         answer: dict[str, Any] = {}
         if self.error is not None:
             answer["Error"] = {"Code": _CODES[self.error.code], "Message": self.error.message}
@@ -70,82 +70,86 @@ class _Member:
 
 
 def batch(context: Context, statements: list[dict[str, Any]], mode: str | None) -> dict[str, Any]:
-    """The answer to a batch of statements."""
-    members = [_Member(given) for given in statements]
-    for member in members:
-        member.attempt(_ask)
-    if len({is_read(member.asked.statement) for member in members if member.asked is not None}) > 1:
+    """Run a batch of statements."""
+    batch_statements = [_BatchStatement(request) for request in statements]
+    for statement in batch_statements:
+        statement.attempt(_bind)
+    if len({is_read(statement.bound.statement) for statement in batch_statements if statement.bound is not None}) > 1:
         raise validation("Read and write requests together in the same batch is not supported.")
-    for member in members:
-        member.attempt(lambda one: _prepare(context, one))
-    places = [(member.layout.table.id, member.key) for member in members if member.layout is not None and member.error is None]
-    if len(set(places)) < len(places):
+    for statement in batch_statements:
+        statement.attempt(lambda statement: _prepare(context, statement))
+    row_ids = [
+        (statement.layout.table.id, statement.key)
+        for statement in batch_statements
+        if statement.layout is not None and statement.error is None
+    ]
+    if len(set(row_ids)) < len(row_ids):
         raise validation("Provided list of item keys contains duplicates")
-    for member in members:
-        member.attempt(lambda one: _run(context, one, mode))
-    answer: dict[str, Any] = {"Responses": [member.answer() for member in members]}
-    if mode in ("TOTAL", "INDEXES") and any(member.consumed is not None for member in members):
-        answer["ConsumedCapacity"] = _consumed(members)
+    for statement in batch_statements:
+        statement.attempt(lambda statement: _run(context, statement, mode))
+    answer: dict[str, Any] = {"Responses": [statement.answer() for statement in batch_statements]}
+    if mode in ("TOTAL", "INDEXES") and any(statement.consumed is not None for statement in batch_statements):
+        answer["ConsumedCapacity"] = _consumed(batch_statements)
     return answer
 
 
-def _ask(member: _Member) -> None:
-    parameters = read_parameters(member.given.get("Parameters"))
-    member.asked = ask(member.given["Statement"], parameters)
+def _bind(statement: _BatchStatement) -> None:
+    parameters = read_parameters(statement.request.get("Parameters"))
+    statement.bound = bind_statement(statement.request["Statement"], parameters)
 
 
-def _prepare(context: Context, member: _Member) -> None:
-    """Find the item that a statement is about, by the table as it is now where the one that was known has none."""
+def _prepare(context: Context, statement: _BatchStatement) -> None:
+    """Find the statement's item; refreshes the catalog if the cached table does not fit the statement."""
     try:
-        _find(context, member)
+        _find(context, statement)
     except EngineError as error:
         if error.code != "ValidationException" or not context.catalog.refresh():
             raise
-        _find(context, member)
+        _find(context, statement)
 
 
-def _find(context: Context, member: _Member) -> None:
-    assert member.asked is not None
-    meant = understand(context, member.asked)
-    if isinstance(meant.command, Check):
+def _find(context: Context, statement: _BatchStatement) -> None:
+    assert statement.bound is not None
+    resolved = resolve_command(context, statement.bound)
+    if isinstance(resolved.command, ExistsCommand):
         raise validation(ONLY_IN_TRANSACTIONS)
-    if meant.layout is None:
-        member.table = meant.command.target.table
+    if resolved.layout is None:
+        statement.table = resolved.command.target.table
         raise not_found()
-    if isinstance(meant.command, Read):
-        key = points.read_key(meant.layout, meant.command, meant.values, "BatchExecuteStatement")
-        member.read, member.key = meant.command, meant.layout.request_key(key)
+    if isinstance(resolved.command, SelectCommand):
+        key = point_reads.read_key(resolved.layout, resolved.command, resolved.values, "BatchExecuteStatement")
+        statement.read, statement.key = resolved.command, resolved.layout.request_key(key)
     else:
-        member.step = writing.prepare(meant.layout, meant.command, meant.values)
-        member.key = member.step.change.key
-    member.layout = meant.layout
+        statement.write = writes.prepare(resolved.layout, resolved.command, resolved.values)
+        statement.key = statement.write.change.key
+    statement.layout = resolved.layout
 
 
-def _run(context: Context, member: _Member, mode: str | None) -> None:
-    layout, step = member.layout, member.step
+def _run(context: Context, statement: _BatchStatement, mode: str | None) -> None:
+    layout, write = statement.layout, statement.write
     assert layout is not None
-    member.table = layout.table.name
-    if step is not None:
-        writing.run(context, step)
-        member.item = step.returned()
-        member.consumed = step.change.capacity(mode)
+    statement.table = layout.table.name
+    if write is not None:
+        writes.run(context, write)
+        statement.item = write.returned()
+        statement.consumed = write.change.capacity(mode)
         return
-    assert member.read is not None
+    assert statement.read is not None
     with context.database.reading() as connection:
-        size, member.item = points.fetch(context, connection, layout, member.key, member.read)
-    units = capacity.read_units(size, bool(member.given.get("ConsistentRead")))
-    member.consumed = capacity.consumed(mode, layout.table, units, {})
+        size, statement.item = point_reads.fetch(context, connection, layout, statement.key, statement.read)
+    units = capacity.read_units(size, bool(statement.request.get("ConsistentRead")))
+    statement.consumed = capacity.consumed(mode, layout.table, units, {})
 
 
-def _consumed(members: list[_Member]) -> list[dict[str, Any]]:
-    """What was consumed, by table. A write that failed counts in its table's total, and nowhere else."""
+def _consumed(batch_statements: list[_BatchStatement]) -> list[dict[str, Any]]:
+    """The consumed capacity by table. A failed write counts in its table's total only."""
     spent: dict[str, dict[str, Any] | None] = {}
-    for member in members:
-        if member.consumed is not None and member.table is not None:
-            spent[member.table] = capacity.add(spent.get(member.table), member.consumed)
-    for member in members:
-        total = spent.get(member.table or "")
-        if total is not None and member.error is not None and member.step is not None:
-            attempted = member.step.size if isinstance(member.step.command, Create) else 0
-            total["CapacityUnits"] += capacity.write_units(max(attempted, member.step.change.old_size or 0))
+    for statement in batch_statements:
+        if statement.consumed is not None and statement.table is not None:
+            spent[statement.table] = capacity.add(spent.get(statement.table), statement.consumed)
+    for statement in batch_statements:
+        total = spent.get(statement.table or "")
+        if total is not None and statement.error is not None and statement.write is not None:
+            attempted = statement.write.size if isinstance(statement.write.command, InsertCommand) else 0
+            total["CapacityUnits"] += capacity.write_units(max(attempted, statement.write.change.old_size or 0))
     return [units for units in spent.values() if units is not None]

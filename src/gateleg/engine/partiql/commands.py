@@ -1,4 +1,4 @@
-"""What a statement asks for: its tree, checked as far as it can be without the table, in terms of expressions and values."""
+"""Commands: statements in terms of expressions and values, checked as far as possible without the table."""
 
 from dataclasses import dataclass
 
@@ -6,44 +6,44 @@ from gateleg.engine.expressions import Item, Node, Update, Values
 from gateleg.engine.partiql import trees
 from gateleg.engine.partiql.assignments import update_of
 from gateleg.engine.partiql.conditions import condition_of, parameter_name
-from gateleg.engine.partiql.faults import Refusal
+from gateleg.engine.partiql.errors import StatementError
 from gateleg.engine.partiql.literals import kind_of, literal, named_members, unsupported
 from gateleg.engine.partiql.paths import Column, Target, columns, is_path, keys_of, target
 from gateleg.engine.partiql.trees import Parameter, Struct, Tree
 
-#: A term of ORDER BY: an attribute, and whether its values shall rise.
-Term = tuple[str, bool]
+#: A term of ORDER BY: an attribute, and whether it is ascending.
+SortKey = tuple[str, bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """A SELECT; no columns means whole items."""
+class SelectCommand:
+    """A SELECT; without columns it returns whole items."""
 
     target: Target
     columns: tuple[Column, ...]
     where: Node | None
-    order: tuple[Term, ...]
+    order: tuple[SortKey, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class ExistsCommand:
     """EXISTS: a condition on an item, for transactions."""
 
-    read: Read
+    read: SelectCommand
 
     @property
     def target(self) -> Target:
-        """The table whose item is checked."""
+        """The table of the item to check."""
         return self.read.target
 
     @property
     def where(self) -> Node | None:
-        """The item's key, and the condition."""
+        """The item's key and the condition."""
         return self.read.where
 
 
 @dataclass(frozen=True, slots=True)
-class Create:
+class InsertCommand:
     """An INSERT."""
 
     target: Target
@@ -51,8 +51,8 @@ class Create:
 
 
 @dataclass(frozen=True, slots=True)
-class Modify:
-    """An UPDATE, with the literals that it sets."""
+class UpdateCommand:
+    """An UPDATE, with its literals."""
 
     target: Target
     update: Update
@@ -62,7 +62,7 @@ class Modify:
 
 
 @dataclass(frozen=True, slots=True)
-class Erase:
+class DeleteCommand:
     """A DELETE."""
 
     target: Target
@@ -70,109 +70,109 @@ class Erase:
     returning: str | None
 
 
-Write = Create | Modify | Erase | Check
-Command = Read | Write
+Write = InsertCommand | UpdateCommand | DeleteCommand | ExistsCommand
+Command = SelectCommand | Write
 
 
 def target_of(statement: trees.Statement) -> Target | None:
-    """The table and index that a statement names, where that is plain to see."""
+    """The table and index that a statement names, if it is well formed."""
     tree: Tree
-    if isinstance(statement, trees.Bare):
+    if isinstance(statement, trees.ExpressionStatement):
         inner = _inner_select(statement)
         if inner is None:
             return None
         tree = inner.source
     else:
-        tree = statement.source if isinstance(statement, trees.Select) else statement.target
+        tree = statement.source if isinstance(statement, trees.SelectStatement) else statement.target
     try:
         return target(tree)
-    except Refusal:
+    except StatementError:
         return None
 
 
 def is_read(statement: trees.Statement) -> bool:
-    """Whether a statement reads; EXISTS is part of writing."""
-    return isinstance(statement, trees.Select)
+    """Whether a statement reads; EXISTS counts as a write."""
+    return isinstance(statement, trees.SelectStatement)
 
 
 def command_of(statement: trees.Statement, values: Values) -> Command:
-    """What a statement asks for, with these parameters; raises `Refusal` where DynamoDB has no such thing."""
-    if isinstance(statement, trees.Select):
+    """The command of a statement with these parameters; raises `StatementError` if DynamoDB does not support it."""
+    if isinstance(statement, trees.SelectStatement):
         return _read(statement, values)
-    if isinstance(statement, trees.Insert):
+    if isinstance(statement, trees.InsertStatement):
         return _create(statement, values)
-    if isinstance(statement, trees.Update):
+    if isinstance(statement, trees.UpdateStatement):
         where = _writable(statement.target, statement.aliased)
         condition = condition_of(statement.where, values) if statement.where is not None else None
-        return Modify(where, *update_of(statement.actions, values), condition, statement.returning)
-    if isinstance(statement, trees.Delete):
+        return UpdateCommand(where, *update_of(statement.actions, values), condition, statement.returning)
+    if isinstance(statement, trees.DeleteStatement):
         return _erase(statement, values)
     inner = _inner_select(statement)
     if inner is None:
-        raise Refusal(f"Unsupported operation: {kind_of(statement.tree)}")
-    return Check(_read(inner, values))
+        raise StatementError(f"Unsupported operation: {kind_of(statement.tree)}")
+    return ExistsCommand(_read(inner, values))
 
 
-def _inner_select(statement: trees.Bare) -> trees.Select | None:
+def _inner_select(statement: trees.ExpressionStatement) -> trees.SelectStatement | None:
     tree = statement.tree
-    if isinstance(tree, trees.Application) and tree.name == "exists" and len(tree.arguments) == 1:
+    if isinstance(tree, trees.FunctionCall) and tree.name == "exists" and len(tree.arguments) == 1:
         (argument,) = tree.arguments
-        return argument if isinstance(argument, trees.Select) else None
+        return argument if isinstance(argument, trees.SelectStatement) else None
     return None
 
 
-def _read(statement: trees.Select, values: Values) -> Read:
+def _read(statement: trees.SelectStatement, values: Values) -> SelectCommand:
     source = target(statement.source)
     if statement.aliased:
-        raise Refusal("Aliasing is not supported")
+        raise StatementError("Aliasing is not supported")
     if statement.unsupported is not None:
-        clause, place = statement.unsupported
-        raise Refusal(f"Unsupported clause: {clause}", place)
+        clause, text_range = statement.unsupported
+        raise StatementError(f"Unsupported clause: {clause}", text_range)
     wanted = columns(statement.columns)
     where = condition_of(statement.where, values) if statement.where is not None else None
-    return Read(source, wanted, where, tuple(_term(order) for order in statement.order))
+    return SelectCommand(source, wanted, where, tuple(_term(order) for order in statement.order))
 
 
-def _term(order: trees.Order) -> Term:
+def _term(order: trees.OrderTerm) -> SortKey:
     keys = keys_of(order.key) if is_path(order.key) else ()
     if len(keys) != 1:
-        raise Refusal(f"Argument to ORDER BY must be of type VariableReference. Type: {kind_of(order.key)}")
+        raise StatementError(f"Argument to ORDER BY must be of type VariableReference. Type: {kind_of(order.key)}")
     return str(keys[0]), order.ascending
 
 
-def _create(statement: trees.Insert, values: Values) -> Create:
+def _create(statement: trees.InsertStatement, values: Values) -> InsertCommand:
     into = target(statement.target)
     if into.index is not None:
-        raise Refusal("FROM clause may only contain a single table name in data manipulation statements", into.place)
+        raise StatementError("FROM clause may only contain a single table name in data manipulation statements", into.text_range)
     if statement.returning is not None:
-        raise Refusal("RETURNING is not supported in INSERT")
+        raise StatementError("RETURNING is not supported in INSERT")
     given = statement.item
     if isinstance(given, Parameter):
         value = values[parameter_name(given.position)]
         if "M" in value:
-            return Create(into, value["M"])
+            return InsertCommand(into, value["M"])
     if not isinstance(given, Struct):
         raise unsupported(given)
     item = {}
     for name, member in named_members(given):
         item[name] = values[parameter_name(member.position)] if isinstance(member, Parameter) else literal(member)
-    return Create(into, item)
+    return InsertCommand(into, item)
 
 
 def _writable(tree: Tree, aliased: bool) -> Target:
     where = target(tree)
     if aliased:
-        raise Refusal("Aliasing is not supported")
+        raise StatementError("Aliasing is not supported")
     if where.index is not None:
-        raise Refusal("This operation is not supported on an index")
+        raise StatementError("This operation is not supported on an index")
     return where
 
 
-def _erase(statement: trees.Delete, values: Values) -> Erase:
+def _erase(statement: trees.DeleteStatement, values: Values) -> DeleteCommand:
     where = _writable(statement.target, statement.aliased)
     if statement.returning not in (None, "ALL OLD *"):
-        raise Refusal(
+        raise StatementError(
             f"Invalid returning clause: RETURNING {statement.returning}. Only RETURNING ALL OLD * is allowed in DELETE statements."
         )
     condition = condition_of(statement.where, values) if statement.where is not None else None
-    return Erase(where, condition, statement.returning)
+    return DeleteCommand(where, condition, statement.returning)

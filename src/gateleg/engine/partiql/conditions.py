@@ -1,10 +1,10 @@
-"""The condition of a WHERE clause, as a node of an expression."""
+"""WHERE clauses as condition expressions."""
 
 from typing import Any, Final
 
 from gateleg.engine.expressions import And, Between, Call, Compare, In, Literal, Node, Not, Operand, Or, Value, Values
 from gateleg.engine.expressions.condition_rules import MAX_CHOICES, check_bounds
-from gateleg.engine.expressions.faults import Fault
+from gateleg.engine.expressions.errors import ExpressionError
 from gateleg.engine.expressions.functions import (
     CONDITION_FUNCTIONS,
     SCALARS,
@@ -18,16 +18,16 @@ from gateleg.engine.expressions.functions import (
     require_path,
     wrong_type,
 )
-from gateleg.engine.partiql.faults import Refusal
+from gateleg.engine.partiql.errors import StatementError
 from gateleg.engine.partiql.literals import kind_of, literal
 from gateleg.engine.partiql.paths import is_path, path_of
-from gateleg.engine.partiql.trees import Application, Collection, Constant, Operation, Parameter, Struct, Tree, TypeTest
+from gateleg.engine.partiql.trees import Collection, Constant, FunctionCall, Operation, Parameter, Struct, Tree, TypeTest
 
 _EQUALITIES: Final = frozenset({"=", "<>"})
 _ORDERS: Final = frozenset({"<", "<=", ">", ">="})
 _LOGIC: Final = frozenset({"and", "or", "not"})
 _TESTS: Final = _EQUALITIES | _ORDERS | _LOGIC | {"in", "not in", "between", "not between"}
-#: Types that IS takes, as DynamoDB's type names.
+#: Types that IS accepts, with DynamoDB's type names.
 _IS: Final = {
     "null": "NULL",
     "boolean": "BOOL",
@@ -40,7 +40,7 @@ _IS: Final = {
 }
 _IS_TYPES: Final = "[MISSING, NULL, BOOLEAN, BLOB, STRING, NUMERIC, STRUCT, TUPLE, LIST]"
 _TYPE_NAMES: Final = "{N,BS,L,B,NULL,M,S,SS,NS,BOOL}"
-#: Conditions that are compared with one another make a tree that doubles with each of them.
+#: Limit of conditions compared with one another, because each doubles the size of the tree.
 _MAX_COMPARED: Final = 6
 
 _TRUE: Final = Literal({"BOOL": True})
@@ -48,15 +48,15 @@ _FALSE: Final = Literal({"BOOL": False})
 
 
 def condition_of(tree: Tree, values: Values) -> Node:
-    """The condition that a tree describes; `values` are the request's parameters, by `parameter_name`."""
+    """The condition of a tree; `values` are the request's parameters by `parameter_name`."""
     try:
         return _Conditions(values).node(tree)
-    except Fault as fault:
-        raise Refusal(fault.message) from None
+    except ExpressionError as fault:
+        raise StatementError(fault.message) from None
 
 
 def parameter_name(position: int) -> str:
-    """What a parameter is called among the values of an expression."""
+    """The placeholder of a parameter."""
     return f"?{position}"
 
 
@@ -68,7 +68,7 @@ def operand_of(tree: Tree) -> Operand:
         return Value(parameter_name(tree.position))
     if isinstance(tree, Constant | Collection | Struct):
         return Literal(literal(tree))
-    raise Refusal(f"Unsupported token in expression: {kind_of(tree)}", tree.place)
+    raise StatementError(f"Unsupported token in expression: {kind_of(tree)}", tree.text_range)
 
 
 class _Conditions:
@@ -81,9 +81,9 @@ class _Conditions:
             return self._operation(tree)
         if isinstance(tree, TypeTest):
             return self._type_test(tree)
-        if isinstance(tree, Application):
+        if isinstance(tree, FunctionCall):
             return self._function(tree)
-        raise Refusal(f"Unsupported token in expression: {kind_of(tree)}", tree.place)
+        raise StatementError(f"Unsupported token in expression: {kind_of(tree)}", tree.text_range)
 
     def _operation(self, tree: Operation) -> Node:
         operator, operands = tree.operator, tree.operands
@@ -101,17 +101,17 @@ class _Conditions:
         if operator in ("between", "not between"):
             within = self._between(tree)
             return within if operator == "between" else Not(within)
-        raise Refusal(f"Unsupported operator in Condition Expression. Operator: {operator}", tree.place)
+        raise StatementError(f"Unsupported operator in Condition Expression. Operator: {operator}", tree.text_range)
 
     def _operand(self, tree: Tree) -> Operand:
-        if isinstance(tree, Application) and tree.name == "size":
+        if isinstance(tree, FunctionCall) and tree.name == "size":
             call = self._call(tree)
             check_type("size", call.args[0], SIZED, self._values)
             return call
-        if isinstance(tree, Application):
-            raise Refusal(f"Unrecognized function: {tree.name}", tree.place)
+        if isinstance(tree, FunctionCall):
+            raise StatementError(f"Unrecognized function: {tree.name}", tree.text_range)
         if isinstance(tree, Operation):
-            raise Refusal(f"Unsupported operator in Condition Expression. Operator: {tree.operator}", tree.place)
+            raise StatementError(f"Unsupported operator in Condition Expression. Operator: {tree.operator}", tree.text_range)
         return operand_of(tree)
 
     def _compare(self, tree: Operation) -> Node:
@@ -127,7 +127,7 @@ class _Conditions:
         return Compare(tree.operator, one, two)
 
     def _either(self, condition: Tree, operator: str, other: Tree) -> Node:
-        """A condition that is compared with a value: it is as good as the truth value that it gives."""
+        """A condition compared with a value: its result is compared."""
         self._count_compared()
         if operator in _ORDERS:
             raise wrong_type(operator, "BOOL")
@@ -142,12 +142,12 @@ class _Conditions:
     def _in(self, tree: Operation) -> Node:
         sought, given = tree.operands
         if not isinstance(given, Collection):
-            raise Refusal(f"Unsupported token in expression: {kind_of(given)}", given.place)
+            raise StatementError(f"Unsupported token in expression: {kind_of(given)}", given.text_range)
         if not given.members:
-            raise Refusal("The IN operator is provided with too few operands; number of operands: 0")
+            raise StatementError("The IN operator is provided with too few operands; number of operands: 0")
         choices = tuple(self._operand(member) for member in given.members)
         if len(choices) > MAX_CHOICES:
-            raise Refusal(f"The IN operator is provided with too many operands; number of operands: {len(choices)}")
+            raise StatementError(f"The IN operator is provided with too many operands; number of operands: {len(choices)}")
         if _is_condition(sought):
             self._count_compared()
             node = self.node(sought)
@@ -157,7 +157,7 @@ class _Conditions:
     def _count_compared(self) -> None:
         self._compared += 1
         if self._compared > _MAX_COMPARED:
-            raise Refusal("The expression contains too many operators; operator count: 301")
+            raise StatementError("The expression contains too many operators; operator count: 301")
 
     def _between(self, tree: Operation) -> Node:
         operand, low, high = (self._operand(part) for part in tree.operands)
@@ -170,28 +170,30 @@ class _Conditions:
 
     def _type_test(self, tree: TypeTest) -> Node:
         if not is_path(tree.operand):
-            raise Refusal(f"Unsupported token in expression: {kind_of(tree.operand)}", tree.operand.place)
+            raise StatementError(f"Unsupported token in expression: {kind_of(tree.operand)}", tree.operand.text_range)
         path = path_of(tree.operand)
         if tree.type == "missing":
             return Call("attribute_not_exists", (path,))
         wanted = _IS.get(tree.type)
         if wanted is None:
-            raise Refusal(f"Unsupported data type for IS operator: {tree.type.upper()}. Supported data types are {_IS_TYPES}", tree.place)
+            raise StatementError(
+                f"Unsupported data type for IS operator: {tree.type.upper()}. Supported data types are {_IS_TYPES}", tree.text_range
+            )
         return Call("attribute_type", (path, Literal({"S": wanted})))
 
-    def _call(self, tree: Application) -> Call:
+    def _call(self, tree: FunctionCall) -> Call:
         call = Call(tree.name, tuple(self._argument(argument) for argument in tree.arguments))
         check_count(call)
         return call
 
     def _argument(self, argument: object) -> Operand:
         if not isinstance(argument, Tree):
-            raise Refusal(f"Unsupported token in expression: {'*' if argument is None else 'Select'}")
+            raise StatementError(f"Unsupported token in expression: {'*' if argument is None else 'Select'}")
         return self._operand(argument)
 
-    def _function(self, tree: Application) -> Node:
+    def _function(self, tree: FunctionCall) -> Node:
         if tree.name not in CONDITION_FUNCTIONS or tree.name == "size":
-            raise Refusal(f"Unrecognized function: {tree.name}", tree.place)
+            raise StatementError(f"Unrecognized function: {tree.name}", tree.text_range)
         call = self._call(tree)
         if tree.name in ("attribute_exists", "attribute_not_exists"):
             require_path(call)
@@ -208,14 +210,14 @@ class _Conditions:
             raise wrong_type(call.name, found or "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}")
         value: dict[str, Any] | None = constant(call.args[1], self._values)
         if value is not None and value["S"] not in TYPES:
-            raise Refusal(f"Invalid attribute type name found; type: {value['S']}, valid types: {_TYPE_NAMES}")
+            raise StatementError(f"Invalid attribute type name found; type: {value['S']}, valid types: {_TYPE_NAMES}")
 
 
 _MIRRORED: Final = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def _is_condition(tree: Tree) -> bool:
-    """Whether a tree gives a truth value, so that it can be a condition of its own."""
+    """Whether a tree yields a boolean, so that it can be a condition by itself."""
     if isinstance(tree, Operation):
         return tree.operator in _TESTS
-    return isinstance(tree, TypeTest) or (isinstance(tree, Application) and tree.name in CONDITION_FUNCTIONS and tree.name != "size")
+    return isinstance(tree, TypeTest) or (isinstance(tree, FunctionCall) and tree.name in CONDITION_FUNCTIONS and tree.name != "size")

@@ -1,4 +1,4 @@
-"""NextToken: where a SELECT goes on. It is bound to the statement, the parameters and the table, and it tells when it was tampered with."""
+"""NextToken: the position of a SELECT, bound to statement, parameters and table, with a checksum against tampering."""
 
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
@@ -16,26 +16,26 @@ _SEAL = b"gateleg partiql cursor 1"
 
 
 @dataclass(frozen=True, slots=True)
-class Cursor:
-    """The range that is being read, by its position in the plan, and the key of the last row, if any was read there."""
+class SelectCursor:
+    """The current range of the plan, and the key of the last row read from it, if any."""
 
-    span: int
+    range_index: int
     key: dict[str, Any] | None
 
 
 def fingerprint(table: Table, text: str, parameters: tuple[Any, ...]) -> bytes:
-    """What a token is bound to."""
+    """A digest of what a token is bound to."""
     return sha256(orjson.dumps([table.uuid, text, parameters])).digest()[:_DIGEST]
 
 
-def encode(cursor: Cursor, bound: bytes) -> str:
-    """A cursor as an opaque token."""
-    body = bound + orjson.dumps([cursor.span, cursor.key])
+def encode(cursor: SelectCursor, bound: bytes) -> str:
+    """Encode a cursor as an opaque token."""
+    body = bound + orjson.dumps([cursor.range_index, cursor.key])
     return b64encode(_seal(body) + body).decode()
 
 
-def decode(token: str, bound: bytes) -> Cursor:
-    """The cursor that a token holds, which must have been given for the same request."""
+def decode(token: str, bound: bytes) -> SelectCursor:
+    """Decode a token, which must belong to the same request."""
     try:
         raw = b64decode(token, validate=True)
     except (Base64Error, ValueError):
@@ -45,12 +45,12 @@ def decode(token: str, bound: bytes) -> Cursor:
         raise invalid()
     if body[:_DIGEST] != bound:
         raise validation("NextToken does not match request")
-    span, key = orjson.loads(body[_DIGEST:])
-    return Cursor(span, key)
+    range_index, key = orjson.loads(body[_DIGEST:])
+    return SelectCursor(range_index, key)
 
 
 def invalid() -> EngineError:
-    """A token that is none of ours."""
+    """The error for an invalid token."""
     return validation("Invalid NextToken")
 
 

@@ -1,27 +1,26 @@
-"""The grammar of PartiQL's expressions: operator precedence, with three calls for each level of brackets."""
+"""The grammar of PartiQL expressions: operator precedence, with three calls per level of brackets."""
 
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from gateleg.engine.partiql.faults import Place, malformed
+from gateleg.engine.partiql.errors import TextRange, malformed
 from gateleg.engine.partiql.keywords import FUNCTION_WORDS, OPERATOR_WORDS, type_name
 from gateleg.engine.partiql.tokens import END, KEYWORD, NAME, NUMBER, PARAMETER, QUOTED, STRING, SYMBOL, Token, tokenize
 from gateleg.engine.partiql.trees import (
-    Application,
     Collection,
     Constant,
+    DocumentPath,
+    FunctionCall,
     Name,
     Operation,
     Parameter,
     Statement,
     Struct,
-    Trail,
     Tree,
     TypeTest,
 )
 
-#: Expressions that are read inside one another, and trees inside one another. Deeper statements are refused before Python's own stack is
-#: in danger.
+#: Limits for nested expressions and for the height of trees, well below Python's recursion limit.
 MAX_DEPTH: Final = 180
 MAX_HEIGHT: Final = 100
 
@@ -45,62 +44,62 @@ _CLOSING: Final = {
 }
 
 _T = TypeVar("_T")
-_Tree = TypeVar("_Tree", Trail, Collection, Struct, Application, Operation, TypeTest)
+_Tree = TypeVar("_Tree", DocumentPath, Collection, Struct, FunctionCall, Operation, TypeTest)
 
 
 class Expressions:
-    """A position among the words of a statement, and the rules for the expressions that begin there."""
+    """A position in the tokens of a statement, and the parser of the expressions there."""
 
     def __init__(self, text: str) -> None:
         self.tokens = tokenize(text)
         self.index = 0
         self.parameters = 0
         self._depth = 0
-        #: How many trees stand inside one another in each tree that has parts. A long chain of operators needs no brackets to be deep.
+        #: Height of each tree with parts. A long chain of operators is deep even without brackets.
         self._heights: dict[int, int] = {}
 
     @property
     def next(self) -> Token:
-        """The word that will be taken next."""
+        """The next token, without consuming it."""
         return self.tokens[self.index]
 
     def take(self) -> Token:
-        """The next word; the end is given again and again."""
+        """Consume the next token; END is never consumed."""
         token = self.tokens[self.index]
         if token.kind != END:
             self.index += 1
         return token
 
     def at(self, text: str, ahead: int = 0) -> bool:
-        """Whether the next word, or one after it, is this symbol or keyword."""
+        """Whether the token at this distance is this symbol or keyword."""
         token = self.tokens[min(self.index + ahead, len(self.tokens) - 1)]
         return token.text == text and token.kind in (SYMBOL, KEYWORD)
 
     def skip(self, text: str) -> bool:
-        """Take the next word if it is this symbol or keyword."""
+        """Consume the next token if it is this symbol or keyword."""
         if self.at(text):
             self.index += 1
             return True
         return False
 
     def expect(self, text: str, named: str) -> None:
-        """Take this symbol or keyword, which must be next."""
+        """Consume this symbol or keyword, which must be next."""
         if not self.skip(text):
             raise malformed(f"Expected {named}")
 
     def listed(self, item: Callable[[], _T]) -> list[_T]:
-        """One thing or several, with commas between."""
+        """Parse one or more items separated by commas."""
         found = [item()]
         while self.skip(","):
             found.append(item())
         return found
 
     def statement(self) -> Statement:
-        """The statement that begins here; the grammar of statements knows how."""
+        """Parse the statement at this position; implemented by the grammar of statements."""
         raise NotImplementedError
 
     def expression(self, above: int = -1) -> Tree:
-        """The expression that begins here, up to an operator that binds no stronger than `above`."""
+        """Parse the expression at this position, up to an operator that binds no tighter than `above`."""
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise malformed()
@@ -109,14 +108,14 @@ class Expressions:
             operator, words = self._infix()
             if operator is None or _PRECEDENCE[operator] <= above:
                 break
-            place = self.next.place
+            text_range = self.next.text_range
             self.index += words
-            tree = self._joined(operator, tree, place)
+            tree = self._joined(operator, tree, text_range)
         self._depth -= 1
         return tree
 
-    def _grown(self, tree: _Tree, *parts: Tree) -> _Tree:
-        """A tree made of parts, unless there are too many inside one another."""
+    def _checked_height(self, tree: _Tree, *parts: Tree) -> _Tree:
+        """A tree with these parts, unless it becomes too high."""
         height = 1 + max((self._heights.get(id(part), 0) for part in parts), default=0)
         if height > MAX_HEIGHT:
             raise malformed()
@@ -124,7 +123,7 @@ class Expressions:
         return tree
 
     def _infix(self) -> tuple[str | None, int]:
-        """The operator that may follow an operand, and how many words it has."""
+        """The infix operator at this position, and its number of tokens."""
         token = self.next
         if token.kind not in (SYMBOL, KEYWORD):
             return None, 0
@@ -135,28 +134,28 @@ class Expressions:
             return None, 0
         return (token.text, 1) if token.text in _PRECEDENCE else (None, 0)
 
-    def _joined(self, operator: str, left: Tree, place: Place) -> Tree:
+    def _joined(self, operator: str, left: Tree, text_range: TextRange) -> Tree:
         if operator == "is":
-            return self._type_test(left, place)
+            return self._type_test(left, text_range)
         if operator.endswith("in") and self.at("(") and not self.at("select", 1):
             self.take()
             members = self._members("(")
-            choices = self._grown(Collection("list", members, place), *members)
-            return self._grown(Operation(operator, (left, choices), place), left, choices)
+            choices = self._checked_height(Collection("list", members, text_range), *members)
+            return self._checked_height(Operation(operator, (left, choices), text_range), left, choices)
         if self.next.kind == END:
             raise malformed("Missing right-hand side expression of infix operator")
         right = self.expression(_PRECEDENCE[operator])
         if operator in ("and", "or") and isinstance(left, Operation) and left.operator == operator:
-            return self._grown(Operation(operator, (*left.operands, right), left.place), *left.operands, right)
+            return self._checked_height(Operation(operator, (*left.operands, right), left.text_range), *left.operands, right)
         if not operator.endswith("between"):
-            return self._grown(Operation(operator, (left, right), place), left, right)
+            return self._checked_height(Operation(operator, (left, right), text_range), left, right)
         self.expect("and", "AND")
         if self.next.kind == END:
             raise malformed("Expected expression after AND")
         most = self.expression(_PRECEDENCE[operator])
-        return self._grown(Operation(operator, (left, right, most), place), left, right, most)
+        return self._checked_height(Operation(operator, (left, right, most), text_range), left, right, most)
 
-    def _type_test(self, operand: Tree, place: Place) -> Tree:
+    def _type_test(self, operand: Tree, text_range: TextRange) -> Tree:
         negated = self.skip("not")
         token = self.take()
         word = token.text if token.kind == KEYWORD else ""
@@ -168,18 +167,18 @@ class Expressions:
             raise malformed("Expected type name")
         if self.skip("("):
             self._members("(")
-        test = self._grown(TypeTest(operand, name, place), operand)
-        return self._grown(Operation("not", (test,), place), test) if negated else test
+        test = self._checked_height(TypeTest(operand, name, text_range), operand)
+        return self._checked_height(Operation("not", (test,), text_range), test) if negated else test
 
     def _operand(self) -> Tree:
-        """A negation, or a term with its signs and the steps into it."""
+        """A negation, or a term with its signs and path steps."""
         first = self.next
         if first.kind == KEYWORD and first.text == "not":
             odd = False
             while self.skip("not"):
                 odd = not odd
             operand = self.expression(_NOT)
-            return self._grown(Operation("not", (operand,), first.place), operand) if odd else operand
+            return self._checked_height(Operation("not", (operand,), first.text_range), operand) if odd else operand
         signs: list[Token] = []
         while self.next.kind == SYMBOL and self.next.text in _SIGNS:
             signs.append(self.take())
@@ -195,18 +194,18 @@ class Expressions:
         return self._signed(signs, term) if signs else term
 
     def _signed(self, signs: list[Token], term: Tree) -> Tree:
-        """A number takes its signs in; anything else stays under them."""
+        """A number absorbs its signs; other terms keep them."""
         if isinstance(term, Constant) and term.kind == "N":
             negative = sum(sign.text == "-" for sign in signs) % 2 == 1
-            return Constant("N", f"-{term.text}" if negative else term.text, term.place)
-        return self._grown(Operation(signs[-1].text, (term,), signs[-1].place), term)
+            return Constant("N", f"-{term.text}" if negative else term.text, term.text_range)
+        return self._checked_height(Operation(signs[-1].text, (term,), signs[-1].text_range), term)
 
     def simple_path(self) -> Tree:
-        """A path that begins with a name and has nothing but names and positions."""
+        """A path of names and indexes only."""
         token = self.take()
         if token.kind not in (NAME, QUOTED):
             raise malformed("Expected identifier for simple path")
-        return self._steps(Name(token.text, token.place), simple=True)
+        return self._steps(Name(token.text, token.text_range), simple=True)
 
     def _steps(self, root: Tree, *, simple: bool) -> Tree:
         steps: list[str | Tree | None] = []
@@ -221,7 +220,7 @@ class Expressions:
                 steps.append(position)
             else:
                 trees = [step for step in steps if isinstance(step, Tree)]
-                return self._grown(Trail(root, tuple(steps), root.place), root, *trees) if steps else root
+                return self._checked_height(DocumentPath(root, tuple(steps), root.text_range), root, *trees) if steps else root
 
     def _member_name(self, simple: bool) -> str | None:
         token = self.take()
@@ -234,16 +233,16 @@ class Expressions:
         return None
 
     def _atom(self, token: Token) -> Tree:
-        """A term of one word."""
+        """A term of one token."""
         if token.kind in (NAME, QUOTED):
-            return Name(token.text, token.place)
+            return Name(token.text, token.text_range)
         if token.kind == STRING:
-            return Constant("S", token.text, token.place)
+            return Constant("S", token.text, token.text_range)
         if token.kind == NUMBER:
-            return Constant("N", token.text, token.place)
+            return Constant("N", token.text, token.text_range)
         if token.kind == PARAMETER:
             self.parameters += 1
-            return Parameter(self.parameters - 1, token.place)
+            return Parameter(self.parameters - 1, token.text_range)
         if token.kind == KEYWORD:
             return self._keyword(token)
         raise malformed("Unexpected operator" if token.kind == SYMBOL and token.text in _OPERATORS else "Unexpected term")
@@ -251,18 +250,18 @@ class Expressions:
     def _keyword(self, token: Token) -> Tree:
         word = token.text
         if word in ("true", "false"):
-            return Constant("BOOL", word, token.place)
+            return Constant("BOOL", word, token.text_range)
         if word in ("null", "missing"):
-            return Constant(word.upper(), word, token.place)
+            return Constant(word.upper(), word, token.text_range)
         if word == "from":
-            # Reading on gives DynamoDB's answer to `SLECT * FROM ...`: the data manipulation that should follow is missing.
+            # Parsing on yields DynamoDB's message for `SLECT * FROM ...`, about the missing data manipulation.
             self.index -= 1
             self.statement()
             raise malformed("Unexpected keyword")
         raise malformed("Unexpected operator" if word in OPERATOR_WORDS else "Unexpected keyword")
 
     def _call(self, name: Token) -> Tree:
-        """A function's arguments: expressions, a star, or a SELECT."""
+        """The arguments of a function: expressions, a star, or a SELECT."""
         if name.kind == KEYWORD and name.text not in FUNCTION_WORDS:
             return self._keyword(name)
         self.take()
@@ -276,10 +275,10 @@ class Expressions:
             more = self.skip(",")
         self.expect(")", "RIGHT_PAREN")
         trees = [argument for argument in arguments if isinstance(argument, Tree)]
-        return self._grown(Application(name.text.lower(), tuple(arguments), name.place), *trees)
+        return self._checked_height(FunctionCall(name.text.lower(), tuple(arguments), name.text_range), *trees)
 
     def _members(self, opening: str) -> tuple[Tree, ...]:
-        """What stands between brackets, of which the first has been taken, with commas between; there may be nothing."""
+        """The items up to the closing bracket, separated by commas; may be empty."""
         closing, named = _CLOSING[opening]
         if self.skip(closing):
             return ()
@@ -291,10 +290,10 @@ class Expressions:
 
     def _collection(self, opening: Token, members: tuple[Tree, ...]) -> Tree:
         if opening.text != "(":
-            return self._grown(Collection("list" if opening.text == "[" else "bag", members, opening.place), *members)
+            return self._checked_height(Collection("list" if opening.text == "[" else "bag", members, opening.text_range), *members)
         if not members:
             raise malformed("Expression group cannot be empty")
-        return members[0] if len(members) == 1 else self._grown(Collection("list", members, opening.place), *members)
+        return members[0] if len(members) == 1 else self._checked_height(Collection("list", members, opening.text_range), *members)
 
     def _struct(self, opening: Token) -> Tree:
         pairs: list[tuple[Tree, Tree]] = []
@@ -305,4 +304,4 @@ class Expressions:
             pairs.append((name, self.expression()))
             more = self.skip(",")
         self.expect("}", "RIGHT_CURLY")
-        return self._grown(Struct(tuple(pairs), opening.place), *(value for _, value in pairs))
+        return self._checked_height(Struct(tuple(pairs), opening.text_range), *(value for _, value in pairs))

@@ -1,4 +1,4 @@
-"""The words that PartiQL keeps for itself: none of them names an attribute or a table unless it is quoted."""
+"""PartiQL's keywords, which are not attribute or table names unless quoted."""
 
 from typing import Final
 
@@ -22,10 +22,10 @@ _WORDS: Final = """
 
 KEYWORDS: Final = frozenset(_WORDS.split())
 
-#: Keywords that are operators: where a term should begin they are an unexpected operator, not an unexpected keyword.
+#: Keywords that are operators; at the start of a term they are reported as unexpected operators.
 OPERATOR_WORDS: Final = frozenset({"and", "or", "not", "is", "in", "between", "like", "union", "intersect", "except"})
 
-#: Keywords that name functions when a parenthesis follows.
+#: Keywords that are functions if a parenthesis follows.
 FUNCTION_WORDS: Final = frozenset(
     {"exists", "count", "avg", "max", "min", "sum", "substring", "char_length", "character_length", "octet_length", "bit_length"}
     | {"upper", "lower", "size", "sexp", "list", "bag"}
@@ -50,6 +50,6 @@ _TYPES: Final = frozenset(
 
 
 def type_name(word: str) -> str | None:
-    """The type that a keyword names after IS, or none."""
+    """The type that a keyword names after IS, or None."""
     name = _ALIASES.get(word, word)
     return name if name in _TYPES or word in _ALIASES else None

@@ -4,20 +4,31 @@ from typing import Any, Final
 
 from gateleg.engine import numbers
 from gateleg.engine.errors import EngineError
-from gateleg.engine.partiql.faults import Refusal
-from gateleg.engine.partiql.trees import Application, Collection, Constant, Name, Operation, Parameter, Struct, Trail, Tree, TypeTest
+from gateleg.engine.partiql.errors import StatementError
+from gateleg.engine.partiql.trees import (
+    Collection,
+    Constant,
+    DocumentPath,
+    FunctionCall,
+    Name,
+    Operation,
+    Parameter,
+    Struct,
+    Tree,
+    TypeTest,
+)
 from gateleg.engine.values import MAX_NESTING
 
 _OVERFLOW: Final = "Number overflow. Attempting to store a number with magnitude larger than supported range"
 _UNDERFLOW: Final = "Number underflow. Attempting to store a number with magnitude smaller than supported range"
 _MIXED: Final = "Unsupported data type in Bag. DynamoDB only supports either numbers or strings in bags"
 
-#: What DynamoDB calls the parts of a statement.
-_KINDS: Final = {Name: "Id", Trail: "Path", Parameter: "Parameter", Operation: "NAry", TypeTest: "IsType", Constant: "Lit"}
+#: DynamoDB's names for the parts of a statement.
+_KINDS: Final = {Name: "Id", DocumentPath: "Path", Parameter: "Parameter", Operation: "NAry", TypeTest: "IsType", Constant: "Lit"}
 
 
 def literal(tree: Tree, path: str = "root", depth: int = 0) -> dict[str, Any]:
-    """The attribute value that a tree denotes; `path` says where in the whole literal it stands."""
+    """The attribute value of a tree; `path` locates it within the whole literal."""
     if isinstance(tree, Struct):
         members: dict[str, Any] = {}
         for name, value in named_members(tree):
@@ -37,14 +48,14 @@ def literal(tree: Tree, path: str = "root", depth: int = 0) -> dict[str, Any]:
     raise unsupported(tree, path)
 
 
-def unsupported(tree: Tree, path: str = "root") -> Refusal:
-    """A part of a statement that is not a value."""
-    return Refusal(f"Unsupported data type: {kind_of(tree)} under key {path}", tree.place)
+def unsupported(tree: Tree, path: str = "root") -> StatementError:
+    """The error for a part that is not a value."""
+    return StatementError(f"Unsupported data type: {kind_of(tree)} under key {path}", tree.text_range)
 
 
 def kind_of(tree: Tree) -> str:
-    """What DynamoDB calls a part of a statement; a function goes by its own name."""
-    if isinstance(tree, Application):
+    """DynamoDB's name for a part of a statement; functions have their own names."""
+    if isinstance(tree, FunctionCall):
         return tree.name
     if isinstance(tree, Collection | Struct):
         return "Struct" if isinstance(tree, Struct) else tree.kind.capitalize()
@@ -52,28 +63,28 @@ def kind_of(tree: Tree) -> str:
 
 
 def named_members(tree: Struct) -> list[tuple[str, Tree]]:
-    """The members of a struct, whose names must be texts and must not repeat."""
+    """The members of a struct, whose names must be strings and unique."""
     found: dict[str, Tree] = {}
     for name, value in tree.members:
         if not isinstance(name, Constant) or name.kind != "S":
-            raise Refusal(f"Unsupported data type: {kind_of(name)} as the name of a member", name.place)
+            raise StatementError(f"Unsupported data type: {kind_of(name)} as the name of a member", name.text_range)
         if name.text in found:
-            raise Refusal(f"Duplicate keys in tuple. Key: {name.text}")
+            raise StatementError(f"Duplicate keys in tuple. Key: {name.text}")
         found[name.text] = value
     return list(found.items())
 
 
 def number(text: str, path: str = "root") -> str:
-    """The canonical form of a number as it is written in a statement."""
+    """The canonical form of a number literal."""
     mantissa, _, exponent = text.lower().partition("e")
     if not mantissa.strip("-0."):
         return "0"
     if len(exponent) > 8:
-        raise Refusal(f"{_UNDERFLOW if '-' in exponent else _OVERFLOW} under {path}")
+        raise StatementError(f"{_UNDERFLOW if '-' in exponent else _OVERFLOW} under {path}")
     try:
         return numbers.canonical(text)
     except EngineError as error:
-        raise Refusal(f"{error.message} under {path}") from None
+        raise StatementError(f"{error.message} under {path}") from None
 
 
 def _constant(tree: Constant, path: str) -> dict[str, Any]:
@@ -85,34 +96,36 @@ def _constant(tree: Constant, path: str) -> dict[str, Any]:
         return {"BOOL": tree.text == "true"}
     if tree.kind == "NULL":
         return {"NULL": True}
-    raise Refusal(f"Unsupported data type: Missing under key {path}", tree.place)
+    raise StatementError(f"Unsupported data type: Missing under key {path}", tree.text_range)
 
 
 def _check_depth(depth: int, path: str) -> None:
-    """Refuse more maps and lists around one another than an item may have; what is innermost is found first."""
+    """Refuse nesting beyond the limit of an item; DynamoDB finds the innermost value first."""
     if depth > MAX_NESTING:
-        raise Refusal(f"Nesting Levels have exceeded supported limits under {path}")
+        raise StatementError(f"Nesting Levels have exceeded supported limits under {path}")
 
 
 def _bag(tree: Collection, path: str) -> dict[str, Any]:
     if not tree.members:
-        raise Refusal("Empty bags are not supported")
+        raise StatementError("Empty bags are not supported")
     texts: list[str] = []
     kinds: set[str] = set()
     for member in tree.members:
         if isinstance(member, Parameter):
             raise unsupported(member, path)
         if not isinstance(member, Constant) or member.kind not in ("S", "N"):
-            raise Refusal(_MIXED)
+            raise StatementError(_MIXED)
         texts.append(member.text)
         kinds.add(member.kind)
     if len(kinds) > 1:
-        raise Refusal(_MIXED)
+        raise StatementError(_MIXED)
     if kinds == {"S"}:
         if len(set(texts)) < len(texts):
-            raise Refusal(f"One or more parameter values were invalid: Input collection [{', '.join(texts)}] contains duplicates.")
+            raise StatementError(f"One or more parameter values were invalid: Input collection [{', '.join(texts)}] contains duplicates.")
         return {"SS": sorted(texts)}
     clean = [number(text, path) for text in texts]
     if len(set(clean)) < len(clean):
-        raise Refusal(f"One or more parameter values were invalid: Input collection [{', '.join(texts)}] contains duplicates! under {path}")
+        raise StatementError(
+            f"One or more parameter values were invalid: Input collection [{', '.join(texts)}] contains duplicates! under {path}"
+        )
     return {"NS": sorted(clean, key=numbers.as_decimal)}

@@ -1,4 +1,4 @@
-"""A request's parameters as canonical attribute values."""
+"""The parameters of a request, in canonical form."""
 
 from typing import Any
 
@@ -6,5 +6,5 @@ from gateleg.engine.values import validate
 
 
 def read_parameters(given: list[Any] | None) -> list[Any]:
-    """The parameters; raises DynamoDB's error for the first that is not an attribute value."""
+    """The parameters; raises DynamoDB's error for the first invalid one."""
     return [validate(value) for value in given or ()]

@@ -1,4 +1,4 @@
-"""From a request's text and parameters to what it asks for, in DynamoDB's order: parameters, grammar, table, meaning."""
+"""From the text and parameters of a request to a command, in DynamoDB's order: parameters, grammar, table, command."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -9,7 +9,7 @@ from gateleg.engine.expressions import Values
 from gateleg.engine.layout import Layout
 from gateleg.engine.partiql.commands import Command, command_of, target_of
 from gateleg.engine.partiql.conditions import parameter_name
-from gateleg.engine.partiql.faults import Refusal
+from gateleg.engine.partiql.errors import StatementError
 from gateleg.engine.partiql.statements import parse
 from gateleg.engine.partiql.trees import Statement
 
@@ -18,8 +18,8 @@ _SEVERAL_KEYS: Final = "PartiQL statements cannot be executed on tables with mul
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A statement that is well formed, with its parameters."""
+class BoundStatement:
+    """A well-formed statement with its parameters."""
 
     text: str
     statement: Statement
@@ -28,50 +28,50 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Meant:
-    """What a statement means, and its table; none if there is no such table."""
+class ResolvedCommand:
+    """The command of a statement, and its table; None if the table does not exist."""
 
     command: Command
     values: Values
     layout: Layout | None
 
 
-def ask(text: str, parameters: list[Any]) -> Asked:
-    """Parse a statement, which must take as many parameters as there are."""
+def bind_statement(text: str, parameters: list[Any]) -> BoundStatement:
+    """Parse a statement and check its number of parameters."""
     try:
         parsed = parse(text)
-    except Refusal as refusal:
+    except StatementError as refusal:
         raise refusal.error(text) from None
     if parsed.parameters != len(parameters):
         raise validation("Number of parameters in request and statement don't match.")
-    return Asked(text, parsed.statement, parameters, {parameter_name(i): value for i, value in enumerate(parameters)})
+    return BoundStatement(text, parsed.statement, parameters, {parameter_name(i): value for i, value in enumerate(parameters)})
 
 
-def understand(context: Context, asked: Asked) -> Meant:
-    """Find a statement's table, and what the statement means."""
-    layout = find_layout(context, asked)
+def resolve_command(context: Context, bound: BoundStatement) -> ResolvedCommand:
+    """Find a statement's table and derive its command."""
+    layout = find_layout(context, bound)
     try:
-        command = command_of(asked.statement, asked.values)
-    except Refusal as refusal:
-        raise refusal.error(asked.text) from None
-    return Meant(command, asked.values, layout)
+        command = command_of(bound.statement, bound.values)
+    except StatementError as refusal:
+        raise refusal.error(bound.text) from None
+    return ResolvedCommand(command, bound.values, layout)
 
 
-def find_layout(context: Context, asked: Asked) -> Layout | None:
-    """The table of a statement, or none if it does not exist; indexes that PartiQL cannot read are refused."""
-    target = target_of(asked.statement)
+def find_layout(context: Context, bound: BoundStatement) -> Layout | None:
+    """The table of a statement, or None if it does not exist; refuses indexes that PartiQL cannot read."""
+    target = target_of(bound.statement)
     if target is None:
         return None
     try:
         layout = context.layout(target.table)
-        if target.index is not None and target.index not in layout.by_name:
+        if target.index is not None and target.index not in layout.index_by_name:
             context.catalog.refresh()
             layout = context.layout(target.table)
     except EngineError as error:
         if error.code != "ResourceNotFoundException":
             raise
         return None
-    index = layout.by_name.get(target.index) if target.index is not None else None
+    index = layout.index_by_name.get(target.index) if target.index is not None else None
     if index is not None and (len(index.index.keys.hash) > 1 or len(index.index.keys.range) > 1):
         raise validation(_SEVERAL_KEYS)
     return layout

@@ -1,30 +1,42 @@
-"""The grammar of PartiQL's statements."""
+"""The grammar of PartiQL statements."""
 
 from dataclasses import dataclass
 from functools import lru_cache
 
-from gateleg.engine.partiql.faults import Place, malformed
+from gateleg.engine.partiql.errors import TextRange, malformed
 from gateleg.engine.partiql.grammar import Expressions
 from gateleg.engine.partiql.tokens import END, KEYWORD, NAME, QUOTED, Token
-from gateleg.engine.partiql.trees import Assign, Bare, Collection, Delete, Drop, Insert, Order, Select, Statement, Tree, Update
+from gateleg.engine.partiql.trees import (
+    Assign,
+    Collection,
+    DeleteStatement,
+    Drop,
+    ExpressionStatement,
+    InsertStatement,
+    OrderTerm,
+    SelectStatement,
+    Statement,
+    Tree,
+    UpdateStatement,
+)
 
 _RETURNING = "Expected ( MODIFIED | ALL ) ( NEW | OLD ) in each returning element."
 _RESERVED = frozenset({"update", "delete", "select", "from", "where", "set", "remove"})
-#: Above the operators that join whole queries.
+#: Binds tighter than the operators that join whole queries.
 _IN_SELECT = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
-    """A statement and how many parameters it takes."""
+class ParsedStatement:
+    """A statement and its number of parameters."""
 
     statement: Statement
     parameters: int
 
 
 @lru_cache(maxsize=1024)
-def parse(text: str) -> Parsed:
-    """The statement that a text is; raises `Refusal` if it is none."""
+def parse(text: str) -> ParsedStatement:
+    """Parse a statement, cached; raises `StatementError` for a syntax error."""
     reader = _Statements(text)
     statement = reader.statement()
     if reader.skip(";"):
@@ -32,7 +44,7 @@ def parse(text: str) -> Parsed:
             raise malformed("Unexpected token after semicolon. (Only one query is allowed.)")
     elif reader.next.kind != END:
         raise malformed("Unexpected token after expression")
-    return Parsed(statement, reader.parameters)
+    return ParsedStatement(statement, reader.parameters)
 
 
 class _Statements(Expressions):
@@ -52,16 +64,16 @@ class _Statements(Expressions):
             if first.text in ("set", "remove"):
                 self._actions()
                 raise malformed("Unexpected keyword")
-        return Bare(self.expression())
+        return ExpressionStatement(self.expression())
 
-    def _select(self, first: Token) -> Select:
-        unsupported: tuple[str, Place] | None = None
+    def _select(self, first: Token) -> SelectStatement:
+        unsupported: tuple[str, TextRange] | None = None
         if self.at("distinct"):
-            unsupported = ("DISTINCT", self.take().place)
+            unsupported = ("DISTINCT", self.take().text_range)
         else:
             self.skip("all")
         if self.at("value"):
-            unsupported = unsupported or ("SELECT VALUE", self.next.place)
+            unsupported = unsupported or ("SELECT VALUE", self.next.text_range)
             self.take()
         columns, aliased = self._columns()
         if not self.skip("from"):
@@ -69,23 +81,23 @@ class _Statements(Expressions):
         source, alias = self._source()
         where = self.expression(_IN_SELECT) if self.skip("where") else None
         unsupported = unsupported or self._unsupported_clause(("group", "having"))
-        order: tuple[Order, ...] = ()
+        order: tuple[OrderTerm, ...] = ()
         if self.skip("order"):
             self.expect("by", "BY")
             order = tuple(self.listed(self._order))
         unsupported = unsupported or self._unsupported_clause(("limit", "offset"))
-        return Select(columns, source, where, order, aliased or alias, unsupported, first.place)
+        return SelectStatement(columns, source, where, order, aliased or alias, unsupported, first.text_range)
 
-    def _unsupported_clause(self, words: tuple[str, ...]) -> tuple[str, Place] | None:
-        """Clauses of PartiQL that DynamoDB does not have; it points at what follows their keyword."""
-        found: tuple[str, Place] | None = None
+    def _unsupported_clause(self, words: tuple[str, ...]) -> tuple[str, TextRange] | None:
+        """Skip clauses that DynamoDB does not support; returns the first, with the position after its keyword."""
+        found: tuple[str, TextRange] | None = None
         for word in words:
             if self.skip(word):
                 if word == "group":
                     self.expect("by", "BY")
-                place = self.next.place
+                text_range = self.next.text_range
                 self.listed(lambda: self.expression(_IN_SELECT))
-                found = found or ("GROUP BY" if word == "group" else word.upper(), place)
+                found = found or ("GROUP BY" if word == "group" else word.upper(), text_range)
         return found
 
     def _columns(self) -> tuple[tuple[Tree, ...], bool]:
@@ -105,8 +117,8 @@ class _Statements(Expressions):
         return self.expression(), self._alias()
 
     def _source(self) -> tuple[Tree, bool]:
-        """What FROM names; several things, which DynamoDB refuses, become a list of them."""
-        place = self.next.place
+        """The source after FROM; several, which DynamoDB refuses, become a list."""
+        text_range = self.next.text_range
         aliased = False
         sources: list[Tree] = []
         while True:
@@ -114,10 +126,10 @@ class _Statements(Expressions):
             aliased = self._alias() or aliased
             if not self.skip(","):
                 break
-        return (sources[0] if len(sources) == 1 else Collection("list", tuple(sources), place)), aliased
+        return (sources[0] if len(sources) == 1 else Collection("list", tuple(sources), text_range)), aliased
 
     def _alias(self) -> bool:
-        """Whether another name follows (`AS name`, or only the name)."""
+        """Consume an alias (`AS name`, or only the name); returns whether there was one."""
         explicit = self.skip("as")
         if self.next.kind in (NAME, QUOTED):
             self.take()
@@ -126,33 +138,33 @@ class _Statements(Expressions):
             raise malformed("Expected identifier for AS-alias")
         return False
 
-    def _order(self) -> Order:
+    def _order(self) -> OrderTerm:
         key = self.expression()
         descending = not self.skip("asc") and self.skip("desc")
-        return Order(key, not descending)
+        return OrderTerm(key, not descending)
 
-    def _insert(self, first: Token) -> Insert:
+    def _insert(self, first: Token) -> InsertStatement:
         self.take()
         target = self.simple_path()
         if not self.skip("value"):
-            # The form with several rows, which DynamoDB does not have: what it says comes from what is left over.
+            # DynamoDB does not support several rows; its message comes from the remaining tokens.
             rows = self.expression()
-            return Insert(target, Collection("rows", (rows,), rows.place), None, first.place)
+            return InsertStatement(target, Collection("rows", (rows,), rows.text_range), None, first.text_range)
         item = self.expression()
-        return Insert(target, item, self._returning(), first.place)
+        return InsertStatement(target, item, self._returning(), first.text_range)
 
-    def _update(self, first: Token) -> Update:
+    def _update(self, first: Token) -> UpdateStatement:
         target = self.simple_path()
         aliased = self._alias()
         actions = self._actions()
         where = self.expression() if self.skip("where") else None
-        return Update(target, actions, where, self._returning(), aliased, first.place)
+        return UpdateStatement(target, actions, where, self._returning(), aliased, first.text_range)
 
-    def _from_first(self, first: Token) -> Update:
+    def _from_first(self, first: Token) -> UpdateStatement:
         target, aliased = self._source()
         where = self.expression() if self.skip("where") else None
         actions = self._actions()
-        return Update(target, actions, where, self._returning(), aliased, first.place)
+        return UpdateStatement(target, actions, where, self._returning(), aliased, first.text_range)
 
     def _actions(self) -> tuple[Assign | Drop, ...]:
         actions: list[Assign | Drop] = []
@@ -172,16 +184,16 @@ class _Statements(Expressions):
             raise malformed("Expected '='")
         return Assign(path, self.expression())
 
-    def _delete(self, first: Token) -> Delete:
+    def _delete(self, first: Token) -> DeleteStatement:
         if not self.skip("from"):
             raise malformed("Expected FROM after DELETE")
         target = self.simple_path()
         aliased = self._alias()
         where = self.expression() if self.skip("where") else None
-        return Delete(target, where, self._returning(), aliased, first.place)
+        return DeleteStatement(target, where, self._returning(), aliased, first.text_range)
 
     def _returning(self) -> str | None:
-        """What RETURNING asks for, such as `ALL OLD *`."""
+        """Parse a RETURNING clause, such as `ALL OLD *`."""
         if not self.skip("returning"):
             return None
         scope, image = self.take(), self.take()

@@ -1,9 +1,9 @@
-"""The words of a PartiQL statement."""
+"""The tokens of a PartiQL statement."""
 
 import re
 from typing import Final, NamedTuple
 
-from gateleg.engine.partiql.faults import Place, malformed
+from gateleg.engine.partiql.errors import TextRange, malformed
 from gateleg.engine.partiql.keywords import KEYWORDS
 
 NAME: Final = "name"
@@ -15,7 +15,7 @@ PARAMETER: Final = "parameter"
 SYMBOL: Final = "symbol"
 END: Final = "end"
 
-#: What stands between words: blanks, and comments of both kinds.
+#: Whitespace and both kinds of comments separate tokens.
 _TOKEN = re.compile(
     r"(?:[ \t\r\n\f\v\xa0]+|--[^\r\n]*|/\*.*?\*/)+"
     r"|(?P<name>[A-Za-z_$][A-Za-z0-9_$]*)"
@@ -33,15 +33,15 @@ _INTEGER_MIN = -(2**31)
 
 
 class Token(NamedTuple):
-    """A word: its kind, its meaning (keywords in lower case, quoted texts without their quotes), and where it stands."""
+    """A token: kind, text (keywords in lower case, quoted text without quotes), and position."""
 
     kind: str
     text: str
-    place: Place
+    text_range: TextRange
 
 
 def tokenize(text: str) -> list[Token]:
-    """All words of a statement and a final one for its end."""
+    """The tokens of a statement, and a final END token."""
     tokens: list[Token] = []
     position = 0
     while position < len(text):
@@ -55,23 +55,23 @@ def tokenize(text: str) -> list[Token]:
     return tokens
 
 
-def _token(kind: str, word: str, place: Place) -> Token:
+def _token(kind: str, word: str, text_range: TextRange) -> Token:
     if kind == NAME:
         lower = word.lower()
-        return Token(KEYWORD, lower, place) if lower in KEYWORDS else Token(NAME, word, place)
+        return Token(KEYWORD, lower, text_range) if lower in KEYWORDS else Token(NAME, word, text_range)
     if kind == QUOTED:
-        return Token(QUOTED, word[1:-1].replace('""', '"'), place)
+        return Token(QUOTED, word[1:-1].replace('""', '"'), text_range)
     if kind == STRING:
-        return Token(STRING, word[1:-1].replace("''", "'"), place)
+        return Token(STRING, word[1:-1].replace("''", "'"), text_range)
     if kind == NUMBER:
         _check_scale(word)
     elif word == "!=":
-        return Token(SYMBOL, "<>", place)
-    return Token(kind, word, place)
+        return Token(SYMBOL, "<>", text_range)
+    return Token(kind, word, text_range)
 
 
 def _check_scale(word: str) -> None:
-    """A number is read as Java reads a decimal: its exponent and its scale must fit 32 bits."""
+    """Refuse a number that Java cannot parse as a decimal, because its exponent or scale exceeds 32 bits."""
     mantissa, mark, exponent = word.lower().partition("e")
     if not mark:
         return

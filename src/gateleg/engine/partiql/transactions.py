@@ -1,4 +1,4 @@
-"""ExecuteTransaction: statements that all read, or of which all write or none."""
+"""ExecuteTransaction: statements that all read from one snapshot, or all write or none."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,39 +10,39 @@ from gateleg.engine import capacity
 from gateleg.engine.context import Context
 from gateleg.engine.errors import EngineError, not_found, validation
 from gateleg.engine.layout import Layout
-from gateleg.engine.operations.transactions import cancel_if_any, check_distinct, once, reason
-from gateleg.engine.partiql import points, writing
-from gateleg.engine.partiql.commands import Check, Erase, Modify, Read, is_read
+from gateleg.engine.operations.transactions import cancel_if_any_failed, check_distinct, reason, run_once_per_token
+from gateleg.engine.partiql import point_reads, writes
+from gateleg.engine.partiql.commands import DeleteCommand, ExistsCommand, SelectCommand, UpdateCommand, is_read
 from gateleg.engine.partiql.parameters import read_parameters
-from gateleg.engine.partiql.requests import Asked, Meant, ask, understand
-from gateleg.engine.partiql.writing import KEY_MISMATCH, NO_KEY, Step
+from gateleg.engine.partiql.requests import BoundStatement, ResolvedCommand, bind_statement, resolve_command
+from gateleg.engine.partiql.writes import KEY_MISMATCH, NO_KEY, StatementWrite
 
 _WRONG_TYPE: Final = "Key attribute's data type should match its data type in table's schema"
 
 
 def transact(context: Context, request: dict[str, Any]) -> dict[str, Any]:
-    """The answer to a transaction of statements."""
+    """Run a transaction of statements."""
     given = request["TransactStatements"]
     parameters = [read_parameters(statement.get("Parameters")) for statement in given]
-    asked: list[Asked] = []
+    bound: list[BoundStatement] = []
     for number, statement in enumerate(given):
-        with _told(number):
-            asked.append(ask(statement["Statement"], parameters[number]))
-    reads = is_read(asked[0].statement)
-    if any(is_read(one.statement) is not reads for one in asked):
+        with _prefix_errors(number):
+            bound.append(bind_statement(statement["Statement"], parameters[number]))
+    reads = is_read(bound[0].statement)
+    if any(is_read(each.statement) is not reads for each in bound):
         raise validation("ExecuteTransaction API does not support both read and write operations in the same request.")
-    meant: list[Meant] = []
-    for number, one in enumerate(asked):
-        with _told(number):
-            meant.append(understand(context, one))
-            _check(meant[-1])
-    _check_tables(meant)
-    return _read_all(context, meant, request) if reads else _write_all(context, meant, request)
+    resolved: list[ResolvedCommand] = []
+    for number, each in enumerate(bound):
+        with _prefix_errors(number):
+            resolved.append(resolve_command(context, each))
+            _check(resolved[-1])
+    _check_tables(resolved)
+    return _read_all(context, resolved, request) if reads else _write_all(context, resolved, request)
 
 
 @contextmanager
-def _told(number: int) -> Iterator[None]:
-    """Faults of a statement name its position."""
+def _prefix_errors(number: int) -> Iterator[None]:
+    """Prefix errors of a statement with its position."""
     try:
         yield
     except EngineError as error:
@@ -51,55 +51,57 @@ def _told(number: int) -> Iterator[None]:
         raise validation(f"Validation failed in TransactStatements[{number}]: {error.message}") from None
 
 
-def _check(meant: Meant) -> None:
-    """What a statement of a transaction must not have. Nothing is said of this where its table does not exist."""
-    command = meant.command
-    if meant.layout is None:
+def _check(resolved: ResolvedCommand) -> None:
+    """Refuse what statements of a transaction may not have. DynamoDB reports a missing table first."""
+    command = resolved.command
+    if resolved.layout is None:
         return
-    if isinstance(command, Modify | Erase) and command.returning is not None:
+    if isinstance(command, UpdateCommand | DeleteCommand) and command.returning is not None:
         raise validation("RETURNING clause is not supported in ExecuteTransaction.")
-    if isinstance(command, Read | Check) and command.target.index is not None:
+    if isinstance(command, SelectCommand | ExistsCommand) and command.target.index is not None:
         raise validation("Reads on indices are not supported within transactions.")
-    if isinstance(command, Check):
-        writing.first_key(meant.layout, command.where, meant.values)
-    if isinstance(command, Read):
+    if isinstance(command, ExistsCommand):
+        writes.first_key(resolved.layout, command.where, resolved.values)
+    if isinstance(command, SelectCommand):
         try:
-            points.read_key(meant.layout, command, meant.values, "ExecuteTransaction")
+            point_reads.read_key(resolved.layout, command, resolved.values, "ExecuteTransaction")
         except EngineError as error:
             if not (error.message or "").startswith(_WRONG_TYPE):
                 raise
 
 
-def _check_tables(meant: list[Meant]) -> None:
+def _check_tables(resolved: list[ResolvedCommand]) -> None:
     missing = not_found()
-    cancel_if_any([{"Code": "ResourceNotFound", "Message": missing.message} if one.layout is None else {"Code": "None"} for one in meant])
+    cancel_if_any_failed(
+        [{"Code": "ResourceNotFound", "Message": missing.message} if each.layout is None else {"Code": "None"} for each in resolved]
+    )
 
 
-def _table(meant: Meant) -> Layout:
-    assert meant.layout is not None
-    return meant.layout
+def _table(resolved: ResolvedCommand) -> Layout:
+    assert resolved.layout is not None
+    return resolved.layout
 
 
-def _read_all(context: Context, meant: list[Meant], request: dict[str, Any]) -> dict[str, Any]:
+def _read_all(context: Context, resolved: list[ResolvedCommand], request: dict[str, Any]) -> dict[str, Any]:
     keys: list[bytes] = []
     reasons: list[dict[str, Any]] = []
-    for one in meant:
-        assert isinstance(one.command, Read)
+    for each in resolved:
+        assert isinstance(each.command, SelectCommand)
         try:
-            keys.append(_table(one).request_key(points.read_key(_table(one), one.command, one.values, "ExecuteTransaction")))
+            keys.append(_table(each).request_key(point_reads.read_key(_table(each), each.command, each.values, "ExecuteTransaction")))
             reasons.append({"Code": "None"})
         except EngineError as error:
             reasons.append(_reason(error))
-    cancel_if_any(reasons)
-    check_distinct([(_table(one).table.id, key) for one, key in zip(meant, keys, strict=True)])
+    cancel_if_any_failed(reasons)
+    check_distinct([(_table(each).table.id, key) for each, key in zip(resolved, keys, strict=True)])
     responses: list[dict[str, Any]] = []
     sizes: list[tuple[str, int]] = []
     with context.database.snapshot() as connection:
-        for one, key in zip(meant, keys, strict=True):
-            assert isinstance(one.command, Read)
-            size, item = points.fetch(context, connection, _table(one), key, one.command)
+        for each, key in zip(resolved, keys, strict=True):
+            assert isinstance(each.command, SelectCommand)
+            size, item = point_reads.fetch(context, connection, _table(each), key, each.command)
             responses.append({} if item is None else {"Item": item})
-            sizes.append((_table(one).table.name, size))
+            sizes.append((_table(each).table.name, size))
     return _answer(responses, capacity.transaction_reads(request.get("ReturnConsumedCapacity"), sizes))
 
 
@@ -107,62 +109,62 @@ def _answer(responses: list[dict[str, Any]], consumed: list[dict[str, Any]]) -> 
     return {"Responses": responses, "ConsumedCapacity": consumed} if consumed else {"Responses": responses}
 
 
-def _write_all(context: Context, meant: list[Meant], request: dict[str, Any]) -> dict[str, Any]:
-    steps: list[Step] = []
+def _write_all(context: Context, resolved: list[ResolvedCommand], request: dict[str, Any]) -> dict[str, Any]:
+    statement_writes: list[StatementWrite] = []
     reasons: list[dict[str, Any]] = []
-    for one, given in zip(meant, request["TransactStatements"], strict=True):
-        assert not isinstance(one.command, Read)
+    for each, given in zip(resolved, request["TransactStatements"], strict=True):
+        assert not isinstance(each.command, SelectCommand)
         try:
-            step = writing.prepare(_table(one), one.command, one.values)
-            step.return_failed = given.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
-            steps.append(step)
+            write = writes.prepare(_table(each), each.command, each.values)
+            write.return_failed = given.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
+            statement_writes.append(write)
             reasons.append({"Code": "None"})
         except EngineError as error:
             reasons.append(_reason(error))
-    cancel_if_any(reasons)
-    check_distinct([step.place for step in steps])
+    cancel_if_any_failed(reasons)
+    check_distinct([write.row_id for write in statement_writes])
     mode = request.get("ReturnConsumedCapacity")
-    written: list[Step] = []
+    written: list[StatementWrite] = []
 
     def run(connection: apsw.Connection) -> dict[str, Any]:
-        _run(context, connection, steps)
-        written.extend(steps)
-        return {"sizes": [step.change.charged for step in steps]}
+        _run(context, connection, statement_writes)
+        written.extend(statement_writes)
+        return {"sizes": [write.change.charged for write in statement_writes]}
 
     with context.database.write() as connection:
-        done = once(context, connection, _scoped(request), run)
+        done = run_once_per_token(context, connection, _scoped(request), run)
     if written:
-        return _answer([], capacity.transaction_writes(step.change.capacity(mode, factor=2) for step in written))
+        return _answer([], capacity.transaction_writes(write.change.capacity(mode, factor=2) for write in written))
     return _answer([], capacity.transaction_reads(mode, done["sizes"]))
 
 
 def _scoped(request: dict[str, Any]) -> dict[str, Any]:
-    """The request with its token kept apart from those of TransactWriteItems."""
+    """The request with its token in a namespace apart from TransactWriteItems."""
     token = request.get("ClientRequestToken")
     return request if token is None else {**request, "ClientRequestToken": f"partiql/{token}"}
 
 
-def _run(context: Context, connection: apsw.Connection, steps: list[Step]) -> None:
-    _each(steps, lambda step: step.renew(context))
-    check_distinct([step.place for step in steps])
-    _each(steps, lambda step: step.check(connection))
-    for step in steps:
-        step.store(context, connection)
+def _run(context: Context, connection: apsw.Connection, statement_writes: list[StatementWrite]) -> None:
+    _run_or_cancel(statement_writes, lambda write: write.refresh_layout(context))
+    check_distinct([write.row_id for write in statement_writes])
+    _run_or_cancel(statement_writes, lambda write: write.check(connection))
+    for write in statement_writes:
+        write.store(context, connection)
 
 
-def _each(steps: list[Step], do: Callable[[Step], None]) -> None:
-    """Do something for every step; all that fail have their reasons in the cancelled transaction."""
+def _run_or_cancel(statement_writes: list[StatementWrite], do: Callable[[StatementWrite], None]) -> None:
+    """Run a step for every write; cancels the transaction with the reasons of all that failed."""
     reasons: list[dict[str, Any]] = []
-    for step in steps:
+    for write in statement_writes:
         try:
-            do(step)
+            do(write)
             reasons.append({"Code": "None"})
         except EngineError as error:
             reasons.append(reason(error))
-    cancel_if_any(reasons)
+    cancel_if_any_failed(reasons)
 
 
 def _reason(error: EngineError) -> dict[str, Any]:
-    """Why a statement names no item; transactions say it as GetItem would."""
+    """The cancellation reason for an invalid key, with GetItem's message."""
     message = error.message or ""
     return reason(validation(KEY_MISMATCH) if message == NO_KEY or message.startswith(_WRONG_TYPE) else error)

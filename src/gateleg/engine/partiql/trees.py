@@ -1,8 +1,8 @@
-"""A statement as its text has it: a tree of parts, each with the place of the word that stands for it."""
+"""The syntax tree of a statement; each node has the text range of its token."""
 
 from dataclasses import dataclass
 
-from gateleg.engine.partiql.faults import Place
+from gateleg.engine.partiql.errors import TextRange
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,42 +10,42 @@ class Name:
     """An identifier."""
 
     name: str
-    place: Place
+    text_range: TextRange
 
 
 @dataclass(frozen=True, slots=True)
-class Trail:
-    """A path: a name, then names of members and trees of positions; None stands for a wildcard."""
+class DocumentPath:
+    """A path: a name, then member names and index expressions; None is a wildcard."""
 
     root: "Tree"
     steps: "tuple[str | Tree | None, ...]"
-    place: Place
+    text_range: TextRange
 
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A string (`S`), number (`N`), truth value (`BOOL`), `NULL` or `MISSING`; numbers are kept as they are written."""
+    """A string (`S`), number (`N`), boolean (`BOOL`), `NULL` or `MISSING`; numbers are kept as written."""
 
     kind: str
     text: str
-    place: Place
+    text_range: TextRange
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """The `?` of this position, from 0."""
+    """The `?` at this position, from 0."""
 
     position: int
-    place: Place
+    text_range: TextRange
 
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A list (`[...]` or several things in parentheses) or a bag (`<<...>>`)."""
+    """A list (`[...]`, or several items in parentheses) or a bag (`<<...>>`)."""
 
     kind: str
     members: "tuple[Tree, ...]"
-    place: Place
+    text_range: TextRange
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +53,16 @@ class Struct:
     """`{'name': value, ...}`."""
 
     members: "tuple[tuple[Tree, Tree], ...]"
-    place: Place
+    text_range: TextRange
 
 
 @dataclass(frozen=True, slots=True)
-class Application:
-    """A function, by its name in lower case, and its arguments; `*` and a statement count as arguments."""
+class FunctionCall:
+    """A function call, with the name in lower case; `*` and a SELECT may be arguments."""
 
     name: str
     arguments: "tuple[Tree | Statement | None, ...]"
-    place: Place
+    text_range: TextRange
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Operation:
 
     operator: str
     operands: "tuple[Tree, ...]"
-    place: Place
+    text_range: TextRange
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +80,14 @@ class TypeTest:
 
     operand: "Tree"
     type: str
-    place: Place
+    text_range: TextRange
 
 
-Tree = Name | Trail | Constant | Parameter | Collection | Struct | Application | Operation | TypeTest
+Tree = Name | DocumentPath | Constant | Parameter | Collection | Struct | FunctionCall | Operation | TypeTest
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class OrderTerm:
     """One term of ORDER BY."""
 
     key: Tree
@@ -95,26 +95,26 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Select:
-    """`SELECT columns FROM source ...`; no columns means all of them. `unsupported` is the first clause that DynamoDB does not have."""
+class SelectStatement:
+    """`SELECT columns FROM source ...`; no columns means `*`. `unsupported` is the first clause that DynamoDB does not support."""
 
     columns: tuple[Tree, ...]
     source: Tree
     where: Tree | None
-    order: tuple[Order, ...]
+    order: tuple[OrderTerm, ...]
     aliased: bool
-    unsupported: tuple[str, Place] | None
-    place: Place
+    unsupported: tuple[str, TextRange] | None
+    text_range: TextRange
 
 
 @dataclass(frozen=True, slots=True)
-class Insert:
+class InsertStatement:
     """`INSERT INTO target VALUE item`."""
 
     target: Tree
     item: Tree
     returning: str | None
-    place: Place
+    text_range: TextRange
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class Drop:
 
 
 @dataclass(frozen=True, slots=True)
-class Update:
+class UpdateStatement:
     """`UPDATE target SET ... REMOVE ... WHERE ...`, or `FROM target WHERE ... SET ...`."""
 
     target: Tree
@@ -141,25 +141,25 @@ class Update:
     where: Tree | None
     returning: str | None
     aliased: bool
-    place: Place
+    text_range: TextRange
 
 
 @dataclass(frozen=True, slots=True)
-class Delete:
+class DeleteStatement:
     """`DELETE FROM target WHERE ...`."""
 
     target: Tree
     where: Tree | None
     returning: str | None
     aliased: bool
-    place: Place
+    text_range: TextRange
 
 
 @dataclass(frozen=True, slots=True)
-class Bare:
-    """An expression that stands alone: `EXISTS(SELECT ...)` is the only one with a meaning."""
+class ExpressionStatement:
+    """An expression as a statement; `EXISTS(SELECT ...)` is the only valid one."""
 
     tree: Tree
 
 
-Statement = Select | Insert | Update | Delete | Bare
+Statement = SelectStatement | InsertStatement | UpdateStatement | DeleteStatement | ExpressionStatement

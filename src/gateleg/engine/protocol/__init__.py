@@ -1,4 +1,4 @@
-"""The shape of every request: what DynamoDB's protocol layer refuses before an operation looks at what is asked.
+"""Request shapes: what DynamoDB's protocol layer refuses before an operation runs.
 
 The operations known here are the operations that exist.
 """
@@ -18,35 +18,34 @@ __all__ = ["OPERATIONS", "check", "check_types"]
 #: Every operation of DynamoDB and of DynamoDB Streams, with the shape of its request.
 OPERATIONS: dict[str, Structure] = {shape.name: shape for shape in (*items.OPERATIONS, *tables.OPERATIONS, *administration.OPERATIONS)}
 
-_glances: dict[str, Callable[[dict[str, Any]], bool]] = {}
+_quick_checks: dict[str, Callable[[dict[str, Any]], bool]] = {}
 
 
 def check(operation: str, request: Any) -> None:
-    """Raise what DynamoDB's protocol layer would answer to a request that it refuses.
+    """Raise the error of DynamoDB's protocol layer for a malformed request.
 
-    Attribute values of a request that is otherwise proper are not looked into. Values that DynamoDB converts, such as `"true"`
-    where a boolean is expected, are converted in the request itself; members that are null count as absent, and unknown ones
-    are ignored.
+    Attribute values are not checked here if the rest is well formed. Values that DynamoDB converts, such as `"true"` for a boolean, are
+    converted in place; null members count as absent, and unknown members are ignored.
     """
-    glance = _glances.get(operation) or _prepared(operation)
-    if type(request) is not dict or not glance(request):
-        _look_closely(OPERATIONS[operation], request)
+    quick_check = _quick_checks.get(operation) or _compile_quick_check(operation)
+    if type(request) is not dict or not quick_check(request):
+        _find_errors(OPERATIONS[operation], request)
 
 
 def check_types(operation: str, request: Any) -> None:
-    """Raise a `SerializationException` if anything in a request, attribute values included, has another type than it should have."""
+    """Raise a `SerializationException` if anything in a request, including attribute values, has a wrong JSON type."""
     read(OPERATIONS[operation], request)
 
 
-def _prepared(operation: str) -> Callable[[dict[str, Any]], bool]:
+def _compile_quick_check(operation: str) -> Callable[[dict[str, Any]], bool]:
     if operation not in OPERATIONS:
         raise EngineError("UnknownOperationException", None)
     _, test = compiled(OPERATIONS[operation])
-    _glances[operation] = glance = test or (lambda request: True)
-    return glance
+    _quick_checks[operation] = quick_check = test or (lambda request: True)
+    return quick_check
 
 
-def _look_closely(operation: Structure, request: Any) -> None:
+def _find_errors(operation: Structure, request: Any) -> None:
     if not isinstance(request, dict):
         raise serialization("Start of list found where not expected" if isinstance(request, list) else None)
     read(operation, request)

@@ -1,7 +1,7 @@
 """The shapes of requests about backups, streams, replicas, exports and imports, policies, insights and the account."""
 
 from gateleg.engine.protocol.items import EXPRESSION, INDEX, NAMES, VALUES
-from gateleg.engine.protocol.kinds import Flag, Kind, Listing, Number, Text, structure
+from gateleg.engine.protocol.kinds import Boolean, Kind, ListOf, Number, Text, structure
 from gateleg.engine.protocol.tables import (
     BILLING,
     DEFINITIONS,
@@ -67,7 +67,7 @@ _BACKUPS = (
         {
             "SourceTableArn": TABLE_ARN,
             "SourceTableName": NEW_NAME,
-            "UseLatestRestorableTime": Flag(),
+            "UseLatestRestorableTime": Boolean(),
             "RestoreDateTime": TIME,
             **_RESTORE,
         },
@@ -79,7 +79,7 @@ _BACKUPS = (
             "TableName!": TABLE,
             "PointInTimeRecoverySpecification!": structure(
                 "PointInTimeRecoverySpecification",
-                {"PointInTimeRecoveryEnabled!": Flag(), "RecoveryPeriodInDays": Number("Integer", 1, 35)},
+                {"PointInTimeRecoveryEnabled!": Boolean(), "RecoveryPeriodInDays": Number("Integer", 1, 35)},
             ),
         },
     ),
@@ -154,7 +154,7 @@ _EXPORTS = (
                         "CsvOptions",
                         {
                             "Delimiter": Text(1, 1, r"[,;:|\t ]"),
-                            "HeaderList": Listing(Text(1, 65536, r"[\x20-\x21\x23-\x2B\x2D-\x7E]*"), 1, 255),
+                            "HeaderList": ListOf(Text(1, 65536, r"[\x20-\x21\x23-\x2B\x2D-\x7E]*"), 1, 255),
                         },
                     )
                 },
@@ -203,7 +203,7 @@ _BULK = (
                     "S3KeyPrefix": _PREFIX,
                     "S3SseAlgorithm": _ENCRYPTION,
                     "S3SseKmsKeyId": _KEY_ID,
-                    "OutputType!": Listing(Text(enum=("ERROR", "CONDITION_CHECK_FAILURE"))),
+                    "OutputType!": ListOf(Text(enum=("ERROR", "CONDITION_CHECK_FAILURE"))),
                 },
             ),
             "TableName!": TABLE,
@@ -221,7 +221,7 @@ _SCALING = structure(
     {
         "MinimumUnits": UNITS,
         "MaximumUnits": UNITS,
-        "AutoScalingDisabled": Flag(),
+        "AutoScalingDisabled": Boolean(),
         "AutoScalingRoleArn": Text(1, 1600),
         "ScalingPolicyUpdate": structure(
             "AutoScalingPolicyUpdate",
@@ -230,7 +230,7 @@ _SCALING = structure(
                 "TargetTrackingScalingPolicyConfiguration!": structure(
                     "AutoScalingTargetTrackingScalingPolicyConfigurationUpdate",
                     {
-                        "DisableScaleIn": Flag(),
+                        "DisableScaleIn": Boolean(),
                         "ScaleInCooldown": Number("Integer"),
                         "ScaleOutCooldown": Number("Integer"),
                         "TargetValue!": Number("Double"),
@@ -243,7 +243,7 @@ _SCALING = structure(
 
 _REPLICAS = (
     structure(
-        "CreateGlobalTable", {"GlobalTableName!": NEW_NAME, "ReplicationGroup!": Listing(structure("Replica", {"RegionName": REGION}))}
+        "CreateGlobalTable", {"GlobalTableName!": NEW_NAME, "ReplicationGroup!": ListOf(structure("Replica", {"RegionName": REGION}))}
     ),
     structure("DescribeGlobalTable", {"GlobalTableName!": NEW_NAME}),
     structure("DescribeGlobalTableSettings", {"GlobalTableName!": NEW_NAME}),
@@ -252,7 +252,7 @@ _REPLICAS = (
         "UpdateGlobalTable",
         {
             "GlobalTableName!": NEW_NAME,
-            "ReplicaUpdates!": Listing(
+            "ReplicaUpdates!": ListOf(
                 structure(
                     "ReplicaUpdate",
                     {
@@ -270,7 +270,7 @@ _REPLICAS = (
             "GlobalTableBillingMode": BILLING,
             "GlobalTableProvisionedWriteCapacityUnits": UNITS,
             "GlobalTableProvisionedWriteCapacityAutoScalingSettingsUpdate": _SCALING,
-            "GlobalTableGlobalSecondaryIndexSettingsUpdate": Listing(
+            "GlobalTableGlobalSecondaryIndexSettingsUpdate": ListOf(
                 structure(
                     "GlobalTableGlobalSecondaryIndexSettingsUpdate",
                     {
@@ -282,14 +282,14 @@ _REPLICAS = (
                 1,
                 20,
             ),
-            "ReplicaSettingsUpdate": Listing(
+            "ReplicaSettingsUpdate": ListOf(
                 structure(
                     "ReplicaSettingsUpdate",
                     {
                         "RegionName!": REGION,
                         "ReplicaProvisionedReadCapacityUnits": UNITS,
                         "ReplicaProvisionedReadCapacityAutoScalingSettingsUpdate": _SCALING,
-                        "ReplicaGlobalSecondaryIndexSettingsUpdate": Listing(
+                        "ReplicaGlobalSecondaryIndexSettingsUpdate": ListOf(
                             structure(
                                 "ReplicaGlobalSecondaryIndexSettingsUpdate",
                                 {
@@ -313,7 +313,7 @@ _REPLICAS = (
     structure(
         "UpdateTableReplicaAutoScaling",
         {
-            "GlobalSecondaryIndexUpdates": Listing(
+            "GlobalSecondaryIndexUpdates": ListOf(
                 structure(
                     "GlobalSecondaryIndexAutoScalingUpdate",
                     {"IndexName": INDEX, "ProvisionedWriteCapacityAutoScalingUpdate": _SCALING},
@@ -322,12 +322,12 @@ _REPLICAS = (
             ),
             "TableName!": TABLE,
             "ProvisionedWriteCapacityAutoScalingUpdate": _SCALING,
-            "ReplicaUpdates": Listing(
+            "ReplicaUpdates": ListOf(
                 structure(
                     "ReplicaAutoScalingUpdate",
                     {
                         "RegionName!": REGION,
-                        "ReplicaGlobalSecondaryIndexUpdates": Listing(
+                        "ReplicaGlobalSecondaryIndexUpdates": ListOf(
                             structure(
                                 "ReplicaGlobalSecondaryIndexAutoScalingUpdate",
                                 {"IndexName": INDEX, "ProvisionedReadCapacityAutoScalingUpdate": _SCALING},
@@ -361,7 +361,7 @@ _SETTINGS = (
             "ResourceArn!": RESOURCE_ARN,
             "Policy!": Text(),
             "ExpectedRevisionId": REVISION,
-            "ConfirmRemoveSelfResourceAccess": Flag(),
+            "ConfirmRemoveSelfResourceAccess": Boolean(),
         },
     ),
     structure("DescribeContributorInsights", {"TableName!": TABLE, "IndexName": INDEX}),

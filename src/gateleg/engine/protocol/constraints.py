@@ -1,14 +1,14 @@
-"""Constraint faults: what DynamoDB's protocol layer reports, all together, for a request whose types are right."""
+"""Constraint errors, which DynamoDB's protocol layer reports together for a request with correct types."""
 
 import re
 from functools import cache
 from typing import Any
 
 from gateleg.engine.errors import validation
-from gateleg.engine.protocol.kinds import NAME_PATTERN, Dictionary, Kind, Listing, Number, Structure, TableName, Text
-from gateleg.engine.protocol.printing import lower_first, printed
+from gateleg.engine.protocol.java_format import java_string, lower_first
+from gateleg.engine.protocol.kinds import NAME_PATTERN, Kind, ListOf, MapOf, Number, Structure, TableName, Text
 
-#: DynamoDB reports this many faults of a request and is silent about further ones.
+#: DynamoDB reports at most this many errors.
 _REPORTED = 10
 
 _KEY_RULES = (
@@ -18,23 +18,23 @@ _KEY_RULES = (
 
 
 def enforce(operation: Structure, request: dict[str, Any]) -> None:
-    """Raise DynamoDB's `ValidationException` if the request breaks a constraint of the operation's members."""
+    """Raise DynamoDB's `ValidationException` if the request violates a constraint."""
     _check_name(operation, request)
     _check_operator(operation, request)
-    faults = Faults(lone_names=operation.name != "UpdateItem" or request.get("Key") is not None)
+    faults = ConstraintErrors(lone_names=operation.name != "UpdateItem" or request.get("Key") is not None)
     faults.members(operation, request, "", "")
     faults.report()
     if "RequestItems" in operation.members and not request["RequestItems"]:
         raise validation(f"The requestItems parameter is required for {operation.name}")
 
 
-def named_properly(name: str) -> bool:
-    """Whether this can name a table: a proper name, or an ARN."""
+def is_table_name_or_arn(name: str) -> bool:
+    """Whether a string can be a table name or an ARN."""
     return name.startswith("arn:") or (3 <= len(name) <= 255 and _compiled(NAME_PATTERN).fullmatch(name) is not None)
 
 
 def _check_name(operation: Structure, request: dict[str, Any]) -> None:
-    """The faults of a table's name that some operations report before any other."""
+    """Check the table name, which some operations report before anything else."""
     kind = operation.members.get("TableName")
     if not isinstance(kind, TableName) or kind.wording == "member" or "TableName" not in operation.required:
         return
@@ -46,17 +46,17 @@ def _check_name(operation: Structure, request: dict[str, Any]) -> None:
 
 
 def _check_operator(operation: Structure, request: dict[str, Any]) -> None:
-    """The fault of Query's ConditionalOperator, which is reported before any other, in words of its own."""
+    """Check Query's ConditionalOperator, which is reported before anything else, with its own message."""
     operator = request.get("ConditionalOperator")
     if operation.name == "Query" and operator not in (None, "AND", "OR") and len(request.get("QueryFilter") or ()) > 1:
         raise validation("Failed to satisfy constraint: Member must satisfy enum value set: [ALL, OR]")
 
 
-class Faults:
-    """The constraint faults found so far, worded as DynamoDB words them.
+class ConstraintErrors:
+    """The constraint errors found so far, in DynamoDB's wording.
 
-    Every place is given twice: as `path` has it (`keySchema.1.member.keyType`) and as the newer, terse form has it. An empty table name is
-    reported alone if `lone_names` says so.
+    Every path is given in two forms: the long one (`keySchema.1.member.keyType`) and the newer, terse one. An empty table name is reported
+    alone if `lone_names` is set.
     """
 
     def __init__(self, lone_names: bool = True) -> None:
@@ -64,7 +64,7 @@ class Faults:
         self._lone_names = lone_names
 
     def report(self) -> None:
-        """Raise what was found, if anything was."""
+        """Raise an error for everything found, if there is anything."""
         found = self._found[:_REPORTED]
         if found:
             raise validation(f"{len(found)} validation error{'s' if len(found) > 1 else ''} detected: {'; '.join(found)}")
@@ -79,14 +79,14 @@ class Faults:
                 self._missing(f"{path}{lower_first(name)}")
 
     def check(self, kind: Kind, value: Any, path: str, place: str) -> None:
-        """Check one value that is present."""
+        """Check one present value."""
         match kind:
             case Structure():
                 self.members(kind, value, f"{path}.", f"{place}.")
-            case Listing():
-                self._listing(kind, value, path, place)
-            case Dictionary():
-                self._dictionary(kind, value, path, place)
+            case ListOf():
+                self._list(kind, value, path, place)
+            case MapOf():
+                self._map(kind, value, path, place)
             case Text():
                 self._text(kind, value, path)
             case TableName():
@@ -138,7 +138,7 @@ class Faults:
         if kind.max is not None and value > kind.max:
             self._add(path, str(value), f"Member must have value less than or equal to {kind.max}")
 
-    def _listing(self, kind: Listing, value: list[Any], path: str, place: str) -> None:
+    def _list(self, kind: ListOf, value: list[Any], path: str, place: str) -> None:
         rules = []
         if kind.min is not None and len(value) < kind.min:
             rules.append(f"Member must have length greater than or equal to {kind.min}")
@@ -148,19 +148,19 @@ class Faults:
             if kind.terse:
                 self._terse(place, rule)
             else:
-                self._add(path, printed(kind, value), rule)
+                self._add(path, java_string(kind, value), rule)
         for position, item in enumerate(value, 1):
             self._element(kind.item, item, f"{path}.{position}.member", f"{place}.{position}.member")
 
-    def _dictionary(self, kind: Dictionary, value: dict[str, Any], path: str, place: str) -> None:
-        # BatchWriteItem, whose map has sizes, tells nothing of names where there is anything else to tell.
-        if kind.names and not (kind.sizes and self._found) and not all(named_properly(key) for key in value):
-            self._add(path, printed(kind, value), f"Map keys must satisfy constraint: [{_KEY_RULES}]")
+    def _map(self, kind: MapOf, value: dict[str, Any], path: str, place: str) -> None:
+        # BatchWriteItem, whose map has size limits, reports names only if there is nothing else to report.
+        if kind.names and not (kind.sizes and self._found) and not all(is_table_name_or_arn(key) for key in value):
+            self._add(path, java_string(kind, value), f"Map keys must satisfy constraint: [{_KEY_RULES}]")
         if kind.sizes is not None:
             low, high = kind.sizes
             if not all(low <= len(item or ()) <= high for item in value.values()):
                 rules = f"Member must have length less than or equal to {high}, Member must have length greater than or equal to {low}"
-                self._add(path, printed(kind, value), f"Map value must satisfy constraint: [{rules}]")
+                self._add(path, java_string(kind, value), f"Map value must satisfy constraint: [{rules}]")
         if kind.walked:
             for key, item in value.items():
                 self._element(kind.value, item, f"{path}.{key}.member", f"{place}.{key}.member")

@@ -1,16 +1,16 @@
-"""Reading JSON into the types of the API: what DynamoDB's deserialiser refuses, and the conversions that it makes."""
+"""Deserialization of JSON into the API's types: what DynamoDB refuses, and what it converts."""
 
 import math
 from typing import Any
 
 from gateleg.engine.errors import serialization
-from gateleg.engine.protocol.kinds import Dictionary, Flag, Kind, Listing, Number, Structure
-from gateleg.engine.protocol.printing import java_class
-from gateleg.engine.values import check_types, truth, wrong_json
+from gateleg.engine.protocol.java_format import java_class
+from gateleg.engine.protocol.kinds import Boolean, Kind, ListOf, MapOf, Number, Structure
+from gateleg.engine.values import check_types, parse_boolean, wrong_json_type
 
 _NOT_EXPECTED = "Start of structure or map found where not expected"
 
-#: Java's own complaint when a scalar stands where a list or a map of a generic type should be.
+#: Java's error for a scalar in place of a list or map of a generic type.
 _CAST = (
     "class sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl cannot be cast to class java.lang.Class "
     "(sun.reflect.generics.reflectiveObjects.ParameterizedTypeImpl and java.lang.Class are in module java.base of loader 'bootstrap')"
@@ -18,7 +18,7 @@ _CAST = (
 
 
 def read(kind: Kind, value: Any, element: bool = False) -> Any:
-    """The value as a member of this kind, or a `SerializationException`.
+    """Convert a value to a member of this kind, or raise a `SerializationException`.
 
     Containers are converted in place. `element` says that the value stands in a list or a map rather than in a structure,
     which DynamoDB words differently.
@@ -28,10 +28,10 @@ def read(kind: Kind, value: Any, element: bool = False) -> Any:
     match kind:
         case Structure():
             return _structure(kind, value, element)
-        case Listing():
-            return _listing(kind, value, element)
-        case Dictionary():
-            return _dictionary(kind, value, element)
+        case ListOf():
+            return _list(kind, value, element)
+        case MapOf():
+            return _map(kind, value, element)
         case _:
             return _scalar(kind, value)
 
@@ -42,7 +42,7 @@ def _structure(kind: Structure, value: Any, element: bool) -> Any:
     if not isinstance(value, dict):
         raise serialization("Unexpected value type in payload" if element else "Unexpected field type")
     if kind.name == "AttributeValue":
-        # Whatever else is wrong with it is found later, where it is used.
+        # Other errors are found where the value is used.
         check_types(value)
     for name, member in value.items():
         if (expected := kind.members.get(name)) is not None:
@@ -50,7 +50,7 @@ def _structure(kind: Structure, value: Any, element: bool) -> Any:
     return value
 
 
-def _listing(kind: Listing, value: Any, element: bool) -> Any:
+def _list(kind: ListOf, value: Any, element: bool) -> Any:
     if isinstance(value, dict):
         raise serialization(_NOT_EXPECTED)
     if not isinstance(value, list):
@@ -60,7 +60,7 @@ def _listing(kind: Listing, value: Any, element: bool) -> Any:
     return value
 
 
-def _dictionary(kind: Dictionary, value: Any, element: bool) -> Any:
+def _map(kind: MapOf, value: Any, element: bool) -> Any:
     if isinstance(value, list):
         raise serialization(f"Unrecognized collection type {java_class(kind)}")
     if not isinstance(value, dict):
@@ -75,12 +75,12 @@ def _scalar(kind: Kind, value: Any) -> Any:
         raise serialization(f"Unrecognized collection type class {java_class(kind)}")
     if isinstance(value, dict):
         raise serialization(_NOT_EXPECTED)
-    if isinstance(kind, Flag):
-        return truth(value)
+    if isinstance(kind, Boolean):
+        return parse_boolean(value)
     if isinstance(kind, Number):
         if isinstance(value, bool | str) or not math.isfinite(value):
-            raise serialization(wrong_json(value, kind.java))
+            raise serialization(wrong_json_type(value, kind.java))
         return math.floor(value) if kind.java in ("Integer", "Long") else value
     if isinstance(value, str):
         return value
-    raise serialization(wrong_json(value, "String"))
+    raise serialization(wrong_json_type(value, "String"))

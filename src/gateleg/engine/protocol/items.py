@@ -1,12 +1,12 @@
 """The shapes of requests that read and write items."""
 
-from gateleg.engine.protocol.kinds import NAME_PATTERN, Dictionary, Flag, Kind, Listing, Number, Structure, TableName, Text, structure
+from gateleg.engine.protocol.kinds import NAME_PATTERN, Boolean, Kind, ListOf, MapOf, Number, Structure, TableName, Text, structure
 
-#: An attribute value. What it holds is checked where it is read.
+#: An attribute value, whose content is validated where it is used.
 VALUE = Structure("AttributeValue")
 #: A map of attribute values: an item, a key, or the values of an expression.
-VALUES = Dictionary(VALUE, walked=False)
-NAMES = Dictionary(Text())
+VALUES = MapOf(VALUE, walked=False)
+NAMES = MapOf(Text())
 TABLE = TableName()
 INDEX = Text(3, 255, NAME_PATTERN)
 EXPRESSION = Text()
@@ -23,16 +23,16 @@ COMPARISON = Text(
         *("NOT_NULL", "NE", "LE", "BEGINS_WITH", "GE", "CONTAINS"),
     )
 )
-ATTRIBUTES_TO_GET = Listing(Text(), 1, 255)
+ATTRIBUTES_TO_GET = ListOf(Text(), 1, 255)
 
-CONDITIONS = Dictionary(structure("Condition", {"AttributeValueList": Listing(VALUE), "ComparisonOperator!": COMPARISON}))
-EXPECTED = Dictionary(
+CONDITIONS = MapOf(structure("Condition", {"AttributeValueList": ListOf(VALUE), "ComparisonOperator!": COMPARISON}))
+EXPECTED = MapOf(
     structure(
         "ExpectedAttributeValue",
-        {"AttributeValueList": Listing(VALUE), "ComparisonOperator": COMPARISON, "Exists": Flag(), "Value": VALUE},
+        {"AttributeValueList": ListOf(VALUE), "ComparisonOperator": COMPARISON, "Exists": Boolean(), "Value": VALUE},
     )
 )
-UPDATES = Dictionary(structure("AttributeValueUpdate", {"Action": Text(enum=("ADD", "PUT", "DELETE")), "Value": VALUE}))
+UPDATES = MapOf(structure("AttributeValueUpdate", {"Action": Text(enum=("ADD", "PUT", "DELETE")), "Value": VALUE}))
 
 _PLACEHOLDERS: dict[str, Kind] = {"ExpressionAttributeNames": NAMES, "ExpressionAttributeValues": VALUES}
 _CONDITIONED: dict[str, Kind] = {
@@ -55,7 +55,7 @@ _WRITE = structure(
 )
 
 _STATEMENT = Text(1, 8192)
-_PARAMETERS = Listing(VALUE, 1)
+_PARAMETERS = ListOf(VALUE, 1)
 _TOKEN = Text(1, 36)
 
 OPERATIONS = (
@@ -79,7 +79,7 @@ OPERATIONS = (
             "AttributesToGet": ATTRIBUTES_TO_GET,
             "TableName!": TABLE,
             "Key!": VALUES,
-            "ConsistentRead": Flag(),
+            "ConsistentRead": Boolean(),
             "ProjectionExpression": EXPRESSION,
             "ExpressionAttributeNames": NAMES,
         },
@@ -125,8 +125,8 @@ OPERATIONS = (
             "Limit": Number("Integer", 1, terse=True),
             "KeyConditions": CONDITIONS,
             "ExclusiveStartKey": VALUES,
-            "ConsistentRead": Flag(),
-            "ScanIndexForward": Flag(),
+            "ConsistentRead": Boolean(),
+            "ScanIndexForward": Boolean(),
             "KeyConditionExpression": EXPRESSION,
             "FilterExpression": EXPRESSION,
             "ProjectionExpression": EXPRESSION,
@@ -147,7 +147,7 @@ OPERATIONS = (
             "Limit": Number("Integer", 1),
             "AttributesToGet": ATTRIBUTES_TO_GET,
             "ExclusiveStartKey": VALUES,
-            "ConsistentRead": Flag(),
+            "ConsistentRead": Boolean(),
             "FilterExpression": EXPRESSION,
             "ProjectionExpression": EXPRESSION,
             **_PLACEHOLDERS,
@@ -156,13 +156,13 @@ OPERATIONS = (
     structure(
         "BatchGetItem",
         {
-            "RequestItems!": Dictionary(
+            "RequestItems!": MapOf(
                 structure(
                     "KeysAndAttributes",
                     {
-                        "Keys!": Listing(VALUES, 1, 100, terse=True),
+                        "Keys!": ListOf(VALUES, 1, 100, terse=True),
                         "AttributesToGet": ATTRIBUTES_TO_GET,
-                        "ConsistentRead": Flag(),
+                        "ConsistentRead": Boolean(),
                         "ProjectionExpression": EXPRESSION,
                         "ExpressionAttributeNames": NAMES,
                     },
@@ -178,8 +178,8 @@ OPERATIONS = (
         {
             "ReturnConsumedCapacity": CAPACITY,
             "ReturnItemCollectionMetrics": METRICS,
-            "RequestItems!": Dictionary(
-                Listing(
+            "RequestItems!": MapOf(
+                ListOf(
                     structure(
                         "WriteRequest",
                         {
@@ -196,7 +196,7 @@ OPERATIONS = (
     structure(
         "TransactGetItems",
         {
-            "TransactItems!": Listing(structure("TransactGetItem", {"Get!": _GET}), 1, 100),
+            "TransactItems!": ListOf(structure("TransactGetItem", {"Get!": _GET}), 1, 100),
             "ReturnConsumedCapacity": CAPACITY,
         },
     ),
@@ -206,7 +206,7 @@ OPERATIONS = (
             "ClientRequestToken": _TOKEN,
             "ReturnConsumedCapacity": CAPACITY,
             "ReturnItemCollectionMetrics": METRICS,
-            "TransactItems!": Listing(_WRITE, 1, 100),
+            "TransactItems!": ListOf(_WRITE, 1, 100),
         },
     ),
     structure(
@@ -214,7 +214,7 @@ OPERATIONS = (
         {
             "Statement!": _STATEMENT,
             "Parameters": _PARAMETERS,
-            "ConsistentRead": Flag(),
+            "ConsistentRead": Boolean(),
             "NextToken": Text(1, 32768),
             "ReturnConsumedCapacity": CAPACITY,
             "Limit": Number("Integer", 1),
@@ -224,13 +224,13 @@ OPERATIONS = (
     structure(
         "BatchExecuteStatement",
         {
-            "Statements!": Listing(
+            "Statements!": ListOf(
                 structure(
                     "BatchStatementRequest",
                     {
                         "Statement!": _STATEMENT,
                         "Parameters": _PARAMETERS,
-                        "ConsistentRead": Flag(),
+                        "ConsistentRead": Boolean(),
                         "ReturnValuesOnConditionCheckFailure": RETURN_ON_FAILURE,
                     },
                 ),
@@ -243,7 +243,7 @@ OPERATIONS = (
     structure(
         "ExecuteTransaction",
         {
-            "TransactStatements!": Listing(
+            "TransactStatements!": ListOf(
                 structure(
                     "ParameterizedStatement",
                     {"Statement!": _STATEMENT, "Parameters": _PARAMETERS, "ReturnValuesOnConditionCheckFailure": RETURN_ON_FAILURE},
@@ -262,7 +262,7 @@ OPERATIONS = (
             "IndexName!": INDEX,
             "ReturnConsumedCapacity": CAPACITY,
             "ProjectionExpression": EXPRESSION,
-            "SearchVector!": Listing(VALUE, 1, 4096),
+            "SearchVector!": ListOf(VALUE, 1, 4096),
             "SearchConditionExpression": EXPRESSION,
             "TopK!": Number("Integer", 1),
             **_PLACEHOLDERS,

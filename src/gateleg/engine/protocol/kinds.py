@@ -1,16 +1,16 @@
-"""The kinds of members that requests are made of, with the constraints that DynamoDB's API model states for them."""
+"""Kinds of request members, with the constraints of DynamoDB's API model."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-#: What table and index names are made of, as DynamoDB prints it.
+#: The pattern of table and index names, as DynamoDB prints it.
 NAME_PATTERN = "[a-zA-Z0-9_.-]+"
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A string, with the limits of its length, its pattern or its set of values (in the order in which DynamoDB prints them)."""
+    """A string, with its length limits, its pattern or its set of values (in DynamoDB's order)."""
 
     min: int | None = None
     max: int | None = None
@@ -20,9 +20,9 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class TableName:
-    """The name of a table, or its ARN.
+    """A table name or ARN.
 
-    Faults are worded in three ways: with the other constraints (`member`), with these but a missing name on its own
+    ConstraintErrors are worded in three ways: with the other constraints (`member`), with these but a missing name on its own
     (`created`), and all of them on their own (`named`).
     """
 
@@ -40,12 +40,12 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Flag:
+class Boolean:
     """A boolean."""
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class ListOf:
     """A list of members of one kind; `terse` limits are reported in the newer form, without the value."""
 
     item: "Kind"
@@ -55,11 +55,11 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
-class Dictionary:
+class MapOf:
     """A map from strings to members of one kind.
 
     `names` says that the keys are names of tables, `sizes` are the limits on the length of the values as DynamoDB states them
-    for the whole map. The values of a map that is not `walked` are left to whoever reads them. A `json` map is printed as it came.
+    for the whole map. The values of a map that is not `walked` are checked by the operations. A `json` map is printed as it came.
     """
 
     value: "Kind"
@@ -71,18 +71,18 @@ class Dictionary:
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """Named members. `required` are those that must be present; faults are reported in the order of `members`."""
+    """A structure; errors are reported in the order of `members`."""
 
     name: str
     members: Mapping[str, "Kind"] = field(default_factory=dict)
     required: frozenset[str] = frozenset()
 
 
-Kind = Text | TableName | Number | Flag | Listing | Dictionary | Structure
+Kind = Text | TableName | Number | Boolean | ListOf | MapOf | Structure
 
 
 def structure(name: str, members: Mapping[str, Kind]) -> Structure:
-    """A structure whose members are given in the order in which DynamoDB reports their faults; `!` after a name means required."""
+    """A structure with its members in the order of DynamoDB's error reports; `!` after a name marks it as required."""
     return Structure(
         name,
         {member.removesuffix("!"): kind for member, kind in members.items()},

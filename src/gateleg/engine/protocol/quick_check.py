@@ -1,39 +1,39 @@
-"""A quick look at a request: tests that pass nearly every proper request in a microsecond and send any other to a closer look."""
+"""Quick checks: tests that accept nearly every valid request in a microsecond, and leave all others to the full checks."""
 
 import re
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from gateleg.engine.protocol.constraints import named_properly
-from gateleg.engine.protocol.kinds import Dictionary, Flag, Kind, Listing, Number, Structure, TableName, Text
+from gateleg.engine.protocol.constraints import is_table_name_or_arn
+from gateleg.engine.protocol.kinds import Boolean, Kind, ListOf, MapOf, Number, Structure, TableName, Text
 
-#: Whether a value of the right Python type is certainly proper. `None` stands for a test that nothing fails.
+#: Whether a value of the right Python type is certainly valid; None if any value is.
 Test = Callable[[Any], bool] | None
 
-#: Characters of texts whose test is remembered: no name or ARN is longer, and whatever else comes is not worth the memory.
+#: Longer strings are not cached: no name or ARN is longer.
 _SHORT = 2048
 
 
-def remembered(test: Callable[[str], bool], number: int) -> Callable[[str], bool]:
-    """A test that is not made again for so many short texts; any longer one is left to the closer look."""
+def cached_test(test: Callable[[str], bool], number: int) -> Callable[[str], bool]:
+    """A test with cached results for short strings; fails for longer ones, which need the full checks."""
     kept = lru_cache(number)(test)
     return lambda text: len(text) <= _SHORT and kept(text)
 
 
-_named_properly = remembered(named_properly, 4096)
+_named_properly = cached_test(is_table_name_or_arn, 4096)
 
 
 def compiled(kind: Kind) -> tuple[type, Test]:
-    """The Python type that a value of this kind has in a proper request, and the test that remains."""
+    """The Python type of valid values of this kind, and the remaining test."""
     match kind:
         case Structure():
             return dict, _structure(kind)
-        case Listing():
-            return list, _listing(kind)
-        case Dictionary():
-            return dict, _dictionary(kind)
-        case Flag():
+        case ListOf():
+            return list, _list(kind)
+        case MapOf():
+            return dict, _map(kind)
+        case Boolean():
             return bool, None
         case Number():
             return int, _number(kind)
@@ -61,7 +61,7 @@ def _structure(kind: Structure) -> Test:
     return proper
 
 
-def _listing(kind: Listing) -> Test:
+def _list(kind: ListOf) -> Test:
     expected, test = compiled(kind.item)
     low, high = kind.min or 0, kind.max
 
@@ -76,12 +76,12 @@ def _listing(kind: Listing) -> Test:
     return proper
 
 
-def _dictionary(kind: Dictionary) -> Test:
+def _map(kind: MapOf) -> Test:
     if not kind.walked:
         return None
     value_kind = kind.value
-    if kind.sizes is not None and isinstance(value_kind, Listing):
-        value_kind = Listing(value_kind.item, *kind.sizes)
+    if kind.sizes is not None and isinstance(value_kind, ListOf):
+        value_kind = ListOf(value_kind.item, *kind.sizes)
     expected, test = compiled(value_kind)
     only = {expected}
 
@@ -111,7 +111,7 @@ def _text(kind: Text) -> Test:
         return frozenset(kind.enum).__contains__
     if kind.pattern is not None:
         pattern = re.compile(kind.pattern)
-        return remembered(lambda value: low <= len(value) <= (high or len(value)) and pattern.fullmatch(value) is not None, 1024)
+        return cached_test(lambda value: low <= len(value) <= (high or len(value)) and pattern.fullmatch(value) is not None, 1024)
     if high is not None:
         return lambda value: low <= len(value) <= high
     return (lambda value: len(value) >= low) if low else None

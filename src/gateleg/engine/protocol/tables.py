@@ -1,9 +1,9 @@
 """The shapes of requests that create, describe and change tables, their indexes, tags and time to live."""
 
 from gateleg.engine.protocol.items import INDEX
-from gateleg.engine.protocol.kinds import NAME_PATTERN, Flag, Kind, Listing, Number, TableName, Text, structure
+from gateleg.engine.protocol.kinds import NAME_PATTERN, Boolean, Kind, ListOf, Number, TableName, Text, structure
 
-#: A table in an operation on the table itself.
+#: The table in an operation on the table itself.
 TABLE = TableName("named")
 KEY_NAME = Text(1, 255)
 LONG = Number("Long")
@@ -14,33 +14,33 @@ BILLING = Text(enum=("PROVISIONED", "PAY_PER_REQUEST"))
 TABLE_CLASS = Text(enum=("STANDARD", "STANDARD_INFREQUENT_ACCESS"))
 REPLICATION = Text(enum=("ENABLED", "DISABLED", "ENABLED_WITH_OVERRIDES"))
 
-DEFINITIONS = Listing(
+DEFINITIONS = ListOf(
     structure("AttributeDefinition", {"AttributeName!": KEY_NAME, "AttributeType!": Text(enum=("B", "N", "S"))}),
 )
 KEY_ELEMENT = structure("KeySchemaElement", {"AttributeName!": KEY_NAME, "KeyType!": Text(enum=("HASH", "RANGE"))})
-KEY_SCHEMA = Listing(KEY_ELEMENT, 1, 2)
-#: Only global secondary indexes take several attributes; how many of each sort is for the operation to say.
-GLOBAL_KEY_SCHEMA = Listing(KEY_ELEMENT, 1)
+KEY_SCHEMA = ListOf(KEY_ELEMENT, 1, 2)
+#: Only GSIs may have several key attributes; the operations check how many.
+GLOBAL_KEY_SCHEMA = ListOf(KEY_ELEMENT, 1)
 
 PROJECTION = structure(
     "Projection",
-    {"ProjectionType": Text(enum=("ALL", "INCLUDE", "KEYS_ONLY")), "NonKeyAttributes": Listing(KEY_NAME, 1, 20)},
+    {"ProjectionType": Text(enum=("ALL", "INCLUDE", "KEYS_ONLY")), "NonKeyAttributes": ListOf(KEY_NAME, 1, 20)},
 )
 THROUGHPUT = structure("ProvisionedThroughput", {"WriteCapacityUnits!": UNITS, "ReadCapacityUnits!": UNITS})
 ON_DEMAND = structure("OnDemandThroughput", {"MaxReadRequestUnits": LONG, "MaxWriteRequestUnits": LONG})
 WARM = structure("WarmThroughput", {"ReadUnitsPerSecond": LONG, "WriteUnitsPerSecond": LONG})
 STREAM = structure(
     "StreamSpecification",
-    {"StreamEnabled!": Flag(), "StreamViewType": Text(enum=("NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY"))},
+    {"StreamEnabled!": Boolean(), "StreamViewType": Text(enum=("NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES", "KEYS_ONLY"))},
 )
-ENCRYPTION = structure("SSESpecification", {"Enabled": Flag(), "SSEType": Text(enum=("AES256", "KMS")), "KMSMasterKeyId": Text()})
-TAGS = Listing(structure("Tag", {"Key!": Text(1, 128), "Value!": Text(0, 256)}))
+ENCRYPTION = structure("SSESpecification", {"Enabled": Boolean(), "SSEType": Text(enum=("AES256", "KMS")), "KMSMasterKeyId": Text()})
+TAGS = ListOf(structure("Tag", {"Key!": Text(1, 128), "Value!": Text(0, 256)}))
 
 _THROUGHPUTS: dict[str, Kind] = {"ProvisionedThroughput": THROUGHPUT, "OnDemandThroughput": ON_DEMAND, "WarmThroughput": WARM}
-LOCAL_INDEXES = Listing(
+LOCAL_INDEXES = ListOf(
     structure("LocalSecondaryIndex", {"IndexName!": INDEX, "KeySchema!": KEY_SCHEMA, "Projection!": PROJECTION}),
 )
-GLOBAL_INDEXES = Listing(
+GLOBAL_INDEXES = ListOf(
     structure(
         "GlobalSecondaryIndex",
         {"IndexName!": INDEX, "KeySchema!": GLOBAL_KEY_SCHEMA, "Projection!": PROJECTION, **_THROUGHPUTS},
@@ -50,7 +50,7 @@ GLOBAL_INDEXES = Listing(
 _VECTOR: dict[str, Kind] = {
     "IndexName!": INDEX,
     "VectorAttribute!": structure("VectorAttributeDefinition", {"AttributeName!": KEY_NAME}),
-    "SearchSchema": Listing(
+    "SearchSchema": ListOf(
         structure(
             "SearchSchemaElement",
             {"AttributeName!": Text(max=65535), "SearchSchemaElementType!": Text(enum=("HASH", "INLINE_FILTER"))},
@@ -61,7 +61,7 @@ _VECTOR: dict[str, Kind] = {
     "Dimensions!": UNITS,
     "DistanceFunction!": Text(enum=("COSINE", "DOT_PRODUCT", "EUCLIDEAN")),
 }
-VECTOR_INDEXES = Listing(structure("VectorIndex", _VECTOR))
+VECTOR_INDEXES = ListOf(structure("VectorIndex", _VECTOR))
 
 _INDEX_UPDATE = structure(
     "GlobalSecondaryIndexUpdate",
@@ -90,7 +90,7 @@ _REPLICA: dict[str, Kind] = {
     "RegionName!": Text(),
     "KMSMasterKeyId": Text(),
     **_READ_OVERRIDES,
-    "GlobalSecondaryIndexes": Listing(structure("ReplicaGlobalSecondaryIndex", {"IndexName!": INDEX, **_READ_OVERRIDES}), 1),
+    "GlobalSecondaryIndexes": ListOf(structure("ReplicaGlobalSecondaryIndex", {"IndexName!": INDEX, **_READ_OVERRIDES}), 1),
     "TableClassOverride": TABLE_CLASS,
 }
 _REPLICA_UPDATE = structure(
@@ -128,7 +128,7 @@ OPERATIONS = (
             "SSESpecification": ENCRYPTION,
             "Tags": TAGS,
             "TableClass": TABLE_CLASS,
-            "DeletionProtectionEnabled": Flag(),
+            "DeletionProtectionEnabled": Boolean(),
             "WarmThroughput": WARM,
             "ResourcePolicy": Text(),
             "OnDemandThroughput": ON_DEMAND,
@@ -144,33 +144,33 @@ OPERATIONS = (
             "AttributeDefinitions": DEFINITIONS,
             "BillingMode": BILLING,
             "ProvisionedThroughput": THROUGHPUT,
-            "GlobalSecondaryIndexUpdates": Listing(_INDEX_UPDATE),
+            "GlobalSecondaryIndexUpdates": ListOf(_INDEX_UPDATE),
             "StreamSpecification": STREAM,
             "SSESpecification": ENCRYPTION,
-            "ReplicaUpdates": Listing(_REPLICA_UPDATE, 1),
+            "ReplicaUpdates": ListOf(_REPLICA_UPDATE, 1),
             "TableClass": TABLE_CLASS,
-            "DeletionProtectionEnabled": Flag(),
+            "DeletionProtectionEnabled": Boolean(),
             "MultiRegionConsistency": Text(enum=("EVENTUAL", "STRONG")),
-            "GlobalTableWitnessUpdates": Listing(_WITNESS_UPDATE, 1, 1),
+            "GlobalTableWitnessUpdates": ListOf(_WITNESS_UPDATE, 1, 1),
             "OnDemandThroughput": ON_DEMAND,
             "WarmThroughput": WARM,
             "GlobalTableSettingsReplicationMode": REPLICATION,
-            "DisassociationProtectionEnabled": Flag(),
-            "VectorIndexUpdates": Listing(_VECTOR_UPDATE),
+            "DisassociationProtectionEnabled": Boolean(),
+            "VectorIndexUpdates": ListOf(_VECTOR_UPDATE),
         },
     ),
     structure("DescribeTable", {"TableName!": TABLE}),
     structure("DeleteTable", {"TableName!": TABLE}),
     structure("ListTables", {"Limit": Number("Integer", 1, 100), "ExclusiveStartTableName": NEW_NAME}),
-    # What is wrong with a resource's ARN is reported before what is missing beside it, so the operations check both themselves.
+    # An invalid ARN is reported before missing parameters, so the operations check both themselves.
     structure("TagResource", {"ResourceArn": Text(max=1283), "Tags": TAGS}),
-    structure("UntagResource", {"ResourceArn": Text(max=1283), "TagKeys": Listing(Text(1, 128))}),
+    structure("UntagResource", {"ResourceArn": Text(max=1283), "TagKeys": ListOf(Text(1, 128))}),
     structure("ListTagsOfResource", {"ResourceArn": Text(max=1283), "NextToken": Text()}),
     structure(
         "UpdateTimeToLive",
         {
             "TableName!": TABLE,
-            "TimeToLiveSpecification!": structure("TimeToLiveSpecification", {"AttributeName!": KEY_NAME, "Enabled!": Flag()}),
+            "TimeToLiveSpecification!": structure("TimeToLiveSpecification", {"AttributeName!": KEY_NAME, "Enabled!": Boolean()}),
         },
     ),
     structure("DescribeTimeToLive", {"TableName!": TABLE}),

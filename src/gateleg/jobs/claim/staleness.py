@@ -1,7 +1,7 @@
-"""Which leases do not move: whether somebody is gone is told by this process's monotonic clock, and by no clock on a wall.
+"""Which leases are stale, measured by this process's monotonic clock only.
 
-The times that workers write come from their own clocks, which may be hours apart. So nobody compares them with its own: a lease is over
-when it has been seen unchanged for as long as it lasts.
+Workers write times of their own clocks, which may be hours apart. So nobody compares those with its own clock: a lease has expired when it
+has been observed unchanged for as long as it lasts.
 """
 
 from __future__ import annotations
@@ -15,21 +15,17 @@ N = TypeVar("N")
 
 
 class Staleness(Generic[N]):
-    """For how long each of some values has been seen unchanged."""
+    """How long each of some values has been observed unchanged."""
 
     def __init__(self) -> None:
-        self._seen: dict[N, tuple[object, float]] = {}
+        self._observed: dict[N, tuple[object, float]] = {}
 
     def observe(self, values: Mapping[N, object], tick: float) -> dict[N, float]:
-        """Take in the values as they are at a tick of the monotonic clock; the seconds since each was seen first as it is.
+        """Record the current values. Returns for each the seconds since it was first observed with this value.
 
-        What is not among them is forgotten.
+        `tick` is the monotonic clock. Names that are no longer among the values are forgotten.
         """
-        first = {name: (value, tick) for name, value in values.items()}
-        known = {name: seen for name, seen in self._seen.items() if name in first and first[name][0] == seen[0]}
-        self._seen = first | known
-        return {name: tick - since for name, (_, since) in self._seen.items()}
-
-    def forget(self) -> None:
-        """Begin again: whoever was away for long cannot tell who else was."""
-        self._seen = {}
+        current = {name: (value, tick) for name, value in values.items()}
+        unchanged = {name: seen for name, seen in self._observed.items() if name in current and current[name][0] == seen[0]}
+        self._observed = current | unchanged
+        return {name: tick - since for name, (_, since) in self._observed.items()}

@@ -1,1 +1,1 @@
-"""Ending an attempt: outcome, completion, dependents."""
+"""Ending an attempt: its outcome, completing the job, releasing dependents."""

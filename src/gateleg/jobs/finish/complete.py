@@ -1,7 +1,7 @@
-"""Ending an attempt: what becomes of the job, and of those that wait for it, in one write.
+"""Write the outcome of an attempt, and what it means for the job and its dependents, in one write or transaction.
 
-A worker ends its attempt with the job as it claimed it. When somebody else has written the job meanwhile (an edit, a new dependent),
-the decision is made again on the item that won, as long as the worker's token still holds: a result is never dropped.
+A worker starts from the job as it claimed it. If the job was changed in the meantime (an edit, a new dependent), the decision is made again
+on the current item, as long as the worker's token is valid: a result is never lost.
 """
 
 from __future__ import annotations
@@ -11,24 +11,25 @@ from urllib.parse import quote
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 from gateleg.jobs.errors import JobMissing, LeaseLost
-from gateleg.jobs.finish.job_changes import completion, ending_actions, finish_actions, is_usual
+from gateleg.jobs.finish.job_changes import attempt_end_actions, completion, finish_actions, is_plain_completion
 from gateleg.jobs.rules import (
     WAITED_TOO_LONG,
-    Ending,
+    AttemptOutcome,
+    Decision,
     Retry,
-    Verdict,
     attempt_of,
+    decide,
     failure_results,
     history_with,
-    judge,
     lease_expired,
     readiness_at,
 )
 from gateleg.jobs.tables.job import FINISHED, Failure, Job, JobStatus, Logs, Progress, Readiness
 from gateleg.jobs.tables.queue_tables import moved_to
 from gateleg.jobs.tables.records import LogChunk, Slots
-from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, batch_get, create, find, get, patch, put, transact, upsert
+from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, create, patch, put, upsert
 from gateleg.store.flow import Pause
+from gateleg.store.operations import batch_get, find, get, transact
 from gateleg.store.transports import ServiceError, Unreachable
 
 if TYPE_CHECKING:
@@ -52,53 +53,53 @@ def slots_ref(context: QueueContext, key: str) -> Ref[Slots]:
 def finish(
     context: QueueContext,
     claimed: Job,
-    ending: Ending,
+    outcome: AttemptOutcome,
     *,
     logs: Logs | None = None,
     chunk: LogChunk | None = None,
     progress: Progress | None = None,
-    whole: bool = False,
+    unchanged: bool = False,
 ) -> Flow[Job]:
-    """End the attempt of a claimed job; `LeaseLost` when it is no longer this worker's. The result is the job as it is then.
+    """Write the outcome of a claimed job's attempt and return the updated job. `LeaseLost` when another worker has it.
 
-    `whole` says that this worker has written nothing to the job since its claim, no lines and no heartbeat, so that less needs to be read.
+    `unchanged` says that this worker has written nothing to the job since its claim, so that less needs to be read.
     """
     extra: list[Action] = []
     if logs is not None:
         extra.append(Job.logs.set(logs))
-    along: list[WriteOperation[Any]] = [] if chunk is None else [put(moved_to(context.tables.log_chunk, chunk))]
+    other_writes: list[WriteOperation[Any]] = [] if chunk is None else [put(moved_to(context.tables.log_chunk, chunk))]
     current = claimed
     delays = context.setup.delays()
     while True:
         if current.lease_token != claimed.lease_token:
-            raise LeaseLost(f"The job {claimed.job_id} is no longer run by {claimed.worker_id}.")
+            raise LeaseLost(f"Worker {claimed.worker_id} no longer owns job {claimed.job_id}.")
         if current.status != JobStatus.PROCESSING:
-            # Only the holder of the token leaves it in place: this is the write whose answer was lost.
+            # The token is still there, so this is the result of our own earlier write, whose answer was lost.
             return current
         now = context.now()
-        verdict = judge(current, ending, retry_of(context, current), now, context.setup.random)
+        decision = decide(current, outcome, retry_of(context, current), now, context.setup.random)
         try:
-            # Another attempt begins from nothing; otherwise it stays to be seen how far the last one came.
-            reached = [Job.progress.set(progress)] if progress is not None and verdict.status != JobStatus.PENDING else []
-            return (yield from _end(context, current, verdict, now, [*extra, *reached], along, whole))
+            # A retry starts without progress; a finished job keeps the last one.
+            last_progress = [Job.progress.set(progress)] if progress is not None and decision.status != JobStatus.PENDING else []
+            return (yield from _write_outcome(context, current, decision, now, [*extra, *last_progress], other_writes, unchanged))
         except (ConditionFailed, TransactionCanceled, NotFound, ServiceError, Unreachable) as error:
-            if not again(error):
+            if not is_retryable(error):
                 raise
             delay = next(delays, None)
             if delay is None:
                 raise
-            current = yield from winner(context, claimed, error, delay)
+            current = yield from current_after(context, claimed, error, delay)
 
 
-def again(error: Exception) -> bool:
-    """Whether a write may succeed on the item as it is by now."""
+def is_retryable(error: Exception) -> bool:
+    """Whether a failed write may succeed when it is repeated on the current item."""
     if isinstance(error, ServiceError):
         return error.status >= 500 or "hrottl" in error.code or "ThroughputExceeded" in error.code
     return True
 
 
-def winner(context: QueueContext, job: Job, error: Exception, delay: float) -> Flow[Job]:
-    """The job as it is after a write that was refused, or whose answer was lost."""
+def current_after(context: QueueContext, job: Job, error: Exception, delay: float) -> Flow[Job]:
+    """The current job, after a write that was refused or whose answer was lost."""
     current = getattr(error, "current", None)
     if isinstance(error, TransactionCanceled) and error.reasons:
         current = getattr(error.reasons[0], "current", None)
@@ -107,47 +108,47 @@ def winner(context: QueueContext, job: Job, error: Exception, delay: float) -> F
     yield Pause(delay)
     found = yield from find(context.tables.job, job_id=job.job_id, consistent=True).flow(context.setup)
     if found is None:
-        raise LeaseLost(f"The job {job.job_id} is gone.") from error
+        raise LeaseLost(f"Job {job.job_id} does not exist any more.") from error
     return found
 
 
 def retry_of(context: QueueContext, job: Job) -> Retry:
-    """The rules for retries of a job; those of an unknown type are the usual ones."""
+    """The retry policy of a job's handler; the default for an unknown job type."""
     handler = context.jobs.find(job.job_type)
     return handler.retry if handler is not None else Retry()
 
 
-def _end(
+def _write_outcome(
     context: QueueContext,
     job: Job,
-    verdict: Verdict,
+    decision: Decision,
     now: datetime,
     extra: Sequence[Action],
-    along: Sequence[WriteOperation[Any]],
-    whole: bool,
+    other_writes: Sequence[WriteOperation[Any]],
+    unchanged: bool,
 ) -> Flow[Job]:
-    """Write the end of an attempt, with all that goes along."""
-    if not (extra or along or job.dependent_jobs or job.concurrency_key) and is_usual(job, verdict):
-        return (yield from completion(context, job, verdict, now, whole=whole).flow(context.setup))
-    actions = [*ending_actions(context, job, verdict, now), *extra]
-    return (yield from moved(context, job, verdict.status, actions, along))
+    """Write the outcome of an attempt, with the other writes in the same transaction."""
+    if not (extra or other_writes or job.dependent_jobs or job.concurrency_key) and is_plain_completion(job, decision):
+        return (yield from completion(context, job, decision, now, unchanged=unchanged).flow(context.setup))
+    actions = [*attempt_end_actions(context, job, decision, now), *extra]
+    return (yield from change_status(context, job, decision.status, actions, other_writes))
 
 
-def moved(
+def change_status(
     context: QueueContext,
     job: Job,
     status: JobStatus,
     actions: Sequence[Action],
-    along: Sequence[WriteOperation[Any]] = (),
+    other_writes: Sequence[WriteOperation[Any]] = (),
     condition: Condition | None = None,
 ) -> Flow[Job]:
-    """Move a job to a state: it gives back its place among the running, and its dependents follow."""
+    """Change the status of a job, release its concurrency slot, and update its dependents, in one transaction."""
     write = patch(job, *actions, condition=condition)
-    others = [*along]
+    others = [*other_writes]
     if job.status == JobStatus.PROCESSING and status != JobStatus.PROCESSING and job.concurrency_key is not None:
         others.append(upsert(slots_ref(context, job.concurrency_key), Slots.holders.delete({str(job.job_id)})))
     if job.dependent_jobs and (status in FINISHED or job.status in FINISHED):
-        others += yield from _followers(context, job, status)
+        others += yield from _dependent_writes(context, job, status)
     if not others:
         result: Job = yield from write.flow(context.setup)
     else:
@@ -158,8 +159,8 @@ def moved(
     return result
 
 
-def _followers(context: QueueContext, job: Job, status: JobStatus) -> Flow[list[WriteOperation[Any]]]:
-    """What becomes of the jobs that wait for one that is completed: they are released along with it, or by a job of their own."""
+def _dependent_writes(context: QueueContext, job: Job, status: JobStatus) -> Flow[list[WriteOperation[Any]]]:
+    """The writes for the dependents of a finished job: their release, or an internal job that updates them."""
     if status != JobStatus.COMPLETED or len(job.dependent_jobs) > context.settings.inline_dependents:
         return [create(settlement_of(context, job))]
     refs = [context.tables.job.key(job_id=other) for other in job.dependent_jobs]
@@ -170,19 +171,19 @@ def _followers(context: QueueContext, job: Job, status: JobStatus) -> Flow[list[
 
 
 def waits_for(dependent: Job, job_id: UUID) -> bool:
-    """Whether a job is held up by another."""
+    """Whether a job waits for another."""
     return dependent.status == JobStatus.PENDING and str(job_id) in (dependent.waiting_for or ())
 
 
 def release(dependent: Job, job_id: UUID, now: datetime) -> WriteOperation[Job]:
-    """Tell a waiting job that one of its dependencies is completed."""
-    rest = set(dependent.waiting_for or ()) - {str(job_id)}
-    readiness = Readiness.BLOCKED if rest else readiness_at(dependent.run_at, now)
-    return patch(dependent, Job.waiting_for.set(rest or None), Job.readiness.set(readiness))
+    """Remove a completed dependency from a waiting job."""
+    remaining = set(dependent.waiting_for or ()) - {str(job_id)}
+    readiness = Readiness.BLOCKED if remaining else readiness_at(dependent.run_at, now)
+    return patch(dependent, Job.waiting_for.set(remaining or None), Job.readiness.set(readiness))
 
 
 def settlement_of(context: QueueContext, job: Job) -> Job:
-    """The job that brings the dependents of another in line with it. Its id follows from the change, which happens once."""
+    """The internal job that updates the dependents of another. Its id derives from the change, so it is created once."""
     return context.tables.job(
         job_id=uuid5(NAMESPACE_OID, f"{SETTLE}:{job.job_id}:{job.version}"),
         job_type=SETTLE,
@@ -196,44 +197,44 @@ def settlement_of(context: QueueContext, job: Job) -> Job:
 
 
 def expire(context: QueueContext, job_id: UUID) -> Flow[Job | None]:
-    """Fail a job that has waited longer than it may; None when it has been started or ended meanwhile."""
+    """Fail a job that was not started in time (`start_within`). None when it has started or ended in the meantime."""
     job = yield from find(context.tables.job, job_id=job_id, consistent=True).flow(context.setup)
     now = context.now()
     if job is None or job.status != JobStatus.PENDING or job.start_by is None or job.start_by >= now:
         return None
-    failure = Failure(kind=WAITED_TOO_LONG, message=f"The job was to be started by {job.start_by.isoformat()}.")
-    verdict = Verdict(JobStatus.FAILED, "failed", failure)
+    failure = Failure(kind=WAITED_TOO_LONG, message=f"The job was not started by {job.start_by.isoformat()}, as its start_within required.")
+    decision = Decision(JobStatus.FAILED, "failed", failure)
     actions = [
         Job.status.to(JobStatus.FAILED),
-        Job.attempts.set(history_with(job, attempt_of(job, verdict, now))),
+        Job.attempts.set(history_with(job, attempt_of(job, decision, now))),
         *finish_actions(context, JobStatus.FAILED, failure_results(failure), now),
     ]
     try:
-        return (yield from moved(context, job, JobStatus.FAILED, actions))
+        return (yield from change_status(context, job, JobStatus.FAILED, actions))
     except (ConditionFailed, TransactionCanceled, NotFound):
         return None
 
 
 def reap_one(context: QueueContext, job_id: UUID, until: datetime) -> Flow[Job | None]:
-    """Take a job from a worker whose lease has not moved from `until`; None when it has been renewed or ended meanwhile."""
+    """Recover a job whose lease is still `until`. None when the lease was renewed or the job has ended in the meantime."""
     job = yield from find(context.tables.job, job_id=job_id, consistent=True).flow(context.setup)
     now = context.now()
     if job is None or job.status != JobStatus.PROCESSING or job.lease_until is None or job.lease_until != until:
         return None
-    ending = lease_expired(job.worker_id, job.lease_until.isoformat())
-    verdict = judge(job, ending, retry_of(context, job), now, context.setup.random)
-    actions = [*ending_actions(context, job, verdict, now), Job.lease_token.remove()]
-    # Heartbeats do not move the version, so the lease itself must still be the one that was seen.
+    outcome = lease_expired(job.worker_id, job.lease_until.isoformat())
+    decision = decide(job, outcome, retry_of(context, job), now, context.setup.random)
+    actions = [*attempt_end_actions(context, job, decision, now), Job.lease_token.remove()]
+    # Heartbeats do not change the version, so the lease itself must be unchanged.
     unchanged = (Job.lease_until == job.lease_until) & (Job.lease_token == job.lease_token)
     try:
-        return (yield from moved(context, job, verdict.status, actions, condition=unchanged))
+        return (yield from change_status(context, job, decision.status, actions, condition=unchanged))
     except (ConditionFailed, TransactionCanceled, NotFound):
         return None
 
 
-def present(context: QueueContext, job_id: UUID) -> Flow[Job]:
-    """A job as it is now; `JobMissing` when there is none."""
+def get_job(context: QueueContext, job_id: UUID) -> Flow[Job]:
+    """The current job; `JobMissing` when it is not in the queue."""
     job = yield from find(context.tables.job, job_id=job_id, consistent=True).flow(context.setup)
     if job is None:
-        raise JobMissing(f"There is no job {job_id} in the queue.")
+        raise JobMissing(f"Job {job_id} is not in the queue.")
     return job

@@ -1,1 +1,28 @@
-"""Looking at the queue: statistics, lists, logs, trees."""
+"""What dashboards show of a queue: statistics, history, trees, metrics.
+
+stats = queue.stats("default")                          waiting, running, throughput, percentiles of the last minutes
+hours = queue.history(hours=24)                         counts by minute; `series` and `moments` make charts of them
+branch = queue.tree(job_id)                             a job with its children and their progress
+figures = metrics([stats])                              named numbers for Prometheus or CloudWatch
+"""
+
+from gateleg.jobs.monitor.counts import quantile
+from gateleg.jobs.monitor.history import Count, moments, series
+from gateleg.jobs.monitor.listing import latest_versions, shown_by_default
+from gateleg.jobs.monitor.metrics import Metric, metrics
+from gateleg.jobs.monitor.stats import QueueStats, Work
+from gateleg.jobs.monitor.trees import Branch
+
+__all__ = [
+    "Branch",
+    "Count",
+    "Metric",
+    "QueueStats",
+    "Work",
+    "latest_versions",
+    "metrics",
+    "moments",
+    "quantile",
+    "series",
+    "shown_by_default",
+]

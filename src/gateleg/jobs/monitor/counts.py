@@ -1,4 +1,4 @@
-"""Counting what a worker does, in memory, and writing it down minute by minute: statistics that cost one small write now and then."""
+"""The counters of a worker: kept in memory and written minute by minute, so that statistics cost few writes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from gateleg.store import batch_write
+from gateleg.store.operations import batch_write
 
 if TYPE_CHECKING:
     from gateleg.jobs.queue_context import QueueContext
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
 __all__ = ["quantile"]
 
 
-#: How many buckets a doubling of time is divided into: a bucket's bounds are 19 % apart.
-_STEPS = 4
+#: Buckets per doubling of a duration: the bounds of a bucket are 19 % apart.
+_BUCKETS_PER_DOUBLING = 4
 _MINUTE = timedelta(minutes=1)
-#: What outcomes are counted as, where that is not their own name.
-_COUNTED = {"lost": "retried", "snoozed": "", "released": ""}
+#: The counter of an outcome, if it does not have its name.
+_COUNTER_OF_OUTCOME = {"lost": "retried", "snoozed": "", "released": ""}
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 def bucket_of(seconds: float) -> str:
-    """The bucket of a time: the smallest quarter of a power of two of milliseconds that holds it. Shorter times count as a microsecond."""
-    return str(math.ceil(_STEPS * math.log2(max(seconds * 1000, 0.001)) - 1e-9))
+    """The bucket of a duration: its binary logarithm in milliseconds, rounded up to a quarter. The minimum is a microsecond."""
+    return str(math.ceil(_BUCKETS_PER_DOUBLING * math.log2(max(seconds * 1000, 0.001)) - 1e-9))
 
 
 def bound_of(bucket: str) -> float:
-    """The longest time of a bucket, in seconds."""
-    return float(2 ** (int(bucket) / _STEPS) / 1000)
+    """The upper bound of a bucket, in seconds."""
+    return float(2 ** (int(bucket) / _BUCKETS_PER_DOUBLING) / 1000)
 
 
 def quantile(buckets: dict[str, int], part: float) -> float | None:
-    """The time, in seconds, that a part of all runs has stayed under; None without runs. At most 19 % too long."""
+    """The quantile of durations in seconds (`part=0.95` is p95); None without any. At most 19 % too high."""
     total = sum(buckets.values())
     if total == 0:
         return None
@@ -59,29 +59,29 @@ class _Counts:
 
 
 @dataclass
-class Tallies:
-    """What one worker has counted and not yet forgotten. Every item that it writes replaces the one before."""
+class WorkerCounters:
+    """The counts of one worker by queue, job type and minute. Each item that is written replaces the previous one."""
 
     worker_id: str
     _known: dict[tuple[str, str, datetime], _Counts] = field(default_factory=dict)
-    #: the minute that was counted in last
+    #: the current minute
     _minute: datetime = _LONG_AGO
 
     def count(self, queue: str, job_type: str, now: datetime, name: str, number: int = 1) -> None:
-        """Count something that happened to a job of a type."""
+        """Add to one counter."""
         self._at(queue, job_type, now).counts[name] += number
 
     def claimed(self, job: Job, now: datetime) -> None:
-        """Count a claim, and how long the job has waited."""
+        """Count a claim and how long the job waited."""
         counts = self._at(job.queue, job.job_type, now)
         counts.counts["claimed"] += 1
         ready = max(job.created_at, job.run_at or job.created_at)
         counts.waits[bucket_of((now - ready).total_seconds())] += 1
 
     def ended(self, job: Job) -> None:
-        """Count the end of an attempt, and how long it took."""
+        """Count the end of an attempt and how long it took."""
         last = job.attempts[-1]
-        name = _COUNTED.get(last.outcome, last.outcome)
+        name = _COUNTER_OF_OUTCOME.get(last.outcome, last.outcome)
         counts = self._at(job.queue, job.job_type, last.ended_at)
         if name:
             counts.counts[name] += 1
@@ -98,7 +98,7 @@ class Tallies:
         return counts
 
     def due(self, context: QueueContext) -> list[MinuteCounts]:
-        """The items to write: of every minute that has changed."""
+        """The items to write: all minutes that have changed."""
         items = []
         for (queue, job_type, minute), counts in self._known.items():
             if counts.dirty:
@@ -111,14 +111,14 @@ class Tallies:
                         worker_id=self.worker_id,
                         run_times=dict(counts.runs),
                         wait_times=dict(counts.waits),
-                        expires_at=minute + context.settings.tallies,
+                        expires_at=minute + context.settings.counts,
                         **values,
                     )
                 )
         return items
 
     def written(self, items: list[MinuteCounts], now: datetime) -> None:
-        """Forget minutes that are over and written; what was counted meanwhile is written with the next ones."""
+        """Forget minutes that are over and written. What was counted in the meantime is written the next time."""
         minute = now.replace(second=0, microsecond=0)
         for item in items:
             place = (item.queue, item.job_type, item.minute)
@@ -129,10 +129,10 @@ class Tallies:
                     del self._known[place]
 
 
-def write_tallies(context: QueueContext, tallies: Tallies) -> Flow[int]:
-    """Write down what was counted; how many items that took."""
-    items = tallies.due(context)
+def write_counts(context: QueueContext, counters: WorkerCounters) -> Flow[int]:
+    """Write the counts that have changed; returns how many items."""
+    items = counters.due(context)
     if items:
         yield from batch_write(items).flow(context.setup)
-        tallies.written(items, context.now())
+        counters.written(items, context.now())
     return len(items)

@@ -1,4 +1,4 @@
-"""The events that a job has emitted, in order, from any number on."""
+"""Reading the events that a job has emitted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gateleg.jobs.queue_context import collect_stream
 from gateleg.jobs.tables.job import Job
 from gateleg.jobs.tables.records import EventChunk
-from gateleg.store import query
+from gateleg.store.operations import query
 
 if TYPE_CHECKING:
     from gateleg.jobs.queue_context import QueueContext
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 def events_of(context: QueueContext, job: Job | ArchivedJob, after: int = 0) -> Flow[list[Any]]:
-    """The events of a job that was read, from number `after` on, counted from 0. Those of an archived job are gone."""
+    """The events of a job from number `after` on, counted from 0. An archived job has none."""
     if not isinstance(job, Job) or (job.emitted or 0) <= after:
         return []
     question = context.tables.event_chunk.of_job(job_id=job.job_id)
     chunks = yield from collect_stream(query(question.where(EventChunk.first >= after), consistent=True), context)
     if not chunks or chunks[0].first > after:
-        # The first of them was written together with some before it.
+        # The first requested event is inside an earlier chunk.
         before = question.where(EventChunk.first < after).reversed()
         chunks = [*(yield from collect_stream(query(before, consistent=True, limit=1), context)), *chunks]
     events: list[Any] = []
     for chunk in chunks:
         events += chunk.events[max(0, after - chunk.first) :]
-    # Written since the job was read: they are told with the job as it is then.
+    # Later events were written after the job was read; they come with the next update.
     return events[: (job.emitted or 0) - after]

@@ -1,4 +1,4 @@
-"""Following a job: its state, progress and new lines of log, as they come."""
+"""Following a job: its status, progress, new log lines and events."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Update:
-    """A job as it is now, and the lines that are new since the last look."""
+    """The current job, with the log lines and events that are new since the last update."""
 
     job: Job | ArchivedJob
     lines: list[LogEntry]
-    #: how many lines there are in all: where the next look begins
+    #: how many lines there are in total: where the next update starts
     seen: int
-    #: the events that it has emitted since, and how many there are in all
+    #: the new events, and how many there are in total
     events: list[Any] = field(default_factory=list)
     emitted: int = 0
 
@@ -41,29 +41,29 @@ class Update:
 
     @property
     def last(self) -> bool:
-        """Whether nothing more will come."""
+        """Whether this is the last update: the job has finished."""
         return isinstance(self.job, ArchivedJob) or self.job.finished
 
 
-class Watched(Protocol):
+class Followable(Protocol):
     """A queue whose jobs can be followed."""
 
-    def look_on(self, job_id: UUID, seen: int = 0, emitted: int = 0) -> Update:
-        """A job as it is now, its lines after the first `seen`, and its events after the first `emitted`."""
+    def read_update(self, job_id: UUID, seen: int = 0, emitted: int = 0) -> Update:
+        """The current job, its log lines after the first `seen`, and its events after the first `emitted`."""
 
 
-class AsyncWatched(Protocol):
+class AsyncFollowable(Protocol):
     """The same, awaited."""
 
     context: QueueContext
     changes: ChangeFeed
 
-    async def look_on(self, job_id: UUID, seen: int = 0, emitted: int = 0) -> Update:
-        """A job as it is now, its lines after the first `seen`, and its events after the first `emitted`."""
+    async def read_update(self, job_id: UUID, seen: int = 0, emitted: int = 0) -> Update:
+        """The current job, its log lines after the first `seen`, and its events after the first `emitted`."""
 
 
-def look_on(context: QueueContext, job_id: UUID, seen: int = 0, emitted: int = 0) -> Flow[Update]:
-    """A job as it is now, its lines after the first `seen`, and its events after the first `emitted`."""
+def read_update(context: QueueContext, job_id: UUID, seen: int = 0, emitted: int = 0) -> Flow[Update]:
+    """The current job, its log lines after the first `seen`, and its events after the first `emitted`."""
     job = yield from get_or_archived(context, job_id)
     lines = yield from lines_of(context, job, seen)
     events = yield from events_of(context, job, emitted)
@@ -71,12 +71,12 @@ def look_on(context: QueueContext, job_id: UUID, seen: int = 0, emitted: int = 0
 
 
 def follow(
-    queue: Watched, job_id: UUID, *, seen: int = 0, emitted: int = 0, every: float = 1.0, pause: Callable[[float], None] = time.sleep
+    queue: Followable, job_id: UUID, *, seen: int = 0, emitted: int = 0, every: float = 1.0, pause: Callable[[float], None] = time.sleep
 ) -> Iterator[Update]:
-    """Every change of a job until it is finished, looked for `every` so many seconds."""
+    """Yield an update for every change of a job until it has finished. Polls every `every` seconds."""
     before: Update | None = None
     while True:
-        update = queue.look_on(job_id, seen, emitted)
+        update = queue.read_update(job_id, seen, emitted)
         seen, emitted = update.seen, update.emitted
         if before is None or update.news or update.job != before.job:
             yield update
@@ -86,23 +86,25 @@ def follow(
         pause(every)
 
 
-async def follow_async(queue: AsyncWatched, job_id: UUID, *, seen: int = 0, emitted: int = 0, every: float = 1.0) -> AsyncIterator[Update]:
-    """The same, awaited. What happens in this process is told at once, and what another process writes to the same embedded store within
-    some hundredths of a second; elsewhere it is looked for `every` so many seconds.
+async def follow_async(
+    queue: AsyncFollowable, job_id: UUID, *, seen: int = 0, emitted: int = 0, every: float = 1.0
+) -> AsyncIterator[Update]:
+    """The same, awaited. Changes by this process are seen at once, and those by other processes on the same embedded store within some
+    hundredths of a second; with a remote store it polls every `every` seconds.
     """
-    loop, news = asyncio.get_running_loop(), asyncio.Event()
+    loop, changed = asyncio.get_running_loop(), asyncio.Event()
 
-    def heard(name: str) -> None:
+    def on_update(name: str) -> None:
         if name == str(job_id):
-            loop.call_soon_threadsafe(news.set)
+            loop.call_soon_threadsafe(changed.set)
 
-    quiet = queue.context.jobs.updates.listen(heard)
-    unwatch = queue.changes.listen(news.set)
+    stop_listening = queue.context.jobs.updates.listen(on_update)
+    stop_watching = queue.changes.listen(changed.set)
     before: Update | None = None
     try:
         while True:
-            news.clear()
-            update = await queue.look_on(job_id, seen, emitted)
+            changed.clear()
+            update = await queue.read_update(job_id, seen, emitted)
             seen, emitted = update.seen, update.emitted
             if before is None or update.news or update.job != before.job:
                 yield update
@@ -110,9 +112,9 @@ async def follow_async(queue: AsyncWatched, job_id: UUID, *, seen: int = 0, emit
                 return
             before = update
             try:
-                await asyncio.wait_for(news.wait(), every)
+                await asyncio.wait_for(changed.wait(), every)
             except TimeoutError:
                 continue
     finally:
-        quiet()
-        unwatch()
+        stop_listening()
+        stop_watching()

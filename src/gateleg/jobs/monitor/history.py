@@ -1,7 +1,7 @@
-"""The last day of the queues, minute by minute, for small charts: one item for each queue and hour, all read by one query.
+"""The history of the queues by minute, for charts: one item for each queue and hour, all read by one query.
 
-Workers count in memory and write tallies (`tallies.py`); the worker that watches a queue adds them up once a minute. The sums are made
-from the tallies each time, so noting a minute again, or by another worker, changes nothing that was right.
+Workers count in memory and write counts by minute (`counts.py`); the worker that maintains a queue adds them up every minute. The sums are
+always computed from all counts, so recording a minute again, or by another worker, does no harm.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Literal
 
 from gateleg.jobs.queue_context import collect_stream, count_jobs
 from gateleg.jobs.tables.records import Hour, Minute, MinuteCounts
-from gateleg.store import find, put, query
+from gateleg.store import put
+from gateleg.store.operations import find, query
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,53 +24,53 @@ __all__ = ["Count", "moments", "series"]
 
 Count = Literal["claimed", "completed", "failed", "retried", "cancelled", "lost_claims", "waiting", "running"]
 _COUNTS = ("claimed", "completed", "failed", "retried", "cancelled", "lost_claims")
-#: Minutes that are added up again each time: workers write their tallies up to 15 seconds late, and a busy store later.
-_AGAIN = 3
-#: The most jobs that are counted for the depth of a queue; a chart needs no more.
-_DEPTH = 1000
+#: How many minutes are added up each time: workers write their counts up to 15 seconds late, and later to a busy store.
+_MINUTES = 3
+#: The maximum depth of a queue that is counted; a chart needs no more.
+_MAX_DEPTH = 1000
 _KEPT = timedelta(hours=49)
 
 
 def minute_of(time: datetime) -> datetime:
-    """The minute that a time is in."""
+    """The time without seconds."""
     return time.replace(second=0, microsecond=0)
 
 
-def note_history(context: QueueContext, queue: str) -> Flow[int]:
-    """Add the last minutes of a queue to its history; how many hours that has changed."""
+def record_history(context: QueueContext, queue: str) -> Flow[int]:
+    """Add the last minutes of a queue to its history; returns how many hours have changed."""
     now = context.now()
-    since = minute_of(now) - timedelta(minutes=_AGAIN - 1)
-    kind, tallied = context.tables.job, context.tables.minute_counts.of_queue(queue=queue).where(MinuteCounts.minute >= since)
-    tallies = yield from collect_stream(query(tallied), context)
-    waiting = yield from count_jobs(kind.ready(queue=queue), context, limit=_DEPTH)
-    running = yield from count_jobs(kind.leased(queue=queue), context, limit=_DEPTH)
-    noted = minutes_of(tallies)
-    current = noted.get(minute_of(now), Minute())
-    noted[minute_of(now)] = current.model_copy(update={"waiting": waiting, "running": running})
+    since = minute_of(now) - timedelta(minutes=_MINUTES - 1)
+    kind, recent = context.tables.job, context.tables.minute_counts.of_queue(queue=queue).where(MinuteCounts.minute >= since)
+    counted = yield from collect_stream(query(recent), context)
+    waiting = yield from count_jobs(kind.ready(queue=queue), context, limit=_MAX_DEPTH)
+    running = yield from count_jobs(kind.leased(queue=queue), context, limit=_MAX_DEPTH)
+    minutes = minutes_of(counted)
+    current = minutes.get(minute_of(now), Minute())
+    minutes[minute_of(now)] = current.model_copy(update={"waiting": waiting, "running": running})
     changed = 0
-    for hour in sorted({time.replace(minute=0) for time in noted}):
-        fresh = {str(time.minute): minute for time, minute in noted.items() if time.replace(minute=0) == hour}
-        changed += yield from _noted(context, queue, hour, fresh)
+    for hour in sorted({time.replace(minute=0) for time in minutes}):
+        fresh = {str(time.minute): minute for time, minute in minutes.items() if time.replace(minute=0) == hour}
+        changed += yield from _update_hour(context, queue, hour, fresh)
     return changed
 
 
-def minutes_of(tallies: Iterable[MinuteCounts]) -> dict[datetime, Minute]:
-    """The tallies of all types and workers, added up by minute."""
+def minutes_of(counted: Iterable[MinuteCounts]) -> dict[datetime, Minute]:
+    """The counts of all types and workers, added up by minute."""
     sums: dict[datetime, dict[str, int]] = {}
-    for tally in tallies:
-        counts = sums.setdefault(tally.minute, dict.fromkeys(_COUNTS, 0))
+    for minute in counted:
+        counts = sums.setdefault(minute.minute, dict.fromkeys(_COUNTS, 0))
         for name in _COUNTS:
-            counts[name] += getattr(tally, name)
+            counts[name] += getattr(minute, name)
     return {time: Minute(**counts) for time, counts in sums.items()}
 
 
-def _noted(context: QueueContext, queue: str, hour: datetime, fresh: dict[str, Minute]) -> Flow[int]:
+def _update_hour(context: QueueContext, queue: str, hour: datetime, fresh: dict[str, Minute]) -> Flow[int]:
     known = yield from find(context.tables.hour, queue=queue, hour=hour, consistent=True).flow(context.setup)
     before = known.minutes if known is not None else {}
     after = dict(before)
     for number, minute in fresh.items():
         seen = before.get(number, Minute())
-        # What was in the queue is known only of the minute in which somebody looked.
+        # The depth of the queue is known only for the minute in which it was counted.
         kept = {name: getattr(seen, name) for name in ("waiting", "running") if getattr(minute, name) is None}
         after[number] = minute.model_copy(update=kept)
     if after == before:
@@ -80,7 +81,7 @@ def _noted(context: QueueContext, queue: str, hour: datetime, fresh: dict[str, M
 
 
 def history(context: QueueContext, *, hours: int = 24) -> Flow[list[Hour]]:
-    """What was done in all queues in the last hours, hour by hour: one query."""
+    """The history of all queues during the last hours, by hour."""
     since = context.now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=hours - 1)
     return (yield from collect_stream(query(context.tables.hour.since().where(Hour.hour >= since)), context))
 
@@ -88,9 +89,9 @@ def history(context: QueueContext, *, hours: int = 24) -> Flow[list[Hour]]:
 def series(
     hours: Sequence[Hour], name: Count, until: datetime, *, queue: str | None = None, step: int = 60, points: int = 24
 ) -> list[int | None]:
-    """One count of a history as the points of a chart, oldest first: each of `step` minutes, the last one holding `until`.
+    """One count of a history as the points of a chart, oldest first: each covers `step` minutes, and the last one includes `until`.
 
-    What was done is added up, and what was in a queue is the most that was seen; None where nobody looked. Without a `queue`, all of them.
+    Events are added up; the depth of a queue is its maximum, or None where it was not recorded. Without a `queue`, all queues are summed.
     """
     ends = int(until.timestamp()) // (60 * step)
     depth = name in ("waiting", "running")
@@ -110,6 +111,6 @@ def series(
 
 
 def moments(until: datetime, *, step: int = 60, points: int = 24) -> list[datetime]:
-    """When the points of a series begin."""
+    """The start times of the points of a series."""
     ends = int(until.timestamp()) // (60 * step)
     return [datetime.fromtimestamp(place * 60 * step, UTC) for place in range(ends - points + 1, ends + 1)]

@@ -1,4 +1,4 @@
-"""Looking at jobs: lists with filters and cursors, single jobs also from the archive."""
+"""Listing jobs: pages with filters and cursors, and single jobs, also archived ones."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.jobs.errors import JobMissing
 from gateleg.jobs.tables.job import Job, JobStatus, owner_of
-from gateleg.store import Page, find, page
+from gateleg.store import Page
+from gateleg.store.operations import find, page
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -18,14 +19,14 @@ if TYPE_CHECKING:
     from gateleg.model import Condition, Query
     from gateleg.store.flow import Flow
 
-__all__ = ["each_once", "shown_by_default"]
+__all__ = ["latest_versions", "shown_by_default"]
 
-#: How the types of the queue's own jobs begin, such as those that bring dependents in line.
+#: The prefix of the job types of the queue's internal jobs, such as those that update dependents.
 INTERNAL = "gateleg."
-#: How many items one page of a filtered list looks at.
-_EXAMINED = 2000
-#: How many values DynamoDB compares with at once.
-_MOST_VALUES = 100
+#: How many items a page of a filtered list reads.
+_MAX_READ_ITEMS = 2000
+#: How many values one `IN` condition takes.
+_MAX_IN_VALUES = 100
 
 
 def jobs_page(
@@ -41,11 +42,10 @@ def jobs_page(
     limit: int = 25,
     cursor: str | None = None,
 ) -> Flow[Page[Job]]:
-    """Jobs that fit all of what is given, newest first; those of a worker by status.
+    """A page of jobs that match all filters, newest first; with `worker`, by status.
 
-    The narrowest index that serves the question is asked. Without a status, subject or worker the newest jobs of every state are merged
-    into one page, which has no cursor. The queue's own jobs and those of internal
-    handlers are left out unless `internal` asks for them, or their type is named.
+    The most selective index is used. Without a status, subject or worker, the newest jobs of every status are merged into one page without
+    a cursor. The queue's own jobs and those of internal handlers are hidden unless `internal` is true or `job_type` names them.
     """
     kind = context.tables.job
     if subject is not None:
@@ -65,20 +65,20 @@ def jobs_page(
         question = question.filter(Job.tags.contains(tag))
     if job_type is None and not internal:
         question = question.filter(shown_by_default(context.jobs, status, status_in_key=subject is None))
-    return (yield from page(question, limit=limit, cursor=cursor, examine=_EXAMINED).flow(context.setup))
+    return (yield from page(question, limit=limit, cursor=cursor, examine=_MAX_READ_ITEMS).flow(context.setup))
 
 
 def shown_by_default(jobs: Jobs, status: JobStatus | None = None, *, status_in_key: bool = False) -> Condition:
-    """Whether a job is in lists that do not ask for internal ones: it is of another kind, or a chore that has failed.
+    """The condition of lists without internal jobs: a job is not internal, or it has failed.
 
-    `status` is that of all jobs of the list. DynamoDB does not filter by what is in the key of the index that it reads.
+    `status` is the status of all jobs in the list. DynamoDB cannot filter by key attributes of the index that it reads.
     """
-    wanted: Condition = ~Job.job_type.begins_with(INTERNAL)
+    visible: Condition = ~Job.job_type.begins_with(INTERNAL)
     types = () if status == JobStatus.FAILED else jobs.internal_types
-    for start in range(0, len(types), _MOST_VALUES):
-        others: Condition = ~Job.job_type.is_in(types[start : start + _MOST_VALUES])
-        wanted &= others if status is not None or status_in_key else others | (Job.status == JobStatus.FAILED)
-    return wanted
+    for start in range(0, len(types), _MAX_IN_VALUES):
+        others: Condition = ~Job.job_type.is_in(types[start : start + _MAX_IN_VALUES])
+        visible &= others if status is not None or status_in_key else others | (Job.status == JobStatus.FAILED)
+    return visible
 
 
 def own_jobs_page(
@@ -90,14 +90,14 @@ def own_jobs_page(
     limit: int = 25,
     cursor: str | None = None,
 ) -> Flow[Page[Job]]:
-    """The jobs that somebody has submitted, with all below them, newest first; those of some types, if they are given."""
+    """The jobs that a user has submitted, with their descendants, newest first; optionally only some types."""
     owner = owner_of(tenant, created_by)
     if owner is None or (job_types is not None and not job_types):
         return Page([])
     question = context.tables.job.of_owner(owner=owner)
     if job_types is not None:
         question = question.filter(Job.job_type.is_in(sorted(job_types)))
-    return (yield from page(question, limit=limit, cursor=cursor, examine=_EXAMINED, hydrate=True).flow(context.setup))
+    return (yield from page(question, limit=limit, cursor=cursor, examine=_MAX_READ_ITEMS, hydrate=True).flow(context.setup))
 
 
 def _newest(context: QueueContext, limit: int, filters: dict[str, Any]) -> Flow[Page[Job]]:
@@ -105,11 +105,11 @@ def _newest(context: QueueContext, limit: int, filters: dict[str, Any]) -> Flow[
     for status in JobStatus:
         part = yield from jobs_page(context, status=status, limit=limit, **filters)
         found += part.items
-    return Page(sorted(each_once(found), key=lambda job: job.created_at, reverse=True)[:limit])
+    return Page(sorted(latest_versions(found), key=lambda job: job.created_at, reverse=True)[:limit])
 
 
-def each_once(jobs: Iterable[Job]) -> list[Job]:
-    """Jobs of several states, each as it was seen last: one that changes its state between two reads is found in both."""
+def latest_versions(jobs: Iterable[Job]) -> list[Job]:
+    """Jobs without duplicates, each in its latest version: a job that changes its status between two reads is found by both."""
     newest: dict[UUID, Job] = {}
     for job in jobs:
         known = newest.get(job.job_id)
@@ -125,7 +125,7 @@ def get_or_archived(context: QueueContext, job_id: UUID) -> Flow[Job | ArchivedJ
         return job
     archived = yield from find(context.tables.archived_job, job_id=job_id).flow(context.setup)
     if archived is None:
-        raise JobMissing(f"There is no job {job_id}, in the queue or in the archive.")
+        raise JobMissing(f"Job {job_id} is neither in the queue nor in the archive.")
     return archived
 
 
@@ -134,7 +134,7 @@ def archive_page(
 ) -> Flow[Page[ArchivedJob]]:
     """Archived jobs about a subject or of a type, newest first."""
     if (subject is None) == (job_type is None):
-        raise ValueError("Give a subject or a job type.")
+        raise ValueError("archive_page needs either subject= or job_type=.")
     kind = context.tables.archived_job
     question = kind.of_subject(subject=subject) if subject is not None else kind.of_type(job_type=job_type)
     return (yield from page(question, limit=limit, cursor=cursor).flow(context.setup))

@@ -1,4 +1,4 @@
-"""The queue's statistics as named figures, for whatever exports or compares them: Prometheus, CloudWatch, a test."""
+"""The statistics of queues as metrics, for Prometheus, CloudWatch or a test."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from gateleg.jobs.monitor.stats import QueueStats, Work
 
-__all__ = ["metrics"]
+__all__ = ["Metric", "metrics"]
 
 _COUNTS = {
     "claimed": "Attempts that were started",
@@ -28,7 +28,7 @@ _TIMES = {
 
 @dataclass(frozen=True)
 class Metric:
-    """One number with a name. All of them are of now, or of the last minutes: they rise and fall."""
+    """A named number. All are gauges: they describe the present or the last minutes."""
 
     name: str
     value: float
@@ -37,7 +37,7 @@ class Metric:
 
 
 def metrics(queues: Iterable[QueueStats]) -> list[Metric]:
-    """All figures of some queues. Those of a name follow each other in the order of the queues."""
+    """All metrics of some queues, grouped by name."""
     found = [figure for stats in queues for figure in _of_queue(stats)]
     order = {name: place for place, name in enumerate(dict.fromkeys(figure.name for figure in found))}
     return sorted(found, key=lambda figure: order[figure.name])
@@ -59,7 +59,7 @@ def _of_queue(stats: QueueStats) -> Iterator[Metric]:
 
 
 def _of_work(work: Work, labels: dict[str, str], minutes: int) -> Iterator[Metric]:
-    """What was done in the window: of a whole queue, or of one type in it."""
+    """The counts and times of the last minutes: of a whole queue, or of one job type."""
     suffix = "_by_type" if "type" in labels else ""
     window = f", in the last {minutes} minutes"
     for name, about in _COUNTS.items():

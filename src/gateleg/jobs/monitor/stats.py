@@ -1,4 +1,4 @@
-"""How the queue does: what waits and runs now, and what was done in the last minutes. Nothing here reads finished jobs."""
+"""Statistics of a queue: waiting and running jobs now, and counts of the last minutes. Finished jobs are not read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gateleg.jobs.monitor.counts import quantile
 from gateleg.jobs.queue_context import collect_stream, count_jobs
 from gateleg.jobs.tables.job import Job
 from gateleg.jobs.tables.records import MinuteCounts
-from gateleg.store import find, query
+from gateleg.store.operations import find, query
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from gateleg.jobs.queue_context import QueueContext
     from gateleg.store.flow import Flow
 
-#: How many waiting jobs are looked at to tell their types.
-_EXAMINED = 2000
+#: How many waiting jobs are read to count their types.
+_MAX_TYPED_JOBS = 2000
 _COUNTS = ("claimed", "lost_claims", "completed", "failed", "retried", "cancelled")
 
 
 @dataclass(frozen=True)
 class Work:
-    """What was done with the jobs of one type, or of all, in the window of time."""
+    """What workers did with the jobs of one type, or of all types, during the last minutes."""
 
     claimed: int = 0
     lost_claims: int = 0
@@ -35,9 +35,9 @@ class Work:
     failed: int = 0
     retried: int = 0
     cancelled: int = 0
-    #: completed jobs a minute
+    #: completed jobs per minute
     throughput: float = 0.0
-    #: seconds that half, and 95 of 100, runs and waits have stayed under; at most 19 % too long
+    #: median and 95th percentile of run and wait times in seconds; at most 19 % too high
     run_half: float | None = None
     run_most: float | None = None
     wait_half: float | None = None
@@ -46,37 +46,37 @@ class Work:
 
 @dataclass(frozen=True)
 class QueueStats:
-    """How a queue does."""
+    """Statistics of a queue."""
 
     queue: str
     mode: str
     waiting: int
     delayed: int
     running: int
-    #: seconds that the oldest claimable job has waited
+    #: how many seconds the oldest claimable job has waited
     oldest_waiting: float | None
-    #: the minutes that `work` and `by_type` are about
+    #: the number of minutes that `work` and `by_type` cover
     minutes: int
     work: Work = field(default_factory=Work)
     by_type: dict[str, Work] = field(default_factory=dict)
-    #: how many of the first 2,000 waiting jobs, and of the running ones, are of which type
+    #: the types of the first 2,000 waiting jobs and of the running ones, counted
     waiting_by_type: dict[str, int] = field(default_factory=dict)
     running_by_type: dict[str, int] = field(default_factory=dict)
 
 
 def stats(context: QueueContext, queue: str, *, minutes: int = 15) -> Flow[QueueStats]:
-    """How a queue does now, and did in the last minutes. Counting reads what waits and runs, and nothing else."""
+    """The statistics of a queue now and during the last minutes. Reads only waiting and running jobs."""
     kind = context.tables.job
     state = yield from find(context.tables.queue_state, name=queue).flow(context.setup)
-    first = yield from collect_stream(query(kind.ready(queue=queue), limit=_EXAMINED, project=[Job.job_type]), context)
-    waiting = len(first) if len(first) < _EXAMINED else (yield from count_jobs(kind.ready(queue=queue), context))
+    first = yield from collect_stream(query(kind.ready(queue=queue), limit=_MAX_TYPED_JOBS, project=[Job.job_type]), context)
+    waiting = len(first) if len(first) < _MAX_TYPED_JOBS else (yield from count_jobs(kind.ready(queue=queue), context))
     delayed = yield from count_jobs(kind.due(queue=queue), context)
     leased = yield from collect_stream(query(kind.leased(queue=queue), project=[Job.job_type]), context)
     oldest = (yield from _oldest(context, queue)) if waiting else None
     since = context.now() - timedelta(minutes=minutes)
-    tallied = context.tables.minute_counts.of_queue(queue=queue).where(MinuteCounts.minute >= since)
-    tallies = yield from collect_stream(query(tallied), context)
-    types = sorted({tally.job_type for tally in tallies} - {"-"})
+    recent = context.tables.minute_counts.of_queue(queue=queue).where(MinuteCounts.minute >= since)
+    counted = yield from collect_stream(query(recent), context)
+    types = sorted({minute.job_type for minute in counted} - {"-"})
     return QueueStats(
         queue=queue,
         mode=state.mode if state is not None else "running",
@@ -85,15 +85,15 @@ def stats(context: QueueContext, queue: str, *, minutes: int = 15) -> Flow[Queue
         running=len(leased),
         oldest_waiting=oldest,
         minutes=minutes,
-        work=summed(tallies, minutes),
-        by_type={name: summed([tally for tally in tallies if tally.job_type == name], minutes) for name in types},
+        work=summed(counted, minutes),
+        by_type={name: summed([minute for minute in counted if minute.job_type == name], minutes) for name in types},
         waiting_by_type=dict(Counter(values["job_type"] for values in first)),
         running_by_type=dict(Counter(values["job_type"] for values in leased)),
     )
 
 
 def _oldest(context: QueueContext, queue: str) -> Flow[float | None]:
-    """How long the oldest claimable job has waited. The first of each priority is its oldest, and there are few priorities."""
+    """How long the oldest claimable job has waited: reads the first job of each priority."""
     oldest: datetime | None = None
     waiting = context.tables.job.ready(queue=queue)
     question = waiting
@@ -109,13 +109,13 @@ def _oldest(context: QueueContext, queue: str) -> Flow[float | None]:
         question = waiting.where(Job.priority < first["priority"])
 
 
-def summed(tallies: Sequence[MinuteCounts], minutes: int) -> Work:
-    """Tallies of many minutes and workers in one."""
-    counts = {name: sum(getattr(tally, name) for tally in tallies) for name in _COUNTS}
+def summed(recorded: Sequence[MinuteCounts], minutes: int) -> Work:
+    """The sum of the counts of many minutes and workers."""
+    counts = {name: sum(getattr(minute, name) for minute in recorded) for name in _COUNTS}
     runs, waits = Counter[str](), Counter[str]()
-    for tally in tallies:
-        runs.update(tally.run_times)
-        waits.update(tally.wait_times)
+    for minute in recorded:
+        runs.update(minute.run_times)
+        waits.update(minute.wait_times)
     return Work(
         **counts,
         throughput=counts["completed"] / minutes,

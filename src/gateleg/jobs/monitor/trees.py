@@ -1,4 +1,4 @@
-"""Job trees: a job with all that it has started, how far the whole is, and cancelling all of it."""
+"""Job trees: a job with its descendants, their progress, and cancelling all of them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gateleg.jobs.admin import cancel
-from gateleg.jobs.finish.complete import present
+from gateleg.jobs.finish.complete import get_job
 from gateleg.jobs.queue_context import collect_stream
 from gateleg.jobs.tables.job import FINISHED, Job, JobStatus, Progress
-from gateleg.store import query
+from gateleg.store.operations import query
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gateleg.jobs.queue_context import QueueContext
     from gateleg.store.flow import Flow
 
-_SHOWN = (
+_ATTRIBUTES = (
     Job.job_id,
     Job.status,
     Job.job_type,
@@ -32,8 +32,8 @@ _SHOWN = (
     Job.completed_at,
     Job.retry_count,
 )
-#: The states that a summary counts, with what needs attention first.
-_WORDS = {
+#: The statuses that a summary lists, most urgent first.
+_SUMMARY_WORDS = {
     JobStatus.FAILED: "failed",
     JobStatus.CANCELLED: "cancelled",
     JobStatus.PROCESSING: "running",
@@ -43,7 +43,7 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Branch:
-    """A job of a tree with the jobs below it."""
+    """A job of a tree with its descendants."""
 
     job_id: UUID
     status: JobStatus
@@ -57,55 +57,55 @@ class Branch:
     children: tuple[Branch, ...] = ()
 
     def __iter__(self) -> Iterator[Branch]:
-        """This job and all below it, each before its children."""
+        """This job and its descendants, parents first."""
         yield self
         for child in self.children:
             yield from child
 
     @property
     def counts(self) -> dict[JobStatus, int]:
-        """How many jobs of the branch are in which state."""
+        """How many jobs of the branch have each status."""
         return dict(Counter(branch.status for branch in self))
 
     @property
     def fraction(self) -> float:
-        """How much of the branch is done, from 0 to 1. Each job counts alike; a failed or cancelled one counts as nothing done."""
-        return sum(map(_share, parts := list(self))) / len(parts)
+        """The progress of the branch, from 0 to 1. All jobs have equal weight; failed and cancelled ones count as 0."""
+        return sum(map(_fraction_done, parts := list(self))) / len(parts)
 
     @property
     def unfinished(self) -> int:
-        """How many jobs of the branch still wait or run."""
+        """How many jobs of the branch are pending or running."""
         return sum(branch.status not in FINISHED for branch in self)
 
     @property
     def summary(self) -> str:
-        """How many jobs of the branch are in which state, in words: `9 of 42 done, 3 failed, 2 cancelled`."""
+        """The counts in words: `9 of 42 done, 3 failed, 2 cancelled`."""
         counts = self.counts
         done = f"{counts.get(JobStatus.COMPLETED, 0)} of {sum(counts.values())} done"
-        return ", ".join([done, *(f"{counts[status]} {word}" for status, word in _WORDS.items() if status in counts)])
+        return ", ".join([done, *(f"{counts[status]} {word}" for status, word in _SUMMARY_WORDS.items() if status in counts)])
 
 
-def _share(branch: Branch) -> float:
+def _fraction_done(branch: Branch) -> float:
     if branch.status == JobStatus.COMPLETED:
         return 1.0
     return branch.own.fraction if branch.own is not None and branch.status not in FINISHED else 0.0
 
 
 def tree(context: QueueContext, job_id: UUID) -> Flow[Branch]:
-    """A job with all jobs below it."""
-    job = yield from present(context, job_id)
-    found = yield from _below(context, job)
-    top = {attribute.name: getattr(job, attribute.name) for attribute in _SHOWN}
-    return _grown(top, found)
+    """A job with its descendants."""
+    job = yield from get_job(context, job_id)
+    found = yield from _descendants(context, job)
+    top = {attribute.name: getattr(job, attribute.name) for attribute in _ATTRIBUTES}
+    return _build(top, found)
 
 
-def _below(context: QueueContext, job: Job) -> Flow[list[dict[str, Any]]]:
+def _descendants(context: QueueContext, job: Job) -> Flow[list[dict[str, Any]]]:
     root, path = job.root_job_id or job.job_id, job.tree_path or str(job.job_id)
     question = context.tables.job.in_tree(root_job_id=root).where(Job.tree_path.begins_with(f"{path}/"))
-    return (yield from collect_stream(query(question, project=_SHOWN), context))
+    return (yield from collect_stream(query(question, project=_ATTRIBUTES), context))
 
 
-def _grown(top: dict[str, Any], rest: Sequence[dict[str, Any]]) -> Branch:
+def _build(top: dict[str, Any], rest: Sequence[dict[str, Any]]) -> Branch:
     by_parent: dict[UUID, list[dict[str, Any]]] = {}
     for values in rest:
         by_parent.setdefault(values["parent_job_id"], []).append(values)
@@ -129,14 +129,14 @@ def _grown(top: dict[str, Any], rest: Sequence[dict[str, Any]]) -> Branch:
 
 
 def cancel_tree(context: QueueContext, job_id: UUID, *, reason: str | None = None, force: bool = False) -> Flow[list[Job]]:
-    """Cancel a job and all below it, from the top down; the jobs as they are then.
+    """Cancel a job and its descendants, top down. Returns the updated jobs.
 
-    A job that is cancelled, or asked to stop, can have no more children, so going down until nothing new is met finds every job.
+    A job that is cancelled, or asked to stop, gets no more children, so all jobs are found when a read returns no new ones.
     """
     top = yield from cancel(context, job_id, reason=reason, force=force)
     cancelled, seen = [top], {job_id}
     while True:
-        found = yield from _below(context, top)
+        found = yield from _descendants(context, top)
         fresh = [values["job_id"] for values in found if values["job_id"] not in seen and values["status"] not in FINISHED]
         if not fresh:
             return cancelled

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from gateleg.jobs.errors import BadPurge
 from gateleg.jobs.purging.report import PurgeReport
 from gateleg.model import spec_of
-from gateleg.store import ConditionFailed, LostRace, NotFound, TransactionCanceled, release_unique
+from gateleg.store import ConditionFailed, LostRace, NotFound, TransactionCanceled
+from gateleg.store.operations import release_unique
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence

@@ -1,4 +1,4 @@
-"""Moving finished jobs to the archive with their logs: long ones become objects, of which the archive has the keys."""
+"""Archiving finished jobs with their logs: long logs become objects, whose keys the archive stores."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from gateleg.jobs.tables.job import Job
     from gateleg.objects import AsyncObjects
 
-__all__ = ["Archivist"]
+__all__ = ["Archiver"]
 
 _TYPE = "application/jsonl"
 
 
 def log_key(job_id: UUID) -> str:
-    """The key of the object that holds a job's whole log, one line of JSON for each of its lines."""
+    """The key of the object with a job's whole log, as JSON lines."""
     return f"jobs/{job_id}/log.jsonl"
 
 
-class Archivist:
-    """Archives finished jobs. Without an object store long logs stay in the ledger; `kept_logs` counts them."""
+class Archiver:
+    """Archives finished jobs. Without an object store, long logs stay in the ledger table; `kept_logs` counts them."""
 
     def __init__(self, queue: AsyncQueue, objects: AsyncObjects | None = None) -> None:
         self.queue = queue
@@ -33,7 +33,7 @@ class Archivist:
         self.kept_logs = 0
 
     async def sweep(self, *, limit: int = 1000) -> int:
-        """Archive jobs that have been finished for longer than they are kept, at most so many; how many there were."""
+        """Archive up to `limit` finished jobs whose retention is over; returns how many."""
         moved = 0
         for status in self.queue.context.settings.retention:
             cursor: str | None = None
@@ -47,9 +47,9 @@ class Archivist:
         return moved
 
     async def archive(self, job: Job) -> bool:
-        """Archive one finished job; False when it has changed since it was seen.
+        """Archive one finished job; False when it has changed since it was read.
 
-        The object is written first, under a key that is always the same: when this is cut short, the next sweep writes it again.
+        The object is written first, with a key that depends only on the job: after an interruption the next sweep overwrites it.
         """
         location = None
         if self.objects is not None and job.logs.earlier:
@@ -62,7 +62,7 @@ class Archivist:
         return archived
 
     async def log(self, job: Job | ArchivedJob) -> list[LogEntry]:
-        """The whole log of a job, wherever it is."""
+        """The whole log of a job, wherever it is stored."""
         location = job.logs.log_location
         if location is None or self.objects is None:
             return await self.queue.log(job.job_id)

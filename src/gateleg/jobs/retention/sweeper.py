@@ -1,4 +1,4 @@
-"""Retention: finished jobs leave the queue for the archive, a page at a time. Stopping it at any moment loses nothing."""
+"""Retention: moving finished jobs from the queue to the archive, a page at a time. Safe to interrupt at any time."""
 
 from __future__ import annotations
 
@@ -8,37 +8,38 @@ from typing import TYPE_CHECKING
 from gateleg.jobs.admin import settle
 from gateleg.jobs.tables.archive import summary_of
 from gateleg.jobs.tables.job import Job, JobStatus
-from gateleg.store import ConditionFailed, TransactionCanceled, delete, delete_all, page, put, transact
+from gateleg.store import ConditionFailed, TransactionCanceled, delete, put
+from gateleg.store.operations import delete_all, page, transact
 
 if TYPE_CHECKING:
     from gateleg.jobs.queue_context import QueueContext
     from gateleg.store.flow import Flow
 
-#: How many items one page of a sweep looks at.
-_EXAMINED = 500
+#: How many items a page of a sweep reads.
+_MAX_READ_ITEMS = 500
 
 
 @dataclass(frozen=True)
 class Overdue:
-    """Jobs that have been finished for longer than they are kept, and where the search goes on."""
+    """Finished jobs whose retention is over, and the cursor of the next page."""
 
     jobs: list[Job]
     next: str | None
 
 
 def overdue(context: QueueContext, status: JobStatus, *, cursor: str | None = None, limit: int = 25) -> Flow[Overdue]:
-    """The next finished jobs to be archived, oldest first."""
+    """A page of finished jobs to archive, oldest first."""
     kept_since = context.now() - context.settings.retention[status]
     question = context.tables.job.in_status(status=status).where(Job.created_at < kept_since).filter(Job.completed_at < kept_since)
-    found = yield from page(question, limit=limit, cursor=cursor, examine=_EXAMINED).flow(context.setup)
+    found = yield from page(question, limit=limit, cursor=cursor, examine=_MAX_READ_ITEMS).flow(context.setup)
     return Overdue(found.items, found.next)
 
 
 def archive_job(context: QueueContext, job: Job, *, log_location: str | None = None) -> Flow[bool]:
-    """Move one finished job to the archive; False when it has changed since it was seen.
+    """Move one finished job to the archive; False when it has changed since it was read.
 
-    `log_location` is the key of the object to which its whole log was copied; its chunks are then deleted. Jobs that depend on it are
-    brought in line before: nobody else could tell them later.
+    `log_location` is the key of the object to which its whole log was copied; its chunks are then deleted. Its dependents are updated
+    first: they could not be later.
     """
     if job.dependent_jobs:
         yield from settle(context, job.job_id)

@@ -1,7 +1,7 @@
-"""Jobs with very many dependencies: gates wait for a page of them each, and the job waits for the gates.
+"""Jobs with very many dependencies: internal gate jobs depend on some of them each, and the job depends on the gates.
 
-A job and all it depends on are written in one transaction, which has room for less than 100. A gate is a job of its own that does nothing:
-it is completed once its page is, and cancelled when one of them fails, so the job behind it follows in the usual way.
+A job and its dependencies are written in one transaction, which takes fewer than 100 of them. A gate is a job that does nothing: it
+completes once its dependencies have, and is cancelled when one of them fails, and the job behind it follows.
 """
 
 from __future__ import annotations
@@ -22,47 +22,47 @@ if TYPE_CHECKING:
 
 #: The job type of a gate.
 GATE = "gateleg.gate"
-#: How many writes a step makes at most, unless one job alone needs more.
-_STEP = 80
-#: How many jobs a gate waits for: the fewer, the less often its transaction meets one that is just being changed.
-_PAGE = 50
-MAX_FAN_IN = _PAGE * MAX_DEPENDENCIES
+#: The maximum number of writes in one step, unless one job needs more.
+_STEP_WRITES = 80
+#: How many jobs a gate depends on: with fewer, its transaction conflicts less often with a change of one of them.
+_JOBS_PER_GATE = 50
+MAX_FAN_IN = _JOBS_PER_GATE * MAX_DEPENDENCIES
 
 
-def fans_in(submission: Submission) -> bool:
-    """Whether a job has more dependencies than it can wait for itself; `TooManyDependencies` when gates do not help either."""
+def has_fan_in(submission: Submission) -> bool:
+    """Whether a job has so many dependencies that it needs gates; `TooManyDependencies` when it has too many even for those."""
     number = len(set(submission.depends_on))
     if number > MAX_FAN_IN:
-        raise TooManyDependencies(f"The job has {number:,} dependencies; it may have {MAX_FAN_IN:,}.")
+        raise TooManyDependencies(f"The job has {number:,} dependencies; the maximum is {MAX_FAN_IN:,}.")
     return number > MAX_DEPENDENCIES
 
 
-def narrowed(submission: Submission) -> Submission:
-    """The submission as far as its job can be checked by itself: without dependencies, if it has too many."""
-    return replace(submission, depends_on=()) if fans_in(submission) else submission
+def without_fan_in(submission: Submission) -> Submission:
+    """The submission without its dependencies, if it needs gates for them."""
+    return replace(submission, depends_on=()) if has_fan_in(submission) else submission
 
 
-def steps_of(submissions: Mapping[UUID, Submission]) -> list[list[Submission]]:
-    """Submissions with their ids, in the order of their dependencies: as many at once as one transaction takes, or one with gates."""
+def submission_steps(submissions: Mapping[UUID, Submission]) -> list[list[Submission]]:
+    """Submissions after those that they depend on, in steps: as many as fit into one transaction, or one with gates."""
     order = TopologicalSorter({job_id: [one for one in wanted.depends_on if one in submissions] for job_id, wanted in submissions.items()})
     steps: list[list[Submission]] = []
     room = 0
     for job_id in order.static_order():
         one = replace(submissions[job_id], job_id=job_id)
-        # The job, its keys and its parent, and what it depends on.
-        writes = _STEP if fans_in(one) else 4 + len(set(one.depends_on))
+        # The job, its keys and parent, and its dependencies.
+        writes = _STEP_WRITES if has_fan_in(one) else 4 + len(set(one.depends_on))
         if writes > room:
             steps.append([])
-            room = max(_STEP, writes)
+            room = max(_STEP_WRITES, writes)
         steps[-1].append(one)
         room -= writes
     return steps
 
 
 def gates_of(submission: Submission, job: Job) -> tuple[list[Job], Submission]:
-    """The gates of a submission, and the submission that waits for them. `job` is its job without dependencies.
+    """The gates of a submission, and the submission that depends on them. `job` is its job without dependencies.
 
-    The gates' ids follow from the job's, so submitting it again makes no others.
+    The ids of the gates derive from the job's, so submitting it again creates no others.
     """
     wanted = list(dict.fromkeys(submission.depends_on))
     job_id = submission.job_id or uuid4()
@@ -77,8 +77,8 @@ def gates_of(submission: Submission, job: Job) -> tuple[list[Job], Submission]:
             priority=100,
             subject=job.subject,
             created_by="gateleg",
-            dependencies=wanted[start : start + _PAGE],
+            dependencies=wanted[start : start + _JOBS_PER_GATE],
         )
-        for start in range(0, len(wanted), _PAGE)
+        for start in range(0, len(wanted), _JOBS_PER_GATE)
     ]
     return gates, replace(submission, job_id=job_id, depends_on=[gate.job_id for gate in gates])

@@ -1,4 +1,4 @@
-"""Keys that submissions take: for good (idempotency, until they expire), or while their job waits (unique)."""
+"""Keys that submissions reserve: until they expire (idempotency), or while their job is pending (unique)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from gateleg.jobs.errors import KeyReused
 from gateleg.jobs.submit.submission import Submitted, digest_of
 from gateleg.jobs.tables.job import Job, JobStatus
 from gateleg.jobs.tables.records import KeyReservation
-from gateleg.store import ConditionFailed, TransactionCanceled, batch_get, create, find, put
+from gateleg.store import ConditionFailed, TransactionCanceled, create, put
+from gateleg.store.operations import batch_get, find
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,12 +20,12 @@ if TYPE_CHECKING:
     from gateleg.store import StoreError, WriteOperation
     from gateleg.store.flow import Flow
 
-#: The holds that were seen, by purpose and text.
-Holds = dict[tuple[str, str], KeyReservation]
+#: The reservations that were read, by purpose and text.
+Reservations = dict[tuple[str, str], KeyReservation]
 
 
-def wanted_holds(context: QueueContext, job: Job) -> list[KeyReservation]:
-    """The keys that a job takes."""
+def reservations_of(context: QueueContext, job: Job) -> list[KeyReservation]:
+    """The keys that a job reserves."""
     wanted, kind = [], context.tables.key_reservation
     if job.idempotency_key is not None:
         until = context.now() + context.settings.remember
@@ -36,53 +37,53 @@ def wanted_holds(context: QueueContext, job: Job) -> list[KeyReservation]:
     return wanted
 
 
-def hold_write(hold: KeyReservation, holds: Holds) -> WriteOperation[Any]:
-    """Take a key that is free, or one whose holder was seen to have no more use for it."""
-    current = holds.get((hold.purpose, hold.text))
-    return create(hold) if current is None else put(hold, condition=KeyReservation.job_id == current.job_id)
+def reservation_write(reservation: KeyReservation, reservations: Reservations) -> WriteOperation[Any]:
+    """Reserve a key that is free, or one whose reservation is obsolete."""
+    current = reservations.get((reservation.purpose, reservation.text))
+    return create(reservation) if current is None else put(reservation, condition=KeyReservation.job_id == current.job_id)
 
 
-def taken_by(context: QueueContext, jobs: Sequence[Job], holds: Holds) -> Flow[dict[UUID, Submitted]]:
-    """What was submitted before with the same keys, by the ids of the jobs that repeat it; `KeyReused` when it was something else."""
+def earlier_submissions(context: QueueContext, jobs: Sequence[Job], reservations: Reservations) -> Flow[dict[UUID, Submitted]]:
+    """Earlier submissions with the same keys, by the ids of the jobs that repeat them; `KeyReused` if one was different."""
     taken: dict[UUID, Submitted] = {}
     for job in jobs:
-        for hold in wanted_holds(context, job):
-            current = holds.get((hold.purpose, hold.text))
+        for reservation in reservations_of(context, job):
+            current = reservations.get((reservation.purpose, reservation.text))
             if current is None or current.job_id == job.job_id or job.job_id in taken:
                 continue
             holder = yield from find(context.tables.job, job_id=current.job_id, consistent=True).flow(context.setup)
-            if hold.purpose == "unique" and (holder is None or holder.status != JobStatus.PENDING):
+            if reservation.purpose == "unique" and (holder is None or holder.status != JobStatus.PENDING):
                 continue
-            if hold.purpose == "idempotency" and current.expires_at is not None and current.expires_at <= context.now():
+            if reservation.purpose == "idempotency" and current.expires_at is not None and current.expires_at <= context.now():
                 continue
-            if hold.purpose == "idempotency" and current.digest != hold.digest:
-                raise KeyReused(f"The idempotency key {job.idempotency_key!r} was used for another submission.")
+            if reservation.purpose == "idempotency" and current.digest != reservation.digest:
+                raise KeyReused(f"The idempotency key {job.idempotency_key!r} was already used for a different submission.")
             taken[job.job_id] = Submitted(holder or _remembered(job, current), created=False)
     return taken
 
 
-def _remembered(job: Job, hold: KeyReservation) -> Job:
-    """A job that was submitted before and has left the queue since: only its id is known."""
-    return job.model_copy(update={"job_id": hold.job_id, "status": JobStatus.COMPLETED})
+def _remembered(job: Job, reservation: KeyReservation) -> Job:
+    """An earlier job that has left the queue: only its id is known."""
+    return job.model_copy(update={"job_id": reservation.job_id, "status": JobStatus.COMPLETED})
 
 
-def noted(writes: Sequence[WriteOperation[Any]], refused: StoreError, holds: Holds) -> bool:
-    """Note who holds the keys that were not free, and which have become free; whether that says more than was known."""
-    before = dict(holds)
+def record_conflicts(writes: Sequence[WriteOperation[Any]], refused: StoreError, reservations: Reservations) -> bool:
+    """Record which keys are reserved or free according to a refused transaction; whether that is new."""
+    before = dict(reservations)
     reasons = refused.reasons if isinstance(refused, TransactionCanceled) else (refused,)
     for write, reason in zip(writes, reasons, strict=True):
         if issubclass(write.ref.entity, KeyReservation) and isinstance(reason, ConditionFailed):
             place = (write.ref.values["purpose"], write.ref.values["text"])
             if reason.current is None:
-                holds.pop(place, None)
+                reservations.pop(place, None)
             else:
-                holds[place] = reason.current
-    return holds != before
+                reservations[place] = reason.current
+    return reservations != before
 
 
-def present_holds(context: QueueContext, jobs: Sequence[Job]) -> Flow[Holds]:
-    """Who holds the keys that jobs take."""
-    wanted = [hold for job in jobs for hold in wanted_holds(context, job)]
-    refs = [context.tables.key_reservation.key(purpose=hold.purpose, text=hold.text) for hold in wanted]
+def read_reservations(context: QueueContext, jobs: Sequence[Job]) -> Flow[Reservations]:
+    """The existing reservations of the keys that jobs reserve."""
+    wanted = [reservation for job in jobs for reservation in reservations_of(context, job)]
+    refs = [context.tables.key_reservation.key(purpose=reservation.purpose, text=reservation.text) for reservation in wanted]
     found = yield from batch_get(refs, consistent=True).flow(context.setup)
-    return {(hold.purpose, hold.text): hold for hold in found if hold is not None}
+    return {(reservation.purpose, reservation.text): reservation for reservation in found if reservation is not None}

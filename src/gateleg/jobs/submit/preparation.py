@@ -1,4 +1,4 @@
-"""From a submission to its job, with everything checked that can be checked without reading."""
+"""Make the job of a submission, with all checks that need no reads."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ if TYPE_CHECKING:
     from gateleg.jobs.handlers import Handler
     from gateleg.jobs.queue_context import QueueContext
 
-#: The bytes of a key that a caller may choose.
-_KEY_LIMIT = 500
+#: The maximum size of an idempotency, unique or concurrency key.
+_MAX_KEY_BYTES = 500
 _MICROSECOND = timedelta(microseconds=1)
 
 
-def prepared(context: QueueContext, submission: Submission, now: datetime, place: int = 0) -> Job:
-    """The job of a submission, with everything checked that can be checked without reading.
+def job_of(context: QueueContext, submission: Submission, now: datetime, place: int = 0) -> Job:
+    """The job of a submission, after all checks that need no reads.
 
-    `place` is its place among those that are submitted together: each is created a microsecond after the one before it, so that they
-    are started in their order.
+    `place` is its position among jobs that are submitted together: each is created a microsecond after the previous one, so that they
+    start in this order.
     """
     check_submission(submission)
     handler = context.jobs.of(submission.job_type)
     config = _checked_config(context, handler, submission)
     queue = submission.queue or handler.queue
     if not is_name(queue):
-        raise BadSubmission(f"{queue!r} cannot name a queue.", fix="Names have 1 to 100 letters, digits and _ . : / -")
+        raise BadSubmission(f"{queue!r} is not a valid queue name.", fix="Use 1 to 100 letters, digits and _ . : / -")
     for name in ("concurrency_key", "idempotency_key", "unique_key"):
         text = getattr(submission, name)
-        if text is not None and not 0 < len(text.encode()) <= _KEY_LIMIT:
-            raise BadSubmission(f"The {name.replace('_', ' ')} has {len(text.encode())} bytes; it may have 1 to {_KEY_LIMIT}.")
+        if text is not None and not 0 < len(text.encode()) <= _MAX_KEY_BYTES:
+            raise BadSubmission(f"The {name.replace('_', ' ')} has {len(text.encode())} bytes; it must have 1 to {_MAX_KEY_BYTES}.")
     if len(set(submission.depends_on)) > MAX_DEPENDENCIES:
-        raise TooManyDependencies(f"The job has {len(set(submission.depends_on))} dependencies; it may have {MAX_DEPENDENCIES}.")
+        raise TooManyDependencies(f"The job has {len(set(submission.depends_on))} dependencies; the maximum is {MAX_DEPENDENCIES}.")
     run_at = _start(submission, now)
     values: dict[str, Any] = {
         "job_id": submission.job_id or uuid4(),
@@ -74,15 +74,15 @@ def prepared(context: QueueContext, submission: Submission, now: datetime, place
     try:
         return context.tables.job(**values)
     except ValidationError as error:
-        told = "; ".join(f"{problem['loc'][0] if problem['loc'] else 'job'}: {problem['msg']}" for problem in error.errors())
-        raise BadSubmission(f"The submission of {submission.job_type} is refused: {told}.") from None
+        problems = "; ".join(f"{problem['loc'][0] if problem['loc'] else 'job'}: {problem['msg']}" for problem in error.errors())
+        raise BadSubmission(f"The submission of {submission.job_type} is invalid: {problems}.") from None
 
 
 def _start(submission: Submission, now: datetime) -> datetime | None:
     if submission.delay is None:
-        return submission.run_at if submission.run_at is None else _counted(submission.run_at)
+        return submission.run_at if submission.run_at is None else _checked_time(submission.run_at)
     if submission.run_at is not None or not submission.delay >= 0:
-        raise BadSubmission("A job is delayed by a number of seconds of at least 0, or until a time, not both.")
+        raise BadSubmission("Give either delay= (at least 0 seconds) or run_at=, not both.")
     return _later(now, submission.delay)
 
 
@@ -90,15 +90,15 @@ def _later(now: datetime, seconds: float) -> datetime:
     try:
         return now + timedelta(seconds=seconds)
     except (OverflowError, ValueError):
-        raise BadSubmission(f"{seconds:g} seconds from now is beyond the last date of the calendar.") from None
+        raise BadSubmission(f"{seconds:g} seconds from now is after the last date that Python supports.") from None
 
 
-def _counted(moment: datetime) -> datetime:
-    """The moment, if it is one in UTC as well: the first and the last hours of the calendar may not be."""
+def _checked_time(moment: datetime) -> datetime:
+    """The time, if UTC can express it: the first and last hours that Python supports may not be."""
     try:
         moment.astimezone(UTC)
     except OverflowError:
-        raise BadSubmission(f"{moment.isoformat()} is not a date that the calendar has in UTC.") from None
+        raise BadSubmission(f"{moment.isoformat()} cannot be converted to UTC.") from None
     return moment
 
 
@@ -108,19 +108,19 @@ def _checked_config(context: QueueContext, handler: Handler, submission: Submiss
     try:
         text = orjson.dumps(config)
     except TypeError as error:
-        raise BadConfig(f"The config of {handler.job_type} cannot be written as JSON: {error}.") from None
+        raise BadConfig(f"The config of {handler.job_type} is not JSON: {error}.") from None
     # orjson writes NaN and infinities as null.
     if b"null" in text and not _finite(config):
         raise BadConfig(f"The config of {handler.job_type} has NaN or an infinite number, which JSON cannot hold.", fix="Use None instead.")
     size = len(text)
     limit = context.settings.config_limit
     if size > limit:
-        raise ConfigTooLarge(f"The config of {handler.job_type} has {size:,} bytes; it may have {limit:,}.")
+        raise ConfigTooLarge(f"The config of {handler.job_type} has {size:,} bytes; the maximum is {limit:,}.")
     return config
 
 
 def _finite(value: Any) -> bool:
-    """Whether no number of a config is NaN or infinite."""
+    """Whether all numbers of a config are finite."""
     if isinstance(value, float):
         return math.isfinite(value)
     if isinstance(value, Mapping):

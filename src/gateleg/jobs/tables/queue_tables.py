@@ -25,7 +25,7 @@ from gateleg.jobs.tables.table_names import DELPHI, PLAIN, TableNames
 from gateleg.model import Access, Entity, Pattern, Table, spec_of
 from gateleg.model.codec.unchecked import construct_unchecked
 
-__all__ = ["QueueTables", "tables_named"]
+__all__ = ["TABLES", "QueueTables", "tables_named"]
 
 E = TypeVar("E", bound=Entity)
 _DELPHI = (DELPHI.queue, DELPHI.ledger, DELPHI.archive)
@@ -99,3 +99,7 @@ def _bound_by_subject(kind: type[E], table: Table, names: TableNames, pattern: A
     """The same, whose subject has another name on the wire and another index."""
     of_subject = Pattern(names.subject_index, title=pattern.pattern.title, order=pattern.pattern.order)
     return _bound(kind, table, of_subject=of_subject, __wire_case__=lambda name: names.subject if name == "subject" else name)
+
+
+#: The tables of a queue with the default names.
+TABLES = tables_named(PLAIN).all

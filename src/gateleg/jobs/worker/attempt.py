@@ -1,4 +1,4 @@
-"""One claimed job, from its claim to the end of its attempt: the handler, timeouts, stopping, and the last write."""
+"""One attempt of a claimed job: run the handler, enforce its timeout, stop it on request, and write the outcome."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import contextvars
 from typing import TYPE_CHECKING, Any
 
 from gateleg.jobs.errors import JobError, LeaseLost
-from gateleg.jobs.finish.outcome import UNWRITABLE, interrupted, lessened, raised, returned
-from gateleg.jobs.texts import told_by
-from gateleg.jobs.worker.heartbeat import SHORTEST_FLUSH, Pulse
-from gateleg.jobs.worker.output import Notes
-from gateleg.jobs.worker.processes import KILL_AFTER
+from gateleg.jobs.finish.outcome import UNWRITABLE, interrupted, raised, reduced_outcome, returned
+from gateleg.jobs.texts import error_message
+from gateleg.jobs.worker.heartbeat import MIN_FLUSH_SECONDS, Heartbeat
+from gateleg.jobs.worker.processes import KILL_AFTER_SECONDS
+from gateleg.jobs.worker.recorder import AttemptRecorder
 from gateleg.jobs.worker.runners import run_of
 from gateleg.model.codec.wire import uuid_text
 from gateleg.store import StoreError, TooLarge
@@ -21,138 +21,142 @@ if TYPE_CHECKING:
 
     from gateleg.jobs.handlers import Handler
     from gateleg.jobs.queue import AsyncQueue
-    from gateleg.jobs.rules import Ending
+    from gateleg.jobs.rules import AttemptOutcome
     from gateleg.jobs.tables.job import Job
-    from gateleg.jobs.worker.runners import AttemptMeans, StopReason
+    from gateleg.jobs.worker.runners import AttemptResources, StopReason
 
-#: Seconds for which lines, progress and events are collected before they are written: to a store far away, where a write is paid for,
-#: and to an engine in this process, where those who follow the job see it within a tenth of a second.
-FLUSH_FAR = 0.5
-FLUSH_NEAR = SHORTEST_FLUSH
-#: Seconds that a handler has to end once it is asked to; a process is killed before.
-GRACE = KILL_AFTER + 1.0
-#: Seconds after its time is up in which a handler that returns by itself has still made it.
-_LENIENCY = 0.5
+#: How long log lines, progress and events are collected before they are written: to a remote store, where each write is billed, and to an
+#: engine in this process, where followers of the job see them within a tenth of a second.
+REMOTE_FLUSH_SECONDS = 0.5
+EMBEDDED_FLUSH_SECONDS = MIN_FLUSH_SECONDS
+#: How long a handler has to end after it was asked to stop; a process is killed earlier.
+STOP_GRACE_SECONDS = KILL_AFTER_SECONDS + 1.0
+#: A handler that returns this long after its timeout still counts as in time.
+_TIMEOUT_TOLERANCE_SECONDS = 0.5
+#: The minimum and maximum seconds between two tries to write the outcome.
+_MIN_RETRY_SECONDS, _MAX_RETRY_SECONDS = 0.05, 5.0
 
 
 class Execution:
     """One attempt of a job by this worker."""
 
-    _hushed = False
-    _reduced = False
+    _output_dropped = False
+    _outcome_reduced = False
 
     def __init__(
         self,
         queue: AsyncQueue,
         job: Job,
         handler: Handler,
-        means: AttemptMeans,
+        resources: AttemptResources,
         *,
-        flush_every: Callable[[], float] = lambda: FLUSH_FAR,
-        grace: float = GRACE,
+        flush_seconds: Callable[[], float] = lambda: REMOTE_FLUSH_SECONDS,
+        grace: float = STOP_GRACE_SECONDS,
     ) -> None:
         self.queue = queue
         self.job = job
         self._loop = asyncio.get_running_loop()
-        # What is done when a handler has spoken is not done in the handler's context: it would be taken for its output.
-        self._own_context = contextvars.copy_context()
-        self._over: asyncio.Future[None] = self._loop.create_future()
-        self._pulse: Pulse | None = None
+        # Heartbeats that the handler's output triggers must not run in its context: what they log would count as its output.
+        self._worker_context = contextvars.copy_context()
+        self._handler_ended: asyncio.Future[None] = self._loop.create_future()
+        self._heartbeat: Heartbeat | None = None
         self._ended = False
         self._timer: asyncio.TimerHandle | None = None
-        #: the seconds that the handler took
-        self.took = 0.0
-        self._interval = queue.context.settings.lease_seconds / 3
-        self._flush_every = flush_every
+        #: how long the handler took
+        self.handler_seconds = 0.0
+        self._heartbeat_seconds = queue.context.settings.lease_seconds / 3
+        self._flush_seconds = flush_seconds
         self._grace = grace
-        self.notes = Notes(queue.context.now, self._wake)
-        self.run = run_of(handler, job, self.notes, queue, means)
+        self.recorder = AttemptRecorder(queue.context.now, self._on_output)
+        self.run = run_of(handler, job, self.recorder, queue, resources)
 
-    def _wake(self) -> None:
+    def _on_output(self) -> None:
         if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._heard, context=self._own_context)
+            self._loop.call_soon_threadsafe(self._flush_soon, context=self._worker_context)
 
-    def _heard(self) -> None:
+    def _flush_soon(self) -> None:
         if not self._ended:
-            self._pulsing().quicken()
+            self._get_heartbeat().flush_soon()
 
-    def _begin_to_beat(self) -> None:
+    def _start_heartbeat(self) -> None:
         if not self._ended:
-            self._pulsing().beat()
+            self._get_heartbeat().start()
 
-    def _pulsing(self) -> Pulse:
-        if self._pulse is None:
-            self._pulse = Pulse(self.queue, self.job, self.notes, self.stop, interval=self._interval, flush_every=self._flush_every)
-        return self._pulse
+    def _get_heartbeat(self) -> Heartbeat:
+        if self._heartbeat is None:
+            self._heartbeat = Heartbeat(
+                self.queue, self.job, self.recorder, self.stop, interval=self._heartbeat_seconds, flush_seconds=self._flush_seconds
+            )
+        return self._heartbeat
 
     def stop(self, reason: StopReason, *, grace: float | None = None) -> None:
-        """Ask the handler to end; once is enough. It has `grace` seconds to do so."""
+        """Ask the handler to stop within `grace` seconds. Only the first reason counts."""
         if grace is not None:
             self._grace = grace
         if self.run.stopping is None:
             self.run.stop(reason)
-        self._end_wait()
+        self._stop_waiting()
 
-    def _end_wait(self) -> None:
-        if not self._over.done():
-            self._over.set_result(None)
+    def _stop_waiting(self) -> None:
+        if not self._handler_ended.done():
+            self._handler_ended.set_result(None)
 
-    async def _outcome(self) -> Any:
-        """What the handler returned. Whoever waits for it goes on right after: a callback would be one turn of the loop later."""
-        began = self._loop.time()
+    async def _run_handler(self) -> Any:
+        """Run the handler and wake up `_run_to_outcome` right after: a done callback would take one more turn of the event loop."""
+        started = self._loop.time()
         try:
-            return await self.run.outcome()
+            return await self.run.result()
         finally:
-            self.took = self._loop.time() - began
-            self.notes.end_lines()
-            self._end_wait()
+            self.handler_seconds = self._loop.time() - started
+            self.recorder.end_lines()
+            self._stop_waiting()
 
-    async def carry_out(
-        self, vacate: Callable[[], None] = lambda: None, turn: Callable[[], Coroutine[Any, Any, None]] | None = None
+    async def execute(
+        self, on_handler_end: Callable[[], None] = lambda: None, wait_before: Callable[[], Coroutine[Any, Any, None]] | None = None
     ) -> Job | None:
-        """Run the handler and write what came of it. The job as it is then; None when another worker has it.
+        """Run the handler and write the outcome. Returns the updated job, or None when another worker has it.
 
-        `vacate` is called once the handler needs its place no more, before the end is written. `turn` is waited for before it begins.
+        `on_handler_end` is called after the handler has ended, before the outcome is written. `wait_before` is awaited before it starts.
         """
         try:
-            if turn is not None:
-                await self._wait_for(turn)
-            # Most jobs end before their first heartbeat and say nothing: those need no task for it, and but one timer.
-            self._timer = self._loop.call_later(min(self._interval, self.job.timeout_seconds), self._go_on)
-            ending = await self._ending()
-            self.notes.close()
-            vacate()
-            return None if ending is None else await self._end(ending)
+            if wait_before is not None:
+                await self._wait_before(wait_before)
+            # Most jobs end before their first heartbeat and without output: they need one timer, and no heartbeat task.
+            self._timer = self._loop.call_later(min(self._heartbeat_seconds, self.job.timeout_seconds), self._on_first_timer)
+            outcome = await self._run_to_outcome()
+            self.recorder.close()
+            on_handler_end()
+            return None if outcome is None else await self._write_until_done(outcome)
         finally:
             self._ended = True
             if self._timer is not None:
                 self._timer.cancel()
-            # What is left refers to nothing that refers to it, so that it goes at once and nobody has to look for it.
-            self.notes.leave()
-            pulse, self._pulse = self._pulse, None
-            if pulse is not None:
-                await pulse.rest()
-            await self.run.tidy()
+            # Break the reference cycle, so that the attempt is freed without the garbage collector.
+            self.recorder.detach()
+            heartbeat, self._heartbeat = self._heartbeat, None
+            if heartbeat is not None:
+                await heartbeat.stop()
+            await self.run.clean_up()
 
-    async def _wait_for(self, turn: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Keep the lease until it is the job's turn, or the job is to stop."""
-        self._begin_to_beat()
-        waiting = self._loop.create_task(turn())
-        await asyncio.wait({waiting, self._over}, return_when=asyncio.FIRST_COMPLETED)
+    async def _wait_before(self, wait_before: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Keep the lease until the wait is over or the job is to stop."""
+        self._start_heartbeat()
+        waiting = self._loop.create_task(wait_before())
+        await asyncio.wait({waiting, self._handler_ended}, return_when=asyncio.FIRST_COMPLETED)
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
 
-    def _go_on(self) -> None:
-        """The first heartbeat is due, or the time is up: do that, and see to the other when its moment comes."""
-        left = self.job.timeout_seconds - self._interval
-        now, later = (self._begin_to_beat, self._end_wait) if left > 0 else (self._end_wait, self._begin_to_beat)
+    def _on_first_timer(self) -> None:
+        """The first heartbeat is due, or the timeout is over: handle it, and set the timer for the other."""
+        left = self.job.timeout_seconds - self._heartbeat_seconds
+        now, later = (self._start_heartbeat, self._stop_waiting) if left > 0 else (self._stop_waiting, self._start_heartbeat)
         now()
         self._timer = self._loop.call_later(abs(left), later)
 
-    async def _ending(self) -> Ending | None:
-        """How the attempt ends; None when there is nobody to be told."""
-        work = self._loop.create_task(self._outcome())
-        await self._over
+    async def _run_to_outcome(self) -> AttemptOutcome | None:
+        """Run the handler until it ends or must stop; None when the lease was lost."""
+        work = self._loop.create_task(self._run_handler())
+        await self._handler_ended
         if not work.done():
             if self.run.stopping is None:
                 self.run.stop("timed-out")
@@ -163,59 +167,59 @@ class Execution:
                 await asyncio.wait({work}, timeout=1.0)
         if self.run.stopping == "lease-lost":
             if work.done():
-                # Whatever it raised is nobody's business any more; asyncio wants it looked at.
+                # asyncio warns of exceptions that nobody retrieves.
                 _ = work.cancelled() or work.exception()
             return None
-        return self._judged(work)
+        return self._outcome_of(work)
 
-    def _judged(self, work: asyncio.Future[Any]) -> Ending:
-        context, job, notes, stopping = self.queue.context, self.job, self.notes, self.run.stopping
+    def _outcome_of(self, work: asyncio.Future[Any]) -> AttemptOutcome:
+        context, job, recorder, stopping = self.queue.context, self.job, self.recorder, self.run.stopping
         if not work.done():
-            return interrupted(job, notes, stopping)
+            return interrupted(job, recorder, stopping)
         if work.cancelled():
-            return raised(job, notes, asyncio.CancelledError(), stopping)
+            return raised(job, recorder, asyncio.CancelledError(), stopping)
         error = work.exception()
         if error is not None:
-            return raised(job, notes, error, stopping)
-        if self.took > job.timeout_seconds + _LENIENCY:
-            # It held up the event loop, so nobody could stop it in time. Time is up all the same.
-            return interrupted(job, notes, "timed-out")
-        return returned(context, job, notes, work.result())
+            return raised(job, recorder, error, stopping)
+        if self.handler_seconds > job.timeout_seconds + _TIMEOUT_TOLERANCE_SECONDS:
+            # It blocked the event loop, so it could not be stopped in time.
+            return interrupted(job, recorder, "timed-out")
+        return returned(context, job, recorder, work.result())
 
-    async def _end(self, ending: Ending) -> Job | None:
-        """Write the end until it is written: while the token holds, no failure of the store drops a result.
+    async def _write_until_done(self, outcome: AttemptOutcome) -> Job | None:
+        """Write the outcome, and retry while the lease is valid: no failure of the store loses a result.
 
-        An end that can never be written as it is, is written with less.
+        An outcome that the store will never accept is written without what it rejects.
         """
-        delay = 0.05
+        delay = _MIN_RETRY_SECONDS
         while True:
             try:
-                return await self._write_end(ending)
+                return await self._write(outcome)
             except LeaseLost:
                 return None
             except JobError:
                 raise
             except UNWRITABLE as error:
-                ending = self._lessened(ending, error)
+                outcome = self._without_rejected(outcome, error)
             except StoreError:
                 await asyncio.sleep(delay)
-                delay = min(5.0, delay * 2)
+                delay = min(_MAX_RETRY_SECONDS, delay * 2)
 
-    def _lessened(self, ending: Ending, error: Exception) -> Ending:
-        """Leave out what was said last, where there is no room for it, or else what the handler has returned."""
-        if isinstance(error, TooLarge) and not self._hushed:
-            self._hushed = True
-            self.notes.replace(f"What was said last could not be written. {told_by(error)}")
-            return ending
-        if self._reduced:
+    def _without_rejected(self, outcome: AttemptOutcome, error: Exception) -> AttemptOutcome:
+        """Drop the last output if the item is too large, otherwise the handler's result."""
+        if isinstance(error, TooLarge) and not self._output_dropped:
+            self._output_dropped = True
+            self.recorder.replace(f"The last output of the job could not be stored. {error_message(error)}")
+            return outcome
+        if self._outcome_reduced:
             raise error
-        self._reduced = True
-        return lessened(ending, error)
+        self._outcome_reduced = True
+        return reduced_outcome(outcome, error)
 
-    async def _write_end(self, ending: Ending) -> Job:
-        if self._pulse is None and self.notes.silent:
-            job = await self.queue.finish(self.job, ending, whole=True)
+    async def _write(self, outcome: AttemptOutcome) -> Job:
+        if self._heartbeat is None and self.recorder.is_empty:
+            job = await self.queue.finish(self.job, outcome, unchanged=True)
         else:
-            job = await self._pulsing().finish(ending)
+            job = await self._get_heartbeat().finish(outcome)
         self.queue.context.jobs.updates.notify(uuid_text(self.job.job_id))
         return job

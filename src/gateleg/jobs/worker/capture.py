@@ -1,6 +1,6 @@
-"""What handlers print and log goes to the log of their job, and still to where it went before.
+"""Capture what handlers print and log: it is added to the log of their job, and still goes where it went before.
 
-Which job runs is a context variable: tasks of a handler and `asyncio.to_thread` inherit it, threads that a handler starts by itself do not.
+The running job is a context variable: tasks of a handler and `asyncio.to_thread` inherit it, threads that a handler starts itself do not.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO, cast
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-#: The most characters that are kept of a line that does not end.
-_LONGEST = 64 * 1024
-#: The loggers of the queue itself: what they tell of an attempt must not become part of it, or telling would never end.
-_OWN = "gateleg.jobs"
+#: A longer line is split.
+_MAX_LINE_CHARS = 64 * 1024
+#: The queue's own loggers are not captured: writing the log of a job would otherwise log more.
+_OWN_LOGGER = "gateleg.jobs"
 _STREAMS = ("stdout", "stderr")
 
 
 class Output(Protocol):
-    """Where the lines of an attempt go."""
+    """Receives the captured output of an attempt."""
 
     def capture(self, message: str, level: str = "INFO") -> None:
-        """Add what was printed or logged to the job's log, if there is room."""
+        """Add captured output to the job's log, if there is room."""
         ...
 
     @property
     def printed(self) -> PrintedLines:
-        """What was printed, line by line."""
+        """Splits printed output into lines."""
         ...
 
 
 class PrintedLines:
-    """Makes lines of what is printed in pieces, for each stream apart."""
+    """Splits printed output into lines, separately for stdout and stderr."""
 
     def __init__(self, capture: Callable[[str], None]) -> None:
         self._capture = capture
@@ -44,17 +44,17 @@ class PrintedLines:
         self._rest = dict.fromkeys(_STREAMS, "")
 
     def write(self, stream: str, text: str) -> None:
-        """Take what was printed; lines that are whole go on."""
+        """Add printed text, and pass complete lines on."""
         with self._lock:
             *lines, rest = (self._rest[stream] + text).split("\n")
-            if len(rest) >= _LONGEST:
+            if len(rest) >= _MAX_LINE_CHARS:
                 lines, rest = [*lines, rest], ""
             self._rest[stream] = rest
             for line in lines:
                 self._capture(line)
 
     def end(self) -> None:
-        """Pass on the lines that were not ended."""
+        """Pass on the last lines, which have no newline."""
         for stream in _STREAMS:
             if self._rest[stream]:
                 self.write(stream, "\n")
@@ -65,7 +65,7 @@ _running: ContextVar[Output | None] = ContextVar("gateleg_running_job", default=
 
 @contextmanager
 def captured_by(output: Output) -> Iterator[None]:
-    """Have the output of this context, and of those that are copied from it, captured."""
+    """Capture the output of this context and its copies during the block."""
     token = _running.set(output)
     try:
         yield
@@ -74,7 +74,7 @@ def captured_by(output: Output) -> Iterator[None]:
 
 
 class _Tee:
-    """A standard stream that also writes to the output of the job that runs. Everything else is that of the stream."""
+    """Wraps a standard stream: what is written to it also goes to the running job."""
 
     def __init__(self, name: str, stream: TextIO, output: Callable[[], Output | None], *, forward: bool = True) -> None:
         self._name = name
@@ -101,7 +101,7 @@ class _Tee:
 
 
 class _JobLogs(logging.Handler):
-    """Adds log records to the log of the job that runs."""
+    """Adds log records to the log of the running job."""
 
     def __init__(self, output: Callable[[], Output | None]) -> None:
         super().__init__()
@@ -110,7 +110,7 @@ class _JobLogs(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Add one record."""
         output = self._output()
-        if output is None or record.name == _OWN or record.name.startswith(_OWN + "."):
+        if output is None or record.name == _OWN_LOGGER or record.name.startswith(_OWN_LOGGER + "."):
             return
         try:
             output.capture(self.format(record), record.levelname)
@@ -119,7 +119,7 @@ class _JobLogs(logging.Handler):
 
 
 class _Installation:
-    """The streams and the log handler of this process, there once for all of its workers."""
+    """The wrapped streams and the log handler of this process, shared by all of its workers."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -142,7 +142,7 @@ class _Installation:
             if self._users == 0:
                 logging.getLogger().removeHandler(self._handler)
                 for name, tee in self._tees.items():
-                    # Somebody may have put a stream of their own in its place meanwhile: that is left alone.
+                    # Leave it alone if the program has replaced the stream in the meantime.
                     if getattr(sys, name) is tee:
                         setattr(sys, name, tee._stream)
 
@@ -161,18 +161,18 @@ def capturing() -> Iterator[None]:
 
 
 def print_to(output: Output) -> None:
-    """Have what this process prints go to one job, in whatever thread: the process has no other purpose.
+    """Send everything that this process prints to one job, from any thread. For a process that runs a single handler.
 
-    Nothing is forwarded, because the streams of such a process end in the same log.
+    The output is not forwarded to the original streams, which end in the same log.
     """
     for name in _STREAMS:
         setattr(sys, name, cast("TextIO", _Tee(name, getattr(sys, name), lambda: output, forward=False)))
 
 
 def log_to(output: Output) -> None:
-    """Have what this process logs go to one job as well, unless the application has it printed already."""
+    """Send everything that this process logs to one job, unless the application already logs to a standard stream."""
     root = logging.getLogger()
     streams = [sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__]
-    if not any(isinstance(one, logging.StreamHandler) and one.stream in streams for one in root.handlers):
+    if not any(isinstance(handler, logging.StreamHandler) and handler.stream in streams for handler in root.handlers):
         root.addHandler(_JobLogs(lambda: output))
         root.setLevel(min(root.level, logging.INFO))

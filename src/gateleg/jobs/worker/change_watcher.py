@@ -1,7 +1,7 @@
-"""Seeing that another process has written to the same embedded store, so that its submissions are not found by chance.
+"""Detect that another process has written to the same embedded store, so that a worker finds its submissions at once.
 
-SQLite tells in microseconds whether somebody else has written since. That is asked every few milliseconds while a worker has nothing to do:
-it needs no file, no port and no helper between processes, and nothing is left behind by one that is killed.
+SQLite reports in microseconds whether another connection has committed (`data_version`). An idle worker polls that every few milliseconds.
+This needs no file, port or helper process, and a killed process leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -10,53 +10,53 @@ import asyncio
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from gateleg.store.transports.inline_embedded import DirectTransport
+from gateleg.store.transports.inline_embedded import InlineEmbeddedTransport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from gateleg.store.transports import AsyncTransport
 
-#: The shortest and longest seconds between two glances: the longest where much is written that is not for this worker.
-_GLANCES = (0.008, 0.064)
+#: Seconds between two polls: the maximum is reached while other processes write a lot that is not for this worker.
+_MIN_POLL_SECONDS, _MAX_POLL_SECONDS = 0.008, 0.064
 
 
-class Sight:
-    """What a worker sees of others. Where the store is not in this process, it sees nothing."""
+class ChangeWatcher:
+    """Watches the store of a worker for commits of other processes. A remote store is not watched: it has no such counter."""
 
     def __init__(self, transport: AsyncTransport) -> None:
-        self._transport = transport if isinstance(transport, DirectTransport) else None
-        self._seen = 0
-        self._every = _GLANCES[0]
-        self._glance: asyncio.TimerHandle | None = None
+        self._transport = transport if isinstance(transport, InlineEmbeddedTransport) else None
+        self._last_version = 0
+        self._poll_seconds = _MIN_POLL_SECONDS
+        self._timer: asyncio.TimerHandle | None = None
 
-    def look(self) -> None:
-        """Take everything that was written until now for seen: what was not is about to be looked for."""
+    def mark_seen(self) -> None:
+        """Consider all commits so far as seen. Called right before the worker reads the queues."""
         if self._transport is not None:
-            self._seen = self._transport.changes()
+            self._last_version = self._transport.changes()
 
-    def rest(self) -> None:
-        """There was something to do: the next change is likely to bring more."""
-        self._every = _GLANCES[0]
+    def reset_interval(self) -> None:
+        """Poll at the shortest interval again: the last change brought a job, so the next one probably does."""
+        self._poll_seconds = _MIN_POLL_SECONDS
 
     @contextmanager
-    def watching(self, call: Callable[[], None]) -> Iterator[None]:
-        """Call when somebody has written since the last look, until the end of the block."""
-        self._next(call)
+    def watching(self, on_change: Callable[[], None]) -> Iterator[None]:
+        """Call `on_change` once if another process commits after `mark_seen`, until the block ends."""
+        self._schedule_poll(on_change)
         try:
             yield
         finally:
-            if self._glance is not None:
-                self._glance.cancel()
+            if self._timer is not None:
+                self._timer.cancel()
 
-    def _next(self, call: Callable[[], None]) -> None:
+    def _schedule_poll(self, on_change: Callable[[], None]) -> None:
         if self._transport is not None:
-            self._glance = asyncio.get_running_loop().call_later(self._every, self._peer, self._transport, call)
+            self._timer = asyncio.get_running_loop().call_later(self._poll_seconds, self._poll, self._transport, on_change)
 
-    def _peer(self, transport: DirectTransport, call: Callable[[], None]) -> None:
-        if transport.changes() == self._seen:
-            self._every = _GLANCES[0]
-            self._next(call)
+    def _poll(self, transport: InlineEmbeddedTransport, on_change: Callable[[], None]) -> None:
+        if transport.changes() == self._last_version:
+            self._poll_seconds = _MIN_POLL_SECONDS
+            self._schedule_poll(on_change)
         else:
-            self._every = min(_GLANCES[1], 2 * self._every)
-            call()
+            self._poll_seconds = min(_MAX_POLL_SECONDS, 2 * self._poll_seconds)
+            on_change()

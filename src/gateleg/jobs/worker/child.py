@@ -1,4 +1,4 @@
-"""What runs in the process of a handler: `python -m gateleg.jobs.worker.child <socket> <lifeline>`."""
+"""The program of a handler's process: `python -m gateleg.jobs.worker.child <socket> <lifeline>`."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from gateleg.jobs.rules import class_name
 from gateleg.jobs.signals import GiveUp, Snooze
 from gateleg.jobs.submit.submission import Submission, Submitted
 from gateleg.jobs.tables.job import Job
-from gateleg.jobs.texts import told_by, writable
+from gateleg.jobs.texts import error_message, escape_undecodable
 from gateleg.jobs.worker.capture import PrintedLines, log_to, print_to
-from gateleg.jobs.worker.output import checked_event
+from gateleg.jobs.worker.recorder import checked_event
 from gateleg.jobs.worker.supervisor import supervised
 from gateleg.model import spec_of
 
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Pipe:
-    """The link from a handler to the worker that started its process."""
+class WorkerConnection:
+    """The connection from a handler's process to the worker that started it."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
@@ -57,16 +57,16 @@ class Pipe:
         self.on_stop: Callable[[], object] = lambda: None
 
     def receive(self) -> dict[str, Any]:
-        """The next message of the worker; when there is no worker any more, the process ends."""
+        """The next message of the worker. Exits when the worker has closed the connection."""
         line = self._lines.readline()
         if not line:
-            # The supervisor sees to everything that this process has started.
+            # The supervisor ends the subprocesses.
             os._exit(1)
         message: dict[str, Any] = orjson.loads(line)
         return message
 
     def listen(self) -> None:
-        """Take what the worker says, for ever."""
+        """Handle the messages of the worker, forever."""
         while True:
             message = self.receive()
             if "stop" in message:
@@ -76,55 +76,55 @@ class Pipe:
                 self._answers.pop(message["answer"]).set_result(message)
 
     def send(self, kind: str, *arguments: Any) -> None:
-        """Tell the worker."""
+        """Send a message to the worker."""
         line = orjson.dumps([kind, *arguments]) + b"\n"
         with self._lock:
             self._connection.sendall(line)
 
     def log(self, message: str, level: str = "INFO") -> None:
-        """Add to the log."""
-        self.send("log", writable(message), writable(level))
+        """Add lines to the log."""
+        self.send("log", escape_undecodable(message), escape_undecodable(level))
 
     def capture(self, message: str, level: str = "INFO") -> None:
-        """Add what was printed or logged to the log."""
-        self.send("capture", writable(message), writable(level))
+        """Add captured output to the log."""
+        self.send("capture", escape_undecodable(message), escape_undecodable(level))
 
     def progress(self, done: float, total: float = 1.0, message: str = "") -> None:
-        """Say how far the job is."""
-        self.send("progress", done, total, writable(message))
+        """Set the progress."""
+        self.send("progress", done, total, escape_undecodable(message))
 
     def emit(self, event: Any) -> None:
-        """Send an event to those who follow the job."""
+        """Emit an event for followers of the job."""
         self.send("emit", checked_event(event)[0])
 
     def output(self, kind: str, *locations: str) -> None:
-        """Say where results are."""
+        """Record where results are stored."""
         self.send("output", kind, *locations)
 
     def metric(self, name: str, value: Any) -> None:
-        """Say a number about the work."""
+        """Record a metric."""
         self.send("metric", name, value)
 
     @property
     def scratch(self) -> Path:
-        """The folder of the attempt, which the worker has made."""
+        """The temporary folder of the attempt, which the worker has created."""
         assert self._scratch is not None
         return self._scratch
 
     @scratch.setter
     def scratch(self, folder: Path) -> None:
-        """Use the folder for temporary files as well, also those of commands that the handler starts."""
+        """Set the folder, also as the temporary folder of this process and its subprocesses."""
         self._scratch = folder
         os.environ["TMPDIR"] = str(folder)
         tempfile.tempdir = None
 
     def wait(self, work: Coroutine[Any, Any, T]) -> T:
-        """Wait for something that is awaited, in the event loop of this process."""
+        """Run a coroutine in this process's event loop and return its result."""
         assert self.loop is not None
         return wait_in(self.loop, work)
 
     async def submit(self, submissions: Sequence[Submission]) -> list[Submitted]:
-        """Submit children through the worker, which has the store."""
+        """Submit child jobs through the worker."""
         number, answer = len(self._answers) + id(submissions), Future[dict[str, Any]]()
         self._answers[number] = answer
         self.send("submit", number, [values_of(submission) for submission in submissions])
@@ -156,8 +156,8 @@ def submission_of(values: dict[str, Any]) -> Submission:
     return Submission(**read)
 
 
-def _named(place: list[str]) -> Any:
-    module, name = place
+def _import(address: list[str]) -> Any:
+    module, name = address
     found: Any = importlib.import_module(module)
     for part in name.split("."):
         found = getattr(found, part)
@@ -165,19 +165,19 @@ def _named(place: list[str]) -> Any:
 
 
 @asynccontextmanager
-async def _found(source: dict[str, Any], job: Job) -> AsyncIterator[tuple[Handle, Any]]:
-    """The handler of a job and its config: imported, or made as the host has made it."""
+async def _handler_and_config(source: dict[str, Any], job: Job) -> AsyncIterator[tuple[Handle, Any]]:
+    """The handler of a job and its validated config: imported, or from the factory that the host has called."""
     if "factory" not in source:
         config = source["config"]
-        yield _named(source["handle"]), job.job_config if config is None else _named(config).model_validate(job.job_config)
+        yield _import(source["handle"]), job.job_config if config is None else _import(config).model_validate(job.job_config)
         return
-    async with _named(source["factory"].split(":"))(**source["arguments"]) as jobs:
+    async with _import(source["factory"].split(":"))(**source["arguments"]) as jobs:
         handler = jobs.of(job.job_type)
         yield handler.handle, handler.loaded_config(job.job_config)
 
 
 async def _in_thread(handle: Handle, context: JobContext, config: Any) -> Any:
-    """Call a plain function beside the event loop, so that it can wait for what must be awaited. The process does not wait for it."""
+    """Call a plain function in a thread, so that it can use `job.wait`. The process does not wait for the thread to end."""
     done: Future[Any] = Future()
 
     def call() -> None:
@@ -191,59 +191,59 @@ async def _in_thread(handle: Handle, context: JobContext, config: Any) -> Any:
     return await result if inspect.isawaitable(result) else result
 
 
-async def _carried_out(pipe: Pipe, order: dict[str, Any]) -> Any:
-    """What the handler returns; being told to stop cancels what it awaits."""
-    loop = pipe.loop = asyncio.get_running_loop()
-    job = spec_of(Job).decode(order["job"])
-    async with _found(order["source"], job) as (handle, config):
-        log_to(pipe)
-        context = JobContext(job, pipe)
+async def _run_handler(worker: WorkerConnection, message: dict[str, Any]) -> Any:
+    """Run the handler and return its result. A stop message cancels its task."""
+    loop = worker.loop = asyncio.get_running_loop()
+    job = spec_of(Job).decode(message["job"])
+    async with _handler_and_config(message["source"], job) as (handle, config):
+        log_to(worker)
+        context = JobContext(job, worker)
         work = handle(context, config) if inspect.iscoroutinefunction(handle) else _in_thread(handle, context, config)
         task = asyncio.ensure_future(work)
-        pipe.on_stop = lambda: loop.call_soon_threadsafe(task.cancel)
-        if pipe.stopping is not None:
+        worker.on_stop = lambda: loop.call_soon_threadsafe(task.cancel)
+        if worker.stopping is not None:
             task.cancel()
         return await task
 
 
-def _result(pipe: Pipe, order: dict[str, Any]) -> Any:
-    """Run the handler; what it has printed is with the worker afterwards."""
-    print_to(pipe)
+def _result(worker: WorkerConnection, message: dict[str, Any]) -> Any:
+    """Run the handler and return its result as JSON, after all of its printed output was sent."""
+    print_to(worker)
     try:
-        result = asyncio.run(_carried_out(pipe, order))
+        result = asyncio.run(_run_handler(worker, message))
         return result.model_dump(mode="json") if isinstance(result, BaseModel) else result
     finally:
-        pipe.printed.end()
+        worker.printed.end()
 
 
-def _import_ahead(modules: list[str]) -> None:
-    """Import what a handler is likely to need. What cannot be imported fails when it is needed, and is told then."""
+def _preload(modules: list[str]) -> None:
+    """Import the modules of handlers. An import error is reported when the handler is needed."""
     for name in modules:
         with suppress(Exception):
             importlib.import_module(name)
 
 
 def main(descriptor: int) -> None:
-    """Run one handler and tell the worker what came of it."""
-    pipe = Pipe(socket.socket(fileno=descriptor))
-    order = pipe.receive()
-    sys.path[:] = order["path"]
-    if "modules" in order:
-        _import_ahead(order["modules"])
-        order = pipe.receive()
-    pipe.scratch = Path(order["scratch"])
-    threading.Thread(target=pipe.listen, daemon=True).start()
+    """Run one handler and send its result or error to the worker."""
+    worker = WorkerConnection(socket.socket(fileno=descriptor))
+    message = worker.receive()
+    sys.path[:] = message["path"]
+    if "modules" in message:
+        _preload(message["modules"])
+        message = worker.receive()
+    worker.scratch = Path(message["scratch"])
+    threading.Thread(target=worker.listen, daemon=True).start()
     try:
-        pipe.send("result", _result(pipe, order))
+        worker.send("result", _result(worker, message))
     except Snooze as snooze:
-        pipe.send("snooze", snooze.seconds)
+        worker.send("snooze", snooze.seconds)
     except GiveUp as error:
-        pipe.send("give-up", told_by(error))
+        worker.send("give-up", error_message(error))
     except BaseException as error:
         kinds = [class_name(kind) for kind in type(error).__mro__ if kind is not object]
-        # Without the frame of this function, which says nothing of the handler.
+        # Without the frame of this function.
         trace = traceback.format_exception(type(error), error, error.__traceback__ and error.__traceback__.tb_next)
-        pipe.send("error", kinds, told_by(error), writable("".join(trace)))
+        worker.send("error", kinds, error_message(error), escape_undecodable("".join(trace)))
 
 
 def start(descriptor: int, lifeline: int) -> None:

@@ -1,4 +1,4 @@
-"""The processes in which handlers run: starting one, what it is connected by, and killing it with everything below it."""
+"""The processes that handlers run in: start one, connect to it, and kill it with all its subprocesses."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-LINE_LIMIT = 16 * 1024 * 1024
-#: Seconds in which the supervisor of a process has killed all below it; then it is killed itself.
-_KILLED_WITHIN = 20.0
+MAX_LINE_BYTES = 16 * 1024 * 1024
+#: How long the supervisor of a process has to kill its subprocesses before it is killed itself.
+_KILL_TIMEOUT_SECONDS = 20.0
 
 
 @dataclass
 class ChildProcess:
-    """A process that waits for a handler to run: `python -m gateleg.jobs.worker.child` in a session of its own.
+    """A process that waits for a handler to run: `python -m gateleg.jobs.worker.child` in its own session.
 
-    It is talked to over a socket, one JSON value a line. It and everything below it ends when its lifeline is closed, be it because this
-    process has ended.
+    Messages are lines of JSON over a socket. The process and its subprocesses end when their lifeline, a pipe, is closed: by this process,
+    or by the operating system when this process has died.
     """
 
     process: asyncio.subprocess.Process
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
-    #: what it prints
+    #: its standard output and error
     printed: IO[bytes]
     lifeline: IO[bytes]
 
@@ -42,11 +42,11 @@ class ChildProcess:
     async def start(cls) -> Self:
         """Start a process."""
         ours, theirs = socket.socketpair()
-        # A pipe of asyncio's own would have to be closed by everybody before the process counts as ended.
+        # With a pipe of asyncio the process would not count as ended until all its subprocesses have closed it.
         printed, output = map(os.fdopen, os.pipe(), ("rb", "wb"))
-        held, lifeline = map(os.fdopen, os.pipe(), ("rb", "wb"))
-        descriptors = (theirs.fileno(), held.fileno())
-        with theirs, output, held:
+        child_lifeline, lifeline = map(os.fdopen, os.pipe(), ("rb", "wb"))
+        descriptors = (theirs.fileno(), child_lifeline.fileno())
+        with theirs, output, child_lifeline:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-m",
@@ -58,74 +58,74 @@ class ChildProcess:
                 stdout=output,
                 stderr=asyncio.subprocess.STDOUT,
             )
-        reader, writer = await asyncio.open_connection(sock=ours, limit=LINE_LIMIT)
+        reader, writer = await asyncio.open_connection(sock=ours, limit=MAX_LINE_BYTES)
         return cls(process, reader, writer, printed, lifeline)
 
     @property
     def alive(self) -> bool:
-        """Whether the process has not ended."""
+        """Whether the process has not ended yet."""
         return self.process.returncode is None
 
-    def name_scratch(self, folder: Path) -> None:
-        """Say which folder goes with the process, however it ends. One that was killed meanwhile needs to know no more."""
+    def set_scratch(self, folder: Path) -> None:
+        """Tell the supervisor which folder to remove when the process ends. Does nothing if it was killed already."""
         with contextlib.suppress(OSError, ValueError):
             self.lifeline.write(os.fsencode(folder))
             self.lifeline.flush()
 
     def kill(self) -> None:
-        """Have the process and everything below it killed."""
+        """Have the process and its subprocesses killed."""
         self.lifeline.close()
 
     async def end(self) -> None:
-        """Kill it, and wait until nothing of it is left."""
+        """Kill the process and wait until it and its subprocesses have ended."""
         self.kill()
         self.writer.close()
         try:
-            await asyncio.wait_for(self.process.wait(), _KILLED_WITHIN)
+            await asyncio.wait_for(self.process.wait(), _KILL_TIMEOUT_SECONDS)
         except TimeoutError:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, signal.SIGKILL)
             await self.process.wait()
 
     async def discard(self) -> None:
-        """End one that was not used."""
+        """End a process that was not used."""
         await self.end()
         self.printed.close()
 
 
 class ChildPool:
-    """One process that has imported what it is likely to need and waits for a handler, from the first that was asked for on.
+    """Keeps one spare process that has already imported the handlers' modules, from the first use on.
 
-    Starting Python and importing all that takes longer than many handlers do.
+    Starting Python and importing them takes longer than many handlers run.
     """
 
     def __init__(self) -> None:
         self._modules: list[str] = []
         self._spare: Task[ChildProcess] | None = None
-        self._unwanted: list[Task[ChildProcess]] = []
-        self._ending: set[Task[None]] = set()
+        self._unused: list[Task[ChildProcess]] = []
+        self._outcome: set[Task[None]] = set()
         self._closed = False
 
     def prepare(self, modules: Iterable[str]) -> None:
-        """Have processes that wait import these modules meanwhile."""
+        """Set the modules that spare processes import."""
         self._modules = sorted(modules)
 
     async def take(self) -> ChildProcess:
-        """A process for one handler, and begin to start the next."""
+        """Take the process for one handler, and start the next spare one."""
         loop = asyncio.get_running_loop()
         starting = self._spare or loop.create_task(ChildProcess.start())
         self._spare = None
         try:
             child = await asyncio.shield(starting)
         except asyncio.CancelledError:
-            # Whoever wanted it is to stop; the next one has it.
-            self._unwanted.append(starting)
+            # The attempt was stopped while it waited; the next one takes this process.
+            self._unused.append(starting)
             raise
         if not child.alive:
             await child.discard()
             child = await ChildProcess.start()
         if self._spare is None and not self._closed:
-            self._spare = self._unwanted.pop() if self._unwanted else loop.create_task(self._prepared())
+            self._spare = self._unused.pop() if self._unused else loop.create_task(self._prepared())
         return child
 
     async def _prepared(self) -> ChildProcess:
@@ -134,19 +134,19 @@ class ChildPool:
         return child
 
     async def end(self, child: ChildProcess) -> None:
-        """End a process with everything below it. Whoever waits for that may be cancelled: it is done all the same."""
-        ending = asyncio.get_running_loop().create_task(child.end())
-        self._ending.add(ending)
-        ending.add_done_callback(self._ending.discard)
-        await asyncio.shield(ending)
+        """End a process with its subprocesses, even if the caller is cancelled while it waits."""
+        outcome = asyncio.get_running_loop().create_task(child.end())
+        self._outcome.add(outcome)
+        outcome.add_done_callback(self._outcome.discard)
+        await asyncio.shield(outcome)
 
     async def close(self) -> None:
-        """End the processes that wait, and wait for those that end."""
+        """End the spare processes, and wait for those that are being ended."""
         self._closed = True
-        waiting = [*self._unwanted, *([] if self._spare is None else [self._spare])]
+        waiting = [*self._unused, *([] if self._spare is None else [self._spare])]
         self._spare = None
-        self._unwanted.clear()
+        self._unused.clear()
         for starting in waiting:
             await (await starting).discard()
-        if self._ending:
-            await asyncio.wait(self._ending)
+        if self._outcome:
+            await asyncio.wait(self._outcome)

@@ -1,4 +1,4 @@
-"""How far the clocks of workers are apart, measured by the reports that they write."""
+"""How far apart the clocks of workers are, estimated from the times in their reports."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-#: Seconds that a report may take to be seen: less than that cannot be told from clocks that agree.
-_TOLERANCE = 1.0
-#: How many of the last reports of a worker are taken together.
-_REPORTS = 6
+#: Seconds until a report is seen, at most. A smaller difference cannot be told from equal clocks.
+_TOLERANCE_SECONDS = 1.0
+#: How many of the last reports of a worker are combined.
+_MAX_REPORTS = 6
 
 
-class Skew:
-    """What one worker knows of the clocks of others.
+class ClockSkew:
+    """Estimates the difference between one worker's clock and the others'.
 
-    A report that was written since the last look was written at a time that this worker knows within the seconds between its looks. So
-    each bounds the difference of the two clocks, and several bound it closely.
+    A report that is new since the last observation was written between the two observations. So each report bounds the difference of the
+    two clocks, and several reports bound it closely.
     """
 
     def __init__(self) -> None:
-        self._seen: dict[str, datetime] = {}
-        self._bounds: defaultdict[str, deque[tuple[float, float]]] = defaultdict(lambda: deque(maxlen=_REPORTS))
+        self._reports: dict[str, datetime] = {}
+        self._bounds: defaultdict[str, deque[tuple[float, float]]] = defaultdict(lambda: deque(maxlen=_MAX_REPORTS))
         self._last: tuple[datetime, float] | None = None
 
     def observe(self, reports: Mapping[str, datetime], now: datetime, tick: float) -> float:
-        """Take in when others have reported last, by their clocks; the seconds by which the own clock has jumped since the last look."""
+        """Record the last report of each worker, by its own clock. Returns by how many seconds this machine's clock was set since."""
         last, self._last = self._last, (now, tick)
-        before, self._seen = self._seen, dict(reports)
+        before, self._reports = self._reports, dict(reports)
         self._bounds = defaultdict(self._bounds.default_factory, {name: self._bounds[name] for name in reports})
         if last is None:
             return 0.0
         jumped = (now - last[0]).total_seconds() - (tick - last[1])
-        if abs(jumped) > _TOLERANCE:
+        if abs(jumped) > _TOLERANCE_SECONDS:
             self._bounds.clear()
             return jumped
         for name, seen_at in reports.items():
@@ -45,19 +45,19 @@ class Skew:
         return 0.0
 
     def ahead(self) -> float:
-        """By how many seconds this worker's clock is ahead of the others', as most of them show it; negative when it is behind."""
-        apart = sorted([0.0, *(_apart(bounds) for bounds in self._bounds.values() if bounds)], key=abs)
-        return -apart[len(apart) // 2]
+        """How many seconds this worker's clock is ahead of the others' (the median); negative when it is behind."""
+        differences = sorted([0.0, *(_difference(bounds) for bounds in self._bounds.values() if bounds)], key=abs)
+        return -differences[len(differences) // 2]
 
 
-def _apart(bounds: deque[tuple[float, float]]) -> float:
-    """The least number of seconds by which another clock must be ahead of this one; negative when it must be behind."""
+def _difference(bounds: deque[tuple[float, float]]) -> float:
+    """The smallest number of seconds that another clock must be ahead of this one; negative when it must be behind."""
     low, high = bounds[-1]
     for earlier in reversed(bounds):
-        if max(low, earlier[0]) > min(high, earlier[1]) + _TOLERANCE:
-            # Before that the other clock was set.
+        if max(low, earlier[0]) > min(high, earlier[1]) + _TOLERANCE_SECONDS:
+            # The other clock was set after this report.
             break
         low, high = max(low, earlier[0]), min(high, earlier[1])
-    if low > _TOLERANCE:
+    if low > _TOLERANCE_SECONDS:
         return low
-    return high if high < -_TOLERANCE else 0.0
+    return high if high < -_TOLERANCE_SECONDS else 0.0

@@ -1,4 +1,4 @@
-"""The workers of one process: one for most queues, and one for each queue that has places of its own."""
+"""The workers of one process: one for most queues, and one for each queue with its own concurrency."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ __all__ = ["WorkerCrew"]
 
 
 class WorkerCrew:
-    """Workers that begin and end together. `queues` and `concurrency` are as those of a `Worker`, and `options` go to each of them.
+    """Workers that start and stop together. `queues` and `concurrency` are those of a `Worker`; `options` are passed to each worker.
 
-    Jobs of queues whose handlers have `own_concurrency` do not take the places of others: each of these queues has a worker of its own.
+    Each queue whose handlers declare `own_concurrency` gets its own worker, so that its jobs do not use the slots of other queues.
     """
 
     def __init__(self, queue: AsyncQueue, *, queues: Mapping[str, int] | None = None, concurrency: int = 4, **options: Any) -> None:
         jobs = queue.context.jobs
-        wanted = dict(queues or {handler.queue: 1 for handler in jobs})
-        own = {name: places for name, places in jobs.own_concurrencies.items() if name in wanted}
-        common = {name: weight for name, weight in wanted.items() if name not in own}
-        self.workers = [Worker(queue, queues=common, concurrency=concurrency, **options)] if common or not own else []
-        self.workers += [Worker(queue, queues={name: 1}, concurrency=places, **options) for name, places in own.items()]
+        weights = dict(queues or {handler.queue: 1 for handler in jobs})
+        separate = {name: slots for name, slots in jobs.own_concurrencies.items() if name in weights}
+        common = {name: weight for name, weight in weights.items() if name not in separate}
+        self.workers = [Worker(queue, queues=common, concurrency=concurrency, **options)] if common or not separate else []
+        self.workers += [Worker(queue, queues={name: 1}, concurrency=slots, **options) for name, slots in separate.items()]
 
     def stop(self) -> None:
-        """Claim no more jobs, and end when those that run have ended."""
+        """Claim no more jobs, and end when the running ones have ended."""
         for worker in self.workers:
             worker.stop()
 
     async def run(self) -> None:
-        """Work until `stop` is called and the running jobs have ended or were given back. When one worker fails, the others stop."""
+        """Work until `stop` is called and the running jobs have ended or were released. When one worker fails, the others stop."""
         async with asyncio.TaskGroup() as group:
             for worker in self.workers:
                 group.create_task(self._run(worker))

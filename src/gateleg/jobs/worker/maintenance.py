@@ -1,4 +1,4 @@
-"""What one worker does for all: waking delayed jobs, taking jobs from lost workers, schedules and the archive."""
+"""Periodic work that one elected worker does for all: promote delayed jobs, recover jobs of lost workers, run schedules, archive."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gateleg.jobs.claim.staleness import Staleness
 from gateleg.jobs.errors import JobError
-from gateleg.jobs.retention.archiving import Archivist
+from gateleg.jobs.retention.archiving import Archiver
 from gateleg.model import ModelError
 from gateleg.objects import ObjectsError
 from gateleg.store import StoreError
@@ -23,144 +23,145 @@ if TYPE_CHECKING:
     from gateleg.objects import AsyncObjects
 
 _log = logging.getLogger("gateleg.jobs")
-#: Seconds between two rounds, and for how long a duty is taken, at most: with short leases both are shorter.
-_ROUND = 1.0
-_TERM = 15.0
-#: How many jobs are moved at once, and how often in one round.
-_BATCH = 100
-_BATCHES = 20
-#: Seconds between two looks at the delays of a queue, at most: with short leases it is looked more often.
-_RECOUNT_EVERY = 10.0
-#: How many looks at the leases of a queue there are in the time of one.
-_LOOKS = 6
-#: Seconds between two sweeps, and how many jobs one of them moves.
-_SWEEP_EVERY = 60.0
-#: Seconds between two notes of a queue's history, which has a place for each minute.
-_NOTE_EVERY = 20.0
-_SWEPT = 100
+#: Seconds between two rounds, and how long a leader lease lasts. Both are shorter where jobs have short leases.
+_ROUND_SECONDS = 1.0
+_LEADER_LEASE_SECONDS = 15.0
+#: How many jobs are promoted or recovered at once, and how many such batches one round promotes.
+_BATCH_JOBS = 100
+_MAX_BATCHES = 20
+#: Seconds between two checks for delays written by a wrong clock. Shorter where jobs have short leases.
+_DELAY_CHECK_SECONDS = 10.0
+#: How often the leases of a queue are read during the time of one lease.
+_LEASE_CHECKS_PER_LEASE = 6
+#: Seconds between two sweeps of finished jobs into the archive, and how many jobs one sweep moves.
+_ARCHIVE_SECONDS = 60.0
+_ARCHIVE_JOBS = 100
+#: Seconds between two updates of a queue's history, which has one entry a minute.
+_HISTORY_SECONDS = 20.0
 
 
-class Duties:
-    """The duties of a worker for its queues. Each is held by one worker at a time, and goes to another when that one is gone."""
+class MaintenanceTasks:
+    """The maintenance of a worker's queues. For each task one worker holds a leader lease, which another takes over when it is lost."""
 
     def __init__(self, queue: AsyncQueue, queues: tuple[str, ...], worker_id: str, *, objects: AsyncObjects | None = None) -> None:
         self.queue = queue
         self.queues = queues
         self.worker_id = worker_id
         lease = queue.context.settings.lease_seconds
-        self._every = min(_ROUND, lease / 3)
-        self._term = min(_TERM, max(_ROUND, lease))
-        self._archivist = Archivist(queue, objects)
-        #: what is known of the leases of each queue, and of the terms of each duty of others
-        self._leases: defaultdict[str, Staleness[UUID]] = defaultdict(Staleness)
-        self._terms: defaultdict[str, Staleness[str]] = defaultdict(Staleness)
-        self._look_every = lease / _LOOKS
-        self._next_look: dict[str, float] = {}
-        self._recount_every = min(_RECOUNT_EVERY, lease)
-        self._next_recount: dict[str, float] = {}
-        #: where the next look at the delays of a queue goes on
-        self._recounted: dict[str, Item | None] = {}
-        self._began: float | None = None
-        self._last_round = float("inf")
-        self._until: dict[str, float] = {}
-        self._next_try: dict[str, float] = {}
-        self._next_sweep = float("-inf")
-        self._next_note: dict[str, float] = {}
+        self._round_seconds = min(_ROUND_SECONDS, lease / 3)
+        self._leader_seconds = min(_LEADER_LEASE_SECONDS, max(_ROUND_SECONDS, lease))
+        self._lease_check_seconds = lease / _LEASE_CHECKS_PER_LEASE
+        self._delay_check_seconds = min(_DELAY_CHECK_SECONDS, lease)
+        self._archiver = Archiver(queue, objects)
+        #: how long the job leases of each queue, and the leader leases of other workers, have been unchanged
+        self._job_leases: defaultdict[str, Staleness[UUID]] = defaultdict(Staleness)
+        self._other_leaders: defaultdict[str, Staleness[str]] = defaultdict(Staleness)
+        #: where the next check of a queue's delays continues
+        self._delay_cursors: dict[str, Item | None] = {}
+        self._started_at: float | None = None
+        self._last_round_at = float("inf")
+        #: until when this worker is the leader of a task, and when it next tries to become one
+        self._leader_until: dict[str, float] = {}
+        self._next_election: dict[str, float] = {}
+        self._next_lease_check: dict[str, float] = {}
+        self._next_delay_check: dict[str, float] = {}
+        self._next_history: dict[str, float] = {}
+        self._next_archiving = float("-inf")
 
     async def run(self) -> None:
-        """See to the duties, round after round."""
+        """Do one round after another until cancelled."""
         while True:
-            await self.round()
-            await asyncio.sleep(self._every)
+            await self.run_once()
+            await asyncio.sleep(self._round_seconds)
 
-    async def round(self) -> None:
-        """See to every duty that this worker holds or can take. One that fails keeps no other waiting."""
-        new = self._begin()
+    async def run_once(self) -> None:
+        """Run each task of which this worker is, or can become, the leader. A task that fails does not stop the others."""
+        new = self._begin_round()
         for name in self.queues:
-            await self._see_to(f"watch:{name}", self._recount, name)
-            await self._see_to(f"watch:{name}", self._wake, name)
-            await self._see_to(None if new else f"watch:{name}", self._reap, name)
-            await self._see_to(f"watch:{name}", self._note, name)
-        await self._see_to("schedules", self.queue.run_schedules)
-        await self._see_to("sweep", self._sweep)
+            await self._run_task(f"watch:{name}", self._correct_delays, name)
+            await self._run_task(f"watch:{name}", self._promote, name)
+            await self._run_task(None if new else f"watch:{name}", self._recover_lost_jobs, name)
+            await self._run_task(f"watch:{name}", self._record_history, name)
+        await self._run_task("schedules", self.queue.run_schedules)
+        await self._run_task("sweep", self._archive)
 
-    def _begin(self) -> bool:
-        """Begin a round; whether this worker is new. A new one looks at leases before it has the duty to.
+    def _begin_round(self) -> bool:
+        """Whether this worker is new. A new worker watches job leases even before it is the leader.
 
-        So it knows which of them do not move by the time that it has, if it takes the place of one that was killed. When the last round was
-        long ago, this process was stopped, and others may have been as well: they have the time of a lease to renew.
+        If it replaces a killed worker, it then knows which leases are stale as soon as it becomes the leader. After a long pause between
+        two rounds this process was suspended, and others may have been too: they get the time of a lease to renew theirs.
         """
         now, lease = self.queue.context.setup.ticks(), self.queue.context.settings.lease_seconds
-        if self._began is None:
-            self._began = now
-        if now - self._last_round > self._every + lease / 2:
-            self._leases.clear()
-            self._terms.clear()
-        self._last_round = now
-        return now < self._began + self._term + lease
+        if self._started_at is None:
+            self._started_at = now
+        if now - self._last_round_at > self._round_seconds + lease / 2:
+            self._job_leases.clear()
+            self._other_leaders.clear()
+        self._last_round_at = now
+        return now < self._started_at + self._leader_seconds + lease
 
-    async def _see_to(self, duty: str | None, work: Callable[..., Awaitable[object]], *arguments: object) -> None:
-        """Do what a duty is about if this worker has it, or what anybody may do."""
+    async def _run_task(self, task: str | None, work: Callable[..., Awaitable[object]], *arguments: object) -> None:
+        """Do the work if this worker is the leader of the task, or if it needs no leader (`None`)."""
         try:
-            if duty is None or await self._holds(duty):
+            if task is None or await self._is_leader(task):
                 await work(*arguments)
         except (StoreError, ObjectsError, JobError, ModelError) as error:
-            _log.warning("the duty %s failed: %s", duty or work.__name__.strip("_"), error)
+            _log.warning("maintenance task %s failed: %s", task or work.__name__.strip("_"), error)
 
-    async def _recount(self, name: str) -> None:
-        """Look at some of the delayed jobs of a queue now and then: none of them is to wait for a clock that is ahead."""
+    async def _correct_delays(self, name: str) -> None:
         now = self.queue.context.setup.ticks()
-        if now < self._next_recount.get(name, now):
+        if now < self._next_delay_check.get(name, now):
             return
-        self._next_recount[name] = now + self._recount_every
-        found = await self.queue.recount_delays(name, self._recounted.get(name))
-        self._recounted[name] = found.next
-        if found.number:
-            _log.warning("%d jobs of the queue %s were put off by a clock that is ahead: their delays are counted anew", found.number, name)
+        self._next_delay_check[name] = now + self._delay_check_seconds
+        corrections = await self.queue.correct_delays(name, self._delay_cursors.get(name))
+        self._delay_cursors[name] = corrections.next
+        if corrections.number:
+            _log.warning("restarted the delays of %d jobs of queue %s: a clock that is ahead had written them", corrections.number, name)
 
-    async def _wake(self, name: str) -> None:
-        """Make delayed jobs claimable whose time has come."""
-        for _ in range(_BATCHES):
-            if await self.queue.promote(name, _BATCH) < _BATCH:
+    async def _promote(self, name: str) -> None:
+        """Make delayed jobs claimable that are due."""
+        for _ in range(_MAX_BATCHES):
+            if await self.queue.promote(name, _BATCH_JOBS) < _BATCH_JOBS:
                 break
 
-    async def _reap(self, name: str) -> None:
-        """Look at the leases of a queue now and then, and take the jobs whose leases do not move."""
+    async def _recover_lost_jobs(self, name: str) -> None:
         now = self.queue.context.setup.ticks()
-        if now >= self._next_look.get(name, now):
-            self._next_look[name] = now + self._look_every
-            await self.queue.reap(name, self._leases[name], _BATCH)
+        if now >= self._next_lease_check.get(name, now):
+            self._next_lease_check[name] = now + self._lease_check_seconds
+            await self.queue.reap(name, self._job_leases[name], _BATCH_JOBS)
 
-    async def _note(self, name: str) -> None:
-        """Add what was done in the last minutes to a queue's history."""
+    async def _record_history(self, name: str) -> None:
         now = self.queue.context.setup.ticks()
-        if now >= self._next_note.get(name, now):
-            self._next_note[name] = now + _NOTE_EVERY
-            await self.queue.note_history(name)
+        if now >= self._next_history.get(name, now):
+            self._next_history[name] = now + _HISTORY_SECONDS
+            await self.queue.record_history(name)
 
-    async def _sweep(self) -> None:
-        """Move finished jobs to the archive now and then, a few at a time so that other duties do not wait."""
+    async def _archive(self) -> None:
+        """Archive finished jobs, a limited number at a time so that the other tasks do not wait."""
         now = self.queue.context.setup.ticks()
-        if now >= self._next_sweep:
-            moved = await self._archivist.sweep(limit=_SWEPT)
-            self._next_sweep = now + (0.0 if moved == _SWEPT else _SWEEP_EVERY)
+        if now >= self._next_archiving:
+            moved = await self._archiver.sweep(limit=_ARCHIVE_JOBS)
+            self._next_archiving = now + (0.0 if moved == _ARCHIVE_JOBS else _ARCHIVE_SECONDS)
 
-    async def _holds(self, duty: str) -> bool:
-        """Whether the duty is this worker's. Terms are long against rounds, so that most rounds write nothing."""
+    async def _is_leader(self, task: str) -> bool:
+        """Whether this worker is the leader of the task, after trying to become it. Most rounds write nothing: leases outlast them."""
         now = self.queue.context.setup.ticks()
-        if self._until.get(duty, now) > now:
+        if self._leader_until.get(task, now) > now:
             return True
-        if self._next_try.get(duty, now) > now:
+        if self._next_election.get(task, now) > now:
             return False
-        if await self.queue.take_duty(duty, self.worker_id, self._term, self._terms[duty]):
-            self._until[duty] = now + self._term / 2
+        if await self.queue.acquire_leader_lease(task, self.worker_id, self._leader_seconds, self._other_leaders[task]):
+            self._leader_until[task] = now + self._leader_seconds / 2
             return True
-        self._until.pop(duty, None)
-        self._next_try[duty] = now + self._term / 3
+        self._leader_until.pop(task, None)
+        self._next_election[task] = now + self._leader_seconds / 3
         return False
 
     async def leave(self) -> None:
-        """Give the duties back, so that others need not wait for the end of their terms."""
-        for duty in self._until:
-            await self.queue.drop_duty(duty, self.worker_id)
-        self._until.clear()
+        """Release the leader leases, so that other workers need not wait until they expire."""
+        try:
+            for task in self._leader_until:
+                await self.queue.release_leader_lease(task, self.worker_id)
+        except StoreError as error:
+            _log.warning("could not release the leader leases of this worker; they expire by themselves: %s", error)
+        self._leader_until.clear()

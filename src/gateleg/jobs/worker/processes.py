@@ -1,7 +1,7 @@
-"""Handlers in processes of their own, which are killed with everything below them when they must end.
+"""Handlers in their own processes, which are killed with all their subprocesses when they must end.
 
-The process gets the handler by its name, or makes it again as the host has made it, with a store and all else of its own. What it prints
-and logs goes into the job's log.
+The process imports the handler by its name, or calls the factory that the host has called, with its own store and other resources. Its
+printed and logged output goes to the job's log.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from typing import IO, TYPE_CHECKING, Any
 import orjson
 
 from gateleg.jobs.errors import BadHandler
+from gateleg.jobs.finish.outcome import ChildFailed
 from gateleg.jobs.signals import GiveUp, Snooze
 from gateleg.jobs.tables.job import Job
 from gateleg.jobs.worker.capture import PrintedLines
-from gateleg.jobs.worker.child_process import LINE_LIMIT
+from gateleg.jobs.worker.child_process import MAX_LINE_BYTES
 from gateleg.jobs.worker.runners import Run
 from gateleg.model import spec_of
 
@@ -30,41 +31,32 @@ if TYPE_CHECKING:
     from gateleg.jobs.worker.runners import StopReason
 
 #: Seconds between asking a process to end and killing it.
-KILL_AFTER = 5.0
-#: How much of what a process prints is read at once.
-_BLOCK = 64 * 1024
-#: Seconds in which what a process has printed is read after its end.
-_LAST_WORDS = 1.0
+KILL_AFTER_SECONDS = 5.0
+#: How much printed output is read at once.
+_BLOCK_BYTES = 64 * 1024
+#: Seconds to read the remaining output of a process after its end.
+_OUTPUT_GRACE_SECONDS = 1.0
 
 
-class ChildFailed(Exception):
-    """A handler in another process raised. `kinds` are the names of its exception and of that one's bases."""
-
-    def __init__(self, kinds: tuple[str, ...], message: str, trace: str | None = None) -> None:
-        super().__init__(message)
-        self.kinds = kinds
-        self.trace = trace
-
-
-def module_of(named: Any) -> str:
-    """The module to import something from, also when it is the one that was started with `python -m`."""
-    module: str = named.__module__
+def module_of(target: Any) -> str:
+    """The module to import a function or class from, also if it is the one that was started with `python -m`."""
+    module: str = target.__module__
     if module != "__main__":
         return module
     spec = getattr(sys.modules["__main__"], "__spec__", None)
     if spec is None:
-        raise BadHandler(f"{named.__qualname__} is in a script, which the process of a handler cannot import.", fix="Move it to a module.")
+        raise BadHandler(f"{target.__qualname__} is defined in a script, which another process cannot import.", fix="Move it to a module.")
     return str(spec.name)
 
 
 def source_of(handler: Handler) -> dict[str, Any]:
-    """Where the process of a handler gets it from; `BadHandler` when it cannot get it."""
+    """Where the process imports the handler from; `BadHandler` if it cannot be imported."""
     if handler.factory is not None:
         return {"factory": handler.factory.address, "arguments": handler.factory.arguments}
     if "<" in handler.handle.__qualname__ or "." in handler.handle.__qualname__:
         raise BadHandler(
-            f"The handler of {handler.job_type} runs in a process, which cannot import {handler.handle.__qualname__}.",
-            fix="Define it at the top of a module, or in the function that an Application names as its `jobs`.",
+            f"The handler of {handler.job_type} has runs='process', but another process cannot import {handler.handle.__qualname__}.",
+            fix="Define it at the top level of a module, or in the function that an Application has as its `jobs`.",
         )
     config = handler.config
     return {
@@ -74,40 +66,40 @@ def source_of(handler: Handler) -> dict[str, Any]:
 
 
 def modules_of(handlers: Iterable[Handler]) -> set[str]:
-    """The modules that the processes of handlers import; `BadHandler` when one of them cannot be had in a process."""
+    """The modules that the processes of handlers import; `BadHandler` if one of the handlers cannot be imported."""
     sources = [source_of(handler) for handler in handlers if handler.runs == "process"]
     return {source["factory"].split(":")[0] if "factory" in source else source["handle"][0] for source in sources}
 
 
 class ProcessRun(Run):
-    """In a process, from start to end of the attempt."""
+    """Runs a handler in its own process, from start to end of the attempt."""
 
     _child: ChildProcess | None = None
-    _killer: asyncio.TimerHandle | None = None
+    _kill_timer: asyncio.TimerHandle | None = None
 
-    async def outcome(self) -> Any:
-        """What the handler returned."""
+    async def result(self) -> Any:
+        """Run the handler and return its validated result."""
         self._check_stopping()
-        order = self._order()
+        message = self._start_message()
         self._child = await self._means.children.take()
         printing = asyncio.ensure_future(self._print(self._child.printed))
         try:
-            self._child.name_scratch(self.scratch)
-            self._send(order)
+            self._child.set_scratch(self.scratch)
+            self._send(message)
             if self.stopping is not None:
                 self.stop(self.stopping)
-            answer = await self._converse(self._child.reader)
+            answer = await self._receive_result(self._child.reader)
         finally:
-            if self._killer is not None:
-                self._killer.cancel()
-            # Whatever the handler has started and left behind ends with it.
+            if self._kill_timer is not None:
+                self._kill_timer.cancel()
+            # Also ends subprocesses that the handler has left behind.
             await self._means.children.end(self._child)
-            await asyncio.wait({printing}, timeout=_LAST_WORDS)
+            await asyncio.wait({printing}, timeout=_OUTPUT_GRACE_SECONDS)
             if printing.cancel():
                 await asyncio.wait({printing})
         return self.handler.checked_result(answer)
 
-    def _order(self) -> dict[str, Any]:
+    def _start_message(self) -> dict[str, Any]:
         return {
             "path": sys.path,
             "source": source_of(self.handler),
@@ -119,8 +111,8 @@ class ProcessRun(Run):
         if self._child is not None and not self._child.writer.is_closing():
             self._child.writer.write(orjson.dumps(message) + b"\n")
 
-    async def _converse(self, reader: asyncio.StreamReader) -> Any:
-        """Do what the process asks until it has a result."""
+    async def _receive_result(self, reader: asyncio.StreamReader) -> Any:
+        """Handle the messages of the process until it sends the result."""
         while True:
             with contextlib.suppress(ConnectionError):
                 line = await _line(reader)
@@ -128,13 +120,13 @@ class ProcessRun(Run):
                     kind, *arguments = orjson.loads(line)
                     if kind == "result":
                         return arguments[0]
-                    await self._heard(kind, arguments)
+                    await self._handle_message(kind, arguments)
                     continue
             assert self._child is not None
             status = await self._child.process.wait()
-            raise ChildFailed(("process-died",), f"The process ended with status {status} and without a result.")
+            raise ChildFailed(("process-died",), f"The handler's process ended with status {status} before it returned a result.")
 
-    async def _heard(self, kind: str, arguments: list[Any]) -> None:
+    async def _handle_message(self, kind: str, arguments: list[Any]) -> None:
         if kind in ("log", "capture", "progress", "emit", "output", "metric"):
             getattr(self, kind)(*arguments)
         elif kind == "submit":
@@ -158,30 +150,30 @@ class ProcessRun(Run):
             self._send({"answer": number, "submitted": answers})
 
     async def _print(self, printed: IO[bytes]) -> None:
-        """Put what the process prints, by whatever means, into the log."""
+        """Add everything that the process prints to the job's log."""
         reader = asyncio.StreamReader()
         pipe, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), printed)
         decoder, lines = codecs.getincrementaldecoder("utf-8")("replace"), PrintedLines(self.capture)
         with contextlib.closing(pipe):
-            while block := await reader.read(_BLOCK):
+            while block := await reader.read(_BLOCK_BYTES):
                 lines.write("stdout", decoder.decode(block))
         lines.end()
 
     def stop(self, reason: StopReason) -> None:
-        """Ask the handler to end, and kill its process a little later."""
+        """Ask the handler to end, and kill its process if it has not after `KILL_AFTER_SECONDS`."""
         super().stop(reason)
         self._send({"stop": reason})
-        if self._child is not None and self._killer is None:
-            self._killer = asyncio.get_running_loop().call_later(KILL_AFTER, self.kill)
+        if self._child is not None and self._kill_timer is None:
+            self._kill_timer = asyncio.get_running_loop().call_later(KILL_AFTER_SECONDS, self.kill)
 
     def kill(self) -> None:
-        """Kill the process and everything below it."""
+        """Kill the process and its subprocesses."""
         if self._child is not None:
             self._child.kill()
 
     @property
     def alive(self) -> bool:
-        """Whether the process has not ended."""
+        """Whether the process has not ended yet."""
         return self._child is not None and self._child.alive
 
 
@@ -190,5 +182,5 @@ async def _line(reader: asyncio.StreamReader) -> bytes:
     try:
         return await reader.readline()
     except ValueError:
-        what = f"The handler has said or returned more than {LINE_LIMIT:,} bytes at once."
-        raise ChildFailed(("too-much-at-once",), f"{what} Put large values into the object store, and return their keys.") from None
+        problem = f"The handler has returned or logged more than {MAX_LINE_BYTES:,} bytes at once."
+        raise ChildFailed(("too-much-at-once",), f"{problem} Put large values into the object store and return their keys.") from None

@@ -1,4 +1,4 @@
-"""Jobs that may be what ends their workers: they run alone, in a process of their own where that can be."""
+"""Jobs that may crash their workers: they run alone, in their own process if their handler can be imported there."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gateleg.jobs.errors import BadHandler
-from gateleg.jobs.rules import is_suspect
+from gateleg.jobs.rules import must_run_alone
 from gateleg.jobs.tasks import Task
 from gateleg.jobs.worker.processes import module_of
 
@@ -19,53 +19,53 @@ if TYPE_CHECKING:
     from gateleg.jobs.tables.job import Job
 
 
-def confined(handler: Handler) -> Handler:
-    """The handler in a process of its own, if one can get it; otherwise as it is."""
+def in_own_process(handler: Handler) -> Handler:
+    """The handler with `runs="process"` if another process can import it; otherwise unchanged."""
     if handler.factory is not None:
         return replace(handler, runs="process")
-    wanted = [handler.handle] if handler.config is None else [handler.handle, handler.config]
-    return replace(handler, runs="process") if all(map(_importable, wanted)) else handler
+    required = [handler.handle] if handler.config is None else [handler.handle, handler.config]
+    return replace(handler, runs="process") if all(map(_is_importable, required)) else handler
 
 
-def _importable(named: Any) -> bool:
+def _is_importable(target: Any) -> bool:
     try:
-        # The module that was started with `python -m` is imported by another name.
-        module_of(named)
-        module = sys.modules[named.__module__]
+        # A module started with `python -m` is imported under another name.
+        module_of(target)
+        module = sys.modules[target.__module__]
     except (BadHandler, KeyError, AttributeError):
         return False
-    found = getattr(module, getattr(named, "__qualname__", ""), None)
-    return (found.function if isinstance(found, Task) else found) is named
+    found = getattr(module, getattr(target, "__qualname__", ""), None)
+    return (found.function if isinstance(found, Task) else found) is target
 
 
-class Places:
-    """The jobs that a worker has, and which of them are to run alone: one after another, and each with nothing beside it."""
+class Quarantine:
+    """The jobs of a worker, and which of them must run alone: one at a time, with no other job beside it."""
 
     def __init__(self) -> None:
-        self._taken: set[UUID] = set()
+        self._jobs: set[UUID] = set()
         self._alone: list[UUID] = []
-        self._left = asyncio.Event()
+        self._job_removed = asyncio.Event()
 
-    def take(self, job: Job) -> None:
-        """A job has been claimed."""
-        self._taken.add(job.job_id)
-        if is_suspect(job):
+    def add(self, job: Job) -> None:
+        """A claimed job starts."""
+        self._jobs.add(job.job_id)
+        if must_run_alone(job):
             self._alone.append(job.job_id)
 
-    def leave(self, job: Job) -> None:
-        """Nothing of a job is left in the worker."""
-        self._taken.discard(job.job_id)
+    def remove(self, job: Job) -> None:
+        """A job has ended, and nothing of it is left in the worker."""
+        self._jobs.discard(job.job_id)
         if job.job_id in self._alone:
             self._alone.remove(job.job_id)
-        self._left.set()
+        self._job_removed.set()
 
     @property
-    def reserved(self) -> bool:
-        """Whether a job is here that must run alone, so that no other may be claimed."""
+    def active(self) -> bool:
+        """Whether the worker has a job that must run alone, so that it may not start another."""
         return bool(self._alone)
 
-    async def turn(self, job: Job) -> None:
-        """Wait until a job can run alone."""
-        while self._alone[0] != job.job_id or self._taken - set(self._alone):
-            self._left.clear()
-            await self._left.wait()
+    async def wait_until_alone(self, job: Job) -> None:
+        """Wait until no other job runs in this worker."""
+        while self._alone[0] != job.job_id or self._jobs - set(self._alone):
+            self._job_removed.clear()
+            await self._job_removed.wait()

@@ -1,4 +1,4 @@
-"""Where handlers run: in the worker's event loop, in a thread of their own, or in a process that can be killed."""
+"""Where handlers run: in the worker's event loop, in their own thread, or in a process that can be killed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gateleg.jobs.submit.submission import Submission, Submitted
     from gateleg.jobs.tables.job import Job
     from gateleg.jobs.worker.child_process import ChildPool
-    from gateleg.jobs.worker.output import Notes
+    from gateleg.jobs.worker.recorder import AttemptRecorder
     from gateleg.jobs.worker.scratch import ScratchFolders
 
 T = TypeVar("T")
@@ -31,44 +31,44 @@ StopReason = Literal["cancelled", "timed-out", "draining", "lease-lost"]
 
 
 @dataclass(frozen=True)
-class AttemptMeans:
-    """What a worker has for all its attempts."""
+class AttemptResources:
+    """What all attempts of a worker share."""
 
     folders: ScratchFolders
     children: ChildPool
 
 
 class Run:
-    """One attempt under way. `outcome` ends with what the handler returned or raised; `stop` asks it to end."""
+    """A handler that runs. `result` returns what it returned or raises what it raised; `stop` asks it to end."""
 
-    def __init__(self, handler: Handler, job: Job, notes: Notes, queue: AsyncQueue, means: AttemptMeans) -> None:
+    def __init__(self, handler: Handler, job: Job, recorder: AttemptRecorder, queue: AsyncQueue, resources: AttemptResources) -> None:
         self.handler = handler
         self.job = job
-        self.notes = notes
+        self.recorder = recorder
         self._queue = queue
-        self._means = means
+        self._means = resources
         self._scratch: Path | None = None
         self.stopping: StopReason | None = None
 
     @property
     def scratch(self) -> Path:
-        """The folder of the attempt."""
+        """The temporary folder of the attempt, created on first use."""
         if self._scratch is None:
             self._scratch = self._means.folders.make(self.job)
         return self._scratch
 
-    async def tidy(self) -> None:
-        """Remove the folder of the attempt, if it has one."""
+    async def clean_up(self) -> None:
+        """Remove the temporary folder of the attempt, if it has one."""
         if self._scratch is not None:
             await asyncio.to_thread(self._means.folders.remove, self._scratch)
 
     def wait(self, work: Coroutine[Any, Any, T]) -> T:
-        """Wait for something that is awaited, in a function that cannot await."""
+        """Run a coroutine from a plain function and return its result."""
         work.close()
-        raise UseAwait("job.wait(...) is for plain functions in a thread or a process; this handler is async.")
+        raise UseAwait("job.wait(...) was called in an async handler; it is for plain functions that run in a thread or a process.")
 
-    async def outcome(self) -> Any:
-        """What the handler returned."""
+    async def result(self) -> Any:
+        """Run the handler and return its validated result."""
         raise NotImplementedError
 
     def stop(self, reason: StopReason) -> None:
@@ -76,93 +76,93 @@ class Run:
         self.stopping = self.stopping or reason
 
     def _check_stopping(self) -> None:
-        """Do not begin what is to end."""
+        """Do not start a handler that was already asked to stop."""
         if self.stopping is not None:
             raise asyncio.CancelledError
 
     def kill(self) -> None:
-        """End the handler, if that can be done from outside."""
+        """End the handler by force, where that is possible."""
 
     @property
     def alive(self) -> bool:
-        """Whether something of it still runs."""
+        """Whether the handler still runs."""
         return False
 
     async def submit(self, submissions: Sequence[Submission]) -> list[Submitted]:
-        """Submit children."""
+        """Submit child jobs."""
         return await self._submit(submissions)
 
     async def _submit(self, submissions: Sequence[Submission]) -> list[Submitted]:
         return await self._queue.submit_many(submissions, under=self.job)
 
     def log(self, message: str, level: str = "INFO") -> None:
-        """Add to the log."""
-        self.notes.log(message, level)
+        """Add lines to the log."""
+        self.recorder.log(message, level)
 
     def capture(self, message: str, level: str = "INFO") -> None:
-        """Add what was printed or logged to the log."""
-        self.notes.capture(message, level)
+        """Add captured output to the log."""
+        self.recorder.capture(message, level)
 
     def progress(self, done: float, total: float = 1.0, message: str = "") -> None:
-        """Say how far the job is."""
-        self.notes.progress(done, total, message)
+        """Set the progress."""
+        self.recorder.progress(done, total, message)
 
     def emit(self, event: Any) -> None:
-        """Send an event to those who follow the job."""
-        self.notes.emit(event)
+        """Emit an event for followers of the job."""
+        self.recorder.emit(event)
 
     def output(self, kind: str, *locations: str) -> None:
-        """Say where results are."""
-        self.notes.output(kind, *locations)
+        """Record where results are stored."""
+        self.recorder.output(kind, *locations)
 
     def metric(self, name: str, value: Any) -> None:
-        """Say a number about the work."""
-        self.notes.metric(name, value)
+        """Record a metric."""
+        self.recorder.metric(name, value)
 
 
 class InlineRun(Run):
-    """In the worker's own event loop: for handlers that await. Stopping cancels what they await."""
+    """Runs an async handler in the worker's event loop. Stopping cancels its task."""
 
     _task: asyncio.Task[Any] | None = None
 
-    async def outcome(self) -> Any:
-        """What the handler returned."""
+    async def result(self) -> Any:
+        """Run the handler and return its validated result."""
         self._task = asyncio.current_task()
         self._check_stopping()
         config = self.handler.loaded_config(self.job.job_config)
         try:
-            with captured_by(self.notes):
+            with captured_by(self.recorder):
                 result = await self.handler.handle(JobContext(self.job, self), config)
             return self.handler.checked_result(result)
         except SystemExit as exit:
-            # It is the handler that wanted to end, not the worker with all its other jobs.
-            raise RuntimeError(f"The handler wanted to end the process with status {exit.code}.") from exit
+            # That would end the worker with all its other jobs.
+            raise RuntimeError(f"The handler called sys.exit({exit.code!r}); raise an exception instead.") from exit
 
     def stop(self, reason: StopReason) -> None:
-        """Cancel what the handler awaits."""
+        """Cancel the handler's task."""
         super().stop(reason)
         if self._task is not None:
             self._task.cancel()
 
     @property
     def alive(self) -> bool:
-        """Whether the handler has not ended."""
+        """Whether the handler has not ended yet."""
         return self._task is not None and not self._task.done()
 
 
 class ThreadRun(Run):
-    """In a thread: for handlers that compute or block, plain functions or, with an event loop of their own, async ones.
+    """Runs a handler that computes or blocks in its own thread; an async one gets its own event loop there.
 
-    Stopping is up to the handler.
+    A thread cannot be stopped from outside: the handler must check whether it is to stop.
     """
 
     _thread: threading.Thread | None = None
 
-    async def outcome(self) -> Any:
-        """What the handler returned."""
+    async def result(self) -> Any:
+        """Run the handler and return its validated result."""
         self._check_stopping()
-        self._home = asyncio.get_running_loop()
-        done: asyncio.Future[Any] = self._home.create_future()
+        self._worker_loop = asyncio.get_running_loop()
+        done: asyncio.Future[Any] = self._worker_loop.create_future()
         self._thread = threading.Thread(target=self._work, args=(done,), name=f"job-{self.job.job_id}", daemon=True)
         self._thread.start()
         return self.handler.checked_result(await done)
@@ -172,28 +172,28 @@ class ThreadRun(Run):
         error: BaseException | None = None
         try:
             config = self.handler.loaded_config(self.job.job_config)
-            with captured_by(self.notes):
+            with captured_by(self.recorder):
                 result = self.handler.handle(JobContext(self.job, self), config)
                 if inspect.isawaitable(result):
                     result = asyncio.run(_awaited(result))
         except BaseException as raised:
             error = raised
-        # The worker may have given up on the thread and closed its loop.
+        # The worker may have stopped waiting for the thread and closed its loop.
         with contextlib.suppress(RuntimeError):
-            self._home.call_soon_threadsafe(_settle, done, result, error)
+            self._worker_loop.call_soon_threadsafe(_set_done, done, result, error)
 
     async def submit(self, submissions: Sequence[Submission]) -> list[Submitted]:
-        """Submit children, in the worker's event loop."""
-        pending: Future[list[Submitted]] = asyncio.run_coroutine_threadsafe(self._submit(submissions), self._home)
+        """Submit child jobs in the worker's event loop."""
+        pending: Future[list[Submitted]] = asyncio.run_coroutine_threadsafe(self._submit(submissions), self._worker_loop)
         return await asyncio.wrap_future(pending)
 
     def wait(self, work: Coroutine[Any, Any, T]) -> T:
-        """Wait for something that is awaited, in the worker's event loop."""
-        return wait_in(self._home, work)
+        """Run a coroutine in the worker's event loop and return its result."""
+        return wait_in(self._worker_loop, work)
 
     @property
     def alive(self) -> bool:
-        """Whether the thread has not ended."""
+        """Whether the thread has not ended yet."""
         return self._thread is not None and self._thread.is_alive()
 
 
@@ -201,7 +201,7 @@ async def _awaited(work: Awaitable[Any]) -> Any:
     return await work
 
 
-def _settle(done: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
+def _set_done(done: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
     if done.done():
         return
     if error is None:
@@ -210,10 +210,10 @@ def _settle(done: asyncio.Future[Any], result: Any, error: BaseException | None)
         done.set_exception(error if isinstance(error, Exception) else RuntimeError(repr(error)))
 
 
-def run_of(handler: Handler, job: Job, notes: Notes, queue: AsyncQueue, means: AttemptMeans) -> Run:
-    """The run of a job, where its handler says."""
+def run_of(handler: Handler, job: Job, recorder: AttemptRecorder, queue: AsyncQueue, resources: AttemptResources) -> Run:
+    """The run of a job, where its handler's `runs` says."""
     if handler.runs == "process":
         from gateleg.jobs.worker.processes import ProcessRun
 
-        return ProcessRun(handler, job, notes, queue, means)
-    return (ThreadRun if handler.runs == "thread" else InlineRun)(handler, job, notes, queue, means)
+        return ProcessRun(handler, job, recorder, queue, resources)
+    return (ThreadRun if handler.runs == "thread" else InlineRun)(handler, job, recorder, queue, resources)

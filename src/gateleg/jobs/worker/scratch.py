@@ -1,9 +1,9 @@
-"""Scratch folders: one for each attempt that wants it, gone when the attempt ends.
+"""Scratch folders: temporary folders of attempts, removed when the attempt ends.
 
-    <root>/<worker>.lock            held by the worker while it lives
+    <root>/<worker>.lock            locked by the worker while it lives
     <root>/<worker>/<job>.<claim>/  the folder of an attempt
 
-The lock is the system's: it ends with its worker, however that ends, and so tells the next worker which folders are left over.
+The operating system releases the lock when the worker ends, however it ends. So other workers know which folders are abandoned.
 """
 
 from __future__ import annotations
@@ -21,100 +21,100 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gateleg.jobs.tables.job import Job
 
-#: Seconds after which folders are removed whose worker cannot be told to be alive, because their file system has no locks.
-MAX_AGE = 7 * 86_400.0
+#: The age at which folders are removed on a file system without locks, where it is unknown whether their worker lives.
+MAX_AGE_SECONDS = 7 * 86_400.0
 
 
 def default_root() -> Path:
-    """Where scratch folders are unless the worker is given another place: in the system's temporary folder, for each user apart."""
+    """The default root of scratch folders: in the system's temporary folder, one for each user."""
     return Path(tempfile.gettempdir()) / f"gateleg-scratch-{os.getuid()}"
 
 
 class ScratchFolders:
-    """The scratch folders of one worker. `name` is the worker's, unique among all that share the root."""
+    """The scratch folders of one worker. `name` is unique among the workers that share the root."""
 
     def __init__(self, root: Path, name: str) -> None:
         self.root = root.absolute()
         self._name = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name)
         self._lock = threading.Lock()
-        self._held: int | None = None
+        self._lock_file_descriptor: int | None = None
         self._used: set[Path] = set()
 
     @property
-    def _own(self) -> Path:
+    def _folder(self) -> Path:
         return self.root / self._name
 
     def make(self, job: Job) -> Path:
-        """The folder of an attempt, empty when it is made first."""
-        folder = self._own / f"{job.job_id}.{job.attempt}"
+        """Create the folder of an attempt and return it."""
+        folder = self._folder / f"{job.job_id}.{job.attempt}"
         with self._lock:
-            if self._held is None:
+            if self._lock_file_descriptor is None:
                 self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
-                # Locked before there is a folder, so that nobody takes it for left over.
-                self._held = _locked(self._lock_file(self._own), wait=True)
-                self._own.mkdir(exist_ok=True, mode=0o700)
+                # Lock before the folder exists, so that no other worker considers it abandoned.
+                self._lock_file_descriptor = _locked(self._lock_file(self._folder), wait=True)
+                self._folder.mkdir(exist_ok=True, mode=0o700)
             folder.mkdir(exist_ok=True, mode=0o700)
             self._used.add(folder)
         return folder
 
     def remove(self, folder: Path) -> None:
-        """Remove the folder of an attempt with all that is in it. What cannot be removed now is swept later."""
+        """Remove the folder of an attempt. What cannot be removed now is removed by a later sweep."""
         shutil.rmtree(folder, ignore_errors=True)
         with self._lock:
             self._used.discard(folder)
 
     def sweep(self) -> int:
-        """Remove what attempts and workers that are gone have left behind; how many folders there were."""
+        """Remove the folders of ended attempts and lost workers; returns how many."""
         removed = 0
-        for place in self._places():
-            if place == self._own:
-                left = [one for one in _inside(place) if one not in self._used]
-                removed += len(left)
-                for folder in left:
-                    shutil.rmtree(folder, ignore_errors=True)
+        for folder in self._worker_folders():
+            if folder == self._folder:
+                abandoned = [entry for entry in _entries(folder) if entry not in self._used]
+                removed += len(abandoned)
+                for entry in abandoned:
+                    shutil.rmtree(entry, ignore_errors=True)
             else:
-                removed += self._sweep_other(place)
+                removed += self._sweep_other(folder)
         return removed
 
-    def _places(self) -> list[Path]:
-        """The folders of all workers; a lock without one is left by a worker that was killed before it made it."""
-        return sorted({one.with_suffix("") if one.suffix == ".lock" else one for one in _inside(self.root)})
+    def _worker_folders(self) -> list[Path]:
+        """The folders of all workers, also of those that were killed between creating the lock and the folder."""
+        return sorted({entry.with_suffix("") if entry.suffix == ".lock" else entry for entry in _entries(self.root)})
 
-    def _sweep_other(self, place: Path) -> int:
-        lock_file = self._lock_file(place)
+    def _sweep_other(self, folder: Path) -> int:
+        lock_file = self._lock_file(folder)
         try:
             lock = _locked(lock_file, wait=False)
         except BlockingIOError:
             return 0
         except OSError:
             with contextlib.suppress(OSError):
-                if time.time() - place.stat().st_mtime > MAX_AGE:
-                    shutil.rmtree(place, ignore_errors=True)
+                if time.time() - folder.stat().st_mtime > MAX_AGE_SECONDS:
+                    shutil.rmtree(folder, ignore_errors=True)
                     return 1
             return 0
         try:
-            removed = len(_inside(place))
-            shutil.rmtree(place, ignore_errors=True)
+            removed = len(_entries(folder))
+            shutil.rmtree(folder, ignore_errors=True)
             lock_file.unlink(missing_ok=True)
             return removed
         finally:
             os.close(lock)
 
-    def _lock_file(self, place: Path) -> Path:
-        return self.root / f"{place.name}.lock"
+    def _lock_file(self, folder: Path) -> Path:
+        return self.root / f"{folder.name}.lock"
 
     def close(self) -> None:
         """Remove all folders of the worker."""
         with self._lock:
-            if self._held is None:
+            if self._lock_file_descriptor is None:
                 return
-            held, self._held = self._held, None
-            shutil.rmtree(self._own, ignore_errors=True)
-            self._lock_file(self._own).unlink(missing_ok=True)
-            os.close(held)
+            descriptor, self._lock_file_descriptor = self._lock_file_descriptor, None
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._lock_file(self._folder).unlink(missing_ok=True)
+            os.close(descriptor)
 
 
-def _inside(folder: Path) -> list[Path]:
+def _entries(folder: Path) -> list[Path]:
     try:
         return list(folder.iterdir())
     except OSError:
@@ -122,13 +122,13 @@ def _inside(folder: Path) -> list[Path]:
 
 
 def _locked(path: Path, *, wait: bool) -> int:
-    """A file that this process has locked until it is closed. Processes that it starts do not inherit it."""
+    """Open and lock a file; returns its descriptor, which child processes do not inherit. Closing it releases the lock."""
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except BaseException as error:
         if wait and isinstance(error, OSError):
-            # A file system without locks: its folders are swept by age alone.
+            # A file system without locks: folders are removed by age only.
             return file
         os.close(file)
         raise

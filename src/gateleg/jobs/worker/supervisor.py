@@ -1,8 +1,8 @@
-"""The process above a handler's: it ends the handler and everything that the handler has started, however deep, and runs no other code.
+"""The parent process of a handler's process: it kills the handler and all its descendants, and runs no other code.
 
-A handler that computes in C or has lost its head cannot be trusted to end itself, and a worker that is killed by SIGKILL cannot end
-anybody. So a small process stands between the two: it waits for the end of the handler, or of the pipe from the worker (the lifeline),
-kills what is left, removes the scratch folder that the lifeline has named, and ends as the handler has ended.
+A handler that computes in C or hangs cannot end itself, and a worker that was killed by SIGKILL cannot end anything. So a small process
+stands between the two. It waits until the handler ends or the worker's end of a pipe (the lifeline) is closed, kills what remains,
+removes the scratch folder whose path it read from the lifeline, and exits with the handler's status.
 """
 
 from __future__ import annotations
@@ -22,24 +22,23 @@ if TYPE_CHECKING:
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
-#: Seconds in which killed processes are collected; one that hangs in the kernel is left to the system.
-_COLLECTED_WITHIN = 2.0
+#: How long to wait for killed processes to end; one that hangs in the kernel is left to the system.
+_REAP_TIMEOUT_SECONDS = 2.0
 
 
 def supervised(lifeline: int, run: Callable[[], None], *, only: int) -> None:
-    """Call `run` in a child process, and end this one once that has ended or the lifeline is closed. Does not return.
+    """Call `run` in a child process, and exit when that has ended or the lifeline is closed. Does not return.
 
-    `only` is a file descriptor that the child alone keeps.
-
-    To be called while the process has one thread. Where the system lets it (Linux), processes whose parents have ended become children
-    of this one, so that those are found too which have left the handler's process group; elsewhere the group is killed.
+    `only` is a file descriptor that only the child keeps open. Call this while the process has a single thread. On Linux, orphaned
+    descendants become children of this process, so that it also finds those that have left the handler's process group; elsewhere it
+    kills the group.
     """
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     woken = _wake_on(signal.SIGCHLD, signal.SIGTERM)
-    own = os.getpid()
+    parent = os.getpid()
     handler = os.fork()
     if handler == 0:
-        _become_handler(own, lifeline)
+        _become_handler(parent, lifeline)
         run()
         os._exit(0)
     with contextlib.suppress(OSError):
@@ -66,13 +65,13 @@ def _become_handler(parent: int, lifeline: int) -> None:
 
 
 def _prctl(option: int, value: int) -> None:
-    """Ask the kernel for something that only Linux has."""
+    """Call prctl, which only Linux has."""
     with contextlib.suppress(AttributeError, OSError):
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
 def _wake_on(*signals: int) -> int:
-    """A file descriptor from which the numbers of these signals can be read as they come."""
+    """A file descriptor from which the numbers of received signals can be read."""
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
@@ -82,26 +81,26 @@ def _wake_on(*signals: int) -> int:
 
 
 def _wait(handler: int, lifeline: int, woken: int, folder: bytearray) -> int:
-    """Wait for the end of the handler, of the worker, or for being asked to end; the wait status of the handler.
+    """Wait until the handler or the worker ends, or SIGTERM arrives; returns the handler's wait status.
 
-    What comes through the lifeline before its end is the name of the scratch folder.
+    The data that the lifeline carries before it is closed is the path of the scratch folder.
     """
     while True:
         ready, _, _ = select.select([lifeline, woken], [], [])
-        status = _collect(handler)
+        status = _reap(handler)
         if status is not None:
             return status
         if lifeline in ready:
-            named = os.read(lifeline, 8192)
-            folder += named
-            if not named:
+            data = os.read(lifeline, 8192)
+            folder += data
+            if not data:
                 return int(signal.SIGKILL)
         if woken in ready and signal.SIGTERM in os.read(woken, 512):
             return int(signal.SIGKILL)
 
 
-def _collect(handler: int) -> int | None:
-    """Collect the children that have ended; the wait status of the handler, if it is among them."""
+def _reap(handler: int) -> int | None:
+    """Reap the children that have ended; returns the wait status of the handler if it is among them."""
     found = None
     with contextlib.suppress(ChildProcessError):
         while True:
@@ -113,28 +112,28 @@ def _collect(handler: int) -> int | None:
 
 
 def _kill_all(handler: int) -> None:
-    """Kill the handler's group and everything below this process. All are stopped first, so that none starts another meanwhile.
+    """Kill the handler's process group and all descendants. They are stopped first, so that none starts another in the meantime.
 
-    What a process has started becomes a child of this one when that process is gone. So it is over once this one has no child left, and
-    not before: a look at /proc may miss what is changing its parent just then.
+    A process whose parent has ended becomes a child of this one. So all are gone only when this process has no children left: a scan of
+    /proc may miss a process that is just changing its parent.
     """
     with contextlib.suppress(OSError):
         os.killpg(handler, signal.SIGKILL)
-    until = time.monotonic() + _COLLECTED_WITHIN
+    until = time.monotonic() + _REAP_TIMEOUT_SECONDS
     while True:
         stopped: set[int] = set()
         while fresh := descendants(os.getpid()) - stopped:
             _signal(fresh, signal.SIGSTOP)
             stopped |= fresh
         _signal(stopped, signal.SIGKILL)
-        _collect(handler)
+        _reap(handler)
         if not _has_children() or time.monotonic() > until:
             return
         time.sleep(0.002)
 
 
 def _has_children() -> bool:
-    """Whether this process has children, ended ones included that are not collected."""
+    """Whether this process has children, including ended ones that have not been reaped."""
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
@@ -149,9 +148,9 @@ def _signal(pids: set[int], number: int) -> None:
 
 
 def descendants(pid: int) -> set[int]:
-    """The living processes below one, as far as the system shows them in /proc.
+    """The living descendants of a process, as far as /proc shows them.
 
-    A process of several threads that is ending can be a zombie already, and still be the parent of what it has started.
+    A process with several threads that is ending may already be a zombie and still be the parent of its children.
     """
     children: dict[int, list[int]] = {}
     ended: set[int] = set()
@@ -173,10 +172,10 @@ def descendants(pid: int) -> set[int]:
 
 
 def _state_of(pid: str) -> tuple[str, int]:
-    """The state and the parent of a process; an empty state when it is gone."""
+    """The state and the parent of a process; an empty state if it has ended."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
-            # The name stands in parentheses and may hold anything.
+            # The name is in parentheses and may contain anything.
             state, parent = file.read().rpartition(b")")[2].split()[:2]
     except (OSError, ValueError):
         return "", 0
@@ -184,7 +183,7 @@ def _state_of(pid: str) -> tuple[str, int]:
 
 
 def _end_like(status: int) -> None:
-    """End this process as another has ended, without leaving a core file for it."""
+    """Exit with another process's wait status, without leaving a core file."""
     if os.WIFSIGNALED(status):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         number = os.WTERMSIG(status)

@@ -1,4 +1,4 @@
-"""Seeing that a handler blocks the event loop of its worker: nothing in that loop could tell."""
+"""Detect a handler that blocks its worker's event loop, from a thread: nothing in the blocked loop could."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from types import FrameType
 
 _log = logging.getLogger("gateleg.jobs")
-#: Seconds for which the loop may be held up before somebody is told, and how often it is looked at meanwhile.
-BLOCKED_AFTER = 1.0
-_LOOKS = 4
+#: A loop that is blocked for this long is logged, and how often it is checked during that time.
+BLOCKED_AFTER_SECONDS = 1.0
+_CHECKS = 4
 
 
 @contextmanager
-def watching_loop(blocked_after: float = BLOCKED_AFTER) -> Iterator[None]:
+def watching_loop(blocked_after: float = BLOCKED_AFTER_SECONDS) -> Iterator[None]:
     """Watch the running event loop from a thread while the block runs."""
     watchdog = Watchdog(asyncio.get_running_loop(), blocked_after)
     watchdog.start()
@@ -36,69 +36,70 @@ def watching_loop(blocked_after: float = BLOCKED_AFTER) -> Iterator[None]:
 
 
 class Watchdog:
-    """A loop that beats, and a thread that looks when it has beaten last."""
+    """A timer in the event loop that records when it ran, and a thread that checks how long ago that was."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, blocked_after: float) -> None:
         self._loop = loop
         self._blocked_after = blocked_after
-        self._every = blocked_after / _LOOKS
-        self._over = threading.Event()
+        self._interval = blocked_after / _CHECKS
+        self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, args=(threading.get_ident(),), name="gateleg-watchdog", daemon=True)
-        self._beaten_at = time.monotonic()
+        self._last_beat = time.monotonic()
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
-        """Begin, in the thread of the loop."""
+        """Start. Called in the event loop's thread."""
         self._beat()
         self._thread.start()
 
     def end(self) -> None:
-        """End, in the thread of the loop."""
-        self._over.set()
+        """End. Called in the event loop's thread."""
+        self._ended.set()
         if self._timer is not None:
             self._timer.cancel()
         self._thread.join()
 
     def _beat(self) -> None:
-        self._beaten_at = time.monotonic()
-        self._timer = self._loop.call_later(self._every, self._beat)
+        self._last_beat = time.monotonic()
+        self._timer = self._loop.call_later(self._interval, self._beat)
 
     def _watch(self, watched: int) -> None:
-        told_of, looked_at, used = 0.0, time.monotonic(), time.process_time()
-        while not self._over.wait(self._every):
-            now, using, beaten_at = time.monotonic(), time.process_time(), self._beaten_at
-            gap, looked_at = now - looked_at, now
+        logged, checked_at, used = 0.0, time.monotonic(), time.process_time()
+        while not self._ended.wait(self._interval):
+            now, using, last_beat = time.monotonic(), time.process_time(), self._last_beat
+            gap, checked_at = now - checked_at, now
             worked, used = using - used, using
-            # A process that was stopped for a while has not been blocked. One whose threads waited for code that keeps the GIL has worked.
+            # If this thread did not run either, the process was suspended, unless it used the processor: then code that holds
+            # the GIL blocked both threads.
             if gap > self._blocked_after and worked < gap / 2:
                 continue
-            if now - beaten_at > self._blocked_after + self._every and beaten_at != told_of:
-                told_of = beaten_at
-                _tell(now - beaten_at, sys._current_frames().get(watched))
+            if now - last_beat > self._blocked_after + self._interval and last_beat != logged:
+                logged = last_beat
+                _log_blocked(now - last_beat, sys._current_frames().get(watched))
 
 
-#: Frames at either end of a stack that are shown.
-_SHOWN = 4
+#: How many frames are shown at each end of a stack.
+_MAX_FRAMES = 4
 
 
-def _tell(seconds: float, frame: FrameType | None) -> None:
-    """Log who blocks the loop, and where; a handler also finds it in the log of its job."""
+def _log_blocked(seconds: float, frame: FrameType | None) -> None:
+    """Log which handler blocks the loop, and where; also to the log of its job."""
     run, stack = blocker(frame)
     if run is None:
-        _log.warning("the worker's event loop is blocked for %.1f s, not by a handler itself, at\n%s", seconds, stack)
+        _log.warning("the worker's event loop has been blocked for %.1f s, but not by a handler, at\n%s", seconds, stack)
         return
     job = run.job
-    told = f'blocks the worker\'s event loop for {seconds:.1f} s: other jobs and heartbeats wait. Await, or declare runs="thread".'
+    problem = f'has blocked the worker\'s event loop for {seconds:.1f} s: other jobs and heartbeats wait. Use await, or runs="thread".'
     # First to the log of the job, which may end at any moment.
-    run.notes.log(f"The handler {told} It is at\n{stack}", "WARNING")
-    _log.warning("%s %s %s It is at\n%s", job.job_type, job.job_id, told, stack, extra=fields_of(job))
+    run.recorder.log(f"The handler {problem} It is at\n{stack}", "WARNING")
+    _log.warning("%s %s %s It is at\n%s", job.job_type, job.job_id, problem, stack, extra=fields_of(job))
 
 
 def blocker(frame: FrameType | None) -> tuple[InlineRun | None, str]:
-    """The run whose handler a thread is in, if it is in one, and the stack: of the handler, or all of it."""
+    """The run whose handler this stack is in, if any, and the formatted stack of the handler; otherwise the whole stack."""
     innermost, depth = frame, 0
     while frame is not None:
-        if frame.f_code is InlineRun.outcome.__code__:
+        if frame.f_code is InlineRun.result.__code__:
             run: InlineRun = frame.f_locals["self"]
             return run, _stack(innermost, depth)
         frame, depth = frame.f_back, depth + 1
@@ -106,11 +107,11 @@ def blocker(frame: FrameType | None) -> tuple[InlineRun | None, str]:
 
 
 def _stack(frame: FrameType | None, depth: int) -> str:
-    """The innermost frames of a stack, as a traceback shows them, without those of the import machinery and of long stacks the middle."""
+    """The innermost `depth` frames, formatted like a traceback: without the import machinery, and without the middle of a long stack."""
     if frame is None:
         return ""
     frames = [entry for entry in traceback.extract_stack(frame)[-depth:] if not entry.filename.startswith("<frozen ")]
     texts = traceback.StackSummary.from_list(frames).format()
-    if len(texts) > 2 * _SHOWN:
-        texts = [*texts[:_SHOWN], f"  ... {len(texts) - 2 * _SHOWN} more ...\n", *texts[-_SHOWN:]]
+    if len(texts) > 2 * _MAX_FRAMES:
+        texts = [*texts[:_MAX_FRAMES], f"  ... {len(texts) - 2 * _MAX_FRAMES} more ...\n", *texts[-_MAX_FRAMES:]]
     return "".join(texts).rstrip()

@@ -1,46 +1,47 @@
-"""`Worker`: claims jobs and runs them, several at once, until it is told to stop."""
+"""`Worker`: claims jobs and runs them concurrently until it is stopped.
+
+The life of a job here: `polling` claims it, `attempt` runs its handler and writes the outcome. `draining` is the shutdown.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import copy
 import logging
-import math
 import os
-import random
 import socket
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid4
 
-from gateleg.jobs.claim.selection import Picker, turn
+from gateleg.jobs.claim.selection import CandidateSelector
 from gateleg.jobs.errors import JobError, NoHandlers
 from gateleg.jobs.finish.complete import SETTLE
 from gateleg.jobs.handlers import Handler
-from gateleg.jobs.monitor.counts import Tallies
-from gateleg.jobs.rules import Failed, Released, is_suspect
+from gateleg.jobs.monitor.counts import WorkerCounters
+from gateleg.jobs.rules import Failed, Released, must_run_alone
 from gateleg.jobs.submit.fan_in import GATE
 from gateleg.jobs.tables.job import Failure, Job
-from gateleg.jobs.tables.records import QueueState, WorkerRecord
-from gateleg.jobs.worker.attempt import FLUSH_FAR, FLUSH_NEAR, Execution
-from gateleg.jobs.worker.attempt_logs import tell_end, tell_start
+from gateleg.jobs.tables.records import WorkerRecord
+from gateleg.jobs.worker.attempt import EMBEDDED_FLUSH_SECONDS, REMOTE_FLUSH_SECONDS, Execution
+from gateleg.jobs.worker.attempt_logs import log_attempt_end, log_attempt_start
+from gateleg.jobs.worker.capacity import Capacity
 from gateleg.jobs.worker.capture import capturing
-from gateleg.jobs.worker.change_watcher import Sight
 from gateleg.jobs.worker.child_process import ChildPool
-from gateleg.jobs.worker.claims_ahead import TOGETHER, WAIT, ClaimsAhead
-from gateleg.jobs.worker.maintenance import Duties
+from gateleg.jobs.worker.draining import drain
+from gateleg.jobs.worker.gc_tuning import collecting_less_often
+from gateleg.jobs.worker.group_commit import with_group_commit
+from gateleg.jobs.worker.maintenance import MaintenanceTasks
+from gateleg.jobs.worker.polling import Poller
+from gateleg.jobs.worker.prefetch import MAX_CLAIMED, MAX_WAIT_SECONDS, PrefetchedJobs
 from gateleg.jobs.worker.processes import modules_of
-from gateleg.jobs.worker.quarantine import Places, confined
-from gateleg.jobs.worker.registry import Presence
-from gateleg.jobs.worker.runners import AttemptMeans
+from gateleg.jobs.worker.quarantine import Quarantine, in_own_process
+from gateleg.jobs.worker.registration import WorkerRegistration
+from gateleg.jobs.worker.runners import AttemptResources
 from gateleg.jobs.worker.scratch import ScratchFolders, default_root
 from gateleg.jobs.worker.watchdog import watching_loop
 from gateleg.model import ModelError
 from gateleg.store import StoreError
 from gateleg.store.group_commit import GroupCommitStore
-from gateleg.store.transports.embedded import AsyncEmbeddedTransport
-from gateleg.store.transports.inline_embedded import DirectTransport
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable, Mapping
@@ -51,41 +52,37 @@ if TYPE_CHECKING:
     from gateleg.objects import AsyncObjects
 
 _log = logging.getLogger("gateleg.jobs")
-#: The ordinary life of a worker: which attempts it begins, and how they end.
-_lives = logging.getLogger("gateleg.jobs.worker")
-#: The shortest and longest seconds between two looks at empty queues: of an engine in this process, and of one far away.
-_NEAR = (0.02, 0.2)
-_FAR = (0.05, 2.0)
-#: Seconds for which the state of a queue is taken for granted.
-_STATES_FOR = 2.0
-#: Seconds that are waited at least, so that a turn has surely come.
-_MOMENT = 0.002
-#: Seconds that handlers have to end once a worker that stops has waited for them, and in which it tries to give their jobs back.
-_LAST_WORDS = 2.0
-_LAST_WRITES = 4.0
-#: Seconds after the time to drain in which a worker has ended, whatever handlers and the store do: the above, and the last reports.
-DRAIN_GRACE = 10.0
-#: Seconds after which a worker that stops says again what it waits for, and how many jobs it names.
-_TELL_EVERY = 5.0
-#: Seconds by which words are collected longer for each job that runs: a write takes about a thousandth.
-_FLUSH_FOR_EACH = 0.0015
-#: Seconds between two sweeps of scratch folders.
-_SWEEP_EVERY = 600.0
-_NAMED = 20
+#: The minimum and maximum seconds between two polls of empty queues: of an engine in this process, where a poll is nearly free, and of a
+#: remote store, where it is billed.
+_EMBEDDED_POLL_SECONDS = (0.02, 0.2)
+_REMOTE_POLL_SECONDS = (0.05, 2.0)
+#: How much longer output is collected for each running job: writing it takes about a millisecond.
+_FLUSH_SECONDS_PER_JOB = 0.0015
+#: Seconds between two removals of abandoned scratch folders.
+_SCRATCH_SWEEP_SECONDS = 600.0
+#: Seconds between two checks whether a handler's thread that does not stop has ended.
+_THREAD_CHECK_SECONDS = 0.5
 
 
 class Worker:
     """Runs the jobs of some queues.
 
-    `queues` are their names and weights: a queue of weight 3 is looked into first three times as often as one of weight 1. By default they
-    are the queues of all handlers. `idle` are the shortest and longest seconds between two looks at queues that are empty: by default up to
-    0.2 with an engine in this process, where a look costs next to nothing, and up to 2 elsewhere, where it is paid for. A submission in
-    the same process ends the wait, and so does one of another process to the same embedded store. After `stop`, running jobs have
-    `drain_seconds` to end before they are given back.
-    One worker of each queue also sees to what nobody else does: delayed jobs, lost workers, schedules and the archive, which puts long
-    logs into `objects`. What handlers print and log also goes into the logs of their jobs, unless `capture` is false. `scratch` is the
-    folder in which attempts have theirs; by default one in the system's temporary folder. `limits` are the most jobs of a queue that run
-    here at once, where that is not what the handlers say: a queue that has reached its limit is not looked into, and others go on.
+    `queues` are the names and weights of its queues: one of weight 3 is polled first three times as often as one of weight 1. The default
+    is the queues of all handlers. `concurrency` is how many jobs it runs at once, `limits` the maximum for particular queues, in place of
+    what their handlers declare; other queues go on when one has reached its limit.
+
+    `idle` is the minimum and maximum number of seconds between two polls of empty queues: by default up to 0.2 with an embedded store, and
+    up to 2 elsewhere. A submission in the same process, or from another process to the same embedded store, ends the wait.
+
+    After `stop`, running jobs have `drain_seconds` to finish before they are released for other workers.
+
+    With `maintenance`, the worker takes part in electing, for each queue, one worker that also promotes delayed jobs, recovers the jobs of
+    lost workers, runs schedules, and archives finished jobs, with long logs in `objects`.
+
+    With `capture`, output that handlers print and log is added to the logs of their jobs. Each attempt may use a temporary folder in
+    `scratch`; the default is inside the system's temporary folder.
+
+    While it runs, Python collects garbage less often, unless the program has tuned that itself.
     """
 
     def __init__(
@@ -98,86 +95,211 @@ class Worker:
         app_version: str = "",
         idle: tuple[float, float] | None = None,
         drain_seconds: float = 30.0,
-        duties: bool = True,
+        maintenance: bool = True,
         objects: AsyncObjects | None = None,
         capture: bool = True,
         scratch: Path | None = None,
         limits: Mapping[str, int] | None = None,
     ) -> None:
-        self.queue = shared(queue)
+        self.queue = with_group_commit(queue)
         self.queues = dict(queues or {handler.queue: 1 for handler in queue.context.jobs} or {"default": 1})
         self.concurrency = concurrency
         self.worker_id = worker_id or f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:6]}"
         self.app_version = app_version
-        self.tallies = Tallies(self.worker_id)
-        self.running: dict[UUID, Execution] = {}
-        #: whether the store is in this process, so that claims are not lost to others
-        self._near = isinstance(self.queue.store, GroupCommitStore)
-        self._sight = Sight(self.queue.store.transport)
-        self._idle = idle or (_NEAR if self._near else _FAR)
-        self._drain_seconds = drain_seconds
-        self._picker = Picker(queue.context.setup.ticks, self.worker_id, fresh_for=-1.0 if self._near else 0.2, undisturbed=self._near)
-        self._duties = Duties(queue, tuple(self.queues), self.worker_id, objects=objects) if duties else None
-        self._states: dict[str, QueueState] = {}
-        self._states_at = float("-inf")
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._room = concurrency
-        self._ahead = ClaimsAhead(concurrency if self._near else TOGETHER)
-        if isinstance(self.queue.store, GroupCommitStore):
-            self.queue.store.expects_more = lambda: self._ahead.together
-        #: of which queues there is a limit, and how many jobs of each are here
         self.limits = {**queue.context.jobs.limits, **(limits or {})}
-        self._taken: Counter[str] = Counter()
-        self._places = Places()
-        self._awake = asyncio.Event()
-        self._stop = asyncio.Event()
-        self._chance = random.Random()
+        self.running: dict[UUID, Execution] = {}
+        #: what its attempts share
+        self.resources = AttemptResources(ScratchFolders(scratch or default_root(), self.worker_id), ChildPool())
+        #: whether the store is an engine in this process
+        self._embedded = isinstance(self.queue.store, GroupCommitStore)
+        self._drain_seconds = drain_seconds
         self._capture = capture
-        #: what its attempts have in common
-        self.means = AttemptMeans(ScratchFolders(scratch or default_root(), self.worker_id), ChildPool())
+        self._counters = WorkerCounters(self.worker_id)
+        self._selector = CandidateSelector(
+            queue.context.setup.ticks, self.worker_id, fresh_for=-1.0 if self._embedded else 0.2, exclusive=self._embedded
+        )
+        self._capacity = Capacity(concurrency, self.limits)
+        self._prefetched = PrefetchedJobs(concurrency if self._embedded else MAX_CLAIMED)
+        if isinstance(self.queue.store, GroupCommitStore):
+            self.queue.store.expects_more = lambda: self._prefetched.delays_commits
+        self._poller = Poller(
+            self.queue,
+            self.queues,
+            selector=self._selector,
+            capacity=self._capacity,
+            prefetched=self._prefetched,
+            counters=self._counters,
+            poll_seconds=idle or (_EMBEDDED_POLL_SECONDS if self._embedded else _REMOTE_POLL_SECONDS),
+        )
+        self._maintenance = MaintenanceTasks(queue, tuple(self.queues), self.worker_id, objects=objects) if maintenance else None
+        self._quarantine = Quarantine()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._stop = asyncio.Event()
 
     @property
     def stopping(self) -> bool:
-        """Whether it was asked to stop."""
+        """Whether `stop` was called."""
         return self._stop.is_set()
 
     def stop(self) -> None:
-        """Claim no more jobs, and end when those that run have ended. Called from the event loop's thread."""
+        """Claim no more jobs, and end when the running ones have ended. Call this in the event loop's thread."""
         self._stop.set()
-        self._awake.set()
+        self._poller.wakeup.set()
 
     async def run(self) -> None:
-        """Work until `stop` is called and the running jobs have ended or were given back."""
+        """Work until `stop` is called and the running jobs have ended or were released."""
         if not self.queue.context.jobs:
             raise NoHandlers("The worker has no handlers.")
-        self.means.children.prepare(modules_of(self.queue.context.jobs) | {type(self.queue.store.transport).__module__})
+        self.resources.children.prepare(modules_of(self.queue.context.jobs) | {type(self.queue.store.transport).__module__})
         loop = asyncio.get_running_loop()
-        quiet = self.queue.context.jobs.ready.listen(lambda name: loop.call_soon_threadsafe(self._ring, name))
-        presence = Presence(self.queue, self._picker, self.tallies, self._record(), self._state, alone=self._near)
-        # Who else works on the queues is known before the first claim.
-        await presence.report()
-        aside = [asyncio.ensure_future(presence.run()), asyncio.ensure_future(self._sweep_scratch())]
-        if self._duties is not None:
-            aside.append(asyncio.ensure_future(self._duties.run()))
+        stop_listening = self.queue.context.jobs.ready.listen(lambda name: loop.call_soon_threadsafe(self._poller.notify, name))
+        registration = WorkerRegistration(
+            self.queue, self._selector, self._counters, self._record(), self._current_state, alone=self._embedded
+        )
+        # The first claim needs to know the other workers.
+        await registration.report()
+        background = [asyncio.ensure_future(registration.run()), asyncio.ensure_future(self._sweep_scratch())]
+        if self._maintenance is not None:
+            background.append(asyncio.ensure_future(self._maintenance.run()))
         try:
-            with capturing() if self._capture else contextlib.nullcontext(), watching_loop():
-                await self._claim_on()
-                await self._drain()
+            with capturing() if self._capture else contextlib.nullcontext(), watching_loop(), collecting_less_often():
+                await self._claim_until_stopped()
+                self._release_all(self._prefetched.clear())
+                await drain(self.running, self._tasks, self._drain_seconds)
         finally:
-            quiet()
-            for task in aside:
+            stop_listening()
+            for task in background:
                 task.cancel()
-            await asyncio.gather(*aside, return_exceptions=True)
-            await presence.leave()
-            await self._drop_duties()
-            await self.means.children.close()
-            await asyncio.to_thread(self.means.folders.close)
+            await asyncio.gather(*background, return_exceptions=True)
+            await registration.leave()
+            if self._maintenance is not None:
+                await self._maintenance.leave()
+            await self.resources.children.close()
+            await asyncio.to_thread(self.resources.folders.close)
+
+    async def _claim_until_stopped(self) -> None:
+        while not self.stopping:
+            self._poller.wakeup.clear()
+            if self._capacity.free == 0 or self._quarantine.active:
+                await self._poller.wakeup.wait()
+                continue
+            jobs = await self._poller.poll()
+            if jobs:
+                self._start_or_prefetch(jobs)
+                # Handlers that never wait finish here, and free their slots at once.
+                await asyncio.sleep(0)
+            else:
+                await self._poller.wait()
+
+    def _start_or_prefetch(self, jobs: list[Job]) -> None:
+        """Start as many claimed jobs as there are free slots. The others start as slots become free, or are released."""
+        for job in jobs:
+            if self._capacity.free > 0:
+                self._start(job)
+            else:
+                self._prefetched.add(job)
+        if jobs[-1] in self._prefetched:
+            asyncio.get_running_loop().call_later(MAX_WAIT_SECONDS, self._release_if_waiting, jobs[-1])
+
+    def _release_if_waiting(self, last: Job) -> None:
+        if last in self._prefetched:
+            self._release_all(self._prefetched.clear())
+
+    def _start(self, job: Job) -> None:
+        self._capacity.take(job)
+        self._quarantine.add(job)
+        self._add_task(self._run_job(job))
+
+    def _add_task(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _run_job(self, job: Job) -> None:
+        execution: Execution | None = None
+        slot_freed = False
+
+        def free_slot_early() -> None:
+            """Free the slot before the outcome is written, so that the next claim shares its commit; unless many writes are pending."""
+            nonlocal slot_freed
+            if execution is not None and not execution.run.alive and len(self._tasks) <= 2 * self.concurrency + MAX_CLAIMED:
+                slot_freed = True
+                self._prefetched.record_duration(execution.handler_seconds)
+                self._free_slot(job)
+
+        try:
+            handler = self._handler(job)
+            if handler is None:
+                failure = Failure(kind="unknown-job-type", message=f"Worker {self.worker_id} has no handler for {job.job_type}.")
+                ended: Job | None = await self.queue.finish(job, Failed(failure))
+            else:
+                alone = must_run_alone(job)
+                log_attempt_start(job)
+                execution = self.running[job.job_id] = self.execution(job, in_own_process(handler) if alone else handler)
+                ended = await execution.execute(free_slot_early, (lambda: self._quarantine.wait_until_alone(job)) if alone else None)
+            if ended is not None:
+                self._counters.ended(ended)
+                log_attempt_end(ended)
+        except Exception:
+            _log.exception("could not record the outcome of job %s; it will be retried when its lease expires", job.job_id)
+        finally:
+            self.running.pop(job.job_id, None)
+            if job.concurrency_key is not None:
+                self._selector.record_key_freed(job.concurrency_key)
+            if not slot_freed:
+                await self._free_slot_when_ended(job, execution)
+            self._quarantine.remove(job)
+            self._poller.wakeup.set()
+
+    def execution(self, job: Job, handler: Handler) -> Execution:
+        """The attempt of a claimed job. Subclasses may override this to observe it."""
+        return Execution(self.queue, job, handler, self.resources, flush_seconds=self._flush_seconds)
+
+    def _flush_seconds(self) -> float:
+        """How long output is collected before it is written: longer with many running jobs, so that writing leaves time for the rest."""
+        if not self._embedded:
+            return REMOTE_FLUSH_SECONDS
+        return max(EMBEDDED_FLUSH_SECONDS, _FLUSH_SECONDS_PER_JOB * len(self.running))
+
+    async def _free_slot_when_ended(self, job: Job, execution: Execution | None) -> None:
+        """Free the slot once nothing of the job runs: a thread that does not stop keeps its slot."""
+        while execution is not None and execution.run.alive and not self.stopping:
+            await asyncio.sleep(_THREAD_CHECK_SECONDS)
+        self._free_slot(job)
+
+    def _free_slot(self, job: Job) -> None:
+        self._capacity.release(job)
+        following = None if self.stopping or self._quarantine.active else self._prefetched.take()
+        if following is not None:
+            self._start(following)
+        else:
+            self._poller.wakeup.set()
+
+    def _release_all(self, jobs: Iterable[Job]) -> None:
+        for job in jobs:
+            self._add_task(self._release(job))
+
+    async def _release(self, job: Job) -> None:
+        try:
+            await self.queue.finish(job, Released())
+        except (StoreError, ModelError, JobError) as error:
+            _log.warning("could not release job %s; another worker runs it when its lease expires: %s", job.job_id, error)
+
+    def _handler(self, job: Job) -> Handler | None:
+        if job.job_type == SETTLE:
+            return Handler(SETTLE, self._settle)
+        if job.job_type == GATE:
+            return Handler(GATE, _do_nothing)
+        return self.queue.context.jobs.find(job.job_type)
+
+    async def _settle(self, job: JobContext, config: dict[str, Any]) -> int:
+        return await self.queue.settle(UUID(config["job_id"]))
 
     async def _sweep_scratch(self) -> None:
-        """Remove the folders that lost workers have left behind, at once and now and then."""
+        """Remove the folders of lost workers: once at the start, then from time to time."""
         while True:
-            await asyncio.to_thread(self.means.folders.sweep)
-            await asyncio.sleep(_SWEEP_EVERY)
+            await asyncio.to_thread(self.resources.folders.sweep)
+            await asyncio.sleep(_SCRATCH_SWEEP_SECONDS)
 
     def _record(self) -> WorkerRecord:
         now = self.queue.context.now()
@@ -195,233 +317,10 @@ class Worker:
             seen_at=now,
         )
 
-    def _state(self) -> dict[str, Any]:
-        """What changes in the worker's record."""
-        return {"running": sorted(self.running), "state": "draining" if self._stop.is_set() else "running"}
-
-    async def _drop_duties(self) -> None:
-        try:
-            if self._duties is not None:
-                await self._duties.leave()
-        except StoreError as error:
-            _log.warning("duties could not be given back: %s", error)
-
-    def _ring(self, name: str) -> None:
-        if name in self.queues:
-            self._picker.forget(name)
-            self._awake.set()
-
-    async def _claim_on(self) -> None:
-        """Claim and start jobs while there is room."""
-        pause, busy = self._idle[0], False
-        while not self._stop.is_set():
-            self._awake.clear()
-            if self._room == 0 or self._places.reserved:
-                await self._awake.wait()
-                continue
-            if not busy:
-                self._sight.look()
-            try:
-                jobs = await self._claim(self._room)
-            except (StoreError, ModelError) as error:
-                _log.warning("claim failed: %s", error)
-                jobs = []
-            self._begin(jobs)
-            if jobs:
-                pause, busy = self._idle[0], True
-                self._sight.rest()
-                # Jobs that do not wait for anything end here, and make room for as many at once.
-                await asyncio.sleep(0)
-            elif busy:
-                # Once more, and from here on nothing that others write is missed.
-                busy = False
-            else:
-                turn_in = self._picker.next_turn()
-                await self._wait(min(pause * (0.5 + self._chance.random()), math.inf if turn_in is None else turn_in + _MOMENT))
-                pause = min(self._idle[1], pause * 2)
-
-    async def _wait(self, seconds: float) -> None:
-        with contextlib.suppress(TimeoutError), self._sight.watching(self._awake.set):
-            await asyncio.wait_for(self._awake.wait(), seconds)
-
-    async def _claim(self, number: int) -> list[Job]:
-        """Up to so many jobs of one of the queues, the first of which is drawn by weight."""
-        loop = asyncio.get_running_loop()
-        if loop.time() - self._states_at > _STATES_FOR:
-            self._states = await self.queue.states(tuple(self.queues))
-            self._states_at = loop.time()
-        for name in turn(self.queues, self._chance.random()):
-            room = min(number, self._room_in(name)) if name in self.limits else number + self._ahead.number
-            if room == 0:
-                continue
-            losses = self._picker.losses
-            self._ahead.together = False
-            jobs = await self.queue.claim_several(self._picker, name, self.worker_id, room, self._states.get(name))
-            now = self.queue.context.now()
-            if self._picker.losses > losses:
-                self.tallies.count(name, jobs[0].job_type if jobs else "-", now, "lost_claims", self._picker.losses - losses)
-            for job in jobs:
-                self.tallies.claimed(job, now)
-            if jobs:
-                return jobs
-        return []
-
-    def _room_in(self, queue: str) -> int:
-        """How many more jobs of a queue may run here."""
-        limit = self.limits.get(queue)
-        return self.concurrency if limit is None else max(0, limit - self._taken[queue])
-
-    def _begin(self, jobs: list[Job]) -> None:
-        """Start as many of the claimed jobs as there is room for; the others follow them at once, or are given back."""
-        for job in jobs:
-            if self._room > 0:
-                self._start(job)
-            else:
-                self._ahead.add(job)
-        if jobs and self._ahead.holds(jobs[-1]):
-            asyncio.get_running_loop().call_later(WAIT, self._give_back_behind, jobs[-1])
-
-    def _give_back_behind(self, last: Job) -> None:
-        """Give back what was claimed ahead, if the last of it is still not begun."""
-        if self._ahead.holds(last):
-            self._give_back(self._ahead.give_back())
-
-    def _give_back(self, jobs: Iterable[Job]) -> None:
-        for job in jobs:
-            self._add_task(self._release(job))
-
-    async def _release(self, job: Job) -> None:
-        try:
-            await self.queue.finish(job, Released())
-        except (StoreError, ModelError, JobError) as error:
-            _log.warning("job %s could not be given back; it is run when its lease ends: %s", job.job_id, error)
-
-    def _start(self, job: Job) -> None:
-        self._room -= 1
-        self._taken[job.queue] += 1
-        self._places.take(job)
-        self._add_task(self._work_on(job))
-
-    def _add_task(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _work_on(self, job: Job) -> None:
-        execution: Execution | None = None
-        vacated = False
-
-        def vacate() -> None:
-            """Make room before the end is written, so that both are one commit; unless many ends could not be written yet."""
-            nonlocal vacated
-            if execution is not None and not execution.run.alive and len(self._tasks) <= 2 * self.concurrency + TOGETHER:
-                vacated = True
-                self._ahead.ended(execution.took)
-                self._make_room(job)
-
-        try:
-            handler = self._handler(job)
-            if handler is None:
-                failure = Failure(kind="unknown-job-type", message=f"Worker {self.worker_id} has no handler for {job.job_type}.")
-                ended: Job | None = await self.queue.finish(job, Failed(failure))
-            else:
-                alone = is_suspect(job)
-                tell_start(job)
-                execution = self.running[job.job_id] = self.execution(job, confined(handler) if alone else handler)
-                ended = await execution.carry_out(vacate, (lambda: self._places.turn(job)) if alone else None)
-            if ended is not None:
-                self.tallies.ended(ended)
-                tell_end(ended)
-        except Exception:
-            _log.exception("could not record the outcome of job %s; it is run again when its lease ends", job.job_id)
-        finally:
-            self.running.pop(job.job_id, None)
-            if job.concurrency_key is not None:
-                self._picker.freed(job.concurrency_key)
-            if not vacated:
-                await self._let_go(job, execution)
-            self._places.leave(job)
-            self._awake.set()
-
-    def execution(self, job: Job, handler: Handler) -> Execution:
-        """The attempt of a claimed job; for subclasses that want to watch it."""
-        return Execution(self.queue, job, handler, self.means, flush_every=self._flush_every)
-
-    def _flush_every(self) -> float:
-        """How long a handler's words are collected: the longer, the more handlers speak, so that writing them leaves time for all else."""
-        return max(FLUSH_NEAR, _FLUSH_FOR_EACH * len(self.running)) if self._near else FLUSH_FAR
-
-    async def _let_go(self, job: Job, execution: Execution | None) -> None:
-        """Make room for another job, once nothing of this one is left: a thread that does not end keeps its place."""
-        while execution is not None and execution.run.alive and not self._stop.is_set():
-            await asyncio.sleep(0.5)
-        self._make_room(job)
-
-    def _make_room(self, job: Job) -> None:
-        self._room += 1
-        self._taken[job.queue] -= 1
-        following = None if self._stop.is_set() or self._places.reserved else self._ahead.take()
-        if following is not None:
-            self._start(following)
-        else:
-            self._awake.set()
-
-    def _handler(self, job: Job) -> Handler | None:
-        if job.job_type == SETTLE:
-            return Handler(SETTLE, self._settle)
-        if job.job_type == GATE:
-            return Handler(GATE, _pass)
-        return self.queue.context.jobs.find(job.job_type)
-
-    async def _settle(self, job: JobContext, config: dict[str, Any]) -> int:
-        return await self.queue.settle(UUID(config["job_id"]))
-
-    async def _wait_for_running(self) -> None:
-        """Wait for running jobs as long as they have to end; say at once which they are, and now and then which are left."""
-        loop = asyncio.get_running_loop()
-        until, words = loop.time() + self._drain_seconds, "stopping: %s have up to %g s to end"
-        while self._tasks and (left := until - loop.time()) > 0:
-            _lives.info(words, _told(self.running.values()) or "ends that are written", round(left, 1))
-            await asyncio.wait(set(self._tasks), timeout=min(left, _TELL_EVERY))
-            words = "still waiting for %s, which have %g s left"
-
-    async def _drain(self) -> None:
-        """Wait for running jobs, and give back those that take too long: all in all a few seconds more than they have to end."""
-        executions = list(self.running.values())
-        self._give_back(self._ahead.give_back())
-        await self._wait_for_running()
-        if self.running:
-            _lives.warning("giving back %s, which did not end in time", _told(self.running.values()))
-        for execution in list(self.running.values()):
-            execution.stop("draining", grace=_LAST_WORDS)
-        if self._tasks:
-            _, left = await asyncio.wait(set(self._tasks), timeout=_LAST_WORDS + 1.0 + _LAST_WRITES)
-            for task in left:
-                # The store does not answer. The leases of these jobs will end, and others take them.
-                task.cancel()
-            await asyncio.wait(left, timeout=1.0) if left else None
-        stubborn = [one for one in executions if one.run.alive]
-        if stubborn:
-            _lives.warning("%s went on although asked to stop; their jobs are run again", _told(stubborn))
+    def _current_state(self) -> dict[str, Any]:
+        """The attributes of the worker's record that change."""
+        return {"running": sorted(self.running), "state": "draining" if self.stopping else "running"}
 
 
-def _told(executions: Iterable[Execution]) -> str:
-    """Some jobs, for a line of log."""
-    named = [f"{one.job.job_type} {one.job.job_id}" for one in executions]
-    return ", ".join(named[:_NAMED] + ([f"and {len(named) - _NAMED} more"] if len(named) > _NAMED else []))
-
-
-async def _pass(job: JobContext, config: dict[str, Any]) -> None:
-    """What a gate does: nothing, but only once everything that it waits for is completed."""
-
-
-def shared(queue: AsyncQueue) -> AsyncQueue:
-    """The same queue by the shortest way to its store, if that is an engine in this process."""
-    transport = queue.store.transport
-    if type(transport) is AsyncEmbeddedTransport:
-        transport = DirectTransport(transport)
-    if not isinstance(transport, DirectTransport) or isinstance(queue.store, GroupCommitStore):
-        return queue
-    near = copy.copy(queue)
-    near.store = GroupCommitStore(queue.store, transport)
-    return near
+async def _do_nothing(job: JobContext, config: dict[str, Any]) -> None:
+    """The handler of a gate, which is claimable once all of its dependencies have completed."""

@@ -1,4 +1,4 @@
-"""Change the phase of a stage: note it, fence off who still acts upon the one before, and wait until every process has noticed."""
+"""Changes of phase: record the new phase, fence off writers of the previous one, and wait until every process has adopted it."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 __all__ = ["stored_key"]
 
-#: seconds between two looks at the leases of processes
-_LOOK = 0.1
+#: interval for reading the leases of processes
+_POLL_SECONDS = 0.1
 
 
 def read_state(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[MoveState]:
-    """How far a stage is; one that has not begun is off. What began under the move's name alone goes on under it."""
+    """The state of a stage; off if it has not begun. Moves of earlier releases continue under their name alone."""
     for key in (move.state_key, move.name):
         found: MoveState | None = yield from Find(MoveState.key(move=key, stage=stage.name), consistent=True).flow(setup)
         if found is not None:
@@ -35,20 +35,20 @@ def read_state(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[MoveState]
 
 
 def stored_key(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[str]:
-    """What the checkpoints and failed items of a stage are stored under, as its state is."""
+    """The key under which the checkpoints and failed items of a stage are stored, like its state."""
     state: MoveState = yield from read_state(move, stage, setup)
     return state.move
 
 
 def view_of(state: MoveState) -> StageView:
-    """A state as clients see it."""
+    """A state in the form that clients use."""
     return StageView(state.move, state.stage, state.phase, state.epoch)
 
 
 def enter_phase(
     move: KeyMove, stage: MoveStage, phase: Phase, setup: Setup, *, by: str = "", waiting: Callable[[str], None] | None = None
 ) -> Flow[MoveState]:
-    """Bring a stage to the next phase, or to the one before. Ends when no process acts upon another phase any more.
+    """Bring a stage to the next or the previous phase. Ends when no process acts on another phase any more.
 
     Interrupted, it is called again with the same phase. Raises `PhaseRefused` when the phase is not next to the present one.
     """
@@ -66,7 +66,7 @@ def enter_phase(
 
 
 def set_paused(move: KeyMove, stage: MoveStage, paused: bool, setup: Setup, *, by: str = "") -> Flow[MoveState]:
-    """Let the work on a stage stop at the next page, or go on."""
+    """Pause a stage at the next page, or resume it."""
     state = yield from read_state(move, stage, setup)
     if state.version == 0:
         return (yield from _saved(state.model_copy(update={"paused": paused, "changed_by": by}), setup))
@@ -75,7 +75,7 @@ def set_paused(move: KeyMove, stage: MoveStage, paused: bool, setup: Setup, *, b
 
 
 def check_not_paused(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[MoveState]:
-    """The state of a stage that work goes on with. Raises `Paused`."""
+    """The state of a stage. Raises `Paused` if it is paused."""
     state: MoveState = yield from read_state(move, stage, setup)
     if state.paused:
         raise Paused(f"{move.name}, {stage.name}, is paused.")
@@ -83,7 +83,7 @@ def check_not_paused(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[Move
 
 
 def set_verified(move: KeyMove, stage: MoveStage, verified: bool, setup: Setup) -> Flow[MoveState]:
-    """Note what a verification found."""
+    """Record the result of a verification."""
     state = yield from read_state(move, stage, setup)
     result: MoveState = yield from Patch(state, (MoveState.verified.set(verified),)).flow(setup)
     return result
@@ -100,7 +100,7 @@ def _fence_off(state: MoveState, setup: Setup) -> Flow[None]:
 
 
 def _wait_for_processes(state: MoveState, setup: Setup, waiting: Callable[[str], None] | None) -> Flow[None]:
-    """Wait until every process that knows the move has adopted the epoch, or may not act any more."""
+    """Wait until every process that knows the move has adopted the epoch, or its lease has expired."""
     place = f"{state.move}#{state.stage}"
     while True:
         processes = yield from read_processes(setup)
@@ -109,10 +109,10 @@ def _wait_for_processes(state: MoveState, setup: Setup, waiting: Callable[[str],
             return
         if waiting is not None:
             waiting(f"{len(behind)} processes have not noticed the phase {state.phase} yet, such as {behind[0].process}")
-        yield Pause(_LOOK)
+        yield Pause(_POLL_SECONDS)
 
 
 def next_phase(state: MoveState) -> Phase | None:
-    """The phase after the present one."""
+    """The phase after the current one."""
     number = state.phase.order + 1
     return PHASES[number] if number < len(PHASES) else None

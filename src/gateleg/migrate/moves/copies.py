@@ -1,4 +1,4 @@
-"""Copy items from one side of a move to the other: never over a newer one, and never one that was deleted meanwhile.
+"""Copies of items from one side of a move to the other, which never overwrite a newer item or bring back a deleted one.
 
 A copy is written together with a check that its source still is what was read, and that the copy which it replaces is, too. A copy that is
 already right is left alone, so that a backfill can be repeated at no cost but its reads.
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from gateleg.store.setup import Setup
 
 Verdict = Literal["copied", "same", "gone", "left"]
-#: how often an item that users keep changing is tried
-_TRIES = 20
-#: entries and bytes of one transaction, below DynamoDB's limits of 100 and 4 MB
-_ENTRIES = 90
-_BYTES = 2_000_000
+#: attempts for an item that other writers keep changing
+_MAX_ATTEMPTS = 20
+#: limits of one transaction, below DynamoDB's 100 entries and 4 MB
+_MAX_TRANSACTION_ENTRIES = 90
+_MAX_TRANSACTION_BYTES = 2_000_000
 
 
-class EpochOver(Exception):
-    """The stage has left the epoch that a copy belongs to: whoever copies must look at the phase again."""
+class EpochEnded(Exception):
+    """The stage has left the epoch of a copy; the caller must read the phase again."""
 
 
 @dataclass
-class _Due:
+class _PendingCopy:
     """A copy to be written."""
 
     source: Item
@@ -48,13 +48,13 @@ class _Due:
 
 
 def copy_item(direction: Direction, item: Item, view: StageView, setup: Setup) -> Flow[Verdict]:
-    """Copy one item, however often users change it meanwhile. Raises `Inconvertible`, `Orphan` and `EpochOver`."""
+    """Copy one item, retrying while others change it. Raises `Inconvertible`, `Orphan` and `EpochEnded`."""
     source: Item | None = item
-    for _ in range(_TRIES):
+    for _ in range(_MAX_ATTEMPTS):
         if source is None:
             return "gone"
-        due = yield from _due(direction, source, setup)
-        if not isinstance(due, _Due):
+        due = yield from _pending_copy(direction, source, setup)
+        if not isinstance(due, _PendingCopy):
             return due
         refusal = yield from _written(direction, [due], view, setup)
         if refusal is None:
@@ -62,13 +62,13 @@ def copy_item(direction: Direction, item: Item, view: StageView, setup: Setup) -
         if isinstance(refusal, TransactionCanceled):
             raise _refused(direction, source, refusal)
         source = yield from read_item(direction.source, key_of(direction.source, source), setup)
-    raise MoveContended(f"{direction.shown(item)} was changed by others {_TRIES} times in a row.")
+    raise MoveContended(f"{direction.shown(item)} was changed by others {_MAX_ATTEMPTS} times in a row.")
 
 
 def copy_items(
     direction: Direction, items: Sequence[Item], view: StageView, setup: Setup
 ) -> Flow[list[tuple[Item, Verdict | Inconvertible]]]:
-    """Copy items of one page, many in a transaction; those that somebody changes meanwhile, one by one."""
+    """Copy the items of one page in transactions; those that others change meanwhile, one by one."""
     results: list[tuple[Item, Verdict | Inconvertible]] = []
     wanted: list[tuple[Item, Item]] = []
     for item in items:
@@ -84,14 +84,14 @@ def copy_items(
     keys = [(direction.target.table, direction.key_of(target)) for _, target in wanted]
     found = yield from batch_get_flow(keys, setup, True, f"{direction.target.name}.move")
     kept = yield from read_kept(direction, wanted, setup)
-    due: list[_Due] = []
+    due: list[_PendingCopy] = []
     for (item, target), existing, own in zip(wanted, found, kept, strict=True):
         try:
-            one = yield from _due_over(direction, item, target, existing, own, setup)
+            one = yield from _pending_copy_over(direction, item, target, existing, own, setup)
         except Inconvertible as error:
             results.append((item, error))
             continue
-        due.append(one) if isinstance(one, _Due) else results.append((item, one))
+        due.append(one) if isinstance(one, _PendingCopy) else results.append((item, one))
     for group in _groups(direction, due, setup):
         if (yield from _written(direction, group, view, setup)) is None:
             results += [(one.source, "copied") for one in group]
@@ -104,27 +104,27 @@ def copy_items(
     return results
 
 
-def _due(direction: Direction, item: Item, setup: Setup) -> Flow[_Due | Verdict]:
+def _pending_copy(direction: Direction, item: Item, setup: Setup) -> Flow[_PendingCopy | Verdict]:
     target = yield from direction.expected(item, setup)
     if target is None:
         return "left"
     existing = yield from read_item(direction.target, direction.key_of(target), setup)
     (kept,) = yield from read_kept(direction, [(item, target)], setup)
-    return (yield from _due_over(direction, item, target, existing, kept, setup))
+    return (yield from _pending_copy_over(direction, item, target, existing, kept, setup))
 
 
-def _due_over(
+def _pending_copy_over(
     direction: Direction, item: Item, target: Item, existing: Item | None, kept: Item | None, setup: Setup
-) -> Flow[_Due | Verdict]:
-    """What is to be done about an item whose copy is, or is not, there; `kept` is what only an earlier copy knew."""
+) -> Flow[_PendingCopy | Verdict]:
+    """Compare an item with its existing copy, if any; `kept` are the own attributes of an earlier copy."""
     yield from check_collision(direction, item, existing, setup)
     wanted = direction.beside_own(target, kept if existing is None else existing)
     yield from direction.check_loss(item, wanted, setup)
-    return "same" if direction.same(wanted, existing) else _Due(item, wanted, existing)
+    return "same" if direction.same(wanted, existing) else _PendingCopy(item, wanted, existing)
 
 
 def check_collision(direction: Direction, source: Item | None, existing: Item | None, setup: Setup) -> Flow[None]:
-    """Raise `Inconvertible` when the place of a copy is taken by the copy of another item."""
+    """Raise `Inconvertible` if another item has a copy under the same key."""
     if source is None or existing is None:
         return
     try:
@@ -141,15 +141,15 @@ def check_collision(direction: Direction, source: Item | None, existing: Item | 
         )
 
 
-def _groups(direction: Direction, due: Sequence[_Due], setup: Setup) -> list[list[_Due]]:
-    """So many copies together as a transaction takes."""
+def _groups(direction: Direction, due: Sequence[_PendingCopy], setup: Setup) -> list[list[_PendingCopy]]:
+    """Groups of copies that fit one transaction."""
     companions = len(direction.target.uniques) * 2 + len(direction.target.counters)
-    size = max(1, _ENTRIES // (2 + companions))
-    groups: list[list[_Due]] = []
+    size = max(1, _MAX_TRANSACTION_ENTRIES // (2 + companions))
+    groups: list[list[_PendingCopy]] = []
     total = 0
     for one in due:
         weight = len(str(one.wanted))
-        if not groups or len(groups[-1]) >= size or total + weight > _BYTES:
+        if not groups or len(groups[-1]) >= size or total + weight > _MAX_TRANSACTION_BYTES:
             groups.append([])
             total = 0
         groups[-1].append(one)
@@ -157,8 +157,10 @@ def _groups(direction: Direction, due: Sequence[_Due], setup: Setup) -> list[lis
     return groups
 
 
-def _written(direction: Direction, group: Sequence[_Due], view: StageView, setup: Setup) -> Flow[Refusal | TransactionCanceled | None]:
-    """Write copies in one transaction; what refused it. An error that is not about changed items is handed on as it is."""
+def _written(
+    direction: Direction, group: Sequence[_PendingCopy], view: StageView, setup: Setup
+) -> Flow[Refusal | TransactionCanceled | None]:
+    """Write copies in one transaction; returns why it was refused, if so. Errors that do not concern changed items are raised."""
     now = setup.now()
     operations: list[WriteOperation[Any]] = []
     seen: dict[Any, Item | None] = {}
@@ -175,14 +177,14 @@ def _written(direction: Direction, group: Sequence[_Due], view: StageView, setup
         return None
     except Refusal as refusal:
         if refusal.error.reasons[-1] is not None:
-            raise EpochOver from refusal
+            raise EpochEnded from refusal
         return refusal if refusal.stale else refusal.error
     except TransactionCanceled as canceled:
         return canceled
     except StoreError:
         if len(group) == 1:
             raise
-        # One item too many or too large: one by one, it is known which.
+        # Too many or too large: writing them one by one shows which.
         return TransactionCanceled("The copies did not fit into one transaction.", reasons=())
 
 

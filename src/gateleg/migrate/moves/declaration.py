@@ -1,4 +1,4 @@
-"""Declare a move: old items, new items, and the pure functions between them."""
+"""The declaration of a move: old items, new items, and the pure functions between them."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _SHARES = 10_000
 
 @dataclass(frozen=True)
 class MoveStage:
-    """Some of the partitions of the old table, which are moved together: those of some tenants, or a share of all."""
+    """Partitions of the old table that are moved together: those of certain tenants, or a share of all."""
 
     name: str = "all"
-    #: values of the old table's hash key; every one when neither these nor a share is given
+    #: values of the old table's hash key; all partitions if neither these nor a share is given
     partitions: frozenset[str] = frozenset()
-    #: a share of all partitions, chosen by a hash of their key
+    #: a share of all partitions in percent, chosen by a hash of their key
     percent: float | None = None
 
     @classmethod
@@ -38,12 +38,12 @@ class MoveStage:
 
     @classmethod
     def share(cls, name: str, percent: float) -> MoveStage:
-        """So many of a hundred partitions: `MoveStage.share("tenth", 10)`."""
+        """A percentage of the partitions: `MoveStage.share("tenth", 10)`."""
         return cls(name, percent=percent)
 
     @property
     def everything(self) -> bool:
-        """Whether it takes all that no stage before it has."""
+        """Whether it takes everything that no earlier stage has."""
         return not self.partitions and self.percent is None
 
     def holds(self, partition: str) -> bool:
@@ -58,32 +58,32 @@ class MoveStage:
 
 @dataclass(frozen=True, eq=False)
 class KeyMove:
-    """Items of one entity become items of another, with another key or in another table.
+    """Declares that items of one entity become items of another, with another key or in another table.
 
     `convert(old)` gives the new item, or None for an old item that this move leaves alone; with a `lookup`, `convert(old, parent)`.
     `revert(new)` gives the old item back. Both are pure. Together they lose nothing but the attributes that `old_only` and `new_only`
     name, by their names on the wire; those stay as they are when the other side is written. Both laws are checked for every item.
     """
 
-    #: its name in the ledger and on the command line
+    #: name in the ledger and on the command line
     name: str
     old: type[BaseModel]
     new: type[BaseModel]
     convert: Callable[..., BaseModel | None]
     revert: Callable[[Any], BaseModel]
-    #: from the components of a new key to those of the old one, so that new items are found before they are copied
+    #: from the components of a new key to those of the old one, so that new items can be read before they are copied
     old_key: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
-    #: patterns of the new entity by name, and the query of the old entity that answers them until all items are copied
+    #: patterns of the new entity, with the queries of the old entity that answer them until all items are copied
     patterns: Mapping[str, Callable[[Query[Any]], Query[Any]]] = field(default_factory=dict)
-    #: the parent that `convert` needs; old items without one are listed as orphans and stay where they are
+    #: the parent that `convert` needs; old items without it are reported as orphans and stay where they are
     lookup: Callable[[Any], Ref[Any]] | None = None
-    #: what is moved together, one after another; the last one takes the rest
+    #: stages, moved one after another; the last one takes the rest
     stages: tuple[MoveStage, ...] = (MoveStage(),)
     old_only: frozenset[str] = frozenset()
     new_only: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        """Refuse what cannot work."""
+        """Validate the declaration."""
         if not _NAME.fullmatch(self.name):
             raise BadMove(f"{self.name!r} cannot be the name of a move: lower-case letters, digits, - and _, up to 64.")
         if self.old is self.new:
@@ -100,9 +100,9 @@ class KeyMove:
 
     @property
     def state_key(self) -> str:
-        """What its state is stored under: moves of two applications may have the same name, but not the same old table."""
+        """The key of its state: moves of two applications may have the same name, but not the same old table."""
         return f"{self.name}.{spec_of(self.old).table.name}"
 
     def stage_of(self, partition: str) -> MoveStage:
-        """The stage that a partition of the old table belongs to."""
+        """The stage of a partition of the old table."""
         return next(stage for stage in self.stages if stage.holds(partition))

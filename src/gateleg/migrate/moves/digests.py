@@ -1,4 +1,4 @@
-"""Digests of items: the same for equal items, whatever the order of their attributes and sets and the spelling of their numbers."""
+"""Digests of items: equal for equal items, regardless of the order of attributes and set members and of number formats."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def canonical(value: Any) -> Any:
-    """A value on the wire in the one form that equal values have."""
+    """A wire value in canonical form."""
     ((tag, content),) = value.items()
     if tag == "N":
         return ["N", _number(content)]
@@ -28,13 +28,13 @@ def canonical(value: Any) -> Any:
 
 
 def digest(item: Item, without: frozenset[str] = frozenset()) -> int:
-    """A number of 128 bits for an item; sums of them do not depend on the order."""
+    """A 128-bit digest of an item; sums of digests do not depend on the order."""
     text = json.dumps({name: canonical(item[name]) for name in sorted(item) if name not in without}, sort_keys=True)
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=16).digest(), "big")
 
 
 def key_digest(key: Item) -> str:
-    """A short text for a key."""
+    """A short digest of a key."""
     return f"{digest(key):032x}"
 
 

@@ -1,4 +1,4 @@
-"""Both directions of a move: from a stored item of one side to the item that the other side must have."""
+"""Both directions of a move: from a stored item of one side to the corresponding item of the other."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ class Direction:
     """One direction of a move: `Direction(move, "old")` goes from old items to new ones."""
 
     move: KeyMove
-    #: the side that items are taken from
+    #: the side that items are read from
     source_side: Side
 
     @cached_property
     def source(self) -> Spec[Any]:
-        """What items are taken from."""
+        """The entity that items are read from."""
         return spec_of(self.move.old if self.source_side == "old" else self.move.new)
 
     @cached_property
     def target(self) -> Spec[Any]:
-        """What items are written to."""
+        """The entity that items are written to."""
         return spec_of(self.move.new if self.source_side == "old" else self.move.old)
 
     @property
@@ -49,21 +49,21 @@ class Direction:
 
     @cached_property
     def reverse(self) -> Direction:
-        """The other direction."""
+        """The opposite direction."""
         return Direction(self.move, self.target_side)
 
     @cached_property
     def own(self) -> frozenset[str]:
-        """The attributes of the target, on the wire, that the source does not determine."""
+        """The wire attributes of the target that the source does not determine."""
         return _own(self.move, self.target_side)
 
     def partition(self, source: Item, target: Item) -> str:
-        """The hash key of the old item, which decides on the stage."""
+        """The hash key of the old item, which determines the stage."""
         old = spec_of(self.move.old)
         return text_of((source if self.source_side == "old" else target)[old.table.hash])
 
     def convert(self, item: Item, setup: Setup, parent: BaseModel | None = None) -> Flow[BaseModel | None]:
-        """The other side's item of a stored one; None when the move leaves it alone. Raises `Inconvertible` and `Orphan`.
+        """Convert a stored item to the other side; None if the move ignores it. Raises `Inconvertible` and `Orphan`.
 
         The `parent` that the move looks up is read, unless it is given.
         """
@@ -86,7 +86,7 @@ class Direction:
             raise self._failed(item, error) from error
 
     def expected(self, item: Item | None, setup: Setup, parent: BaseModel | None = None) -> Flow[Item | None]:
-        """The target's item on the wire, as the source alone determines it."""
+        """The target's wire item, as determined by the source alone."""
         converted = None if item is None else (yield from self.convert(item, setup, parent))
         if converted is None:
             return None
@@ -98,12 +98,12 @@ class Direction:
         return wire
 
     def beside_own(self, wire: Item, existing: Item | None) -> Item:
-        """The target's item with the attributes of its own that an existing one has."""
+        """The target's item, with its own attributes taken from an existing one."""
         kept = {name: value for name, value in (existing or {}).items() if name in self.own}
         return {**{name: value for name, value in wire.items() if name not in kept}, **kept} if kept else wire
 
     def check_loss(self, source: Item, target: Item, setup: Setup) -> Flow[None]:
-        """Raise `Inconvertible` when the way back from a target would not lead to the source."""
+        """Raise `Inconvertible` if converting the target back would not yield the source."""
         back = yield from self.reverse.convert(target, setup)
         there = self.source.encode((yield from decoded(self.source, source, setup)))
         again: Item = {} if back is None else self.source.encode(back)
@@ -113,13 +113,13 @@ class Direction:
             raise Inconvertible(f"{self.shown(source)} does not survive the way to {self.target.name} and back: {', '.join(lost)}.")
 
     def same(self, expected: Item | None, found: Item | None) -> bool:
-        """Whether a stored target is what the source asks for; its own attributes do not matter."""
+        """Whether a stored target matches the expected one, apart from its own attributes."""
         if expected is None or found is None:
             return expected is found
         return not self.differences(expected, found)
 
     def differences(self, expected: Item, found: Item) -> list[str]:
-        """The attributes in which a stored target is not what the source asks for."""
+        """The attributes in which a stored target differs from the expected one."""
         own = self.own
         return sorted(
             name for name in expected.keys() | found.keys() if name not in own and not _equal(expected.get(name), found.get(name))
@@ -130,7 +130,7 @@ class Direction:
         return {name: item[name] for name in self.target.table.attributes}
 
     def shown(self, item: Item) -> str:
-        """A source in words."""
+        """A source item for messages."""
         return f"{self.source.name} {_plain({name: item[name] for name in self.source.table.attributes if name in item})}"
 
     def _failed(self, item: Item, error: Exception) -> Inconvertible:
@@ -145,12 +145,12 @@ def _own(move: KeyMove, side: Side) -> frozenset[str]:
 
 
 def _equal(one: Any, other: Any) -> bool:
-    """Whether two values on the wire are the same: sets have no order, numbers count by value."""
+    """Whether two wire values are equal, regardless of the order of sets and the format of numbers."""
     return bool(one == other or (one is not None and other is not None and canonical(one) == canonical(other)))
 
 
 def text_of(value: Any) -> str:
-    """A key attribute's value as text."""
+    """A key attribute's value as a string."""
     ((_, content),) = value.items()
     return str(content)
 

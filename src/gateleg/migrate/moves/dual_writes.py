@@ -1,7 +1,7 @@
-"""Dual writes: a write of either side and the copy that follows from it, in one transaction.
+"""Dual writes: a write to either side and the resulting copy, in one transaction.
 
-Each attempt reads the item and its copy, works out both as they will be, and writes them on the condition that neither has changed, and
-that the stage is still in the epoch that this process knows. When somebody was faster, all of it is done again on what is there now.
+Each attempt reads the item and its copy, computes both as they will be, and writes them on the condition that neither has changed, and
+that the stage is still in the epoch that this process knows. If another writer was first, it starts again with the current items.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from gateleg.migrate.moves.items import Refusal, as_read, copy_over, decoded, fe
 from gateleg.migrate.moves.kept_values import read_kept
 from gateleg.migrate.moves.phases import Phase
 from gateleg.migrate.moves.update_results import updated
-from gateleg.model import all_of, spec_of
+from gateleg.model import spec_of
+from gateleg.model.expressions import all_of
 from gateleg.store import ConditionFailed, StoreError, TransactionCanceled
 from gateleg.store.error_translation import explained
 from gateleg.store.flow import Pause
@@ -37,14 +38,14 @@ if TYPE_CHECKING:
     from gateleg.store.operations.write_operation import WriteOperation
     from gateleg.store.setup import Setup
 
-#: how often a write is tried that others get in the way of
-_ATTEMPTS = 60
-_LONGEST = 0.25
+#: attempts for a write that conflicts with others
+_MAX_ATTEMPTS = 60
+_MAX_PAUSE_SECONDS = 0.25
 
 
 @dataclass
 class _Planned:
-    """One operation of the caller, as it is carried out."""
+    """One operation of the caller, as carried out."""
 
     operation: WriteOperation[Any]
     write: Write[Any]
@@ -54,12 +55,12 @@ class _Planned:
 
 @dataclass
 class _Attempt:
-    """All that one transaction has."""
+    """The parts of one transaction."""
 
     now: datetime
     operations: list[WriteOperation[Any]] = field(default_factory=list)
     writes: list[Write[Any]] = field(default_factory=list)
-    #: which of the caller's operations each belongs to
+    #: the caller's operation that each belongs to
     owners: list[int] = field(default_factory=list)
     seen: dict[Identity, Item | None] = field(default_factory=dict)
     stages: dict[tuple[str, str], StageView] = field(default_factory=dict)
@@ -75,7 +76,7 @@ class _Attempt:
 def write_moved(
     moving: MoveRegistry, operations: Sequence[WriteOperation[Any]], setup: Setup, *, token: str | None = None, alone: bool = False
 ) -> Flow[list[Any]]:
-    """Carry out writes, each together with its copy, all in one transaction. The results are those of the single verbs.
+    """Carry out writes, each with its copy, all in one transaction. Returns the results of the single verbs.
 
     `alone` is a write whose error is its own; else `TransactionCanceled` has the error of each operation.
     """
@@ -90,7 +91,7 @@ def write_moved(
 def _tried(
     moving: MoveRegistry, operations: Sequence[WriteOperation[Any]], setup: Setup, token: str | None, alone: bool
 ) -> Flow[list[Any]]:
-    for number in range(_ATTEMPTS):
+    for number in range(_MAX_ATTEMPTS):
         attempt = _Attempt(setup.now())
         planner, planned = _Planner(moving, attempt, setup), list[_Planned]()
         for owner, operation in enumerate(operations):
@@ -111,9 +112,9 @@ def _tried(
                 yield from moving.catch_up(list(attempt.stages.values()), setup)
         except TransactionCanceled as canceled:
             raise _error(canceled, planned, attempt.owners, alone) from canceled
-        yield Pause(setup.random.random() * min(_LONGEST, 0.002 * 2 ** min(number, 10)))
+        yield Pause(setup.random.random() * min(_MAX_PAUSE_SECONDS, 0.002 * 2 ** min(number, 10)))
     else:
-        raise MoveContended(f"{operations[0].pattern} was tried {_ATTEMPTS} times, and others changed its items each time.")
+        raise MoveContended(f"{operations[0].pattern} was tried {_MAX_ATTEMPTS} times, and others changed its items each time.")
     results: list[Any] = []
     for one in planned:
         result = yield from _result(one, setup)
@@ -122,7 +123,7 @@ def _tried(
 
 
 def _fenced(refusal: Refusal, checks: int) -> bool:
-    """Whether a fence refused the transaction: its checks stand at the end."""
+    """Whether a fence refused the transaction; its checks are at the end."""
     return checks > 0 and any(reason is not None for reason in refusal.error.reasons[-checks:])
 
 
@@ -154,7 +155,7 @@ class _Planner:
         return (yield from self._mirrored(operation, owner, before, active))
 
     def _view(self, direction: Direction, operation: WriteOperation[Any], before: Item | None) -> Flow[StageView | None]:
-        """The stage of an operation, if its writes go to both sides."""
+        """The stage of an operation, if it writes to both sides."""
         moving, setup, move = self._moving, self._setup, direction.move
         if direction.source_side == "old":
             view = moving.view(move, text_of(operation.ref.key[spec_of(move.old).table.hash]))
@@ -168,7 +169,7 @@ class _Planner:
         return view if view.phase.writes_both else None
 
     def _bring(self, direction: Direction, operation: WriteOperation[Any], before: Item | None) -> Flow[Item | None]:
-        """Copy the old item of a new one that is to be written, when that was not done yet."""
+        """Copy the old item of a new one that is about to be written, if that was not done yet."""
         old = yield from self._moving.old_item(direction, operation.ref, before, _instance(operation), self._setup)
         if old is None:
             return before
@@ -189,7 +190,7 @@ class _Planner:
         return _Planned(operation, write, before, after)
 
     def _mirror(self, direction: Direction, view: StageView, owner: int, before: Item | None, after: Item | None) -> Flow[None]:
-        """Add what makes the copy right after the write."""
+        """Add the write of the copy."""
         setup, target = self._setup, direction.target
         previous = yield from self._attempted(direction, before)
         wanted: Item | None = None
@@ -198,7 +199,7 @@ class _Planner:
             if wanted is not None and after is not None:
                 yield from direction.check_loss(after, wanted, setup)
         except Inconvertible:
-            # While the old items count, a client must not suffer from a move; the copy goes, and the backfill lists the item.
+            # While old items are authoritative, a move must not fail a client's write: delete the copy; the backfill reports the item.
             if view.phase.complete or direction.source_side == "new":
                 raise
             wanted = None
@@ -226,7 +227,7 @@ class _Planner:
 
 
 def _instance(operation: WriteOperation[Any]) -> BaseModel | None:
-    """The instance that an operation has in hand."""
+    """The instance of an operation, if it has one."""
     if isinstance(operation, Put):
         return operation.instance  # type: ignore[no-any-return]
     target = getattr(operation, "target", None)
@@ -234,7 +235,7 @@ def _instance(operation: WriteOperation[Any]) -> BaseModel | None:
 
 
 def _after(write: Write[Any], before: Item | None) -> Item | None:
-    """The item that a write leaves."""
+    """The item after a write."""
     if write.kind == "Put":
         item: Item = write.parameters["Item"]
         return item
@@ -242,7 +243,7 @@ def _after(write: Write[Any], before: Item | None) -> Item | None:
 
 
 def _result(planned: _Planned, setup: Setup) -> Flow[Any]:
-    """What the single verb answers."""
+    """The result of the single verb."""
     operation, spec = planned.operation, spec_of(planned.operation.entity)
     returning = getattr(operation, "returning", "none")
     if isinstance(operation, Check) or returning == "none":
@@ -256,7 +257,7 @@ def _result(planned: _Planned, setup: Setup) -> Flow[Any]:
     if isinstance(operation, Put) and planned.write.kind == "Put":
         return planned.write.instance
     if planned.after is None:
-        # An item of no move, which is written together with others that are moved.
+        # An item outside of any move, written together with others.
         return (yield from reread(operation, setup))
     if isinstance(operation, Patch) and returning == "changed":
         before = planned.before or {}
@@ -266,7 +267,7 @@ def _result(planned: _Planned, setup: Setup) -> Flow[Any]:
 
 
 def _error(canceled: TransactionCanceled, planned: list[_Planned], owners: list[int], alone: bool) -> StoreError:
-    """The error for the caller: that of the single verb, or one with the reasons of the operations that the caller knows."""
+    """The error for the caller: that of the single verb, or one with the reasons of the caller's operations."""
     reasons: list[StoreError | None] = [None] * len(planned)
     for owner, reason in zip(owners, canceled.reasons, strict=True):
         if owner >= 0 and reason is not None and reasons[owner] is None:
@@ -280,7 +281,7 @@ def _error(canceled: TransactionCanceled, planned: list[_Planned], owners: list[
 
 
 def _own_reason(planned: _Planned, reason: StoreError) -> StoreError:
-    """The reason without the condition that a dual write adds, which held."""
+    """The reason without the condition that dual writes add, which held."""
     if type(reason) is ConditionFailed and getattr(planned.operation, "condition", None) is None:
         return explained(planned.operation.expectation(), planned.before)
     return reason

@@ -1,4 +1,4 @@
-"""Items that could not be moved: kept by their keys, listed, and tried again."""
+"""Items that could not be moved: recorded by key, listed, and retried."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def note_error(direction: Direction, stage: MoveStage, item: Item, reason: str, why: str, setup: Setup) -> Flow[None]:
-    """Keep an item that could not be moved, with the reason."""
+    """Record an item that could not be moved, with the reason."""
     key = key_of(direction.source, item)
     error = ItemError(
         move=(yield from stored_key(direction.move, stage, setup)),
@@ -41,7 +41,7 @@ def note_error(direction: Direction, stage: MoveStage, item: Item, reason: str, 
 
 
 def reason_of(error: Inconvertible) -> str:
-    """The reason of an error in one word."""
+    """The reason code of an error."""
     return "orphan" if isinstance(error, Orphan) else "inconvertible"
 
 
@@ -59,13 +59,13 @@ def read_errors(move: KeyMove, stage: MoveStage, setup: Setup, *, limit: int | N
 
 
 def forget_errors(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[None]:
-    """Forget what was noted, before everything is looked at again."""
+    """Delete the records before a new pass."""
     for error in (yield from read_errors(move, stage, setup)):
         yield from Delete(spec_of(ItemError).ref(error)).flow(setup)
 
 
 def repeat_errors(move: KeyMove, stage: MoveStage, view: StageView, setup: Setup) -> Flow[int]:
-    """Try the items again that could not be copied; how many are left."""
+    """Retry the items that could not be copied; returns how many are left."""
     left = 0
     for error in (yield from read_errors(move, stage, setup)):
         direction = Direction(move, error.side)

@@ -1,4 +1,4 @@
-"""Reading and writing single items of a move, as they are on the wire."""
+"""Reading and writing single wire items of a move."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def read_item(spec: Spec[Any], key: Item, setup: Setup) -> Flow[Item | None]:
-    """An item as it is at this moment."""
+    """Read an item consistently."""
     payload = {"TableName": setup.name_of(spec.table), "Key": key, "ConsistentRead": True}
     reply = yield Request("GetItem", payload, f"{spec.name}.move")
     item: Item | None = reply.get("Item")
@@ -42,22 +42,22 @@ def key_of(spec: Spec[Any], item: Item) -> Item:
 
 
 def place_of(spec: Spec[Any], key: Item, setup: Setup) -> Identity:
-    """What makes two keys the same item."""
+    """The identity of an item, for comparison of keys."""
     return identity(setup.name_of(spec.table), {name: key[name] for name in spec.table.attributes})
 
 
 def as_read(spec: Spec[Any], item: Item | None) -> Condition:
-    """That an item is what was read, or still is not there."""
+    """The condition that an item is unchanged since it was read, or still absent."""
     return missing(spec.table.hash) if item is None else unchanged(spec, item)
 
 
 def decoded(spec: Spec[Any], item: Item, setup: Setup) -> Flow[Any]:
-    """A stored item as its entity; what its upcasters ask for is read."""
+    """Decode a stored item; reads the items that its upcasters need."""
     return spec.decode((yield from brought_up_item(spec, item, setup)))
 
 
 def in_present_schema(spec: Spec[Any], item: Item, setup: Setup) -> Flow[Item]:
-    """A stored item as it would be written today, where its entity has had other schemas; else as it is."""
+    """A stored item in its current schema; unchanged if its entity never had another."""
     if not spec.upcasters:
         return item
     wire: Item = spec.encode((yield from decoded(spec, item, setup)))
@@ -65,24 +65,24 @@ def in_present_schema(spec: Spec[Any], item: Item, setup: Setup) -> Flow[Item]:
 
 
 def copy_over(spec: Spec[Any], wanted: Item, existing: Item | None, setup: Setup) -> Flow[Put[Any]]:
-    """The write that makes an item exactly what is wanted, with its markers and counters, if it still is as it was read."""
+    """The write that turns an item into the wanted one, with its markers and counters, if it is unchanged since it was read."""
     replaced = None if existing is None else (yield from decoded(spec, existing, setup))
     return Put(spec.decode(wanted), create=existing is None, replaces=replaced, condition=as_read(spec, existing), exact=True)
 
 
 def remove(spec: Spec[Any], existing: Item, setup: Setup) -> Flow[Delete[Any]]:
-    """The write that removes an item with its markers and counters, if it still is as it was read."""
+    """The write that deletes an item with its markers and counters, if it is unchanged since it was read."""
     return Delete((yield from decoded(spec, existing, setup)), condition=as_read(spec, existing), check_version=False)
 
 
 def fence_check(view: StageView, setup: Setup) -> Check:
-    """That a stage is still in the epoch that the writer knows."""
+    """The check that a stage is still in the epoch that the writer knows."""
     number = setup.random.randrange(FENCES)
     return Check(Fence.key(move=view.move, stage=view.stage, number=number), Fence.epoch == view.epoch)
 
 
 class Refusal(Exception):
-    """A transaction that was not written: the items that are not what was read, by their places, and the error."""
+    """A refused transaction: the items that have changed since they were read, by position, and the error."""
 
     def __init__(self, stale: frozenset[Identity], error: TransactionCanceled) -> None:
         super().__init__(str(error))
@@ -98,7 +98,7 @@ def write_together(
     setup: Setup,
     token: str | None = None,
 ) -> Flow[None]:
-    """One transaction; `Refusal` says which of the items that were `seen` have changed, or that all are as they were."""
+    """Send one transaction; `Refusal` tells which of the `seen` items have changed, or that none has."""
     try:
         yield from transaction_flow(operations, setup, writes=writes, token=token)
         return
@@ -117,7 +117,7 @@ def write_together(
             continue
         current = reason.get("Item") or None
         if current is None:
-            # Not every service says what it found.
+            # Not every service returns the item that failed the condition.
             key = entry.write.parameters.get("Key") or key_of_write(entry.write)
             payload = {"TableName": entry.place[0], "Key": key, "ConsistentRead": True}
             current = (yield Request("GetItem", payload, "move")).get("Item")

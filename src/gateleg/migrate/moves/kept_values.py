@@ -1,5 +1,5 @@
-"""What only one side of a move knows (`old_only`, `new_only`), kept when that side's items are removed, and given back when they are made
-again: old items by the clean-up and the way back from it, copies by the way back to the beginning and the next backfill."""
+"""Attributes that only one side of a move has (`old_only`, `new_only`), kept while that side's items are deleted and restored with them:
+old items by clean-up and the rollback from it, copies by the rollback to the beginning and the next backfill."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def values_to_keep(direction: Direction, stage: MoveStage, item: Item) -> KeptValues | None:
-    """What is kept of a source that is removed; None when only the other side's values are in it."""
+    """The attributes to keep of a source that is deleted; None if it has only attributes of the other side."""
     names = _named(direction.move, direction.source_side)
     own = {name: value for name, value in item.items() if name in names}
     if not own:
@@ -35,7 +35,7 @@ def values_to_keep(direction: Direction, stage: MoveStage, item: Item) -> KeptVa
 
 
 def read_kept(direction: Direction, pairs: Sequence[tuple[Item, Item]], setup: Setup) -> Flow[list[Item | None]]:
-    """What was kept of the targets of some pairs of source and target, in their order."""
+    """The kept attributes of the targets of some pairs, in order."""
     move, side = direction.move, direction.target_side
     if not _named(move, side):
         return [None] * len(pairs)
@@ -49,7 +49,7 @@ def read_kept(direction: Direction, pairs: Sequence[tuple[Item, Item]], setup: S
 
 
 def forget_kept(move: KeyMove, stage: MoveStage, side: Side, setup: Setup) -> Flow[None]:
-    """Forget what was kept of a side, once its items are there again."""
+    """Delete the kept attributes of a side, once its items are restored."""
     if not _named(move, side):
         return
     name = setup.name_of(migrations_table)

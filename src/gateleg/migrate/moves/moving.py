@@ -1,11 +1,11 @@
-"""`Moving`: what a store does with operations on entities whose items are being moved."""
+"""`Moving`: how a store treats operations on entities whose items are being moved."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from gateleg.migrate.moves.registry import MoveRegistry
-from gateleg.migrate.moves.rewritten import Moved, MovedStream
+from gateleg.migrate.moves.rewrites import Moved, MovedStream
 from gateleg.store.operations.operation import Stream
 from gateleg.store.operations.scans import Scan
 
@@ -18,9 +18,9 @@ class Moving(MoveRegistry):
     """
 
     def rewrite(self, operation: Any) -> Any:
-        """The operation that is carried out instead of one; the same one when nothing of it moves."""
+        """The operation to carry out instead; the same one if it concerns no move."""
         if isinstance(operation, Scan | Moved | MovedStream):
             return operation
-        if not any(self.directions(entity) for entity, _, _ in operation.places()):
+        if not any(self.directions(entity) for entity, _, _ in operation.partitions()):
             return operation
         return MovedStream(operation, self) if isinstance(operation, Stream) else Moved(operation, self)

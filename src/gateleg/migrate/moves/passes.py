@@ -1,7 +1,7 @@
 """Passes over the tables of a move: segment by segment, page by page, with a checkpoint after every page.
 
-A pass goes on from its checkpoints, whoever runs it: a page that was interrupted is done again, and what it does can be repeated. The
-work on a page belongs to one epoch of the stage; when the phase changes under it, it is refused by the fence, and the pass ends.
+Any process can continue a pass from its checkpoints: an interrupted page is processed again, which is harmless. The work on a page belongs
+to one epoch of the stage; if the phase changes meanwhile, the fence refuses its writes, and the pass ends.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.migrate.backfill import belongs
 from gateleg.migrate.errors import Inconvertible, PhaseRefused
-from gateleg.migrate.moves.client_figures import ClientLatency
+from gateleg.migrate.moves.client_metrics import ClientLatency
 from gateleg.migrate.moves.control import check_not_paused, stored_key, view_of
-from gateleg.migrate.moves.copies import EpochOver
+from gateleg.migrate.moves.copies import EpochEnded
 from gateleg.migrate.moves.phases import PHASES
 from gateleg.migrate.moves.tables import Checkpoint, migrations_table
 from gateleg.model import spec_of
@@ -36,59 +36,59 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 
-__all__ = ["told_progress"]
+__all__ = ["describe_progress"]
 
-_LONGEST_PAUSE = 2.0
+_MAX_PAUSE_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
-class Pace:
-    """How fast a pass may go: capacity units in a second, and seconds that requests may take before it makes way for others."""
+class RateLimits:
+    """Limits of a pass: capacity units per second, and the request duration above which it slows down."""
 
     read_units: float | None = None
     write_units: float | None = None
-    #: while its own requests, or those of clients, take longer than this on average, the pass pauses between pages, longer each time
+    #: while its own requests or those of clients take longer than this on average, the pass pauses between pages, longer each time
     latency: float | None = None
     page_size: int = 100
 
 
 class Throttle:
-    """Holds the segments of a pass to its pace, all of them together."""
+    """Enforces the limits of a pass over all of its segments."""
 
-    def __init__(self, pace: Pace, move: KeyMove, setup: Setup) -> None:
-        self.pace = pace
+    def __init__(self, limits: RateLimits, move: KeyMove, setup: Setup) -> None:
+        self.limits = limits
         self.clients = ClientLatency(move, setup)
-        self.reads = Rate(pace.read_units, setup) if pace.read_units else None
-        self.writes = Rate(pace.write_units, setup) if pace.write_units else None
+        self.reads = Rate(limits.read_units, setup) if limits.read_units else None
+        self.writes = Rate(limits.write_units, setup) if limits.write_units else None
 
 
 @dataclass
-class PageDone:
-    """What the work on one page has come to."""
+class PageResult:
+    """The result of the work on one page."""
 
     seen: int = 0
     written: int = 0
     failed: int = 0
-    #: write units that were used, estimated from the size of the items
+    #: write units used, estimated from the size of the items
     units: float = 0.0
     sums: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Pass:
-    """One pass over the items that a direction takes from, in one stage."""
+class TablePass:
+    """One pass over the source items of a direction, in one stage."""
 
     task: str
     direction: Direction
     stage: MoveStage
     #: the phases in which it may run
     phases: frozenset[Phase]
-    work: Callable[[Pass, list[Item], StageView, Setup], Flow[PageDone]]
-    #: adds the sums of a page to those of its segment
+    work: Callable[[TablePass, list[Item], StageView, Setup], Flow[PageResult]]
+    #: adds the checksums of a page to those of its segment
     add: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]] = lambda one, other: {**one, **other}
 
     def checkpoints(self, setup: Setup) -> Flow[list[Checkpoint]]:
-        """The segments of the pass, as far as it has begun."""
+        """The segments of the pass that have begun."""
         key = yield from self._key(setup)
         query = Checkpoint.of_pass(move=key, stage=self.stage.name, task=self.task)
         (payload,) = query.requests(table_name=setup.name_of(migrations_table), consistent=True)
@@ -101,7 +101,7 @@ class Pass:
             payload = payload | {"ExclusiveStartKey": reply["LastEvaluatedKey"]}
 
     def begin(self, segments: int, setup: Setup, *, anew: bool = False) -> Flow[list[Checkpoint]]:
-        """The segments, begun if they were not; with `anew`, from the beginning."""
+        """The segments, started if necessary; with `anew`, from the beginning."""
         found = yield from self.checkpoints(setup)
         if found and not anew:
             return found
@@ -123,12 +123,12 @@ class Pass:
         return created
 
     def forget(self, setup: Setup) -> Flow[None]:
-        """Forget how far the pass was."""
+        """Delete the checkpoints."""
         for one in (yield from self.checkpoints(setup)):
             yield from Delete(spec_of(Checkpoint).ref(one)).flow(setup)
 
     def run_segment(self, number: int, setup: Setup, throttle: Throttle, watch: Callable[[Checkpoint], None] | None = None) -> Flow[None]:
-        """Go through one segment to its end. Raises `Paused` between pages when the stage was paused."""
+        """Run one segment to its end. Raises `Paused` between pages if the stage is paused."""
         runner = _Runner(self, setup, throttle)
         key = yield from self._key(setup)
         ref = Checkpoint.key(move=key, stage=self.stage.name, task=self.task, segment=number)
@@ -142,7 +142,7 @@ class Pass:
         return stored_key(self.direction.move, self.stage, setup)
 
     def holds(self, item: Item, setup: Setup) -> Flow[bool]:
-        """Whether an item belongs to the pass: to its entity, its move and its stage."""
+        """Whether an item belongs to the pass: to its entity, move and stage."""
         spec, move = self.direction.source, self.direction.move
         if is_marker(spec.table, item) or not belongs(item, spec):
             return False
@@ -153,7 +153,7 @@ class Pass:
         try:
             old = yield from self.direction.expected(item, setup)
         except Inconvertible:
-            # What cannot be read is reported with the rest.
+            # Unreadable items are reported with the rest.
             return self.stage is move.stages[-1]
         return old is not None and move.stage_of(self.direction.partition(item, old)) is self.stage
 
@@ -161,15 +161,15 @@ class Pass:
 class _Runner:
     """Runs the pages of one segment."""
 
-    def __init__(self, one: Pass, setup: Setup, throttle: Throttle) -> None:
+    def __init__(self, one: TablePass, setup: Setup, throttle: Throttle) -> None:
         self._pass = one
         self._setup = setup
         self._throttle = throttle
-        self._pace = throttle.pace
+        self._limits = throttle.limits
         self._rest = 0.0
 
     def page(self, checkpoint: Checkpoint) -> Flow[Checkpoint]:
-        """One page, and the checkpoint after it."""
+        """Process one page; returns the checkpoint after it."""
         setup, began = self._setup, self._setup.ticks()
         view = yield from self._view()
         payload = self._payload(checkpoint)
@@ -180,8 +180,8 @@ class _Runner:
             items += [item] if mine else []
         try:
             done = yield from self._pass.work(self._pass, items, view, setup)
-        except EpochOver:
-            # The phase may have changed only in between: look again, and do the page again.
+        except EpochEnded:
+            # The phase may have changed meanwhile: read it again, and repeat the page.
             return checkpoint
         last = reply.get("LastEvaluatedKey")
         checkpoint = checkpoint.model_copy(
@@ -212,7 +212,7 @@ class _Runner:
         payload: dict[str, Any] = {
             "TableName": table,
             "ConsistentRead": True,
-            "Limit": self._pace.page_size,
+            "Limit": self._limits.page_size,
             "ReturnConsumedCapacity": "TOTAL",
         }
         if checkpoint.segments > 1:
@@ -221,25 +221,25 @@ class _Runner:
             payload["ExclusiveStartKey"] = json.loads(checkpoint.start)
         return payload
 
-    def _make_way(self, reply: dict[str, Any], done: PageDone, seconds: float) -> Flow[None]:
-        """Wait as long as the pace asks for."""
+    def _make_way(self, reply: dict[str, Any], done: PageResult, seconds: float) -> Flow[None]:
+        """Wait as long as the limits require."""
         throttle = self._throttle
         if throttle.reads is not None:
             yield from throttle.reads.charge(reply)
         if throttle.writes is not None and done.units:
             yield from throttle.writes.charge({"ConsumedCapacity": {"CapacityUnits": done.units}})
-        if self._pace.latency is not None:
-            # A page is its scan, and a read and a write for about every forty items.
+        if self._limits.latency is not None:
+            # A page consists of its scan, and a read and a write for about every forty items.
             requests = 2 + 2 * math.ceil(done.seen / 40)
             clients = yield from throttle.clients.current()
-            slow = max(seconds / requests, clients) > self._pace.latency
-            self._rest = min(_LONGEST_PAUSE, max(self._rest, seconds, clients) * 2) if slow else self._rest / 2
+            slow = max(seconds / requests, clients) > self._limits.latency
+            self._rest = min(_MAX_PAUSE_SECONDS, max(self._rest, seconds, clients) * 2) if slow else self._rest / 2
             if self._rest > 0.001:
                 yield Pause(self._rest)
 
 
 def progress_of(checkpoints: list[Checkpoint], total: int | None = None) -> dict[str, Any]:
-    """How far a pass is: items seen, written and failed, in a second, and the seconds left when the number of all is known."""
+    """The progress of a pass: items seen, written and failed, items per second, and the seconds left if the total is known."""
     seen = sum(one.seen for one in checkpoints)
     started = min((one.started_at for one in checkpoints if one.started_at), default=None)
     changed = max((one.changed_at for one in checkpoints if one.changed_at), default=None)
@@ -261,13 +261,13 @@ def progress_of(checkpoints: list[Checkpoint], total: int | None = None) -> dict
 
 
 def write_units(item: Item) -> float:
-    """What a copy of an item costs: it is written and checked in a transaction, which counts twice."""
+    """Write units for a copy: it is written and checked in a transaction, which counts twice."""
     size = len(json.dumps(item))
     return 4.0 * max(1, math.ceil(size / 1024))
 
 
-def told_progress(progress: dict[str, Any]) -> str:
-    """How far a pass is, in words."""
+def describe_progress(progress: dict[str, Any]) -> str:
+    """The progress of a pass as text."""
     words = [f"{progress['seen']:,} items seen", f"{progress['written']:,} written"]
     words += [f"{progress['failed']:,} failed"] if progress["failed"] else []
     words += [f"{progress['items_per_second']:,} a second"] if progress["items_per_second"] else []

@@ -1,4 +1,4 @@
-"""What a process knows of the phases of moves, for how long it may act upon it, and how others see that it does.
+"""What a process knows of the phases of moves, for how long it may act on it, and how others learn that it does.
 
 A process reads the phases again every few seconds. Before it acts upon them it writes a lease, an item with the epochs that it knows and
 the time until which it may act. Who changes a phase waits until every lease has the new epoch or is over.
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 
-#: seconds after which the phases are read again
+#: when to read the phases again, in seconds
 REFRESH = 2.0
-#: seconds for which a process may act upon what it has read
+#: how long a process may act on what it has read, in seconds
 LEASE = 10.0
 _MISSING = "ResourceNotFoundException"
-#: seconds for which the item of a dead process is kept
+#: how long the record of a dead process is kept, in seconds
 _KEPT = 86_400
 
 
 @dataclass(frozen=True)
 class StageView:
-    """A stage of a move as this process sees it."""
+    """A stage of a move, as known to this process."""
 
     move: str
     stage: str
@@ -48,19 +48,19 @@ class StageView:
 
 
 class PhaseViews:
-    """The phases of some moves, read again when they are too old. Shared by all stores of a process, and its threads."""
+    """The phases of some moves, read again when they are outdated. Shared by all stores and threads of a process."""
 
     def __init__(self, moves: Sequence[KeyMove], *, refresh: float = REFRESH, lease: float = LEASE, process: str | None = None) -> None:
         self.process = process or f"{socket.gethostname()}-{uuid4()}"
-        #: with the names alone, under which moves of earlier releases have begun
+        #: also by name alone, as moves of earlier releases are stored
         self._moves = {key for move in moves for key in (move.state_key, move.name)}
         self._refresh = refresh
         self._lease = lease
         self._views: dict[tuple[str, str], StageView] = {}
         self._old_used: dict[str, float] = {}
-        #: when the phases were asked for, by the clock that only ever grows
+        #: when the phases were requested, by the monotonic clock
         self._read_at: float | None = None
-        #: the epochs that writes under way act upon, each with a number of its own
+        #: the epochs that writes in progress act on, by the number of the write
         self._under_way: dict[int, dict[str, int]] = {}
         self._numbers = itertools.count()
         self._requests, self._failures, self._seconds = 0, 0, 0.0
@@ -73,24 +73,24 @@ class PhaseViews:
         return StageView(move.state_key, stage.name)
 
     def note_old(self, move: KeyMove, setup: Setup) -> None:
-        """Note that the old entity of a move was used, which others learn with the next lease."""
+        """Record that the old entity of a move was used; others learn it with the next lease."""
         self._old_used |= dict.fromkeys((move.state_key, move.name), setup.clock())
 
     def current(self, setup: Setup, *, anew: bool = False) -> Flow[None]:
-        """Read the phases if what is known of them is too old."""
+        """Read the phases again if they are outdated."""
         now = setup.ticks()
         if not anew and self._read_at is not None and now - self._read_at < self._refresh:
             return
         lapsed = self._read_at is None or now - self._read_at >= self._lease
         known = {} if lapsed else self._epochs()
         try:
-            # The lease stands before the phases are read: whoever changes them afterwards waits for this process.
+            # The lease is written before the phases are read: whoever changes them afterwards waits for this process.
             yield from self._announce(known, setup)
             views = yield from read_views(setup)
         except ServiceError as error:
             if error.code != _MISSING:
                 raise
-            # Without the table no move has ever begun.
+            # Without the table, no move has begun.
             self._views, self._read_at = {}, now
             return
         self._adopt(views, now)
@@ -99,21 +99,21 @@ class PhaseViews:
             yield from self._announce(acted_upon, setup)
 
     def begin(self) -> int:
-        """A write begins, which acts upon the phases as they are known now. Until `end`, others see that somebody does."""
+        """Register a write that acts on the current phases; others can see it until `end`."""
         number = next(self._numbers)
         self._under_way[number] = {f"{move}#{stage}": view.epoch for (move, stage), view in self._views.items()}
         return number
 
     def end(self, number: int) -> None:
-        """A write has ended."""
+        """Unregister a write."""
         self._under_way.pop(number, None)
 
     def note_request(self, seconds: float, *, failed: bool) -> None:
-        """Count a read or a write, for whoever watches a roll-out."""
+        """Count a read or write, for the monitoring of roll-outs."""
         self._requests, self._failures, self._seconds = self._requests + 1, self._failures + failed, self._seconds + seconds
 
     def _adopt(self, views: Mapping[tuple[str, str], StageView], read_at: float) -> None:
-        """Take what was read. Another thread may have read later and be faster: epochs never go back."""
+        """Apply what was read. Another thread may have read later and finished first: epochs never decrease."""
         found = dict(self._views)
         for place, view in views.items():
             if place[0] in self._moves and (place not in found or view.epoch >= found[place].epoch):
@@ -122,7 +122,7 @@ class PhaseViews:
         self._read_at = read_at if self._read_at is None else max(self._read_at, read_at)
 
     def _epochs(self) -> dict[str, int]:
-        """The epochs that this process acts upon: of each stage the oldest one that a write under way has seen."""
+        """The epochs that this process acts on: for each stage, the oldest that a write in progress has seen."""
         known = {f"{move}#{stage}": view.epoch for (move, stage), view in self._views.items()}
         for seen in list(self._under_way.values()):
             known = {place: min(epoch, seen.get(place, -1)) for place, epoch in known.items()}
@@ -158,19 +158,19 @@ def read_views(setup: Setup) -> Flow[dict[tuple[str, str], StageView]]:
 
 
 def read_processes(setup: Setup) -> Flow[list[ClientProcess]]:
-    """The processes whose leases are not over."""
+    """The processes with a valid lease."""
     items = yield from _queried(ClientProcess.every(), setup)
     found = [spec_of(ClientProcess).decode(item) for item in items]
     return [one for one in found if one.until > setup.clock()]
 
 
 def raise_fence(view: StageView, number: int, setup: Setup) -> Flow[None]:
-    """Bring one copy of a fence to an epoch. Anybody may: it only ever grows."""
+    """Bring one copy of a fence to an epoch. Anybody may do this: fences only increase."""
     fence = Fence(move=view.move, stage=view.stage, number=number, epoch=view.epoch)
     try:
         yield from Put(fence, condition=Fence.epoch.missing() | (Fence.epoch < view.epoch), returning="none").flow(setup)
     except ConditionFailed:
-        # It is there already, or further.
+        # It has this epoch or a later one.
         return
 
 

@@ -1,5 +1,5 @@
-"""The phases of a move, in order, and what clients may do in each. Neighbours are compatible: while some processes see one and some the
-other, no write is lost and nobody reads a wrong item (`docs/why/migrations.md` has the argument)."""
+"""The phases of a move, in order, and what clients may do in each. Adjacent phases are compatible: while some processes see one and some
+the other, no write is lost and nobody reads a wrong item (see `docs/why/migrations.md`)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ __all__ = ["PHASES"]
 
 
 class Phase(StrEnum):
-    """How far a stage of a move is."""
+    """The phase of a stage."""
 
-    #: only the old item is written; the new table need not exist
+    #: only old items are written; the new table need not exist
     OFF = "off"
     #: both items are written, in one transaction
     DUAL_WRITE = "dual-write"
@@ -19,13 +19,13 @@ class Phase(StrEnum):
     BACKFILL = "backfill"
     #: copies are being compared
     VERIFY = "verify"
-    #: new items are complete: clients of the new entity read them; a share of reads compares both
+    #: new items are complete, and clients of the new entity read them; a share of reads compares both
     DUAL_READ = "dual-read"
-    #: the new items count; the old ones are still written, so that there is a way back
+    #: new items are authoritative; old ones are still written, so that a rollback is possible
     CUT_OVER = "cut-over"
-    #: clients of the old entity are refused; the old items are still written
+    #: clients of the old entity are refused; old items are still written
     CLOSING = "closing"
-    #: only the new item is written; the old ones are removed
+    #: only new items are written; old ones are deleted
     CLEAN_UP = "clean-up"
 
     @property
@@ -45,7 +45,7 @@ class Phase(StrEnum):
 
     @property
     def order(self) -> int:
-        """Its place in the order of phases."""
+        """Its position in the order of phases."""
         return PHASES.index(self)
 
 
@@ -53,11 +53,11 @@ PHASES = tuple(Phase)
 
 
 def neighbours(one: Phase, other: Phase) -> bool:
-    """Whether a stage may go from one phase to the other."""
+    """Whether a stage may go directly from one phase to the other."""
     return abs(one.order - other.order) == 1
 
 
 def way(start: Phase, end: Phase) -> tuple[Phase, ...]:
-    """The phases to go through, one after another, from `start` (left out) to `end`."""
+    """The phases from `start` (exclusive) to `end`, in order."""
     step = 1 if end.order >= start.order else -1
     return tuple(PHASES[number] for number in range(start.order + step, end.order + step, step))

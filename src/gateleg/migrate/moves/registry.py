@@ -1,4 +1,4 @@
-"""Which entities of a process are being moved, in which phase their items are, and where the other side of an item is."""
+"""The moves of a process: which entities are being moved, in which phase, and how to find the other side of an item."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.migrate.errors import BadMove, MoveIncomplete
 from gateleg.migrate.moves import copies
-from gateleg.migrate.moves.copies import EpochOver
+from gateleg.migrate.moves.copies import EpochEnded
 from gateleg.migrate.moves.directions import Direction, text_of
 from gateleg.migrate.moves.items import read_item
 from gateleg.migrate.moves.phase_views import LEASE, REFRESH, PhaseViews, StageView, raise_fence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class MoveRegistry:
-    """The moves that a process knows of, and what it knows of their phases."""
+    """The moves that a process knows, and their phases as far as known."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class MoveRegistry:
         compare: float = 0.01,
     ) -> None:
         self.moves = tuple(moves)
-        #: the share of reads by key that look at both items while both are read
+        #: the share of reads by key that compare both items while both are read
         self.compare = compare
         self.views = PhaseViews(moves, refresh=refresh, lease=lease, process=process)
         self._directions: dict[type[BaseModel], list[Direction]] = {}
@@ -51,21 +51,21 @@ class MoveRegistry:
                 raise BadMove(f"{entity.__name__} is in several moves: {names}.", fix="Finish one before the next begins.")
 
     def directions(self, entity: type[BaseModel]) -> list[Direction]:
-        """The moves that take from an entity's items, in either direction."""
+        """The directions of the moves of an entity's items."""
         return self._directions.get(entity, [])
 
     def view(self, move: KeyMove, partition: str) -> StageView:
-        """The stage that a partition of the old table belongs to, as it is known."""
+        """The stage of a partition of the old table, as known."""
         return self.views.of(move, move.stage_of(partition))
 
     def stages(self, move: KeyMove) -> list[StageView]:
-        """All stages of a move, as they are known."""
+        """All stages of a move, as known."""
         return [self.views.of(move, stage) for stage in move.stages]
 
     def old_ref(
         self, direction: Direction, ref: Ref[Any], item: Item | None, instance: BaseModel | None, setup: Setup
     ) -> Flow[Ref[Any] | None]:
-        """The old item that a new one belongs to, from what is known of it; None when nothing says which."""
+        """The old item of a new one; None if it cannot be determined."""
         move, old = direction.move, spec_of(direction.move.old)
         if item is not None:
             back = yield from direction.convert(item, setup)
@@ -103,15 +103,15 @@ class MoveRegistry:
             try:
                 yield from copies.copy_item(direction, item, view, setup)
                 return
-            except EpochOver:
+            except EpochEnded:
                 yield from self.catch_up([view], setup)
 
     def check_collision(self, direction: Direction, source: Item | None, existing: Item | None, setup: Setup) -> Flow[None]:
-        """Refuse a write whose copy would take the place of another one."""
+        """Refuse a write whose copy would overwrite the copy of another item."""
         yield from copies.check_collision(direction, source, existing, setup)
 
     def catch_up(self, known: Sequence[StageView], setup: Setup) -> Flow[None]:
-        """Read the phases again after a fence refused a write; raise the fences that whoever changed the phase has left behind."""
+        """Read the phases again after a fence refused a write, and raise fences that an interrupted change of phase has left behind."""
         yield from self.views.current(setup, anew=True)
         for one in known:
             view = next(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gateleg.migrate.errors import Inconvertible
-from gateleg.migrate.moves.copies import EpochOver, check_collision
+from gateleg.migrate.moves.copies import EpochEnded, check_collision
 from gateleg.migrate.moves.directions import Direction
 from gateleg.migrate.moves.item_errors import read_errors
 from gateleg.migrate.moves.items import (
@@ -41,23 +41,23 @@ if TYPE_CHECKING:
     from gateleg.store.operations.write_operation import WriteOperation
     from gateleg.store.setup import Setup
 
-#: how often a copy is tried whose items others change
-_TRIES = 5
+#: attempts for a copy whose items others change
+_MAX_ATTEMPTS = 5
 
 
 @dataclass(frozen=True)
-class _Proof:
-    """What makes a copy stale: the items that were read, and the copy that its old item leads to."""
+class _StalenessProof:
+    """The proof that a copy is stale: the items read, and the copy that its old item converts to."""
 
     #: the old item and its parent, each with its entity
     read: list[tuple[Spec[Any], Item]]
-    #: None when the move leaves the old item alone
+    #: None if the move ignores the old item
     wanted: Item | None
     existing: Item | None
 
 
 def remove_stale_copies(move: KeyMove, stage: MoveStage, view: StageView, setup: Setup) -> Flow[int]:
-    """Remove the copies that a verification has named as stale, so far as that is still so; how many were removed."""
+    """Delete the copies that a verification has reported as stale and that still are; returns how many were deleted."""
     removed = 0
     for error in (yield from read_errors(move, stage, setup)):
         if error.reason == "stale" and (yield from remove_stale_copy(Direction(move, "new"), json.loads(error.item_key), view, setup)):
@@ -67,11 +67,11 @@ def remove_stale_copies(move: KeyMove, stage: MoveStage, view: StageView, setup:
 
 
 def remove_stale_copy(direction: Direction, key: Item, view: StageView, setup: Setup) -> Flow[bool]:
-    """Remove one copy by its key, and write the one that its old item leads to; False when it is not provably stale.
+    """Delete one copy by its key, and write the one that its old item converts to; False if it is not provably stale.
 
-    Raises `EpochOver` when the phase has changed.
+    Raises `EpochEnded` when the phase has changed.
     """
-    for _ in range(_TRIES):
+    for _ in range(_MAX_ATTEMPTS):
         copy = yield from read_item(direction.source, key, setup)
         proof = None if copy is None else (yield from _proof(direction, copy, setup))
         if copy is None or proof is None:
@@ -81,16 +81,16 @@ def remove_stale_copy(direction: Direction, key: Item, view: StageView, setup: S
             return True
         except Refusal as refusal:
             if refusal.error.reasons[-1] is not None:
-                raise EpochOver from refusal
+                raise EpochEnded from refusal
             if not refusal.stale:
                 return False
         except StoreError:
-            # Such as a unique value that both copies hold: the copy stays, and stays named.
+            # For example, a unique value that both copies have: the copy stays, and stays reported.
             return False
     return False
 
 
-def _proof(direction: Direction, copy: Item, setup: Setup) -> Flow[_Proof | None]:
+def _proof(direction: Direction, copy: Item, setup: Setup) -> Flow[_StalenessProof | None]:
     forward = direction.reverse
     try:
         back = yield from direction.expected(copy, setup)
@@ -106,16 +106,16 @@ def _proof(direction: Direction, copy: Item, setup: Setup) -> Flow[_Proof | None
         return None
     own = {name: value for name, value in copy.items() if name in direction.move.new_only}
     if wanted is None:
-        return None if own else _Proof(read, None, None)
+        return None if own else _StalenessProof(read, None, None)
     other = existing or {}
     right = forward.key_of(wanted) == key_of(direction.source, copy)
     if right or any(other.get(name, value) != value for name, value in own.items()):
         return None
-    return _Proof(read, forward.beside_own(wanted, {**own, **other}), existing)
+    return _StalenessProof(read, forward.beside_own(wanted, {**own, **other}), existing)
 
 
 def _parent(direction: Direction, old: Item, setup: Setup) -> Flow[tuple[Any, list[tuple[Spec[Any], Item]]] | None]:
-    """The parent that a move looks up, and what was read to know it; None when it is not under its present key."""
+    """The parent that a move looks up, and what was read for it; None if it is not under its current key."""
     if direction.move.lookup is None:
         return None, [(direction.target, old)]
     ref = direction.move.lookup((yield from decoded(direction.target, old, setup)))
@@ -126,8 +126,8 @@ def _parent(direction: Direction, old: Item, setup: Setup) -> Flow[tuple[Any, li
     return (yield from decoded(spec, found, setup)), [(direction.target, old), (spec, found)]
 
 
-def _replace(direction: Direction, copy: Item, proof: _Proof, view: StageView, setup: Setup) -> Flow[None]:
-    """One transaction: all that was read is as it was, the copy goes, and the right one is there."""
+def _replace(direction: Direction, copy: Item, proof: _StalenessProof, view: StageView, setup: Setup) -> Flow[None]:
+    """One transaction: everything read is unchanged, the copy is deleted, and the right one is written."""
     operations: list[WriteOperation[Any]] = [Check(spec.ref_of(item), as_read(spec, item)) for spec, item in proof.read]
     seen: dict[Any, Item | None] = {place_of(spec, item, setup): item for spec, item in proof.read}
     spec = direction.source

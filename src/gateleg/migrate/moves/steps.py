@@ -1,7 +1,7 @@
-"""The steps of a move: what is done on the way into each phase and out of it, with all that must hold before.
+"""The steps of a move: the work on entering and leaving each phase, and the conditions for it.
 
-Everything here is a flow, so that the command line, a job and a test run the same steps. A step that was interrupted is taken again: it
-goes on where it was.
+Everything here is a flow, so that the command line, a job and a test run the same steps. An interrupted step is run
+again, and continues where it was.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.migrate.errors import Inconvertible, PhaseRefused, RolloutHalted
 from gateleg.migrate.moves import tasks
-from gateleg.migrate.moves.client_figures import LOOK, read_figures, since
+from gateleg.migrate.moves.client_metrics import POLL_SECONDS, read_client_metrics, since
+from gateleg.migrate.moves.concurrency import run_concurrently
 from gateleg.migrate.moves.control import check_not_paused, enter_phase, read_state, set_verified, view_of
 from gateleg.migrate.moves.directions import Direction
-from gateleg.migrate.moves.interleaving import side_by_side
 from gateleg.migrate.moves.item_errors import forget_errors, read_errors, repeat_errors
 from gateleg.migrate.moves.kept_values import forget_kept
-from gateleg.migrate.moves.passes import Pace, Pass, Throttle, progress_of
+from gateleg.migrate.moves.passes import RateLimits, TablePass, Throttle, progress_of
 from gateleg.migrate.moves.phase_views import LEASE, read_processes
 from gateleg.migrate.moves.phases import Phase, way
 from gateleg.migrate.moves.stale_copies import remove_stale_copies
@@ -35,45 +35,45 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
 
-#: seconds since an old entity was last used, before its clients are refused
-QUIET = 60.0
-#: the requests of clients that say something
-_ENOUGH = 20
+#: how long an old entity must be unused before its clients are refused
+QUIET_SECONDS = 60.0
+#: fewer client requests than this are not conclusive
+_MIN_SOAK_REQUESTS = 20
 
 
 @dataclass(frozen=True)
-class Conduct:
-    """How a move is carried out: by whom, how fast, and who is told."""
+class MoveOptions:
+    """How to carry out a move: operator, speed, and callbacks."""
 
     by: str = ""
     segments: int = 4
-    pace: Pace = field(default_factory=Pace)
-    #: the share of items that a verification compares one by one; sums are taken of all
+    limits: RateLimits = field(default_factory=RateLimits)
+    #: the share of items that a verification compares one by one; checksums cover all
     sample: float = 1.0
     #: called after every page with the checkpoints of a pass
     watch: Callable[[str, list[Checkpoint]], None] | None = None
-    #: called while processes have not noticed a new phase
+    #: called while processes have not adopted a new phase
     waiting: Callable[[str], None] | None = None
-    #: seconds for which clients are watched in each new phase before the next one
+    #: how long clients are monitored in each new phase, in seconds
     soak: float = 0.0
-    #: the share of clients' reads and writes that may fail meanwhile, and the seconds that one may take on average
+    #: limits for clients meanwhile: the share of failed requests, and the average duration in seconds
     most_failures: float = 0.01
     most_seconds: float | None = None
-    #: close the old entity although processes have used it a moment ago
+    #: close the old entity even if it was used recently
     force: bool = False
 
 
 @dataclass(frozen=True)
 class Verification:
-    """What a comparison of both sides has found."""
+    """The result of comparing both sides."""
 
-    #: old items, and new ones, that belong together
+    #: matching old and new items
     old: int
     new: int
-    #: whether the sums over all items of both sides are the same
+    #: whether the checksums over all items of both sides are equal
     same_sum: bool
     compared: int
-    #: items that differ, have no copy, or no original
+    #: items that differ, or that lack a copy or an original
     wrong: int
 
     @property
@@ -83,80 +83,80 @@ class Verification:
 
 
 def prepare(setup: Setup) -> Flow[None]:
-    """Create the table of migrations. Whoever has looked for it in vain holds no lease: it is given the time of one to look again."""
+    """Create the table of migrations. Processes that found no table hold no lease, so wait for a lease's duration until they look again."""
     if (yield from describe(setup.name_of(migrations_table))) is None:
         yield from ensure_tables(migrations_table).flow(setup)
         yield Pause(LEASE)
 
 
-def advance(move: KeyMove, stage: MoveStage, until: Phase, setup: Setup, conduct: Conduct | None = None) -> Flow[MoveState]:
-    """Go forward to a phase, through all phases before it, each with its work. Raises `PhaseRefused` where one may not be entered."""
-    conduct = conduct or Conduct()
+def advance(move: KeyMove, stage: MoveStage, until: Phase, setup: Setup, options: MoveOptions | None = None) -> Flow[MoveState]:
+    """Go forward to a phase, through all phases before it, with their work. Raises `PhaseRefused` if a phase cannot be entered."""
+    options = options or MoveOptions()
     yield from prepare(setup)
     yield from ensure_tables(spec_of(move.new).table).flow(setup)
-    state = yield from _settled(move, stage, setup, conduct)
+    state = yield from _settled(move, stage, setup, options)
     if state.phase is Phase.OFF and (yield from tasks.backfill(move, stage).checkpoints(setup)):
-        # A way back was cut short: its copies are stale by now.
-        yield from _undo_copies(move, stage, setup, conduct)
-    # What an interruption may have left undone of the present phase.
-    yield from _work(move, stage, state.phase, setup, conduct)
+        # An interrupted rollback: its copies are stale by now.
+        yield from _undo_copies(move, stage, setup, options)
+    # Finish what an interruption may have left of the current phase.
+    yield from _work(move, stage, state.phase, setup, options)
     for phase in way(state.phase, until) if until.order > state.phase.order else ():
         yield from check_not_paused(move, stage, setup)
-        yield from _check(move, stage, phase, setup, conduct)
+        yield from _check(move, stage, phase, setup, options)
         if phase is Phase.CLOSING:
-            # That of an earlier way back.
+            # Left by an earlier rollback.
             yield from tasks.restore(move, stage).forget(setup)
-        yield from enter_phase(move, stage, phase, setup, by=conduct.by, waiting=conduct.waiting)
-        yield from _work(move, stage, phase, setup, conduct)
-        yield from _watch_clients(move, stage, phase, setup, conduct)
+        yield from enter_phase(move, stage, phase, setup, by=options.by, waiting=options.waiting)
+        yield from _work(move, stage, phase, setup, options)
+        yield from _watch_clients(move, stage, phase, setup, options)
     return (yield from read_state(move, stage, setup))
 
 
-def go_back(move: KeyMove, stage: MoveStage, until: Phase, setup: Setup, conduct: Conduct | None = None) -> Flow[MoveState]:
-    """Go back to an earlier phase, through all phases between: what was removed is restored, what was copied is removed."""
-    conduct = conduct or Conduct()
-    state = yield from _settled(move, stage, setup, conduct)
+def go_back(move: KeyMove, stage: MoveStage, until: Phase, setup: Setup, options: MoveOptions | None = None) -> Flow[MoveState]:
+    """Go back to an earlier phase, through all phases between: restore what was deleted, and delete what was copied."""
+    options = options or MoveOptions()
+    state = yield from _settled(move, stage, setup, options)
     if state.phase is Phase.CLOSING and (yield from tasks.restore(move, stage).checkpoints(setup)):
         # It was interrupted, or could not restore all items.
-        yield from _restore(move, stage, setup, conduct)
+        yield from _restore(move, stage, setup, options)
     for phase in way(state.phase, until) if until.order < state.phase.order else ():
         yield from check_not_paused(move, stage, setup)
         if phase is Phase.CLOSING:
-            # Before the phase changes: who goes on after an interruption sees by the checkpoints that old items are missing.
+            # Before the phase changes, so that the checkpoints show after an interruption that old items are missing.
             yield from tasks.remove_old(move, stage).forget(setup)
-            yield from tasks.restore(move, stage).begin(conduct.segments, setup, anew=True)
-        yield from enter_phase(move, stage, phase, setup, by=conduct.by, waiting=conduct.waiting)
+            yield from tasks.restore(move, stage).begin(options.segments, setup, anew=True)
+        yield from enter_phase(move, stage, phase, setup, by=options.by, waiting=options.waiting)
         if phase is Phase.CLOSING:
-            yield from _restore(move, stage, setup, conduct)
+            yield from _restore(move, stage, setup, options)
     state = yield from read_state(move, stage, setup)
     if state.phase is Phase.OFF and state.version:
-        yield from _undo_copies(move, stage, setup, conduct)
+        yield from _undo_copies(move, stage, setup, options)
     return state
 
 
-def _settled(move: KeyMove, stage: MoveStage, setup: Setup, conduct: Conduct) -> Flow[MoveState]:
-    """The state of a stage, once no process acts upon the phase before: who entered the phase may have been killed while waiting."""
+def _settled(move: KeyMove, stage: MoveStage, setup: Setup, options: MoveOptions) -> Flow[MoveState]:
+    """The state of a stage, once no process acts on the previous phase: whoever changed it may have been killed while waiting."""
     state: MoveState = yield from read_state(move, stage, setup)
     if state.epoch:
-        state = yield from enter_phase(move, stage, state.phase, setup, by=conduct.by, waiting=conduct.waiting)
+        state = yield from enter_phase(move, stage, state.phase, setup, by=options.by, waiting=options.waiting)
     return state
 
 
-def _undo_copies(move: KeyMove, stage: MoveStage, setup: Setup, conduct: Conduct) -> Flow[None]:
-    """Remove the copies of a stage that is off, and forget how they were made; the backfill last, which shows that there were any."""
-    yield from run_pass(tasks.remove_new(move, stage), setup, conduct, anew=True)
+def _undo_copies(move: KeyMove, stage: MoveStage, setup: Setup, options: MoveOptions) -> Flow[None]:
+    """Delete the copies of a stage that is off, and its checkpoints; those of the backfill last: they show that there were copies."""
+    yield from run_pass(tasks.remove_new(move, stage), setup, options, anew=True)
     yield from forget_errors(move, stage, setup)
     for one in (tasks.compare_old, tasks.compare_new, tasks.remove_old, tasks.backfill):
         yield from one(move, stage).forget(setup)
 
 
-def _restore(move: KeyMove, stage: MoveStage, setup: Setup, conduct: Conduct) -> Flow[None]:
-    """Make the old items from the new ones before anybody reads them again: only new items were written meanwhile."""
+def _restore(move: KeyMove, stage: MoveStage, setup: Setup, options: MoveOptions) -> Flow[None]:
+    """Restore the old items from the new ones before anybody reads them again; only new items were written meanwhile."""
     yield from ensure_tables(spec_of(move.old).table).flow(setup)
     one = tasks.restore(move, stage)
     unfinished = [checkpoint for checkpoint in (yield from one.checkpoints(setup)) if not checkpoint.done]
     yield from forget_errors(move, stage, setup)
-    progress = yield from run_pass(one, setup, conduct, anew=not unfinished)
+    progress = yield from run_pass(one, setup, options, anew=not unfinished)
     if progress["failed"]:
         errors = yield from read_errors(move, stage, setup, limit=5)
         why = "; ".join(f"{error.item_key}: {error.why.rstrip('.')}" for error in errors)
@@ -164,30 +164,30 @@ def _restore(move: KeyMove, stage: MoveStage, setup: Setup, conduct: Conduct) ->
     yield from forget_kept(move, stage, "old", setup)
 
 
-def verify(move: KeyMove, stage: MoveStage, setup: Setup, conduct: Conduct | None = None, *, fix: bool = False) -> Flow[Verification]:
-    """Compare both sides from the beginning, and note the result. Items that differ are listed with their reasons.
+def verify(move: KeyMove, stage: MoveStage, setup: Setup, options: MoveOptions | None = None, *, fix: bool = False) -> Flow[Verification]:
+    """Compare both sides from the beginning and record the result. Items that differ are listed with their reasons.
 
     With `fix`, copies under a key that their old item does not lead to any more are removed, and both sides are compared again.
     """
-    conduct = conduct or Conduct()
-    found = yield from _compared(move, stage, setup, conduct)
+    options = options or MoveOptions()
+    found = yield from _compared(move, stage, setup, options)
     if fix and not found.holds:
         state = yield from read_state(move, stage, setup)
         if (yield from remove_stale_copies(move, stage, view_of(state), setup)):
-            found = yield from _compared(move, stage, setup, conduct)
+            found = yield from _compared(move, stage, setup, options)
     yield from set_verified(move, stage, found.holds, setup)
     return found
 
 
-def _compared(move: KeyMove, stage: MoveStage, setup: Setup, conduct: Conduct) -> Flow[Verification]:
+def _compared(move: KeyMove, stage: MoveStage, setup: Setup, options: MoveOptions) -> Flow[Verification]:
     yield from forget_errors(move, stage, setup)
     for one in (tasks.compare_old, tasks.compare_new):
-        yield from run_pass(one(move, stage, conduct.sample), setup, conduct, anew=True)
+        yield from run_pass(one(move, stage, options.sample), setup, options, anew=True)
     return (yield from verification(move, stage, setup))
 
 
 def verification(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[Verification]:
-    """What the last comparison has found."""
+    """The result of the last comparison."""
     sums: list[dict[str, Any]] = []
     wrong = 0
     for one in (tasks.compare_old(move, stage), tasks.compare_new(move, stage)):
@@ -200,25 +200,25 @@ def verification(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[Verifica
     return Verification(old["count"], new["count"], old["sum"] == new["sum"], old["compared"] + new["compared"], wrong)
 
 
-def run_pass(one: Pass, setup: Setup, conduct: Conduct, *, anew: bool = False) -> Flow[dict[str, Any]]:
-    """Go through all segments of a pass, side by side."""
-    checkpoints = yield from one.begin(conduct.segments, setup, anew=anew)
+def run_pass(one: TablePass, setup: Setup, options: MoveOptions, *, anew: bool = False) -> Flow[dict[str, Any]]:
+    """Run all segments of a pass concurrently."""
+    checkpoints = yield from one.begin(options.segments, setup, anew=anew)
     known = {checkpoint.segment: checkpoint for checkpoint in checkpoints}
 
     def watch(checkpoint: Checkpoint) -> None:
         known[checkpoint.segment] = checkpoint
-        if conduct.watch is not None:
-            conduct.watch(one.task, list(known.values()))
+        if options.watch is not None:
+            options.watch(one.task, list(known.values()))
 
-    throttle = Throttle(conduct.pace, one.direction.move, setup)
-    yield from side_by_side(
+    throttle = Throttle(options.limits, one.direction.move, setup)
+    yield from run_concurrently(
         [one.run_segment(number, setup, throttle, watch) for number, checkpoint in known.items() if not checkpoint.done], setup
     )
     return progress_of((yield from one.checkpoints(setup)))
 
 
 def sample(move: KeyMove, stage: MoveStage, setup: Setup, number: int = 5) -> Flow[list[dict[str, Any]]]:
-    """A dry run: some old items and what would become of them. Nothing is written."""
+    """A dry run: some old items and their converted forms. Nothing is written."""
     direction, one = Direction(move, "old"), tasks.backfill(move, stage)
     payload: dict[str, Any] = {"TableName": setup.name_of(direction.source.table), "ConsistentRead": True}
     found: list[dict[str, Any]] = []
@@ -243,21 +243,21 @@ def _shown(direction: Direction, item: Item, setup: Setup) -> Flow[dict[str, Any
     return {"before": item, "after": after}
 
 
-def _work(move: KeyMove, stage: MoveStage, phase: Phase, setup: Setup, conduct: Conduct) -> Flow[None]:
-    """What belongs to a phase besides being in it."""
+def _work(move: KeyMove, stage: MoveStage, phase: Phase, setup: Setup, options: MoveOptions) -> Flow[None]:
+    """The work that belongs to a phase."""
     if phase is Phase.BACKFILL:
-        yield from run_pass(tasks.backfill(move, stage), setup, conduct)
+        yield from run_pass(tasks.backfill(move, stage), setup, options)
         state = yield from read_state(move, stage, setup)
         if not (yield from repeat_errors(move, stage, view_of(state), setup)):
             yield from forget_kept(move, stage, "new", setup)
     elif phase is Phase.VERIFY:
-        yield from verify(move, stage, setup, conduct, fix=True)
+        yield from verify(move, stage, setup, options, fix=True)
     elif phase is Phase.CLEAN_UP:
-        yield from run_pass(tasks.remove_old(move, stage), setup, conduct)
+        yield from run_pass(tasks.remove_old(move, stage), setup, options)
 
 
-def _check(move: KeyMove, stage: MoveStage, phase: Phase, setup: Setup, conduct: Conduct) -> Flow[None]:
-    """Refuse a phase whose time has not come."""
+def _check(move: KeyMove, stage: MoveStage, phase: Phase, setup: Setup, options: MoveOptions) -> Flow[None]:
+    """Refuse a phase whose conditions are not met."""
     place = f"{move.name}, {stage.name},"
     if phase is Phase.VERIFY:
         done = progress_of((yield from tasks.backfill(move, stage).checkpoints(setup)))["done"]
@@ -273,57 +273,57 @@ def _check(move: KeyMove, stage: MoveStage, phase: Phase, setup: Setup, conduct:
             raise PhaseRefused(f"{place} cannot be read from the new side: {why}.", fix="Correct it, and verify again.")
     elif phase in (Phase.CUT_OVER, Phase.CLOSING):
         if phase is Phase.CLOSING and move.lookup is not None:
-            # Parents may have changed: once the old items are gone, nothing tells which of two copies is right.
-            yield from verify(move, stage, setup, conduct, fix=True)
-        # What a read finds is noted with the last stage.
+            # Parents may have changed: once the old items are deleted, nothing tells which of two copies is right.
+            yield from verify(move, stage, setup, options, fix=True)
+        # Differences found by reads are recorded with the last stage.
         errors = yield from read_errors(move, stage, setup, limit=5)
         if stage is not move.stages[-1]:
             errors += yield from read_errors(move, move.stages[-1], setup, limit=5)
         if errors:
             why = "; ".join(f"{error.item_key}: {error.why.rstrip('.')}" for error in errors[:5])
-            raise PhaseRefused(f"{place} cannot go on: items differ. {why}.", fix="Correct them, and verify again.")
+            raise PhaseRefused(f"{place} cannot continue: items differ. {why}.", fix="Correct them, and verify again.")
         if phase is Phase.CLOSING:
-            yield from _check_closing(move, setup, conduct)
+            yield from _check_closing(move, setup, options)
 
 
-def _check_closing(move: KeyMove, setup: Setup, conduct: Conduct) -> Flow[None]:
+def _check_closing(move: KeyMove, setup: Setup, options: MoveOptions) -> Flow[None]:
     for stage in move.stages:
         state = yield from read_state(move, stage, setup)
         if state.phase.order < Phase.CUT_OVER.order:
             raise PhaseRefused(f"{move.name}, {stage.name}, is in the phase {state.phase}: all stages are cut over before one is closed.")
-    if conduct.force:
+    if options.force:
         return
     now = setup.clock()
     for process in (yield from read_processes(setup)):
         used = process.old_used.get(state.move)
-        if used is not None and now - used < QUIET:
+        if used is not None and now - used < QUIET_SECONDS:
             raise PhaseRefused(
                 f"{process.process} used {move.old.__name__} {now - used:.0f} seconds ago.",
                 fix="Deploy what uses the new entity everywhere, wait a minute, and apply again; --force closes it anyway.",
             )
 
 
-def _watch_clients(move: KeyMove, stage: MoveStage, phase: Phase, setup: Setup, conduct: Conduct) -> Flow[None]:
-    """Watch how clients fare in a new phase. Raises `RolloutHalted` when too many of their requests fail, or take too long."""
-    if not conduct.soak:
+def _watch_clients(move: KeyMove, stage: MoveStage, phase: Phase, setup: Setup, options: MoveOptions) -> Flow[None]:
+    """Monitor clients in a new phase. Raises `RolloutHalted` if too many of their requests fail or are too slow."""
+    if not options.soak:
         return
-    before = yield from read_figures(move, setup)
-    until = setup.ticks() + conduct.soak
+    before = yield from read_client_metrics(move, setup)
+    until = setup.ticks() + options.soak
     while setup.ticks() < until:
-        yield Pause(min(LOOK, conduct.soak))
+        yield Pause(min(POLL_SECONDS, options.soak))
         yield from check_not_paused(move, stage, setup)
-        found = since(before, (yield from read_figures(move, setup)))
-        if found.requests < _ENOUGH:
+        found = since(before, (yield from read_client_metrics(move, setup)))
+        if found.requests < _MIN_SOAK_REQUESTS:
             continue
         place = f"{move.name}, {stage.name}, was halted in the phase {phase}"
-        if found.failures / found.requests > conduct.most_failures:
+        if found.failures / found.requests > options.most_failures:
             raise RolloutHalted(f"{place}: {found.failures:,} of {found.requests:,} requests of clients failed.")
-        if conduct.most_seconds is not None and found.average > conduct.most_seconds:
+        if options.most_seconds is not None and found.average > options.most_seconds:
             raise RolloutHalted(f"{place}: requests of clients take {found.average:.3f} seconds on average.")
 
 
 def state_of(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[Phase]:
-    """The phase of a stage; off where nothing has begun, not even the table of migrations."""
+    """The phase of a stage; off if nothing has begun."""
     if (yield from describe(setup.name_of(migrations_table))) is None:
         return Phase.OFF
     phase: Phase = (yield from read_state(move, stage, setup)).phase
@@ -331,7 +331,7 @@ def state_of(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[Phase]:
 
 
 def stage_status(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[dict[str, Any]]:
-    """How far a stage is, in plain values: its phase, the progress of its passes, and its errors."""
+    """The progress of a stage as plain values: phase, passes and errors."""
     state = yield from read_state(move, stage, setup)
     passes: dict[str, Any] = {}
     for one in (tasks.backfill, tasks.compare_old, tasks.compare_new, tasks.restore, tasks.remove_old, tasks.remove_new):
@@ -358,7 +358,7 @@ def stage_status(move: KeyMove, stage: MoveStage, setup: Setup) -> Flow[dict[str
 
 
 def items_in(move: KeyMove, task: str, setup: Setup) -> Flow[int | None]:
-    """About how many items a pass goes through; None when nobody knows: the table holds others or markers too, or is moved in stages."""
+    """The approximate number of items in a pass; None if unknown, because the table holds other items or is moved in stages."""
     spec = spec_of(move.new if task in ("verify-new", "restore", "remove-new") else move.old)
     if len(move.stages) > 1 or len(spec.table.specs) > 1 or spec.uniques:
         return None

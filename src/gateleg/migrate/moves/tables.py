@@ -11,23 +11,23 @@ __all__ = ["ItemError", "LedgerEntry"]
 
 migrations_table = Table("GatelegMigrations", hash="pk", range="sk", tag="kind")
 
-#: how many copies of a fence there are, so that writers do not all check one item
+#: copies of each fence, so that writers do not all check the same item
 FENCES = 8
-#: how many partitions kept values are spread over
+#: partitions over which kept values are spread
 KEPT_SHARDS = 16
 
 
 class MoveState(Entity, table=migrations_table, tag="move"):
-    """How far a stage of a move is."""
+    """The state of a stage of a move."""
 
     #: `KeyMove.state_key`, as in all other items of a move
     move: Attr[str]
     stage: Attr[str]
     phase: Attr[Phase] = field(Phase.OFF)
-    #: one more with every change of the phase
+    #: incremented with every change of phase
     epoch: Attr[int] = field(0)
     paused: Attr[bool] = field(False)
-    #: what the last verification found: None when there is none since the backfill
+    #: result of the last verification; None if there is none since the backfill
     verified: Attr[bool | None] = field(None)
     changed_at: Attr[datetime | None] = field(None)
     changed_by: Attr[str] = field("")
@@ -49,19 +49,19 @@ class Fence(Entity, table=migrations_table, tag="fence"):
 
 
 class ClientProcess(Entity, table=migrations_table, tag="process"):
-    """A process that reads or writes entities that move, and which phases it acts upon. Until `until`, it may."""
+    """A process that uses entities that are being moved, and the phases it acts on, which it may do until `until`."""
 
     process: Attr[str]
     host: Attr[str] = field("")
     #: seconds since 1970
     until: Attr[float]
-    #: the moves that it knows of
+    #: the moves that it knows
     moves: Attr[list[str]] = field(factory=list)
-    #: the epoch of each stage that it acts upon, by `move#stage`
+    #: the epoch of each stage that it acts on, by `move#stage`
     epochs: Attr[dict[str, int]] = field(factory=dict)
     #: when it last used an old entity, by move
     old_used: Attr[dict[str, float]] = field(factory=dict)
-    #: reads and writes of items that move since the process began, how many have failed, and the seconds that they took
+    #: reads and writes of items that are being moved since the process started, failures among them, and their total duration
     requests: Attr[int] = field(0)
     failures: Attr[int] = field(0)
     seconds: Attr[float] = field(0.0)
@@ -72,7 +72,7 @@ class ClientProcess(Entity, table=migrations_table, tag="process"):
 
 
 class Checkpoint(Entity, table=migrations_table, tag="checkpoint"):
-    """How far one segment of a pass over a table has come."""
+    """The progress of one segment of a pass."""
 
     move: Attr[str]
     stage: Attr[str]
@@ -80,13 +80,13 @@ class Checkpoint(Entity, table=migrations_table, tag="checkpoint"):
     task: Attr[str]
     segment: Attr[int]
     segments: Attr[int]
-    #: where the scan goes on, as JSON; absent at the beginning
+    #: where the scan continues, as JSON; absent at the beginning
     start: Attr[str | None] = field(None)
     done: Attr[bool] = field(False)
     seen: Attr[int] = field(0)
     written: Attr[int] = field(0)
     failed: Attr[int] = field(0)
-    #: what a verification has added up, by bucket: number of items and sum of digests
+    #: checksums of a verification by bucket: number of items and sum of digests
     sums: Attr[dict[str, Any]] = field(factory=dict)
     started_at: Attr[datetime | None] = field(None)
     changed_at: Attr[datetime | None] = field(None)
@@ -100,7 +100,7 @@ class ItemError(Entity, table=migrations_table, tag="item-error"):
 
     move: Attr[str]
     stage: Attr[str]
-    #: which of the two layouts the key belongs to
+    #: the layout that the key belongs to
     side: Attr[Literal["old", "new"]]
     #: a digest of the key
     digest: Attr[str]
@@ -116,7 +116,7 @@ class ItemError(Entity, table=migrations_table, tag="item-error"):
 
 
 class KeptValues(Entity, table=migrations_table, tag="kept-values"):
-    """What only one side of a move knew of an item that was removed from it, for the way back."""
+    """Attributes of a deleted item that only its side of the move had, kept for a rollback."""
 
     move: Attr[str]
     stage: Attr[str]
@@ -124,7 +124,7 @@ class KeptValues(Entity, table=migrations_table, tag="kept-values"):
     shard: Attr[int]
     #: a digest of the item's key
     digest: Attr[str]
-    #: the attributes on the wire, as JSON
+    #: the wire attributes, as JSON
     values: Attr[str]
 
     key = Key("KEPT#{move}#{stage}#{side}#{shard}", "{digest}")
@@ -132,7 +132,7 @@ class KeptValues(Entity, table=migrations_table, tag="kept-values"):
 
 
 class MigrationRecord(Entity, table=migrations_table, tag="migration"):
-    """Where one numbered migration of an application stands."""
+    """The state of one numbered migration of an application."""
 
     application: Attr[str]
     number: Attr[int]
@@ -141,7 +141,7 @@ class MigrationRecord(Entity, table=migrations_table, tag="migration"):
     changed_at: Attr[datetime]
     changed_by: Attr[str]
     error: Attr[str | None] = field(None)
-    #: whether somebody wants the work on it to stop
+    #: whether it is paused
     paused: Attr[bool] = field(False)
 
     key = Key("LEDGER#{application}", "STATE#{number:06d}")
@@ -149,7 +149,7 @@ class MigrationRecord(Entity, table=migrations_table, tag="migration"):
 
 
 class LedgerEntry(Entity, table=migrations_table, tag="ledger"):
-    """Something that was done to a migration: when, by whom, with what result."""
+    """A ledger entry: what was done to a migration, when, by whom, with what result."""
 
     entry_id: Attr[UUID] = new_uuid()
     application: Attr[str]

@@ -1,18 +1,18 @@
-"""What passes do with a page: copy it, compare it, or remove it."""
+"""The work of passes on a page: copy, compare or delete its items."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from gateleg.migrate.errors import Inconvertible
-from gateleg.migrate.moves.comparing import agree, examine
-from gateleg.migrate.moves.copies import EpochOver, copy_items
+from gateleg.migrate.moves.comparison import agree, examine
+from gateleg.migrate.moves.copies import EpochEnded, copy_items
 from gateleg.migrate.moves.digests import digest
 from gateleg.migrate.moves.directions import Direction
 from gateleg.migrate.moves.item_errors import note_error, reason_of
 from gateleg.migrate.moves.items import Refusal, fence_check, key_of, place_of, read_item, remove, write_together
 from gateleg.migrate.moves.kept_values import values_to_keep
-from gateleg.migrate.moves.passes import PageDone, Pass, write_units
+from gateleg.migrate.moves.passes import PageResult, TablePass, write_units
 from gateleg.migrate.moves.phases import Phase
 from gateleg.store.operations.batches import batch_get_flow
 from gateleg.store.operations.write_kinds import Put
@@ -27,42 +27,42 @@ if TYPE_CHECKING:
 
 _COPYING = frozenset({Phase.BACKFILL, Phase.VERIFY})
 _COMPARING = frozenset({Phase.BACKFILL, Phase.VERIFY, Phase.DUAL_READ, Phase.CUT_OVER, Phase.CLOSING})
-#: entries of one transaction, below DynamoDB's limit of 100
+#: below DynamoDB's limit of 100 entries per transaction
 _ENTRIES = 90
 
 
-def backfill(move: KeyMove, stage: MoveStage) -> Pass:
+def backfill(move: KeyMove, stage: MoveStage) -> TablePass:
     """Copies all old items to the new side."""
-    return Pass("backfill", Direction(move, "old"), stage, _COPYING, _copy)
+    return TablePass("backfill", Direction(move, "old"), stage, _COPYING, _copy)
 
 
-def restore(move: KeyMove, stage: MoveStage) -> Pass:
-    """Copies all new items to the old side, on the way back from the clean-up."""
-    return Pass("restore", Direction(move, "new"), stage, frozenset({Phase.CLOSING}), _copy)
+def restore(move: KeyMove, stage: MoveStage) -> TablePass:
+    """Copies all new items to the old side, when rolling back from clean-up."""
+    return TablePass("restore", Direction(move, "new"), stage, frozenset({Phase.CLOSING}), _copy)
 
 
-def remove_old(move: KeyMove, stage: MoveStage) -> Pass:
-    """Removes the old items, once only the new ones are written."""
-    return Pass("remove-old", Direction(move, "old"), stage, frozenset({Phase.CLEAN_UP}), _remove)
+def remove_old(move: KeyMove, stage: MoveStage) -> TablePass:
+    """Deletes the old items, once only the new ones are written."""
+    return TablePass("remove-old", Direction(move, "old"), stage, frozenset({Phase.CLEAN_UP}), _remove)
 
 
-def remove_new(move: KeyMove, stage: MoveStage) -> Pass:
-    """Removes the copies, on the way back to the beginning."""
-    return Pass("remove-new", Direction(move, "new"), stage, frozenset({Phase.OFF}), _remove)
+def remove_new(move: KeyMove, stage: MoveStage) -> TablePass:
+    """Deletes the copies, when rolling back to the beginning."""
+    return TablePass("remove-new", Direction(move, "new"), stage, frozenset({Phase.OFF}), _remove)
 
 
-def compare_old(move: KeyMove, stage: MoveStage, sample: float = 1.0) -> Pass:
+def compare_old(move: KeyMove, stage: MoveStage, sample: float = 1.0) -> TablePass:
     """Compares old items with their copies."""
-    return Pass("verify-old", Direction(move, "old"), stage, _COMPARING, _Comparison(sample), add_sums)
+    return TablePass("verify-old", Direction(move, "old"), stage, _COMPARING, _Comparison(sample), add_sums)
 
 
-def compare_new(move: KeyMove, stage: MoveStage, sample: float = 1.0) -> Pass:
-    """Looks for new items that no old item stands for."""
-    return Pass("verify-new", Direction(move, "new"), stage, _COMPARING, _Comparison(sample), add_sums)
+def compare_new(move: KeyMove, stage: MoveStage, sample: float = 1.0) -> TablePass:
+    """Searches for new items without an old item."""
+    return TablePass("verify-new", Direction(move, "new"), stage, _COMPARING, _Comparison(sample), add_sums)
 
 
-def _copy(one: Pass, items: list[Item], view: StageView, setup: Setup) -> Flow[PageDone]:
-    done = PageDone(seen=len(items))
+def _copy(one: TablePass, items: list[Item], view: StageView, setup: Setup) -> Flow[PageResult]:
+    done = PageResult(seen=len(items))
     for item, verdict in (yield from copy_items(one.direction, items, view, setup)):
         if isinstance(verdict, Inconvertible):
             done.failed += 1
@@ -73,9 +73,9 @@ def _copy(one: Pass, items: list[Item], view: StageView, setup: Setup) -> Flow[P
     return done
 
 
-def _remove(one: Pass, items: list[Item], view: StageView, setup: Setup) -> Flow[PageDone]:
-    """Delete items with their markers and counters, unless the phase has changed: many in a transaction, and one by one what changes."""
-    done, spec = PageDone(seen=len(items), written=len(items)), one.direction.source
+def _remove(one: TablePass, items: list[Item], view: StageView, setup: Setup) -> Flow[PageResult]:
+    """Delete items with their markers and counters, unless the phase has changed: in transactions, or one by one if they change."""
+    done, spec = PageResult(seen=len(items), written=len(items)), one.direction.source
     size = max(1, _ENTRIES // (2 + len(spec.uniques) + len(spec.counters)))
     for start in range(0, len(items), size):
         group = items[start : start + size]
@@ -89,8 +89,8 @@ def _remove(one: Pass, items: list[Item], view: StageView, setup: Setup) -> Flow
     return done
 
 
-def _removed(one: Pass, items: list[Item], view: StageView, setup: Setup) -> Flow[bool]:
-    """Delete items in one transaction, and keep what only they know; False when one of them is not what was read."""
+def _removed(one: TablePass, items: list[Item], view: StageView, setup: Setup) -> Flow[bool]:
+    """Delete items in one transaction, and keep their own attributes; False if one of them has changed since it was read."""
     now, spec = setup.now(), one.direction.source
     operations: list[WriteOperation[Any]] = []
     for item in items:
@@ -103,7 +103,7 @@ def _removed(one: Pass, items: list[Item], view: StageView, setup: Setup) -> Flo
         yield from write_together(operations, [operation.write(now) for operation in operations], seen, now, setup)
     except Refusal as refusal:
         if refusal.error.reasons[-1] is not None:
-            raise EpochOver from refusal
+            raise EpochEnded from refusal
         if len(items) == 1 and not refusal.stale:
             raise refusal.error from refusal
         return False
@@ -111,13 +111,13 @@ def _removed(one: Pass, items: list[Item], view: StageView, setup: Setup) -> Flo
 
 
 class _Comparison:
-    """Compares items of a page with the other side: all of them, or a sample."""
+    """Compares the items of a page, or a sample of them, with the other side."""
 
     def __init__(self, sample: float) -> None:
         self._sample = sample
 
-    def __call__(self, one: Pass, items: list[Item], view: StageView, setup: Setup) -> Flow[PageDone]:
-        direction, done = one.direction, PageDone(seen=len(items))
+    def __call__(self, one: TablePass, items: list[Item], view: StageView, setup: Setup) -> Flow[PageResult]:
+        direction, done = one.direction, PageResult(seen=len(items))
         forward = direction if direction.source_side == "old" else direction.reverse
         pairs: list[tuple[Item, Item]] = []
         digests: list[int] = []
@@ -147,7 +147,7 @@ class _Comparison:
 
 
 def add_sums(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """Two sums of a verification together: they do not depend on the order."""
+    """Add two checksums of a verification; the order does not matter."""
     total = (int(one.get("sum", "0"), 16) + int(other.get("sum", "0"), 16)) % 2**128
     return {
         "count": int(one.get("count", 0)) + int(other.get("count", 0)),

@@ -1,4 +1,4 @@
-"""What an item is after an update: the update expressions of our own plans, worked out on an item as DynamoDB would.
+"""The result of an update: evaluates the update expressions of our own plans on an item, as DynamoDB would.
 
 A dual write has to know the whole item that an update leaves, to write its copy in the same transaction.
 """
@@ -24,13 +24,13 @@ Path = tuple[str | int, ...]
 
 
 def updated(item: Item | None, parameters: Mapping[str, Any]) -> Item:
-    """The item that the `UpdateExpression` of an UpdateItem leaves, with its names and values."""
+    """The item after the `UpdateExpression` of an UpdateItem, with its names and values."""
     before = item if item is not None else dict(parameters["Key"])
     return _Update(parameters).applied(before)
 
 
 class _Update:
-    """One update expression, read from left to right."""
+    """One update expression, evaluated from left to right."""
 
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         text = parameters["UpdateExpression"]
@@ -65,7 +65,7 @@ class _Update:
                 if not self._ahead(","):
                     break
                 self._take()
-        # Elements of one list go from its end, so that the places of the others hold until it is their turn.
+        # List elements are removed from the end, so that the indexes of the others stay valid.
         for path in sorted(removed, key=lambda path: [(isinstance(step, int), step) for step in path], reverse=True):
             _remove(after, path)
         return after

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, Field
 
 from gateleg.model.errors import S3KeyRefused
 
-__all__ = ["find_mark"]
+__all__ = ["check_s3_key", "find_mark"]
 
 T = TypeVar("T")
 

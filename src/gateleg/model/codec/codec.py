@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from gateleg.model.attributes.constraints import reading_validator
 from gateleg.model.attributes.traits import empty_is_absent
-from gateleg.model.codec.fast_decoder import VARIABLE, direct_source
+from gateleg.model.codec.fast_decoder import VARIABLE, direct_source, remainder_source
 from gateleg.model.codec.nested import UNKNOWN
 from gateleg.model.codec.read_forms import checked_sources, remember
 from gateleg.model.codec.shapes import BINARY, INSTANT, TEXT, UUID_TEXT, Scope, SetShape
@@ -200,14 +200,16 @@ def _decoder(spec: EntityLayout[Any], scope: Scope) -> list[str]:
         lines += [f"  if get({spec.table.schema!r}) != {{'N': {str(spec.schema)!r}}}: item = aged(item); get = item.get"]
     direct = direct_source(spec, scope)
     if direct is not None:
-        read = [*direct, *_form_check(spec, scope, VARIABLE)]
+        # The check reads the texts of the key, or finds something odd.
+        texts = frozenset(entry.attribute for entry in spec.key.fields if entry.text is not None)
+        read = [*direct, *_form_check(spec, scope, VARIABLE, "remember(item, m); keep(item, m)"), remainder_source(spec, texts)]
     else:
-        read = [*_validated_source(spec, scope), "d = m.__dict__", *_form_check(spec, scope, _VALUE)]
+        read = [*_validated_source(spec, scope), "d = m.__dict__", *_form_check(spec, scope, _VALUE, "remember(item, m)")]
     return [*lines, "  try:", *(f"    {line}" for line in read), "  except Exception: return slowly(item)", "  return m"]
 
 
-def _form_check(spec: EntityLayout[Any], scope: Scope, value: str) -> list[str]:
-    """Lines that let the instance `m` remember a form that the model would not write: see `stored_keys`.
+def _form_check(spec: EntityLayout[Any], scope: Scope, value: str, remember: str) -> list[str]:
+    """Lines that let the instance `m` remember, by the statement given, a form that the model would not write: see `stored_keys`.
 
     They run for every item that is read. So texts are compared, not wire values, and the text of a UUID is taken from the item: what was
     read as a UUID and has 36 characters is, in lower case, what the model writes.
@@ -225,7 +227,7 @@ def _form_check(spec: EntityLayout[Any], scope: Scope, value: str) -> list[str]:
         v = _access(spec, source.name, value)
         odd = f"{v} is not None and get({source.wire!r}) != {source.shape.pack(v, scope)}"
         tests.append(_odd_time(source.wire) if source.shape is INSTANT else f"({odd})")
-    return [f"if {' or '.join(tests)}: remember(item, m)"] if tests else []
+    return [f"if {' or '.join(tests)}: {remember}"] if tests else []
 
 
 def _validated_source(spec: EntityLayout[Any], scope: Scope) -> list[str]:

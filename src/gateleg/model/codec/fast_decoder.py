@@ -58,7 +58,7 @@ _SILENT = {"type", "ref", "metadata", "serialization"}
 _HARMLESS = {"title", "extra_fields_behavior"}
 #: Members of the schema of a list or a dictionary that have no bearing on an empty one.
 _CONTENTS = {"items_schema", "keys_schema", "values_schema"}
-#: Up to so many derived attributes, to count them is faster than to look up each attribute of the item.
+#: Up to this number of derived attributes, counting them is faster than looking up each attribute of the item.
 _FEW = 6
 _SETTERS = {"set_values": set_values, "set_fields": set_fields, "set_extra": set_extra, "set_private": set_private}
 
@@ -100,7 +100,7 @@ def direct_source(spec: EntityLayout[Any], scope: Scope) -> list[str] | None:
     slots = {a.name: _Slot(a.name, a.wire, a.shape, a.needed and not a.optional) for a in spec.attributes.values()}
     scope.names |= {**_SETTERS, "new": object.__new__, "entity": spec.entity, "UTC": UTC, "deepcopy": deepcopy, "Odd": Odd}
     lines = _fields_source(schema, slots, definitions, scope, _SLOW)
-    return None if lines is None else [*lines, *_instance(slots, "entity"), *_remainder(spec)]
+    return None if lines is None else [*lines, *_instance(slots, "entity")]
 
 
 def _fields_source(
@@ -280,9 +280,14 @@ def _instance(fields: Iterable[str], kind: str) -> list[str]:
     return [f"m = new({kind})", f"set_values(m, {{{values}}})", "set_fields(m, fields)", "set_extra(m, None)", "set_private(m, None)"]
 
 
-def _remainder(spec: EntityLayout[Any]) -> list[str]:
-    """Keep what the entity does not know. All that it knows was counted, so that mostly the number alone shows that there is no more."""
-    derived = sorted(spec.derived_names - {attribute.wire for attribute in spec.attributes.values()})
-    if len(derived) > _FEW:
-        return ["if not known(item): keep(item, m)"]
-    return [f"if len(item) != len(fields){''.join(f' + ({name!r} in item)' for name in derived)}: keep(item, m)"]
+def remainder_source(spec: EntityLayout[Any], present: frozenset[str]) -> str:
+    """A line that keeps the attributes that the entity does not know. `present` are derived attributes that the item is known to have.
+
+    The known attributes were counted, so that the number of attributes alone usually shows that there are no others.
+    """
+    derived = spec.derived_names - {attribute.wire for attribute in spec.attributes.values()}
+    uncertain = sorted(derived - present)
+    if len(uncertain) > _FEW:
+        return "if not known(item): keep(item, m)"
+    certain = f" + {len(derived & present)}" if derived & present else ""
+    return f"if len(item) != len(fields){certain}{''.join(f' + ({name!r} in item)' for name in uncertain)}: keep(item, m)"

@@ -10,11 +10,11 @@ import re
 import zlib
 from binascii import a2b_base64
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from orjson import dumps
+from orjson import OPT_UTC_Z, dumps
 
 from gateleg.model.attributes.constraints import json_reader
 from gateleg.model.attributes.time_formats import TimeFormat
@@ -55,6 +55,8 @@ class Scope:
             "decimal_text": decimal_text,
             "binary_text": binary_text,
             "dumps": dumps,
+            "OPT_UTC_Z": OPT_UTC_Z,
+            "UTC": UTC,
             "from_binary": a2b_base64,
             "wire": wire,
             "unwire": unwire,
@@ -145,11 +147,16 @@ def time_shape(format: TimeFormat) -> TimeShape:
 
 TEXT = ScalarShape("S", "{0}")
 INTEGER = ScalarShape("N", "(t if len(t := str({0})) < 39 else int_text({0}))")
-FLOAT = ScalarShape("N", "float_text({0})")
+# Frequent values are written without a call: positive floats, and times in UTC with a fraction of a second.
+FLOAT = ScalarShape("N", "(dumps(t).decode() if 1e-130 <= (t := {0}) < 1e126 else float_text(t))")
 DECIMAL = ScalarShape("N", "decimal_text({0})")
 FLAG = ScalarShape("BOOL", "{0}")
 BINARY = ScalarShape("B", "binary_text({0})", "from_binary({0})")
-INSTANT = TimeShape("S", "iso({0})", "from_iso({0})")
+INSTANT = TimeShape(
+    "S",
+    "(t if {0}.tzinfo is UTC and len(t := dumps({0}, None, OPT_UTC_Z)[1:-1].decode()) == 27 else iso({0}))",
+    "from_iso({0})",
+)
 PLAIN_TEXT = ScalarShape("S", "str({0})")
 UUID_TEXT = ScalarShape("S", UUID_SOURCE)
 ISO_TEXT = ScalarShape("S", "{0}.isoformat()")

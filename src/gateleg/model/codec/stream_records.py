@@ -43,23 +43,23 @@ def read_change(table: Table, record: Mapping[str, Any]) -> Change | None:
 
     Markers of unique constraints are such items. A stream of keys only tells entities apart by the form of their keys.
     """
-    told: Mapping[str, Any] = record["dynamodb"]
-    before, after = told.get("OldImage"), told.get("NewImage")
-    spec = table.spec_for(after or before or told["Keys"])
+    data: Mapping[str, Any] = record["dynamodb"]
+    before, after = data.get("OldImage"), data.get("NewImage")
+    spec = table.spec_for(after or before or data["Keys"])
     if spec is None:
         return None
     return Change(
         _KINDS[record["eventName"]],
         spec.entity,
-        told["Keys"],
+        data["Keys"],
         None if before is None else spec.decode(before),
         None if after is None else spec.decode(after),
         _SERVICE in (record.get("userIdentity") or {}).values(),
-        told.get("SequenceNumber", ""),
-        _moment(told.get("ApproximateCreationDateTime")),
+        data.get("SequenceNumber", ""),
+        _read_time(data.get("ApproximateCreationDateTime")),
         record.get("eventID", ""),
     )
 
 
-def _moment(seconds: Any) -> datetime | None:
+def _read_time(seconds: Any) -> datetime | None:
     return None if seconds is None else datetime.fromtimestamp(float(seconds), UTC)

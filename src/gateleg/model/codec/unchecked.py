@@ -40,9 +40,10 @@ def copy_unchecked(instance: M, changes: Mapping[str, Any]) -> M:
     if _PLAIN:
         return instance.model_copy(update=changes)
     copy = object.__new__(type(instance))
-    extra, private = instance.__pydantic_extra__, instance.__pydantic_private__
+    extra, private, fields = instance.__pydantic_extra__, instance.__pydantic_private__, instance.__pydantic_fields_set__.copy()
+    fields.update(changes)
     set_values(copy, {**instance.__dict__, **changes})
-    set_fields(copy, instance.__pydantic_fields_set__ | changes.keys())
+    set_fields(copy, fields)
     set_extra(copy, None if extra is None else dict(extra))
     set_private(copy, None if private is None else dict(private))
     return copy

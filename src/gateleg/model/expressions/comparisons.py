@@ -98,7 +98,7 @@ class Size(Comparable[int]):
         return "size", (self._of.outline(given),)
 
     def paths(self) -> Iterator[Path]:
-        """That of the attribute."""
+        """The same as of the attribute."""
         return self._of.paths()
 
 

@@ -14,7 +14,7 @@ WHY = {
     "number-as-text": "Text sorts character by character: 10 comes before 9.",
     "partial-index": "What an index does not project must be read from the table, item by item, which costs more than the query.",
     "s3-key-as-text": "A presigned URL that is stored as a key expires, and is a secret until then.",
-    "tag-not-projected": "Items of an index that does not hold the tag cannot be told apart.",
+    "tag-not-projected": "The entities of items in an index that does not hold the tag cannot be distinguished.",
     "time-as-text": "Times sort as text only when all have one form, one width and one zone.",
     "time-not-sorted": "Text sorts character by character: 02.01.2024 comes before 31.12.2023.",
     "time-partition": "All that happens now goes to one partition, which serves at most 1,000 write units a second.",

@@ -33,13 +33,15 @@ def compile_ref(entity: type[E], key: KeyPlan, known: Mapping[str, Source]) -> R
         return lambda given: None
     scope, tests = Scope(), [f"len(given) == {len(sources)}"]
     for source in sources:
-        tests.append(f"type(v_{source.name} := given.get({source.name!r})) is {scope.bind(source.declared.type, 'kind')}")
+        tests.append(f"type(v_{source.name} := given[{source.name!r}]) is {scope.bind(source.declared.type, 'kind')}")
         if source.declared.type in (str, bytes):
             # An empty key is refused by its name, where components are validated.
             tests.append(f"v_{source.name}")
     fields = ", ".join(f"{entry.attribute!r}: {_field(entry, scope, tests)}" for entry in key.fields)
-    made = f"{scope.bind(Ref, 'Ref')}({scope.bind(entity, 'entity')}, given, {{{fields}}})"
-    builder: RefBuilder[E] = eval(f"lambda given: {made} if {' and '.join(tests)} else None", scope.names)
+    ref = f"{scope.bind(Ref, 'Ref')}({scope.bind(entity, 'entity')}, given, {{{fields}}})"
+    lines = ["def build(given):", f"  try: return {ref} if {' and '.join(tests)} else None", "  except KeyError: return None"]
+    exec(compile("\n".join(lines), f"<key of {entity.__name__}>", "exec"), scope.names)
+    builder: RefBuilder[E] = scope.names["build"]
     return builder
 
 

@@ -181,3 +181,8 @@ class Ref(Generic[E_co]):
         """The keys that older versions of the data may have, to be tried when the item is not found."""
         plans: tuple[KeyPlan, ...] = read_spec(self.entity).key.legacy
         return [plan.build(self.values) for plan in plans if plan.holds(self.values)]
+
+    def __str__(self) -> str:
+        """The entity and the components of the key, for messages: `Job(job_id='...')`."""
+        names: tuple[str, ...] = read_spec(self.entity).key.names
+        return f"{self.entity.__name__}({', '.join(f'{name}={str(self.values.get(name))!r}' for name in names)})"

@@ -1,6 +1,7 @@
 """From verbs to requests: plans of puts, updates, deletes and queries, with the markers and counters that belong to them. For stores."""
 
 from gateleg.model.planning.bounds import Guard, guards_of
+from gateleg.model.planning.collections import Collected, CollectionQuery
 from gateleg.model.planning.counter_changes import CounterChange, Joined, counter_changes, upper_bounds
 from gateleg.model.planning.expiry import holds_expiry, is_expired, not_expired
 from gateleg.model.planning.prepared_update import PreparedUpdate
@@ -9,6 +10,8 @@ from gateleg.model.planning.updates import changed_attributes, plan_update
 from gateleg.model.planning.writes import Write, as_marked, plan_check, plan_delete, plan_put, plan_release, take_marker
 
 __all__ = [
+    "Collected",
+    "CollectionQuery",
     "CounterChange",
     "Guard",
     "Joined",

@@ -60,11 +60,11 @@ def guards_of(actions: Sequence[Action]) -> tuple[Guard, ...]:
     found: list[Guard] = []
     for action in actions:
         if action.attr is not None and action.attr.bounds is not None:
-            found += _own(action)
+            found += _attribute_guards(action)
     return (*found, *_elements(actions))
 
 
-def _own(action: Action) -> Iterator[Guard]:
+def _attribute_guards(action: Action) -> Iterator[Guard]:
     """The bounds of the attribute that is written."""
     if isinstance(action, AddAction | DeleteAction) and isinstance(action.operand, Constant):
         ((tag, content),) = action.operand.wire.items()
@@ -157,7 +157,7 @@ def _longer(action: Action, added: int) -> Iterator[Guard]:
 
 
 def _fits(action: Action, added: int, most: int) -> Condition:
-    """That so many more elements fit; an absent list or set counts as empty."""
+    """A condition: a number of further elements fit; an absent list or set counts as empty."""
     if added > most:
         raise ExpressionValue(f"{action.attr!r} takes at most {most} elements, not {added}.", fix="Add fewer.")
     return _absent(action.path) | _size(action.path, "<=", most - added)

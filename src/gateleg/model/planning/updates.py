@@ -60,7 +60,7 @@ def plan_update(
     plan = None if asked is None else spec.plans.get(asked.key)
     if asked is not None and plan is not None:
         parameters, owned = plan.fill(Inputs(ref.key, values, asked.after, now), asked.given)
-        return Write(entity, spec.table, "Update", parameters, owned=owned, purpose=f"{mode} {spec.name}", prepared=plan.update)
+        return Write(entity, spec.table, "Update", parameters, owned=owned, prepared=plan.update)
     besides = joined or Joined()
     draft: UpdatePlan[Any] = UpdatePlan(spec, ref.key, values, instance, guarded, now, besides)
     owned = _worked_out(draft, actions, mode, ref)
@@ -73,7 +73,7 @@ def plan_update(
     parameters = with_condition(parameters, condition, out)
     if asked is not None:
         keep_plan(spec, spec.plans, asked, parameters, out, owned)
-    return Write(entity, spec.table, "Update", parameters, draft.markers, draft.counts, owned, f"{mode} {spec.name}")
+    return Write(entity, spec.table, "Update", parameters, draft.markers, draft.counts, owned)
 
 
 def _worked_out(draft: UpdatePlan[Any], actions: Sequence[Action], mode: str, ref: Ref[Any]) -> dict[str, Any]:

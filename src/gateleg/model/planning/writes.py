@@ -1,4 +1,4 @@
-"""Writes as values: what PutItem, UpdateItem and DeleteItem are to be asked, and what must go along in the same transaction."""
+"""Writes as values: the parameters of PutItem, UpdateItem and DeleteItem, and what must be written in the same transaction."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Write(Generic[E]):
     #: the counters to change
     counts: tuple[CounterChange, ...] = ()
     owned: Mapping[str, Any] = field(default_factory=dict)
-    #: what the write is about, in words: for the reasons of a cancelled transaction
+    #: of a marker, what is done with it, for the reasons of a canceled transaction: `hold User.one_email`
     purpose: str = ""
     #: of a put, the instance as it will be stored; without the counts that an item has which is there already
     instance: E | None = None
@@ -106,7 +106,7 @@ def present_schema(spec: Spec[Any], *, may_be_missing: bool) -> Condition | None
 
 
 def version_condition(spec: Spec[Any], version: int) -> Condition | None:
-    """That nobody has written the item since it was read."""
+    """A condition: the item has not been written since it was read."""
     if spec.version is None:
         return None
     if version == 0:
@@ -130,7 +130,7 @@ def moved_markers(spec: Spec[Any], before: Mapping[str, Any] | None, after: Mapp
 
 
 def as_marked(spec: Spec[Any], values: Mapping[str, Any]) -> Condition | None:
-    """That the item is there with the values that its markers and counters were worked out from."""
+    """A condition: the item exists with the values that its markers and counters were computed from."""
     names = [name for unique in spec.uniques.values() for name in unique.by]
     names += [name for counter in spec.counters.values() for name in counter.names]
     conditions = [exists(spec.table.hash)]
@@ -190,7 +190,8 @@ def plan_put(
     it is `batched`, because a batch has no updates.
     """
     spec = spec_of(type(instance))
-    if (spec.uniques or spec.counters) and not create and replaces is None:
+    companions = spec.uniques or spec.counters
+    if companions and not create and replaces is None:
         raise DerivedKeyUnknown(
             f"{spec.name} has unique constraints or counters, and what the put replaces is not known.",
             fix="Use create for a new item; for one that is there, patch it, or put(new, replaces=old) with the instance that was read.",
@@ -198,18 +199,18 @@ def plan_put(
     written, owned, absent, version = (instance, {}, create, None) if exact else _stamped(spec, instance, now, create, check_version)
     if spec.counted:
         written = _counted_from_zero(spec, written, joined)
-    before = None if replaces is None else spec.values(replaces)
     item = spec.encode(written)
-    counts_on = spec.version is not None and not (check_version or exact or batched)
+    counts_on = not (check_version or exact or batched) and spec.version is not None
     kind: Kind = "Update" if (spec.counted or counts_on) and not (create or absent) else "Put"
-    if counts_on and kind == "Update" and spec.version is not None:
-        # Only the service knows it.
-        owned = {name: value for name, value in owned.items() if name != spec.version.name}
-    if condition is None and before is None and joined is None and kind == "Put":
-        parameters = {"Item": item, **_guarded(spec, absent, version, now)}
+    before = None if replaces is None else spec.values(replaces)
+    if kind == "Put" and condition is None and before is None and joined is None:
+        parameters = _put_parameters(spec, item, absent, version, now)
     else:
+        if counts_on and kind == "Update" and spec.version is not None:
+            # Only the service knows it.
+            owned = {name: value for name, value in owned.items() if name != spec.version.name}
         guard = _none_there(spec, now) if absent else version_condition(spec, version) if version is not None else None
-        if before is not None and (spec.uniques or spec.counters) and (spec.version is None or exact or not check_version):
+        if before is not None and companions and (spec.version is None or exact or not check_version):
             guard = all_of(guard, as_marked(spec, before))
         if condition is not None and not absent:
             guard = all_of(guard, present_schema(spec, may_be_missing=True))
@@ -221,19 +222,11 @@ def plan_put(
             old = {} if replaces is None else spec.encode(replaces)
             version_read = getattr(instance, spec.version.name) if counts_on and spec.version is not None else None
             parameters = _put_around_counts(spec, item, old, joined or Joined(), guard, out, version_read)
-    companions = spec.uniques or spec.counters
-    after = spec.values(written) if companions else None
-    return Write(
-        spec.entity,
-        spec.table,
-        kind,
-        parameters,
-        moved_markers(spec, before, after) if spec.uniques else (),
-        tuple(counter_changes(spec, before, after)) if spec.counters else (),
-        owned,
-        f"put {spec.name}",
-        written,
-    )
+    if not companions:
+        return Write(spec.entity, spec.table, kind, parameters, (), (), owned, "", written)
+    after = spec.values(written)
+    markers, counts = moved_markers(spec, before, after), tuple(counter_changes(spec, before, after))
+    return Write(spec.entity, spec.table, kind, parameters, markers, counts, owned, "", written)
 
 
 def _counted_from_zero(spec: Spec[Any], instance: E, joined: Joined | None) -> E:
@@ -275,34 +268,40 @@ def _put_around_counts(
 
 def _stamped(spec: Spec[Any], instance: E, now: datetime, create: bool, check_version: bool) -> tuple[E, dict[str, Any], bool, int | None]:
     """The instance with what the model sets, those values, whether there may be none yet, and the version that must be there."""
-    stamps, version = spec.write_stamps, spec.version
+    stamps, version = _owned_names(spec)
     if not stamps and version is None:
         return instance, {}, create, None
-    owned: dict[str, Any] = {attribute.name: now for attribute in stamps}
+    owned: dict[str, Any] = dict.fromkeys(stamps, now)
     absent, expected = create, None
     if version is not None:
-        read = getattr(instance, version.name)
-        owned[version.name] = read + 1
+        read = instance.__dict__[version]
+        owned[version] = read + 1
         if check_version and not create:
             absent, expected = read == 0, read or None
     return copy_unchecked(instance, owned), owned, absent, expected
 
 
+@cache
+def _owned_names(spec: Spec[Any]) -> tuple[tuple[str, ...], str | None]:
+    """The attributes that every write stamps with the time, and the one that holds the version."""
+    return tuple(attribute.name for attribute in spec.write_stamps), None if spec.version is None else spec.version.name
+
+
 def _none_there(spec: Spec[Any], now: datetime) -> Condition:
-    """That there is no item, or one whose time is over: DynamoDB may leave it for days."""
+    """A condition: there is no item, or an expired one, which DynamoDB may keep for days."""
     over = expired(spec, now)
     return missing(spec.table.hash) if over is None else missing(spec.table.hash) | over
 
 
-def _guarded(spec: Spec[Any], absent: bool, version: int | None, now: datetime) -> dict[str, Any]:
-    """The condition of a put that has none of its caller's: there is no item, or the one that was read, or it does not matter."""
+def _put_parameters(spec: Spec[Any], item: Item, absent: bool, version: int | None, now: datetime) -> dict[str, Any]:
+    """The parameters of a put that has no condition of the caller: it demands that the item is absent, or has the version, or nothing."""
     if not absent and version is None:
-        return {}
+        return {"Item": item}
     condition, names, placeholder = _absence(spec) if absent else _sameness(spec)
-    guard: dict[str, Any] = {"ConditionExpression": condition, "ExpressionAttributeNames": dict(names)}
+    parameters: dict[str, Any] = {"Item": item, "ConditionExpression": condition, "ExpressionAttributeNames": dict(names)}
     if placeholder:
-        guard["ExpressionAttributeValues"] = {placeholder: {"N": epoch_text(now) if absent else str(version)}}
-    return guard
+        parameters["ExpressionAttributeValues"] = {placeholder: {"N": epoch_text(now) if absent else str(version)}}
+    return parameters
 
 
 @cache
@@ -354,7 +353,7 @@ def plan_delete(
         guard = all_of(guard, present_schema(spec, may_be_missing=not must_exist))
     out = Placeholders()
     parameters = with_condition({"Key": dict(key)}, all_of(guard, asked), out)
-    return Write(entity, spec.table, "Delete", parameters, released, counts, purpose=f"delete {spec.name}")
+    return Write(entity, spec.table, "Delete", parameters, released, counts)
 
 
 def plan_check(target: E | Ref[E], condition: Condition | None, joined: Joined | None = None) -> Write[E]:
@@ -372,4 +371,4 @@ def plan_check(target: E | Ref[E], condition: Condition | None, joined: Joined |
     if joined is not None and counting:
         kind, parameters = "Update", parameters | {"UpdateExpression": render_actions(joined.actions, out)}
         condition = all_of(exists(spec.table.hash), condition, joined.guard)
-    return Write(entity, spec.table, kind, with_condition(parameters, condition, out), purpose=f"check {spec.name}")
+    return Write(entity, spec.table, kind, with_condition(parameters, condition, out))

@@ -59,7 +59,7 @@ class Connection(asyncio.Protocol):
         return self._transport is None or self._transport.is_closing()
 
     def has_news(self) -> bool:
-        """Whether the service has sent something, or has closed it, that the loop has not looked at yet."""
+        """Whether the service has sent something or closed the connection, which the loop has not read yet."""
         if self._transport is None or self._transport.is_closing():
             return False
         wire = self._transport.get_extra_info("socket")

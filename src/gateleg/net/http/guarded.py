@@ -1,4 +1,4 @@
-"""`GuardedClient`: requests to addresses that somebody else has given. What is connected to was judged, also after a redirection."""
+"""`GuardedClient`: requests to addresses that users supply. Every address is checked before connecting, also after a redirect."""
 
 from __future__ import annotations
 
@@ -159,11 +159,13 @@ class GuardedClient:
         for one in found:
             try:
                 # The certificate is that of the name, not of the number.
-                _, made = await loop.create_connection(make, str(one), address.port, ssl=tls, server_hostname=address.host if tls else None)
+                _, connection = await loop.create_connection(
+                    make, str(one), address.port, ssl=tls, server_hostname=address.host if tls else None
+                )
             except OSError as error:
                 failure = error
             else:
-                return made
+                return connection
         raise failure
 
 

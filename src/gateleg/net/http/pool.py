@@ -88,7 +88,7 @@ class _Connection:
         self.released = 0.0
 
     def is_closed(self) -> bool:
-        """Whether the service has closed it, or has sent what nobody asked for."""
+        """Whether the service has closed the connection, or has sent data without a request."""
         try:
             self.socket.settimeout(0.0)
             self.socket.recv(1)
@@ -190,7 +190,7 @@ class Pool:
         # The list's own methods are atomic, so that no lock is needed.
         self._idle: list[_Connection] = []
         _pools.add(self)
-        # A pool that nobody closed leaves no connections behind.
+        # A pool that was not closed leaves no connections behind.
         weakref.finalize(self, _shed, self._idle)
 
     def exchange(self, data: bytes, timeouts: Timeouts, deadline: Deadline | None = None) -> Response:
@@ -224,7 +224,7 @@ class Pool:
         try:
             connection.send(data, timeouts, deadline, whole=whole)
         except BaseException as error:
-            # Whatever it was, also Ctrl-C: a response that nobody waits for must not be met by the next request.
+            # After any error, also Ctrl-C: an abandoned response must not be read by the next request.
             connection.socket.close()
             if isinstance(error, HttpError) and error.stale:
                 self.close()

@@ -1,4 +1,4 @@
-"""From the system's errors to ours."""
+"""Translate errors of the file system."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def failures(key: str, *, missing: bool = True) -> Iterator[None]:
         yield
     except OSError as error:
         if missing and isinstance(error, FileNotFoundError):
-            raise ObjectMissing(f"There is no object {key!r}.") from error
+            raise ObjectMissing(f"The object {key!r} does not exist.") from error
         if error.errno in _NO_ROOM:
-            raise StorageFull(f"There is no room for {key!r}.") from error
+            raise StorageFull(f"The disk has no space left for {key!r}.") from error
         raise StorageFailed(f"{key!r}: {error.strerror or error}.") from error

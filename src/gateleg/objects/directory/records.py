@@ -39,10 +39,10 @@ def info_of(key: str, descriptor: int) -> ObjectInfo:
     size = os.fstat(descriptor).st_size
     tail = read_at(descriptor, min(size, _GLANCE), max(0, size - _GLANCE))
     if len(tail) < _END.size:
-        raise Damaged(f"The file of {key!r} is cut short.")
+        raise Damaged(f"The file of {key!r} is truncated.")
     length, magic = _END.unpack(tail[-_END.size :])
     if magic != _MAGIC or length > min(size, _LARGEST):
-        raise Damaged(f"The file of {key!r} does not end as it should.")
+        raise Damaged(f"The file of {key!r} has no valid footer.")
     text = tail[-_END.size - length : -_END.size]
     if len(text) < length:
         text = read_at(descriptor, length, size - _END.size - length)
@@ -60,7 +60,7 @@ def info_of(key: str, descriptor: int) -> ObjectInfo:
     except (ValueError, KeyError, TypeError):
         raise Damaged(f"The description of {key!r} cannot be read.") from None
     if info.size != size - length - _END.size:
-        raise Damaged(f"The file of {key!r} does not have its length.")
+        raise Damaged(f"The file of {key!r} does not have the recorded length.")
     return info
 
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from gateleg.model import check_s3_key
+from gateleg.model.attributes.special_types import check_s3_key
 from gateleg.objects.directory.failures import failures
 from gateleg.objects.directory.names import path_of
 from gateleg.objects.directory.secrets import secret_of
@@ -63,11 +63,11 @@ class DirectoryObjects(Verbs):
         size: int | None = None,
         if_absent: bool = False,
     ) -> DirectoryUpload:
-        """Begin to write an object. See `Objects.upload`."""
+        """Start to write an object. See `Objects.upload`."""
         return DirectoryUpload(self._tree, self._clock, key, content_type, metadata, sha256, if_absent=if_absent)
 
     def stream(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> DirectoryDownload:
-        """The content, or a part of it, in chunks. See `Objects.stream`."""
+        """The content, or a range of it, in chunks. See `Objects.stream`."""
         check_s3_key(key)
         with failures(key):
             return DirectoryDownload(self._tree, key, range, unless_etag)
@@ -78,7 +78,7 @@ class DirectoryObjects(Verbs):
             return download.info
 
     def list(self, prefix: str = "", *, delimiter: str | None = None, cursor: str | None = None, limit: int = 1000) -> ObjectPage:
-        """A page of the objects whose keys begin with `prefix`. See `Objects.list`."""
+        """A page of the objects whose keys start with `prefix`. See `Objects.list`."""
         with failures(prefix):
             return page(self._tree.keys, prefix, delimiter, opened(cursor), checked_limit(limit))
 

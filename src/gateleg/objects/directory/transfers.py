@@ -61,7 +61,7 @@ class DirectoryUpload(Writing):
             self._closing()
             placed = self._tree.place(self._name, path_of(self.key), replace=not self.if_absent)
         if not placed:
-            raise ObjectExists(f"There is an object {self.key!r} already.")
+            raise ObjectExists(f"The object {self.key!r} exists already.")
         return info
 
     def _abort(self) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from gateleg.model import check_s3_key
+from gateleg.model.attributes.special_types import check_s3_key
 from gateleg.model.errors import S3KeyRefused
 from gateleg.objects.directory.names import FOLDER, OBJECT, PART, piece_of
 from gateleg.objects.directory.records import info_of
@@ -194,4 +194,4 @@ def opened(cursor: str | None) -> bytes:
     try:
         return urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
     except ValueError:
-        raise BadCursor("The cursor is not one of a listing.") from None
+        raise BadCursor("The cursor is not valid.") from None

@@ -64,7 +64,7 @@ class S3Download:
         self._body = again["Body"]
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._body.close()
 
     def __enter__(self) -> Self:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from gateleg.model import check_s3_key
+from gateleg.model.attributes.special_types import check_s3_key
 from gateleg.objects.bodies import digest_of, size_of
 from gateleg.objects.descriptions import checked_metadata, content_type_of
 from gateleg.objects.errors import StorageFailed
@@ -92,7 +92,7 @@ class S3Objects(Verbs):
         sha256: str | None = None,
         if_absent: bool = False,
     ) -> ObjectInfo:
-        """Store an object; whole and durable when this returns, or not at all. See `Objects.put`."""
+        """Store or replace an object, atomically. Durable when this returns. See `Objects.put`."""
         check_s3_key(key)
         if sha256 is None and (size_of(body) or 0) > self._part_size:
             # The metadata of parts is sent before them, so the digest must be known by then.
@@ -109,7 +109,7 @@ class S3Objects(Verbs):
         size: int | None = None,
         if_absent: bool = False,
     ) -> S3Upload:
-        """Begin to write an object. See `Objects.upload`."""
+        """Start to write an object. See `Objects.upload`."""
         place = self._place(key)
         content_type = content_type_of(key, content_type)
         metadata = checked_metadata(metadata)
@@ -119,7 +119,7 @@ class S3Objects(Verbs):
         return S3Upload(sending, key, content_type, metadata, sha256, if_absent=if_absent)
 
     def stream(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> S3Download:
-        """The content, or a part of it, in chunks. See `Objects.stream`."""
+        """The content, or a range of it, in chunks. See `Objects.stream`."""
         return S3Download(self._account.client, self._place(key), key, range, unless_etag)
 
     def head(self, key: str) -> ObjectInfo:
@@ -130,7 +130,7 @@ class S3Objects(Verbs):
         return info_of(key, answer, int(answer["ContentLength"]))
 
     def list(self, prefix: str = "", *, delimiter: str | None = None, cursor: str | None = None, limit: int = 1000) -> ObjectPage:
-        """A page of the objects whose keys begin with `prefix`. See `Objects.list`."""
+        """A page of the objects whose keys start with `prefix`. See `Objects.list`."""
         asked: dict[str, Any] = {"Bucket": self.bucket.name, "Prefix": self.prefix + prefix, "MaxKeys": checked_limit(limit)}
         if delimiter:
             asked["Delimiter"] = delimiter
@@ -223,7 +223,7 @@ class S3Objects(Verbs):
         return swept
 
     def close(self) -> None:
-        """Let go of connections and threads."""
+        """Close connections and threads."""
         with self._lock:
             threads, self._threads = self._threads, None
         if threads is not None:

@@ -116,7 +116,7 @@ class S3Upload(Writing):
                     self._require_absent()
                 yield
         except ObjectChanged as error:
-            raise ObjectExists(f"There is an object {self.key!r} already.") from error
+            raise ObjectExists(f"The object {self.key!r} exists already.") from error
 
     def _require_absent(self) -> None:
         """Not every endpoint knows the condition, and some ignore it: the question before makes those right but for a race."""

@@ -1,1 +1,62 @@
-"""The store's verbs, each an operation as a value."""
+"""Every verb of the store as a function that builds its operation, to be run later or as a part of something else.
+
+    operation = query(Job.ready, queue="default")       no request is sent yet
+    operation.params()                                  the request that it would send: a dry run
+    store.stream(operation)                             what `store.query` does; `store.run(operation)` for all but query, scan and export
+
+`check`, `create`, `put`, `patch`, `upsert` and `delete` build the members of a transaction and are exported by `gateleg.store` too.
+"""
+
+from gateleg.store.operations.batches import batch_get, batch_write
+from gateleg.store.operations.bulk_deletes import delete_all
+from gateleg.store.operations.collects import collect
+from gateleg.store.operations.health_checks import Health, health
+from gateleg.store.operations.marker_release import release_unique
+from gateleg.store.operations.operation import Operation, Stream
+from gateleg.store.operations.pages import Page, page
+from gateleg.store.operations.queries import count, query
+from gateleg.store.operations.reads import find, get
+from gateleg.store.operations.saves import retrying, save
+from gateleg.store.operations.scans import ScanProgress, export, scan
+from gateleg.store.operations.tables import create_tables, delete_tables, ensure_tables, table_states
+from gateleg.store.operations.transactions import transact, transact_get
+from gateleg.store.operations.unreadable import Items
+from gateleg.store.operations.write_operation import WriteOperation
+from gateleg.store.operations.writes import check, create, delete, patch, put, upsert
+
+__all__ = [
+    "Health",
+    "Items",
+    "Operation",
+    "Page",
+    "ScanProgress",
+    "Stream",
+    "WriteOperation",
+    "batch_get",
+    "batch_write",
+    "check",
+    "collect",
+    "count",
+    "create",
+    "create_tables",
+    "delete",
+    "delete_all",
+    "delete_tables",
+    "ensure_tables",
+    "export",
+    "find",
+    "get",
+    "health",
+    "page",
+    "patch",
+    "put",
+    "query",
+    "release_unique",
+    "retrying",
+    "save",
+    "scan",
+    "table_states",
+    "transact",
+    "transact_get",
+    "upsert",
+]

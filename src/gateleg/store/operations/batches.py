@@ -45,7 +45,7 @@ class BatchGet(Operation[list[Any]]):
         results = yield from read_refs(self.refs, reader, self.consistent)
         return reader.results(results)
 
-    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+    def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """Those of all items."""
         for ref in self.refs:
             yield ref.entity, spec_of(ref.entity).key, ref.values
@@ -79,10 +79,10 @@ class BatchWrite(Operation[int]):
             yield from migrate_to_current_key(ref, setup)
         return (yield from batch_write_flow(entries, setup, "batch_write"))
 
-    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+    def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """Those of all operations."""
         for operation in self.operations:
-            yield from operation.places()
+            yield from operation.partitions()
 
 
 def _check_batchable(operation: WriteOperation[Any], write: Write[Any]) -> None:

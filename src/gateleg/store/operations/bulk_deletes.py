@@ -9,7 +9,7 @@ from gateleg.model import spec_of
 from gateleg.store.errors import LostRace, NotFound
 from gateleg.store.operations.batch_flows import batch_write_flow
 from gateleg.store.operations.operation import Operation
-from gateleg.store.operations.queries import Question, Reading, asked, question_places
+from gateleg.store.operations.queries import PatternOrQuery, Reading, build_query, query_partitions
 from gateleg.store.operations.transaction_entries import identity
 from gateleg.store.operations.unreadable import ListReader
 from gateleg.store.operations.write_kinds import Delete
@@ -62,13 +62,13 @@ class DeleteAll(Operation[int]):
                 total += yield from batch_write_flow(entries, setup, f"{self.query.pattern} delete_all", rate)
         return total
 
-    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+    def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The queried partition."""
-        return question_places(self.query)
+        return query_partitions(self.query)
 
 
 def _delete_one(instance: Any, setup: Setup) -> Flow[int]:
-    """Remove one item with its markers and counters, as it is by then; 0 when somebody else has removed it."""
+    """Remove one item with its markers and counters, as it is by then; 0 if it was removed already."""
     while instance is not None:
         try:
             yield from Delete(instance).flow(setup)
@@ -80,6 +80,8 @@ def _delete_one(instance: Any, setup: Setup) -> Flow[int]:
     return 0
 
 
-def delete_all(question: Question[Any], /, *conditions: Condition, write_units: float | None = None, **arguments: Any) -> Operation[int]:
+def delete_all(
+    pattern: PatternOrQuery[Any], /, *conditions: Condition, write_units: float | None = None, **arguments: Any
+) -> Operation[int]:
     """Remove everything that a pattern finds; the result is how many items there were. `write_units` bounds the capacity per second."""
-    return DeleteAll(asked(question, conditions, arguments), write_units)
+    return DeleteAll(build_query(pattern, conditions, arguments), write_units)

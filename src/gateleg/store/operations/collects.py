@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from gateleg.model import Collected, Collection, CollectionQuery, Query, spec_of
+from gateleg.model import Collection, Query, spec_of
 from gateleg.model.errors import ConsistentOnGlobal, MissingComponent
 from gateleg.model.keys.key_arguments import Presets
+from gateleg.model.planning import Collected, CollectionQuery
 from gateleg.store.errors import KeyGivenTwice
 from gateleg.store.flow import Request
 from gateleg.store.operations.entity_reads import current_items
@@ -96,7 +97,7 @@ class Collect(Operation[Collected]):
             found += (yield from current_items(spec, [item], reader)) if spec.table.spec_for(item) is spec else [item]
         return found
 
-    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+    def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The partition, for each entity."""
         collection = self.question.collection
         for entity, plan in zip(collection.entities, collection.plans, strict=True):

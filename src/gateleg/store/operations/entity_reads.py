@@ -144,7 +144,7 @@ def read_refs(refs: Sequence[Ref[Any]], reader: ListReader, consistent: bool = F
         for (number, _), item in zip(older, found, strict=True):
             if item is not None and results[number] is None and shown_item(item, refs[number].entity, setup) is not None:
                 results[number] = yield from read_older(item, refs[number], setup)
-    # Somebody may have moved an item to its present key since that was looked at; it does not move back.
+    # An item may have been moved to its present key after the first read; it never moves back.
     moved = [number for number in dict(older) if results[number] is None]
     if moved:
         again = yield from batch_get_flow([keys[number] for number in moved], setup, consistent, "batch_get")

@@ -62,7 +62,7 @@ class Look(Operation[Health]):
             problems.append(str(translated(error, None)))
         return Health(setup.ticks() - started, tuple(problems))
 
-    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+    def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """All of it: no scope has room for a table."""
         raise OutOfScope("Tables belong to no partition.")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gateleg.model import all_of, spec_of
-from gateleg.model.expressions import Placeholders, equals, exists, missing
+from gateleg.model import spec_of
+from gateleg.model.expressions import Placeholders, all_of, equals, exists, missing
 from gateleg.store.backoff import settled
 from gateleg.store.flow import Request
 from gateleg.store.operations.entity_reads import read_older
@@ -26,7 +26,7 @@ _COMPARED = 149
 def migrate_to_current_key(ref: Ref[Any], setup: Setup) -> Flow[bool]:
     """Move an item that still lies under an older key to the one it has today; whether there was one.
 
-    Writes do this first, so that nobody writes past the older item and no two of them are left.
+    Every write does this first, so that the older item is never left beside a new one.
     """
     spec, moved = spec_of(ref.entity), False
     for key in ref.legacy():
@@ -41,7 +41,7 @@ def migrate_to_current_key(ref: Ref[Any], setup: Setup) -> Flow[bool]:
 
 
 def _moved(spec: Spec[Any], older: Item, found: Any, setup: Setup) -> Flow[bool]:
-    """Write the item under its present key and delete the older one, together; False when somebody changed the older one first."""
+    """Write the item under its present key and delete the older one, together; False if the older one was changed meanwhile."""
     name = setup.name_of(spec.table)
     put = {"TableName": name, "Item": spec.encode(found), **_condition(missing(spec.table.hash))}
     delete = {"TableName": name, "Key": {part: older[part] for part in spec.table.attributes}, **_condition(unchanged(spec, older))}

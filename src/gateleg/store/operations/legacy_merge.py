@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel
 
 from gateleg.model import spec_of
-from gateleg.store.operations.cursors import Position
+from gateleg.store.cursors import Position
 from gateleg.store.operations.legacy_forms import LegacyItem, has_older_form
 from gateleg.store.operations.legacy_partitions import LegacyPartition, legacy_items, present_identity, replaced_items, without_replaced
 from gateleg.store.operations.shard_merge import Merge

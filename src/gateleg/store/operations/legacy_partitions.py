@@ -26,7 +26,8 @@ from gateleg.store.unreadable import Unreadable
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gateleg.model import Item, Query, Spec, Value
+    from gateleg.model import Item, Query, Spec
+    from gateleg.model.codec.wire import Value
     from gateleg.store.flow import Flow, Payload
     from gateleg.store.operations.unreadable import ListReader
     from gateleg.store.setup import Setup

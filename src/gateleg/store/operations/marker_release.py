@@ -43,7 +43,7 @@ class ReleaseMarkers(Operation[int]):
                     raise
         return released
 
-    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+    def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The item's partition."""
         spec = spec_of(type(self.instance))
         yield spec.entity, spec.key, spec.ref(self.instance).values

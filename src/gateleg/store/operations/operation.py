@@ -1,4 +1,4 @@
-"""What the verbs make: a value that knows what to ask and how to read the answer."""
+"""Operations: values that know their requests and how to interpret the responses. Every verb builds one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gateleg.model.keys.plans import KeyPlan
     from gateleg.store.flow import Flow, Reply
 
-__all__ = ["Operation", "Stream", "locate", "shown"]
+__all__ = ["Operation", "Stream", "locate"]
 
 R_co = TypeVar("R_co", covariant=True)
 E = TypeVar("E", bound=BaseModel)
@@ -30,20 +30,20 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class Operation(Generic[R_co]):
-    """Something to be done by a store, which ends with an `R_co`. Making one does nothing; `Store.run` does."""
+    """Something that a store can do, with a result of type `R_co`. Nothing is sent until `Store.run`."""
 
     __slots__ = ()
 
     def flow(self, setup: Setup) -> Flow[R_co]:
-        """The steps. What is wrong with the operation itself is raised here, before the first of them."""
+        """The steps. Mistakes in the operation itself are raised here, before the first step."""
         raise NotImplementedError
 
     def start(self, setup: Setup) -> Request | Flow[R_co]:
-        """What a driver begins with: the flow, or of a `SingleRequest` its request."""
+        """The first step of a driver: the flow, or the request of a `SingleRequest`."""
         return self.flow(setup)
 
-    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
-        """Which partitions it touches: an entity, the key it uses, and the components that are known."""
+    def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+        """The partitions that it touches, each as an entity, the key that is used and its known components."""
         raise NotImplementedError
 
     def params(self, prefix: str = "") -> dict[str, Any]:
@@ -64,7 +64,7 @@ class SingleRequest(Operation[R_co], Generic[R_co]):
     __slots__ = ()
 
     def start(self, setup: Setup) -> Request | Flow[R_co]:
-        """The only request; a flow where there may be more. What is wrong with the operation itself is raised here."""
+        """The single request, or a flow if more are needed. Mistakes in the operation itself are raised here."""
         raise NotImplementedError
 
     def finish(self, request: Request, reply: Reply, setup: Setup) -> R_co | Flow[R_co]:
@@ -72,7 +72,7 @@ class SingleRequest(Operation[R_co], Generic[R_co]):
         raise NotImplementedError
 
     def refused(self, request: Request, error: ServiceError | Unreachable, setup: Setup) -> Flow[R_co]:
-        """What to do about a refusal; by default it is final."""
+        """What to do if the service refuses the request; by default the error is raised."""
         yield from ()
         raise error
 
@@ -92,7 +92,7 @@ class SingleRequest(Operation[R_co], Generic[R_co]):
 
 
 class Stream(Operation[None], Generic[R_co]):
-    """Something that gives many results, one after another."""
+    """An operation with many results, to be iterated over."""
 
     __slots__ = ()
 
@@ -119,13 +119,13 @@ OPTIONS = frozenset(
 
 
 def locate(target: type[E] | Ref[E] | E, conditions: Sequence[Condition] = (), components: Mapping[str, Any] = NOTHING) -> Ref[E]:
-    """The item that is meant: an entity and the components of its key, a reference, or an instance."""
+    """The reference to an item, from an entity and key components, a reference or an instance."""
     if isinstance(target, type):
         spec = spec_of(target)
         try:
             if conditions:
                 components = key_components(target, conditions, components, spec.reachable(spec.key))
-            return spec.exact_ref(components) or spec.locate(components)
+            return spec.exact_ref(components) or spec.locate_validated(spec.key, components)
         except MissingComponent as error:
             raise by_position(error) from None
     if components or any(not isinstance(one, Presets) for one in conditions):
@@ -144,9 +144,3 @@ def by_position(error: MissingComponent) -> MissingComponent:
         return error
     fix = f"{clash}= is an option of the store's verbs; give the component by position, as {error.entity}.{clash} == value."
     return MissingComponent(error.message, fix=fix, entity=error.entity, missing=error.missing)
-
-
-def shown(ref: Ref[Any]) -> str:
-    """A reference in words, for messages."""
-    names = spec_of(ref.entity).key.names
-    return f"{ref.entity.__name__}({', '.join(f'{name}={str(ref.values.get(name))!r}' for name in names)})"

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from pydantic import BaseModel
 
+from gateleg.store.cursors import Position, question_of
 from gateleg.store.errors import BadLimit
-from gateleg.store.operations.cursors import Position, question_of
 from gateleg.store.operations.operation import Operation
-from gateleg.store.operations.queries import Question, Reading, asked, question_places
+from gateleg.store.operations.queries import PatternOrQuery, Reading, build_query, query_partitions
 from gateleg.store.operations.unreadable import ListReader
 
 if TYPE_CHECKING:
@@ -81,16 +81,16 @@ class ReadPage(Operation[Page[Any]]):
             size = min(size * 2, max(_LONGEST_PAGE, size)) if merge.filtered else self.limit + 1 - len(items)
         more = len(items) > self.limit or not merge.done
         kept = items[: self.limit]
-        # After the last result that is handed out; or, when the search was cut short, after the last item that was looked at.
+        # After the last result of the page; or, when the search was cut short, after the last item that was read.
         ahead = stops[self.limit] if len(items) > self.limit else merge.position
         results = yield from reading.finish(kept[::-1] if position.backward else kept, reader)
         behind = merge.before(kept[0]) if kept and not position.at_start and len(position.starts) == 1 else None
         page = _page(results, ahead if more else None, behind, position, question, setup)
         return replace(page, unreadable=tuple(reader.unreadable)) if reader.unreadable else page
 
-    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+    def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The queried partition."""
-        return question_places(self.reading.query)
+        return query_partitions(self.reading.query)
 
 
 def _page(
@@ -103,7 +103,7 @@ def _page(
 
 @overload
 def page(
-    question: Question[E],
+    pattern: PatternOrQuery[E],
     /,
     *conditions: Condition,
     project: Sequence[Attr[Any]],
@@ -116,7 +116,7 @@ def page(
 ) -> Operation[Page[dict[str, Any]]]: ...
 @overload
 def page(
-    question: Question[E],
+    pattern: PatternOrQuery[E],
     /,
     *conditions: Condition,
     project: None = None,
@@ -129,7 +129,7 @@ def page(
     **arguments: Any,
 ) -> Operation[Page[E]]: ...
 def page(
-    question: Question[Any],
+    pattern: PatternOrQuery[Any],
     /,
     *conditions: Condition,
     limit: int,
@@ -143,10 +143,10 @@ def page(
 ) -> Operation[Page[Any]]:
     """So many results of a pattern, and cursors to go on and back: `page(Job.ready, queue="default", limit=20, cursor=previous.next)`.
 
-    A page is full unless it is the last, also when a filter drops most items; `examine` bounds how many items are looked at for one page.
+    A page is full unless it is the last, also when a filter drops most items; `examine` limits the items that are read for one page.
     Cursors are signed, and good only for the same pattern with the same arguments. Patterns on a sharded index have no way back.
     """
     if limit < 1:
         raise BadLimit(f"limit must be at least 1, and is {limit}.")
-    reading = Reading(asked(question, conditions, arguments, newest_first), consistent, hydrate, tuple(project or ()))
+    reading = Reading(build_query(pattern, conditions, arguments, newest_first), consistent, hydrate, tuple(project or ()))
     return ReadPage(reading, limit, cursor, examine)

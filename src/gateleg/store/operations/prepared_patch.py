@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
-    from gateleg.model import Item, Ref, Value
+    from gateleg.model import Item, Ref
+    from gateleg.model.codec.wire import Value
     from gateleg.model.planning import Joined
     from gateleg.store.error_translation import Expectation
     from gateleg.store.flow import Flow, Reply
@@ -63,7 +64,7 @@ class PreparedPatch(WriteOperation[Any], Generic[E]):
 
     @property
     def ref(self) -> Ref[E]:
-        """That of the planned patch."""
+        """As of the planned patch."""
         return self.planned().ref
 
     @property
@@ -76,7 +77,7 @@ class PreparedPatch(WriteOperation[Any], Generic[E]):
         if joined is not None:
             return self.planned().write(now, joined)
         parameters, spec = self.update.bind(self.key, self.values), spec_of(self.kind)
-        return Write(self.kind, spec.table, "Update", parameters, purpose=f"patch {spec.name}", prepared=self.update)
+        return Write(self.kind, spec.table, "Update", parameters, prepared=self.update)
 
     def start(self, setup: Setup) -> Request:
         """One request. The time is among the values."""
@@ -88,7 +89,7 @@ class PreparedPatch(WriteOperation[Any], Generic[E]):
         return Request("UpdateItem", payload, self.pattern, statement=(self.update, returns))
 
     def expectation(self) -> Expectation:
-        """That of the planned patch."""
+        """As of the planned patch."""
         return self.planned().expectation()
 
     def options(self, write: Write[Any]) -> dict[str, Any]:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from pydantic import BaseModel
 
-from gateleg.model import Access, Query, all_of, spec_of
+from gateleg.model import Access, Query, spec_of
 from gateleg.model.errors import MissingComponent, NotAQuestion
+from gateleg.model.expressions import all_of
 from gateleg.model.keys.key_arguments import Presets
 from gateleg.model.planning import holds_expiry, not_expired
 from gateleg.store.errors import KeyGivenTwice, NotProjected
@@ -27,19 +28,19 @@ if TYPE_CHECKING:
 
     from gateleg.model import Attr, Condition, Item, Spec
     from gateleg.model.keys.plans import KeyPlan
+    from gateleg.store.cursors import Position
     from gateleg.store.flow import Flow, Payload
-    from gateleg.store.operations.cursors import Position
     from gateleg.store.setup import Setup
 
 __all__ = ["Count", "QueryStream", "Reading"]
 
 E = TypeVar("E", bound=BaseModel)
-Question = Query[E] | Access[E]
+PatternOrQuery = Query[E] | Access[E]
 
 
 @dataclass(frozen=True, slots=True)
 class Reading(Generic[E]):
-    """A query, and in what form its items are wanted."""
+    """A query, and the form in which its items are read: whole, hydrated from the table, or projected."""
 
     query: Query[E]
     consistent: bool = False
@@ -48,10 +49,10 @@ class Reading(Generic[E]):
 
     def requests(self, setup: Setup) -> tuple[Payload, ...]:
         """The Query requests, without limit and start."""
-        return self._requests(alive(self.query, setup), setup)
+        return self._requests(without_expired(self.query, setup), setup)
 
     def question(self, setup: Setup) -> tuple[Payload, ...]:
-        """What cursors are good for: the requests without the present time in them."""
+        """The requests that a cursor is bound to: those without the present time in them."""
         return self._requests(self.query, setup)
 
     def _requests(self, query: Query[E], setup: Setup) -> tuple[Payload, ...]:
@@ -68,7 +69,7 @@ class Reading(Generic[E]):
         return requests
 
     def decode(self, item: Item) -> Any:
-        """An item in the wanted form."""
+        """An item as an entity, or as a dictionary of the projected attributes."""
         spec = spec_of(self.query.entity)
         if not self.project:
             return spec.decode(item if not spec.key.legacy or spec.key.fits(item) else with_present_key(item, spec))
@@ -76,7 +77,7 @@ class Reading(Generic[E]):
         return {name: value for name, value in spec.decode_partial(item).items() if name in wanted}
 
     def finish(self, items: list[Item], reader: ListReader) -> Flow[list[Any]]:
-        """All items of a page in the wanted form; hydrating reads them from the table. What has been deleted meanwhile is left out."""
+        """The decoded items of a page. Hydrating reads them from the table, and leaves out those that were deleted meanwhile."""
         spec, setup = spec_of(self.query.entity), reader.setup
         if self.hydrate:
             items = yield from self._whole(items, setup)
@@ -97,7 +98,7 @@ class Reading(Generic[E]):
         """The items as they are stored, in one order, from wherever they are."""
         query, requests = self.query, self.requests(setup)
         if spec_of(query.entity).key.legacy:
-            partitions = legacy_partitions(alive(query, setup), setup, self.consistent)
+            partitions = legacy_partitions(without_expired(query, setup), setup, self.consistent)
             return LegacyMerge(query, requests, partitions, position, reader, self.consistent)
         return Merge(query, requests, position)
 
@@ -117,7 +118,7 @@ def _with_names(request: Payload, names: Sequence[str], keep: bool = False) -> P
 
 @dataclass(frozen=True, slots=True)
 class QueryStream(Stream[Any]):
-    """The items that a query finds, read as they are wanted."""
+    """The items of a query, read page by page while they are iterated over."""
 
     reading: Reading[Any]
     limit: int | None = None
@@ -141,27 +142,27 @@ class QueryStream(Stream[Any]):
             left = None if left is None else left - len(found)
             yield Found(found)
 
-    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+    def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The queried partition."""
-        return question_places(self.reading.query)
+        return query_partitions(self.reading.query)
 
 
 @dataclass(frozen=True, slots=True)
 class Count(Operation[int]):
-    """How many items a query finds, or whether they are at least so many."""
+    """The number of items that a query finds, counted up to `limit`."""
 
     query: Query[Any]
     consistent: bool = False
     limit: int | None = None
 
     def flow(self, setup: Setup) -> Flow[int]:
-        """Queries that only count; what is counted is paid for as if it were read."""
+        """Queries with Select=COUNT, which DynamoDB charges like reads; reads where a filter cannot leave out expired items."""
         spec = spec_of(self.query.entity)
         if spec.ttl is not None and not setup.expired and not _filters_expired(spec, self.query.plan):
             return self._read(spec.ttl.attr, setup)
         if spec.key.legacy:
             return self._count(setup)
-        requests = alive(self.query, setup).requests(
+        requests = without_expired(self.query, setup).requests(
             table_name=setup.name_of(spec.table), consistent=self.consistent, select="COUNT", limit=self.limit
         )
         return _sum(requests, self.query.pattern, self.limit)
@@ -185,9 +186,9 @@ class Count(Operation[int]):
             total += len(merge.take(None))
         return total if self.limit is None else min(total, self.limit)
 
-    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+    def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The queried partition."""
-        return question_places(self.query)
+        return query_partitions(self.query)
 
 
 def _filters_expired(spec: Spec[Any], plan: KeyPlan) -> bool:
@@ -220,38 +221,38 @@ def ask_all(requests: list[Request]) -> Flow[list[dict[str, Any]]]:
     return list(replies)
 
 
-def alive(query: Query[E], setup: Setup) -> Query[E]:
-    """The query without items whose time is over, unless the store shows them."""
+def without_expired(query: Query[E], setup: Setup) -> Query[E]:
+    """The query with a filter that leaves out expired items, unless the store shows them."""
     over = None if setup.expired else not_expired(spec_of(query.entity), query.plan, setup.now())
     return query if over is None else replace(query, condition=all_of(query.condition, over))
 
 
-def question_places(query: Query[Any]) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
-    """The partition that a query asks."""
+def query_partitions(query: Query[Any]) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+    """The partition that a query reads."""
     yield query.entity, query.plan, query.values
 
 
-def asked(
-    question: Question[E], conditions: Sequence[Condition], arguments: Mapping[str, Any], newest_first: bool | None = None
+def build_query(
+    pattern: PatternOrQuery[E], conditions: Sequence[Condition], arguments: Mapping[str, Any], newest_first: bool | None = None
 ) -> Query[E]:
-    """The query that is meant: itself, or a pattern with its arguments."""
-    if isinstance(question, Access):
+    """The query itself, or that of an access pattern with its arguments."""
+    if isinstance(pattern, Access):
         try:
-            query = question(*conditions, **arguments)
+            query = pattern(*conditions, **arguments)
         except MissingComponent as error:
             raise by_position(error) from None
-    elif not isinstance(question, Query):
-        raise NotAQuestion(f"{question!r} is neither a pattern nor a query.")
+    elif not isinstance(pattern, Query):
+        raise NotAQuestion(f"{pattern!r} is neither a pattern nor a query.")
     elif arguments or any(not isinstance(one, Presets) for one in conditions):
         raise KeyGivenTwice("Components of a key were given besides a query, which has its key already.")
     else:
-        query = question
+        query = pattern
     return query if newest_first is None or query.descending is newest_first else query.reversed()
 
 
 @overload
 def query(
-    question: Question[E],
+    pattern: PatternOrQuery[E],
     /,
     *conditions: Condition,
     project: Sequence[Attr[Any]],
@@ -263,7 +264,7 @@ def query(
 ) -> Stream[dict[str, Any]]: ...
 @overload
 def query(
-    question: Question[E],
+    pattern: PatternOrQuery[E],
     /,
     *conditions: Condition,
     project: None = None,
@@ -275,7 +276,7 @@ def query(
     **arguments: Any,
 ) -> Stream[E]: ...
 def query(
-    question: Question[Any],
+    pattern: PatternOrQuery[Any],
     /,
     *conditions: Condition,
     project: Sequence[Attr[Any]] | None = None,
@@ -292,12 +293,16 @@ def query(
     of the sort key around, or not, whatever the pattern says. `consistent` is refused on global indexes. `hydrate` reads the whole items
     from the table, for indexes that hold only a part. With `project=[Job.status]` the results are dictionaries of those attributes.
     """
-    reading = Reading(asked(question, conditions, arguments, newest_first), consistent, hydrate, tuple(project or ()))
+    reading = Reading(build_query(pattern, conditions, arguments, newest_first), consistent, hydrate, tuple(project or ()))
     return QueryStream(reading, limit, page_size)
 
 
 def count(
-    question: Question[Any], /, *conditions: Condition, consistent: bool = False, limit: int | None = None, **arguments: Any
+    pattern: PatternOrQuery[Any], /, *conditions: Condition, consistent: bool = False, limit: int | None = None, **arguments: Any
 ) -> Operation[int]:
-    """How many items a pattern finds, up to a limit. All that are counted are read, and paid for."""
-    return Count(asked(question, conditions, arguments), consistent, limit)
+    """Count the items of a pattern, up to a limit. DynamoDB reads every item it counts, and charges for it.
+
+    Expired items are not counted. If the pattern's index does not project the TTL attribute, each item is read whole from the table to
+    tell: project the attribute, or count expired items too with `store.reading(expired=True).count(...)`.
+    """
+    return Count(build_query(pattern, conditions, arguments), consistent, limit)

@@ -12,7 +12,7 @@ from gateleg.model.expressions import Placeholders
 from gateleg.store.errors import NotFound
 from gateleg.store.flow import Request
 from gateleg.store.operations.entity_reads import brought_up_item, needs_lookup, read_older
-from gateleg.store.operations.operation import Operation, SingleRequest, locate, shown
+from gateleg.store.operations.operation import Operation, SingleRequest, locate
 from gateleg.store.operations.unreadable import hidden, shown_item
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ E = TypeVar("E", bound=BaseModel)
 # Not frozen: one is made for every read, and a frozen one takes three times as long to make.
 @dataclass(slots=True)
 class Find(SingleRequest[Any], Generic[E]):
-    """One item by its key. When it is not there the answer is None, or an error if it is `required`."""
+    """One item by its key. If it does not exist the result is None, or `NotFound` if it is `required`."""
 
     ref: Ref[E]
     consistent: bool = False
@@ -41,13 +41,13 @@ class Find(SingleRequest[Any], Generic[E]):
         """One GetItem."""
         ref = self.ref
         spec = spec_of(ref.entity)
-        payload: Payload = {"TableName": setup.name_of(spec.table), "Key": ref.key}
+        payload: Payload = {"TableName": setup.names[spec.table], "Key": ref.key}
         if self.consistent:
             payload["ConsistentRead"] = True
-        return Request("GetItem", payload, spec.name + ".get", about=spec)
+        return Request("GetItem", payload, spec.name + ".get", 0, None, spec)
 
     def finish(self, request: Request, reply: Reply, setup: Setup) -> Any:
-        """The item; when nothing was found, a look under each older form of the key, and the first one again."""
+        """The item. If there is none, each older form of the key is read, and then the present one again."""
         spec, item = request.about, reply.get("Item")
         if item is not None and (spec.ttl is None or not hidden(spec, item, setup)):
             return self._upcast(item, setup) if spec.lookups else spec.decode(item)
@@ -62,7 +62,7 @@ class Find(SingleRequest[Any], Generic[E]):
 
     def _checked(self, found: E | None) -> E | None:
         if found is None and self.required:
-            raise NotFound(f"There is no {shown(self.ref)}.")
+            raise NotFound(f"There is no {self.ref}.")
         return found
 
     def _older(self, setup: Setup) -> Flow[E | None]:
@@ -73,12 +73,12 @@ class Find(SingleRequest[Any], Generic[E]):
                 found = yield from read_older(reply["Item"], ref, setup)
                 if found is not None:
                     return found
-        # Somebody may have moved it to its present key since that was looked at; it does not move back.
+        # It may have been moved to its present key after the first read; it never moves back.
         reply = yield Request("GetItem", get_payload(setup.name_of(spec.table), self.ref.key, self.consistent), spec.name + ".get")
         item = shown_item(reply.get("Item"), ref.entity, setup)
         return self._checked(None if item is None else (yield from decode_flow(spec, item, setup)))
 
-    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+    def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The item's partition."""
         yield self.ref.entity, spec_of(self.ref.entity).key, self.ref.values
 
@@ -92,11 +92,11 @@ class Pick(Operation[dict[str, Any]]):
     consistent: bool = False
 
     def flow(self, setup: Setup) -> Flow[dict[str, Any]]:
-        """One GetItem with a projection; then, when nothing was found, whatever the key has older forms for."""
+        """One GetItem with a projection; if there is no item, each older form of the key."""
         spec, ref = spec_of(self.ref.entity), self.ref
         item = yield from self._projected(setup, ref.key)
         for key in ref.legacy() if item is None else ():
-            # Only the whole of it tells whether it is the item that was asked for, and what it has in the present schema.
+            # Only the whole item shows whether it is the requested one, and what its attributes are in the present schema.
             reply = yield Request("GetItem", get_payload(setup.name_of(spec.table), key, self.consistent), f"{spec.name}.get")
             older = shown_item(reply.get("Item"), ref.entity, setup)
             found = None if older is None else (yield from read_older(older, ref, setup))
@@ -104,10 +104,10 @@ class Pick(Operation[dict[str, Any]]):
                 item = spec.encode(found)
                 break
         if item is None and spec.key.legacy:
-            # Somebody may have moved it to its present key since that was looked at.
+            # It may have been moved to its present key after the first read.
             item = yield from self._projected(setup, ref.key)
         if item is None:
-            raise NotFound(f"There is no {shown(ref)}.")
+            raise NotFound(f"There is no {ref}.")
         wanted = {attr.name.split(".")[0].split("[")[0] for attr in self.project}
         return {name: value for name, value in spec.decode_partial(item).items() if name in wanted}
 
@@ -121,13 +121,13 @@ class Pick(Operation[dict[str, Any]]):
         reply = yield Request("GetItem", payload | out.parameters(), f"{spec.name}.get")
         return shown_item(reply.get("Item"), spec.entity, setup)
 
-    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+    def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The item's partition."""
         yield self.ref.entity, spec_of(self.ref.entity).key, self.ref.values
 
 
 def decode_flow(spec: Spec[E], item: Item, setup: Setup) -> Flow[E]:
-    """An item as an entity; what its upcasters ask for is read first."""
+    """Decode an item, after reading the items that its upcasters ask for."""
     return spec.decode((yield from brought_up_item(spec, item, setup)))
 
 
@@ -172,7 +172,7 @@ def get(
     """One item, or `NotFound`: `get(Job, job_id=...)`, by reference `get(Job.key(job_id=...))`, or again `get(job)`.
 
     Components of the key are given by name, or by position as `get(Job, Job.job_id == ...)`, which type checkers know. `consistent` also
-    sees what was written a moment ago. With `project=[Job.status]` the answer is a dictionary of those attributes.
+    sees the most recent writes. With `project=[Job.status]` the answer is a dictionary of those attributes.
     """
     if project:
         return Pick(locate(target, key, components), tuple(project), consistent)

@@ -56,7 +56,7 @@ class Retrying(Operation[E], Generic[E]):
                 current = lost.current
             yield Pause(delay)
 
-    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+    def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The item's partition."""
         ref = locate(self.target)
         yield ref.entity, spec_of(ref.entity).key, ref.values
@@ -77,7 +77,7 @@ class Save(Operation[E], Generic[E]):
         result: E = yield from Patch(self.before, actions).flow(setup)
         return result
 
-    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+    def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The item's partition."""
         for instance in (self.before, self.changed):
             ref = locate(instance)

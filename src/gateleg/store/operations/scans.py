@@ -42,7 +42,7 @@ class ScanProgress:
 
     @classmethod
     def fresh(cls, segments: int = 1) -> ScanProgress:
-        """The beginning of a scan in so many segments."""
+        """The beginning of a scan with a number of segments."""
         return cls(dict.fromkeys(range(segments)), segments)
 
 
@@ -125,7 +125,7 @@ class Scan(Stream[Any]):
             found += [one for one, newer in zip(instances, stored, strict=True) if not any(newer)]
         return found
 
-    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+    def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """Everywhere: no scope has room for it."""
         raise OutOfScope(f"A scan reads all of {self.table.name}.")
 

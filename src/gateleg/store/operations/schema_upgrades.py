@@ -30,7 +30,7 @@ def upgrade_item(spec: Spec[Any], write: Mapping[str, Any], item: Item | None, s
     if not item or spec.table.schema not in write.get("ExpressionAttributeNames", {}).values() or schema_of(item, spec) >= spec.schema:
         return False
     current = yield from brought_up_item(spec, item, setup)
-    # When somebody else has changed the item meanwhile, the write meets it as it is then.
+    # If the item was changed meanwhile, the write meets it as it is then.
     yield from replace_unchanged(spec, item, current, setup, f"{spec.name}.upgrade")
     return True
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
+from gateleg.store.cursors import Position
 from gateleg.store.flow import Request, Together
-from gateleg.store.operations.cursors import Position
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +44,7 @@ class Merge(Generic[E]):
             shard.start = shard.taken = start
         #: whether fewer items may be found than are read
         self.filtered = "FilterExpression" in requests[0]
-        #: how many items DynamoDB has looked at, filtered ones included
+        #: the items that DynamoDB has read, filtered ones included
         self.examined = 0
 
     @property

@@ -30,7 +30,7 @@ _LOOKS = 300
 class _TableOperation(Operation[list[str]]):
     __slots__ = ()
 
-    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+    def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """All of it: no scope has room for a table."""
         raise OutOfScope("Tables belong to no partition.")
 
@@ -102,7 +102,7 @@ class TableStates(Operation[dict[str, str]]):
             states[name] = "MISSING" if description is None else description["TableStatus"]
         return states
 
-    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+    def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """None: it touches no items."""
         yield from ()
 

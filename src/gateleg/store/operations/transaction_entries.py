@@ -11,12 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import unquote
 
-from gateleg.model import all_of, spec_of
-from gateleg.model.expressions import missing
+from gateleg.model import spec_of
+from gateleg.model.expressions import all_of, missing
 from gateleg.model.planning import Joined, plan_check, upper_bounds
 from gateleg.store.errors import DuplicateTarget
 from gateleg.store.operations.identities import Identity, identity
-from gateleg.store.operations.operation import shown
 from gateleg.store.operations.write_kinds import Check, Delete
 
 if TYPE_CHECKING:
@@ -123,7 +122,7 @@ def _enter(targets: dict[Identity, _Target], place: Identity, number: int, opera
         target.checks.append(number)
     elif target.main is not None:
         raise DuplicateTarget(
-            f"Operations {target.main + 1} and {number + 1} both write {shown(operation.ref)}.",
+            f"Operations {target.main + 1} and {number + 1} both write {operation.ref}.",
             fix="Put both changes into one operation; only checks and counters can go along with the operation that writes an item.",
         )
     else:
@@ -165,7 +164,7 @@ def _entry(
     if isinstance(operation, Delete) and required:
         entering = next(number for number, change in target.moves if change.required)
         raise DuplicateTarget(
-            f"Operation {entering + 1} writes an item that is counted in {shown(target.ref)}, which operation {target.main + 1} deletes.",
+            f"Operation {entering + 1} writes an item that is counted in {target.ref}, which operation {target.main + 1} deletes.",
             fix="Leave one of them out.",
         )
     if deltas or target.checks:
@@ -195,5 +194,5 @@ def marked_values(marker: Write[Any], entity: type[Any]) -> str:
     text: str = marker.parameters["Item"][marker.table.hash]["S"]
     _, _, constraint, *values = text.split("#")
     names = spec_of(entity).uniques[constraint].by
-    told = [f"{name} {unquote(value)!r}" for name, value in zip(names, values, strict=True)]
-    return " and ".join(filter(None, (", ".join(told[:-1]), told[-1])))
+    texts = [f"{name} {unquote(value)!r}" for name, value in zip(names, values, strict=True)]
+    return " and ".join(filter(None, (", ".join(texts[:-1]), texts[-1])))

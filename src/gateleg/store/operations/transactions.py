@@ -25,7 +25,7 @@ from gateleg.store.errors import (
 from gateleg.store.flow import Request
 from gateleg.store.operations.entity_reads import brought_up_item, needs_lookup, read_item, read_older
 from gateleg.store.operations.legacy_keys import migrate_to_current_key
-from gateleg.store.operations.operation import Operation, shown
+from gateleg.store.operations.operation import Operation
 from gateleg.store.operations.schema_upgrades import upgrade_item
 from gateleg.store.operations.transaction_entries import Entry, combined, identity, marked_values
 from gateleg.store.operations.unreadable import ListReader, shown_item
@@ -190,8 +190,8 @@ def _cancellation(
     causes = "; ".join(f"{number + 1} ({operations[number].pattern}): {reason.message}" for number, reason in enumerate(reasons) if reason)
     error = TransactionCanceled(f"The transaction was refused. {causes or otherwise}", reasons=reasons, request=request)
     if any(reason is not None and reason.public is not None for reason in reasons):
-        told = dict.fromkeys(reason.public or reason.message for reason in reasons if reason is not None)
-        error.public = f"The transaction was refused. {' '.join(told)}"
+        messages = dict.fromkeys(reason.public or reason.message for reason in reasons if reason is not None)
+        error.public = f"The transaction was refused. {' '.join(messages)}"
     return error
 
 
@@ -205,8 +205,8 @@ def _reasons(operations: Sequence[WriteOperation[Any]], entry: Entry, reason: Ma
     item: Item | None = reason.get("Item") or None
     own = {number: operations[number].expectation() for number, role in entry.owners if role in ("write", "check")}
     # Without an item, a bound can be to blame only where the write would have made one.
-    made = not entry.of_counters_only and not any(one.present for one in own.values())
-    broken = entry.joined.broken(item or {}) if item is not None or made else ()
+    creates_item = not entry.of_counters_only and not any(one.present for one in own.values())
+    broken = entry.joined.broken(item or {}) if item is not None or creates_item else ()
     found = _overcounted(operations, entry, broken, item, request)
     if item is not None or not broken:
         found = explained_together(own, item, request, certain_only=bool(broken)) | found
@@ -241,12 +241,12 @@ def _uncounted(operation: WriteOperation[Any], entry: Entry, item: Item | None, 
     counted = ", ".join(f"{parent}.{name}" for wire, name in wires.items() if wire in entry.joined.deltas)
     if item is None and entry.required:
         error = NotFound(
-            f"There is no {shown(entry.ref)} to count {counted} in.",
+            f"There is no {entry.ref} to count {counted} in.",
             fix=f"Create the {parent} first, or in the same transaction.",
             request=request,
         )
         # What counts where is nothing that a caller of a host can do something about.
-        error.public = f"There is no {shown(entry.ref)}."
+        error.public = f"There is no {entry.ref}."
         return error
     if item is None or entry.joined.lacks(item):
         return TransactionConflict(f"{counted} changed each time {operation.pattern} was tried.", request=request)
@@ -281,10 +281,10 @@ class Transact(Operation[list[Any]]):
                 results.append(sent[number].instance)
         return results
 
-    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+    def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """Those of all operations."""
         for operation in self.operations:
-            yield from operation.places()
+            yield from operation.partitions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +312,7 @@ class TransactGet(Operation[list[Any]]):
             results.append((yield from _taken(name, ref, found, reader)))
         return reader.results(results)
 
-    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+    def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """Those of all items."""
         for ref in self.refs:
             yield ref.entity, spec_of(ref.entity).key, ref.values

@@ -70,12 +70,12 @@ class Put(WriteOperation[Any], Generic[E]):
 
     @property
     def entity(self) -> type[E]:
-        """That of the instance."""
+        """The class of the instance."""
         return type(self.instance)
 
     @property
     def ref(self) -> Ref[E]:
-        """The instance's own."""
+        """The reference to the instance."""
         return spec_of(self.entity).ref(self.instance)
 
     @property
@@ -114,12 +114,14 @@ class Put(WriteOperation[Any], Generic[E]):
     def finish(self, request: Request, reply: Reply, setup: Setup) -> Any:
         """The instance as it is stored now, or the one that was there before."""
         write = request.about
-        if self.returning == "old" or (write.kind == "Update" and self.returning == "new"):
-            return returned(self.entity, reply["Attributes"], setup) if "Attributes" in reply else None
-        return write.instance if self.returning == "new" else None
+        if self.returning == "none":
+            return None
+        if self.returning == "new" and write.kind == "Put":
+            return write.instance
+        return returned(self.entity, reply["Attributes"], setup) if "Attributes" in reply else None
 
     def after(self, write: Write[Any], setup: Setup) -> Flow[Any]:
-        """The same, without an answer to read from; an item that keeps its counts is read again."""
+        """The result after a transaction, whose response has no items; an item that keeps its counts is read again."""
         if self.returning == "old":
             return self.replaces
         if self.returning == "none":
@@ -143,12 +145,12 @@ class Patch(WriteOperation[Any], Generic[E]):
 
     @property
     def entity(self) -> type[E]:
-        """That of the target."""
+        """The entity of the target."""
         return self.target.entity if isinstance(self.target, Ref) else type(self.target)
 
     @property
     def ref(self) -> Ref[E]:
-        """The target's."""
+        """The reference to the target."""
         return locate(self.target)
 
     @property
@@ -221,12 +223,12 @@ class Delete(WriteOperation[Any], Generic[E]):
 
     @property
     def entity(self) -> type[E]:
-        """That of the target."""
+        """The entity of the target."""
         return self.target.entity if isinstance(self.target, Ref) else type(self.target)
 
     @property
     def ref(self) -> Ref[E]:
-        """The target's."""
+        """The reference to the target."""
         return locate(self.target)
 
     @property
@@ -271,12 +273,12 @@ class Check(WriteOperation[None]):
 
     @property
     def entity(self) -> type[BaseModel]:
-        """That of the target."""
+        """The entity of the target."""
         return self.target.entity if isinstance(self.target, Ref) else type(self.target)
 
     @property
     def ref(self) -> Ref[Any]:
-        """The target's."""
+        """The reference to the target."""
         return locate(self.target)
 
     @property

@@ -1,4 +1,4 @@
-"""What the writing verbs make: a write of one item, alone or in a transaction."""
+"""The base of all writes of one item, alone or in a transaction."""
 
 from __future__ import annotations
 
@@ -47,25 +47,25 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
 
     @property
     def entity(self) -> type[BaseModel]:
-        """What is written."""
+        """The entity of the item."""
         raise NotImplementedError
 
     @property
     def ref(self) -> Ref[Any]:
-        """Which item is written."""
+        """The reference to the item."""
         raise NotImplementedError
 
     @property
     def verb(self) -> str:
-        """What is done, for metrics and messages."""
+        """The name of the verb, for metrics and messages."""
         raise NotImplementedError
 
     def write(self, now: datetime, joined: Joined | None = None) -> Write[Any]:
-        """The plan of the write, with all that goes along; `joined` is what else a transaction asks of the item."""
+        """The plan of the write with its markers and counters. `joined` has the other changes of the item in the same transaction."""
         raise NotImplementedError
 
     def expectation(self) -> Expectation:
-        """What the write takes for granted, to explain a refusal."""
+        """What the write expects of the stored item, to explain a refusal."""
         raise NotImplementedError
 
     def options(self, write: Write[Any]) -> dict[str, Any] | None:
@@ -86,9 +86,9 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
         return f"{self.entity.__name__}.{self.verb}"
 
     def start(self, setup: Setup) -> Request | Flow[R_co]:
-        """One request; a transaction when markers or counters go along. Items under an older key are brought home first."""
+        """One request, or a transaction if markers or counters are written too. An item under an older key is moved first."""
         spec = spec_of(self.entity)
-        # To ask for the time costs more than all the rest of planning a small write.
+        # Reading the clock takes longer than planning a small write.
         write = self.write(setup.now() if spec.timed else TIMELESS)
         if write.markers or write.counts or spec.key.legacy:
             return self._steps(write, setup)
@@ -135,12 +135,12 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
         return first.payload
 
     def _request(self, write: Write[Any], setup: Setup) -> Request:
-        kind, name = write.kind, write.entity.__name__
-        payload = write.request(setup.name_of(write.table))
+        kind, name, prepared = write.kind, write.entity.__name__, write.prepared
+        payload = write.request(setup.names[write.table])
         if options := self.options(write):
             payload |= options
-        statement = None if write.prepared is None else (write.prepared, payload.get("ReturnValues"))
-        request = Request(_OPERATIONS[kind], payload, f"{name}.{self.verb}", statement=statement, about=write)
+        statement = None if prepared is None else (prepared, payload.get("ReturnValues"))
+        request = Request(_OPERATIONS[kind], payload, f"{name}.{self.verb}", 0, statement, write)
         if kind == "Put":
             check_size(payload["Item"], name, request)
         return request
@@ -163,7 +163,7 @@ class WriteOperation(SingleRequest[R_co], Generic[R_co]):
         yield from single_flow(self, setup, write)
         return (yield from self.after(write, setup))
 
-    def places(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+    def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The item's partition."""
         ref = self.ref
         yield ref.entity, spec_of(ref.entity).key, ref.values

@@ -21,7 +21,7 @@ E = TypeVar("E", bound=BaseModel)
 
 def create(instance: E, /, *, condition: Condition | None = None) -> WriteOperation[E]:
     """Write a new item; `AlreadyExists` when its key is taken. The result is the instance with its version and stamps."""
-    return Put(instance, create=True, condition=condition)
+    return Put(instance, True, None, condition)
 
 
 @overload
@@ -50,7 +50,7 @@ def put(
     `replaces` is the stored instance, where unique constraints or counters must know it. The result is the instance with its version and
     stamps; with `returning="old"` it is the one that was replaced.
     """
-    return Put(instance, replaces=replaces, condition=condition, check_version=check_version, returning=returning)
+    return Put(instance, False, replaces, condition, check_version, returning)
 
 
 @overload
@@ -235,7 +235,7 @@ def delete(
 ) -> WriteOperation[Any]:
     """Remove an item: `delete(job)`, `delete(Job, job_id=...)`, `delete(Job, Job.job_id == ...)`.
 
-    A versioned instance must be what is stored, else `LostRace`. Removing what is not there is no error unless `must_exist`. With
+    A versioned instance must be what is stored, else `LostRace`. An item that does not exist is an error only with `must_exist`. With
     `returning="old"` the result is the item that was removed.
     """
     place: Ref[E] | E = _place(target, key, components) if isinstance(target, type) or key or components else target

@@ -24,7 +24,7 @@ _OPAQUE = frozenset({"Item", "Key"})
 class BotocoreTransport:
     """Sends requests through a client, and those for streams through another one.
 
-    Timeouts and retries are those of the client's configuration, so that a `timeout` is not looked at; botocore sends any request again
+    Timeouts and retries are those of the client's configuration, so a `timeout` is ignored; botocore sends any request again
     when an answer is lost, also one that may have been carried out. Closing the transport leaves the clients open.
     """
 

@@ -30,15 +30,15 @@ class EmbeddedTransport:
         self._owned = owned
 
     def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
-        """The engine's answer. There is nothing to wait for, so the timeout has no meaning here."""
+        """The engine's response. The call does not wait for a network, so the timeout is ignored."""
         try:
             return self.engine.call(operation, request)
         except (EngineError, UnicodeEncodeError) as error:
             raise _refusal(error, operation, request) from None
 
     def ready(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> Callable[[], dict[str, Any]]:
-        """`call` in two steps, so that less is left to do while others may not write. What is wrong is raised by the second."""
-        step = self.engine.ready(operation, request, statement)
+        """`call` in two steps, so that other writers wait for the second one only, which also raises all errors."""
+        step = self.engine.prepare_call(operation, request, statement)
 
         def answer() -> dict[str, Any]:
             try:

@@ -17,7 +17,7 @@ from gateleg.store.transports.embedded import AsyncEmbeddedTransport, EmbeddedTr
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
 
-__all__ = ["DirectTransport"]
+__all__ = ["InlineEmbeddedTransport"]
 
 _PLAIN = is_plain("inline")
 _SMALL = frozenset({"GetItem", "PutItem", "UpdateItem", "DeleteItem"})
@@ -25,7 +25,7 @@ _SMALL = frozenset({"GetItem", "PutItem", "UpdateItem", "DeleteItem"})
 _SHORT_PAGE = 100
 
 
-class DirectTransport:
+class InlineEmbeddedTransport:
     """Small requests are answered at once, on the event loop; all others go the usual way.
 
     `answer` is the same without awaiting, for any request, and `ready` in two steps; within `one_commit`, what they write becomes durable

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from gateleg.ai import UsageDay
 from gateleg.web.api.calls import Using
+from gateleg.web.api.pages import Cursor, Limit, page_by_position
 from gateleg.web.model_usage import read_usage, visible_tenant
 
 router = APIRouter(prefix="/api/models", tags=["Models"])
@@ -40,13 +41,14 @@ class UsageView(BaseModel):
 
 
 class UsageList(BaseModel):
-    """The usage of some days."""
+    """One page of the usage of a period, with the totals of the whole period."""
 
     since: date
     until: date
     #: the last day first
     items: list[UsageView]
-    cost: Decimal = Field(description="Of all items together, as far as prices are known.")
+    next: str | None = Field(default=None, description="Give it back as `cursor` for the next page; null at the end.")
+    cost: Decimal = Field(description="Of the whole period, as far as prices are known.")
     unpriced: int = Field(description="Calls that no price is known for: they are not in `cost`.")
 
 
@@ -57,16 +59,21 @@ async def list_usage(
     until: Annotated[date | None, Query(description="The last day, in UTC; today, unless one is named.")] = None,
     application: Annotated[str | None, Query(min_length=1, max_length=40)] = None,
     tenant: Annotated[str | None, Query(min_length=1, max_length=200)] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
 ) -> UsageList:
-    """What models were used for on some days. Members see the usage of their own tenant."""
+    """The usage of models in a period, by day, application, tenant and model. Members see that of their own tenant."""
     own = visible_tenant(call.principal, tenant)
     today = call.host.store.setup.now().date()
     first, last = since or min(until or today, today), until or today
     found = await read_usage(call.host.store, first, last, application=application, tenant=own)
+    query = f"/api/models/usage?{first}&{last}&{application or ''}&{own or ''}"
+    page = page_by_position(found, secret=call.host.secret, query=query, limit=limit, cursor=cursor)
     return UsageList(
         since=first,
         until=last,
-        items=[UsageView.of(usage) for usage in found],
+        items=[UsageView.of(usage) for usage in page],
+        next=page.next,
         cost=sum((usage.cost for usage in found), Decimal(0)),
         unpriced=sum(usage.unpriced for usage in found),
     )

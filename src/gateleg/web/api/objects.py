@@ -1,4 +1,4 @@
-"""`/api/objects`: what objects there are, links to them, and deleting them."""
+"""`/api/objects`: list and delete objects, and create signed links to them."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -31,7 +31,7 @@ class EntryView(BaseModel):
 
 
 class ObjectsPage(BaseModel):
-    """A part of a listing."""
+    """One page of a listing."""
 
     objects: list[EntryView]
     prefixes: list[str] = Field(description="With a delimiter: what keys have in common that are not shown one by one.")
@@ -46,7 +46,7 @@ class ObjectView(EntryView):
     sha256: str | None
 
     @classmethod
-    def whole(cls, info: ObjectInfo) -> "ObjectView":
+    def of_info(cls, info: ObjectInfo) -> "ObjectView":
         """An object."""
         return cls(
             key=info.key,
@@ -59,8 +59,8 @@ class ObjectView(EntryView):
         )
 
 
-class Wanted(BaseModel):
-    """A link that is asked for."""
+class NewLink(BaseModel):
+    """A request for a signed link."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -78,7 +78,7 @@ class Wanted(BaseModel):
 
 
 class BadLink(Refusal):
-    """A link whose parts do not go together."""
+    """The options of a link contradict each other."""
 
     code = "bad-link"
     status = 422
@@ -86,7 +86,7 @@ class BadLink(Refusal):
 
 
 class Link(BaseModel):
-    """A link: who has it may read or write one object until it expires."""
+    """A signed link. Anybody who has it may read or write one object until it expires."""
 
     url: str
     method: Literal["GET", "PUT", "POST"]
@@ -107,40 +107,38 @@ async def list_objects(
 
 
 @router.post("/links", status_code=201)
-async def sign(call: Viewing, wanted: Wanted) -> Link:
+async def sign(call: Viewing, link: NewLink) -> Link:
     """A signed link to read an object; operators may ask for one to write it."""
-    if wanted.method == "PUT" and not call.principal.may(Role.OPERATOR):
+    if link.method == "PUT" and not call.principal.may(Role.OPERATOR):
         raise NotAllowed("A link to write needs the role operator.")
     try:
-        Grant(wanted.key, wanted.method, wanted.content_type, wanted.length, wanted.download, wanted.most)
+        Grant(link.key, link.method, link.content_type, link.length, link.download, link.most)
     except ValueError as error:
         raise BadLink(str(error)) from None
-    if wanted.method == "PUT":
-        await call.note("object.sign-put", wanted.key, expires=wanted.expires)
-    if wanted.most is not None:
-        form = await call.host.objects.presign_upload(
-            wanted.key, most=wanted.most, expires=wanted.expires, content_type=wanted.content_type
-        )
+    if link.method == "PUT":
+        await call.note("object.sign-put", link.key, expires=link.expires)
+    if link.most is not None:
+        form = await call.host.objects.presign_upload(link.key, most=link.most, expires=link.expires, content_type=link.content_type)
         return Link(url=form.url, method=form.method, fields=dict(form.fields))
     url = await call.host.objects.presign(
-        wanted.key,
-        method=wanted.method,
-        expires=wanted.expires,
-        content_type=wanted.content_type,
-        length=wanted.length,
-        download=wanted.download,
+        link.key,
+        method=link.method,
+        expires=link.expires,
+        content_type=link.content_type,
+        length=link.length,
+        download=link.download,
     )
-    return Link(url=url, method=wanted.method)
+    return Link(url=url, method=link.method)
 
 
 @router.get("/{key:path}", response_model=ObjectView)
 async def head_object(call: Viewing, request: Request, key: ObjectKey) -> Response:
-    """What is known of an object; its content is at `/objects/{key}`."""
-    return tagged(request, ObjectView.whole(await call.host.objects.head(key)))
+    """The metadata of an object; its content is at `/objects/{key}`."""
+    return tagged(request, ObjectView.of_info(await call.host.objects.head(key)))
 
 
 @router.delete("/{key:path}", status_code=204)
 async def delete_object(call: Operating, key: ObjectKey) -> None:
-    """Delete an object. It is no error if there is none."""
+    """Delete an object. Deleting one that does not exist succeeds."""
     await call.host.objects.delete(key)
     await call.note("object.delete", key)

@@ -6,7 +6,8 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
 from gateleg.web.api.calls import Using
-from gateleg.web.searching import LONGEST
+from gateleg.web.api.pages import Cursor, Limit, Listing, page_by_position
+from gateleg.web.searching import MAX_SEARCH_CHARACTERS
 
 router = APIRouter(prefix="/api/search", tags=["Search"])
 
@@ -23,9 +24,16 @@ class HitView(BaseModel):
 
 
 @router.get("")
-async def search(call: Using, q: Annotated[str, Query(max_length=LONGEST, description="What to look for.")]) -> list[HitView]:
-    """What the applications have that a text is about, as far as the caller may see it."""
-    return [
+async def search(
+    call: Using,
+    q: Annotated[str, Query(max_length=MAX_SEARCH_CHARACTERS, description="What to search for.")],
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Listing[HitView]:
+    """Search all applications for what the caller may see."""
+    hits = await call.host.search(call.principal, q)
+    page = page_by_position(hits, secret=call.host.secret, query=f"/api/search?q={q}", limit=limit, cursor=cursor)
+    views = [
         HitView(
             application=hit.application.name,
             kind=hit.found.kind,
@@ -34,5 +42,6 @@ async def search(call: Using, q: Annotated[str, Query(max_length=LONGEST, descri
             href=hit.found.href,
             icon=hit.found.icon or hit.application.icon,
         )
-        for hit in await call.host.search(call.principal, q)
+        for hit in page
     ]
+    return Listing(items=views, next=page.next)

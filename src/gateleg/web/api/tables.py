@@ -5,10 +5,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from gateleg.model import Access, Table, describe
+from gateleg.model import Access, Table
+from gateleg.model.inspection import describe
 from gateleg.ops import explain
 from gateleg.web.api.calls import Call, Viewing
-from gateleg.web.api.pages import Listing
+from gateleg.web.api.pages import Cursor, Limit, Listing, page_by_key
 from gateleg.web.api.tagging import tagged
 from gateleg.web.errors import Unknown
 from gateleg.web.host import Host
@@ -88,11 +89,12 @@ def _physical(host: Host, table: Table) -> str:
 
 
 @router.get("")
-async def list_tables(call: Viewing) -> list[TableView]:
-    """All declared tables that the caller may look into."""
+async def list_tables(call: Viewing, limit: Limit = 50, cursor: Cursor = None) -> Listing[TableView]:
+    """The declared tables that the caller may read, by name."""
     tables = call.host.tables_for(call.principal)
-    states = await call.host.store.table_states(*tables)
-    return [
+    page = page_by_key(tables, lambda table: table.name, secret=call.host.secret, query="/api/tables", limit=limit, cursor=cursor)
+    states = await call.host.store.table_states(*page)
+    views = [
         TableView(
             name=table.name,
             physical=_physical(call.host, table),
@@ -101,8 +103,9 @@ async def list_tables(call: Viewing) -> list[TableView]:
             indexes=[index.name for index in table.indexes],
             patterns=sum(len(spec.patterns) for spec in table.specs),
         )
-        for table in tables
+        for table in page
     ]
+    return Listing(items=views, next=page.next)
 
 
 @router.get("/{table}", response_model=TableDetail)
@@ -113,9 +116,12 @@ async def get_table(call: Viewing, request: Request, table: Name) -> Response:
 
 
 @router.get("/{table}/patterns")
-async def list_patterns(call: Viewing, table: Name) -> list[PatternView]:
-    """The questions that a table answers."""
-    return [PatternView.of(access) for spec in _table(call, table).specs for access in spec.patterns.values()]
+async def list_patterns(call: Viewing, table: Name, limit: Limit = 50, cursor: Cursor = None) -> Listing[PatternView]:
+    """The access patterns of a table, by name."""
+    patterns = [access for spec in _table(call, table).specs for access in spec.patterns.values()]
+    query = f"/api/tables/{table}/patterns"
+    page = page_by_key(patterns, lambda access: access.name, secret=call.host.secret, query=query, limit=limit, cursor=cursor)
+    return Listing(items=[PatternView.of(access) for access in page], next=page.next)
 
 
 @router.post("/{table}/patterns/{pattern}")

@@ -10,7 +10,7 @@ times.py        `ago`, `since`, `duration`; `ids.py` has `short_id`
 empty.py        empty states that teach; `failures.py` has errors where they happen
 deeds.py        buttons, and `carry_out`; `confirm.py` asks before something is lost
 paging.py       `address` and `pager`: the address holds the whole state
-live.py         `Topic`, `follow` and `Pulse`: one poller per topic for all open pages
+live.py         `Topic`, `follow` and `LiveIndicator`: one poller per topic for all open pages
 """
 
 from gateleg.web.console.frame import View, frame

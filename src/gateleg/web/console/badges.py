@@ -1,4 +1,4 @@
-"""Chips that say a state: an icon, a word and a colour, always together."""
+"""Status badges: an icon, a word and a colour, always together."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from gateleg.jobs import Job, JobStatus, Readiness
+from gateleg.jobs import Job, JobStatus
+from gateleg.jobs.tables import Readiness
 from gateleg.web.console.markup import tag
 
 if TYPE_CHECKING:
@@ -15,26 +16,26 @@ if TYPE_CHECKING:
 
     from gateleg.web.console.theme import Kind
 
-__all__ = ["chip", "look_of"]
+__all__ = ["badge_of", "chip"]
 
 
 @dataclass(frozen=True)
-class Look:
-    """How a state looks."""
+class Badge:
+    """The colour, word and icon of a status."""
 
     kind: Kind
     word: str
     icon: str
 
 
-WAITING = Look("waiting", "Waiting", "schedule")
-DELAYED = Look("waiting", "Delayed", "snooze")
-BLOCKED = Look("waiting", "Blocked", "account_tree")
-RUNNING = Look("running", "Running", "play_circle")
-STOPPING = Look("warning", "Stopping", "stop_circle")
-DONE = Look("done", "Done", "check_circle")
-FAILED = Look("failed", "Failed", "error")
-CANCELLED = Look("cancelled", "Cancelled", "cancel")
+WAITING = Badge("waiting", "Waiting", "schedule")
+DELAYED = Badge("waiting", "Delayed", "snooze")
+BLOCKED = Badge("waiting", "Blocked", "account_tree")
+RUNNING = Badge("running", "Running", "play_circle")
+STOPPING = Badge("warning", "Stopping", "stop_circle")
+DONE = Badge("done", "Done", "check_circle")
+FAILED = Badge("failed", "Failed", "error")
+CANCELLED = Badge("cancelled", "Cancelled", "cancel")
 
 BY_STATUS = {
     JobStatus.PENDING: WAITING,
@@ -45,8 +46,8 @@ BY_STATUS = {
 }
 
 
-def look_of(job: Job) -> Look:
-    """How a job looks: what waits says for what, and what was asked to stop says so."""
+def badge_of(job: Job) -> Badge:
+    """The badge of a job, which also tells delayed, blocked and stopping jobs apart."""
     if job.status == JobStatus.PENDING:
         return {Readiness.DELAYED: DELAYED, Readiness.BLOCKED: BLOCKED}.get(job.readiness, WAITING)
     if job.status == JobStatus.PROCESSING and job.cancel_requested is not None:
@@ -54,9 +55,9 @@ def look_of(job: Job) -> Look:
     return BY_STATUS[job.status]
 
 
-def chip(look: Look, *, large: bool = False) -> Element:
-    """A state on a page."""
-    with tag("span", classes=f"chip k-{look.kind}{' large' if large else ''}") as made:
-        ui.icon(look.icon)
-        tag("span", look.word)
+def chip(badge: Badge, *, large: bool = False) -> Element:
+    """Draw a badge."""
+    with tag("span", classes=f"chip k-{badge.kind}{' large' if large else ''}") as made:
+        ui.icon(badge.icon)
+        tag("span", badge.word)
     return made

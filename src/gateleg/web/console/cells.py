@@ -12,7 +12,7 @@ from gateleg.web.console.ids import shortened
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gateleg.web.console.badges import Look
+    from gateleg.web.console.badges import Badge
     from gateleg.web.console.theme import Kind
 
 __all__ = ["Column", "Row", "ago_cell", "meta_cell", "tag_cell"]
@@ -50,9 +50,9 @@ class Row:
         return {"id": self.id, "href": self.href, "label": self.label, "cells": dict(self.cells)}
 
 
-def chip_cell(look: Look, href: str | None = None) -> Part:
+def chip_cell(badge: Badge, href: str | None = None) -> Part:
     """A state, which may be a link to what is in it."""
-    return {"t": "chip", "kind": look.kind, "word": look.word, "icon": look.icon, **({"href": href} if href else {})}
+    return {"t": "chip", "kind": badge.kind, "word": badge.word, "icon": badge.icon, **({"href": href} if href else {})}
 
 
 def ago_cell(moment: datetime | None) -> Cell:
@@ -95,8 +95,8 @@ def bar_cell(part: float, kind: Kind = "running", text: str = "") -> Part:
     return {"t": "bar", "part": round(part, 4), "kind": kind, "text": text}
 
 
-def deed_cell(verb: str, text: str, *, look: str = "", off: bool = False) -> Part:
-    """A button: a press is told to the grid's `on_deed` with the verb and the row's id."""
+def button_cell(verb: str, text: str, *, look: str = "", off: bool = False) -> Part:
+    """A button: a press is told to the grid's `on_action` with the verb and the row's id."""
     return {"t": "deed", "verb": verb, "text": text, "look": look, "off": off}
 
 

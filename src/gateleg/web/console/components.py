@@ -19,12 +19,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gateleg.web.console.absent import not_there
-from gateleg.web.console.badges import Look, chip
-from gateleg.web.console.cells import Column, Part, Row, ago_cell, bar_cell, chip_cell, id_cell, link_cell, meta_cell
-from gateleg.web.console.cells import deed_cell as button_cell
+from gateleg.web.console.actions import button, carry_out, carry_out_and_open
+from gateleg.web.console.badges import Badge, chip
+from gateleg.web.console.cells import Column, Part, Row, ago_cell, bar_cell, button_cell, chip_cell, id_cell, link_cell, meta_cell
 from gateleg.web.console.confirm import confirm
-from gateleg.web.console.deeds import carry_out, carry_out_and_open
-from gateleg.web.console.deeds import deed as button
 from gateleg.web.console.dialogs import sheet
 from gateleg.web.console.empty import empty
 from gateleg.web.console.failures import trouble
@@ -51,12 +49,12 @@ if TYPE_CHECKING:
 
 def badge(word: str, kind: Kind = "neutral", *, icon: str | None = None) -> Element:
     """A state on a page. `kind` is its colour: waiting, running, done, failed, cancelled, warning or neutral."""
-    return chip(Look(kind, word, icon or ICONS[kind]))
+    return chip(Badge(kind, word, icon or ICONS[kind]))
 
 
 def badge_cell(word: str, kind: Kind = "neutral", *, icon: str | None = None) -> Part:
     """A state in a cell of a `Grid`."""
-    return chip_cell(Look(kind, word, icon or ICONS[kind]))
+    return chip_cell(Badge(kind, word, icon or ICONS[kind]))
 
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Asking before something is lost: what it is, and its name when it is a lot."""
+"""Confirmation before data is lost; for large losses the user must type a name."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from gateleg.web.console.markup import tag
 
 
 async def confirm(title: str, loss: str, *, verb: str, name: str | None = None, harmless: bool = False) -> bool:
-    """Ask whether to go on. `loss` says what will be gone; with `name`, that must be typed first. Escape is no.
+    """Ask for confirmation. `loss` says what will be lost; with `name`, the user must type it first. Escape declines.
 
-    What is `harmless`, but a lot, is asked without the colour of danger.
+    A `harmless` action is confirmed without the colour of danger.
     """
     with sheet(title) as dialog:
         tag("p", loss)
         typed = None if name is None else Field(f"Type {name} to go on", on_change=lambda _: check())
         with tag("div", classes="deeds"):
-            tag("button", "Leave it", "deed", type="button").on("click", lambda: dialog.submit(False))
+            tag("button", "Go back", "deed", type="button").on("click", lambda: dialog.submit(False))
             go = tag("button", verb, "deed first" if harmless else "deed danger first", type="button")
 
     def named() -> bool:

@@ -1,4 +1,4 @@
-"""Dialogs: a sheet over the page with a title, which screen readers are told too."""
+"""Dialogs: a sheet over the page with a title that screen readers announce."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["sheet"]
 def sheet(title: str, *, broad: bool = False, lasting: bool = False) -> Iterator[ui.dialog]:
     """Build a dialog: `with sheet("Priority") as dialog: ...`, then `answer = await dialog`, and `dialog.delete()` when it is over.
 
-    Escape and a click beside it close a dialog, whose answer is None then; not so one that is `lasting`.
+    Escape and a click outside close a dialog with the result None, unless it is `lasting`.
     """
     dialog = ui.dialog()
     dialog.props["aria-label"] = title

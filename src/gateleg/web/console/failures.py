@@ -1,4 +1,4 @@
-"""Errors where they happen: what went wrong, what to do, and the details to copy."""
+"""Show errors in place: what went wrong, what to do, and details to copy."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Told:
-    """An error in words."""
+class ErrorText:
+    """The text of an error as a page shows it."""
 
     what: str
     fix: str = ""
@@ -29,27 +29,27 @@ class Told:
 
 
 def refusal(role: Role) -> NotAllowed:
-    """That the caller may not do this."""
+    """The error for a caller who lacks a role."""
     return NotAllowed(f"This needs the role {role.word}.")
 
 
-def told(error: BaseException) -> Told:
-    """An error in words. Our own errors say what to do; of others the class, the message and the place are told.
+def describe_error(error: BaseException) -> ErrorText:
+    """Describe an error for users. A `GatelegError` brings its own fix; other errors show their message and traceback.
 
-    What was refused has no place in the code that would help: only faults of the host have one.
+    Only server faults (status 500 and above) have a traceback: it would not help with a refused request.
     """
     if isinstance(error, GatelegError) and error.status < 500:
-        return Told(error.message, error.fix, error.code)
+        return ErrorText(error.message, error.fix, error.code)
     details = "".join(traceback.format_exception(error)).strip()
     if isinstance(error, GatelegError):
-        return Told(error.message, error.fix, error.code, details)
+        return ErrorText(error.message, error.fix, error.code, details)
     message = str(error) or type(error).__name__
-    return Told(f"Something went wrong: {message}", "Try again; if it stays, send the details to whoever runs this host.", "", details)
+    return ErrorText(f"Something went wrong: {message}", "Try again; if it stays, send the details to whoever runs this host.", "", details)
 
 
-def trouble(error: BaseException | Told, *, retry: str | None = None) -> Element:
+def trouble(error: BaseException | ErrorText, *, retry: str | None = None) -> Element:
     """Show an error. `retry` is an address that tries again."""
-    words = error if isinstance(error, Told) else told(error)
+    words = error if isinstance(error, ErrorText) else describe_error(error)
     with tag("div", classes="trouble", role="alert") as made:
         with tag("div", classes="line gap-1"):
             ui.icon("error").style("color:var(--failed)")

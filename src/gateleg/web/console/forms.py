@@ -18,15 +18,15 @@ Form = Literal["string", "integer", "number", "boolean", "strings", "choices", "
 
 
 @dataclass(frozen=True)
-class Asked:
-    """One field of a form, and how what is typed is read."""
+class FormField:
+    """One field of a form, and how to parse its input."""
 
     name: str
     label: str
     form: Form
     control: Control
     required: bool = False
-    #: what stands in the field at first
+    #: initial content
     start: Content = ""
     hint: str = ""
     choices: tuple[tuple[str, str], ...] = ()
@@ -34,16 +34,16 @@ class Asked:
     most: float | None = None
 
 
-class Unreadable(ValueError):
-    """What was typed is not of the form that the field wants. Its text says why."""
+class InvalidInput(ValueError):
+    """The input does not have the format of the field; the message says why."""
 
 
-def asked_of(model: type[BaseModel], values: Mapping[str, Any] | None = None) -> list[Asked]:
-    """The fields of a model, filled with values where there are some, and else with the model's own."""
+def form_fields(model: type[BaseModel], values: Mapping[str, Any] | None = None) -> list[FormField]:
+    """The fields of a model, filled with `values`, or else with the model's defaults."""
     schema = model.model_json_schema()
     definitions, required = schema.get("$defs", {}), set(schema.get("required", ()))
     return [
-        _asked(name, _resolved(part, definitions), name in required, (values or {}).get(name, part.get("default")))
+        _form_field(name, _resolved(part, definitions), name in required, (values or {}).get(name, part.get("default")))
         for name, part in schema.get("properties", {}).items()
     ]
 
@@ -59,7 +59,7 @@ def _resolved(part: dict[str, Any], definitions: Mapping[str, Any]) -> dict[str,
     return part
 
 
-def _asked(name: str, part: Mapping[str, Any], required: bool, value: Any) -> Asked:
+def _form_field(name: str, part: Mapping[str, Any], required: bool, value: Any) -> FormField:
     label = str(part.get("title") or name.replace("_", " ").capitalize())
     label = label[:1] + label[1:].lower() if label.istitle() else label
     hint = str(part.get("description", ""))
@@ -67,23 +67,23 @@ def _asked(name: str, part: Mapping[str, Any], required: bool, value: Any) -> As
         words = [str(one) for one in part.get("enum", [part.get("const")])]
         choices = [*([] if required or value is not None else [("", "not given")]), *_worded(words, part)]
         start = str(value) if value is not None else choices[0][0]
-        return Asked(name, label, "string", "choice", required, start, hint, tuple(choices))
+        return FormField(name, label, "string", "choice", required, start, hint, tuple(choices))
     kind = part.get("type")
     if kind == "boolean" and not part.get("optional"):
-        return Asked(name, label, "boolean", "tick", False, bool(value), hint)
+        return FormField(name, label, "boolean", "tick", False, bool(value), hint)
     if kind in ("integer", "number"):
         least, most = part.get("minimum", part.get("exclusiveMinimum")), part.get("maximum", part.get("exclusiveMaximum"))
         start = "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
-        return Asked(name, label, kind, "number", required, start, hint or _span(least, most), least=least, most=most)
+        return FormField(name, label, kind, "number", required, start, hint or _span(least, most), least=least, most=most)
     if kind == "string":
         roomy = _long(value) or part.get("maxLength", 0) >= _ROOMY
-        return Asked(name, label, "string", "area" if roomy else "text", required, "" if value is None else str(value), hint)
+        return FormField(name, label, "string", "area" if roomy else "text", required, "" if value is None else str(value), hint)
     if kind == "array" and (offered := _offered(part.get("items", {}))):
-        return Asked(name, label, "choices", "ticks", required, [str(one) for one in value or ()], hint, tuple(_worded(offered, part)))
+        return FormField(name, label, "choices", "ticks", required, [str(one) for one in value or ()], hint, tuple(_worded(offered, part)))
     if kind == "array" and part.get("items", {}).get("type") == "string":
-        return Asked(name, label, "strings", "area", required, "\n".join(map(str, value or ())), hint or "One in each line")
+        return FormField(name, label, "strings", "area", required, "\n".join(map(str, value or ())), hint or "One in each line")
     start = "" if value is None else json.dumps(value, indent=2, ensure_ascii=False)
-    return Asked(name, label, "json", "area", required, start, hint or "As JSON")
+    return FormField(name, label, "json", "area", required, start, hint or "As JSON")
 
 
 def _offered(items: Mapping[str, Any]) -> list[str]:
@@ -112,7 +112,7 @@ def _span(least: Any, most: Any) -> str:
     return f"At least {least:g}" if least is not None else f"At most {most:g}" if most is not None else ""
 
 
-def read(asked: Asked, typed: Content) -> Any:
+def read(asked: FormField, typed: Content) -> Any:
     """What was typed as a value; None when nothing was, so that the model's own value counts."""
     if asked.form == "boolean":
         return bool(typed)
@@ -128,19 +128,19 @@ def read(asked: Asked, typed: Content) -> Any:
     try:
         return int(text) if asked.form == "integer" else float(text) if asked.form == "number" else json.loads(text)
     except json.JSONDecodeError as error:
-        raise Unreadable(f"This is not JSON: {error.msg.lower()} in line {error.lineno}.") from None
+        raise InvalidInput(f"This is not JSON: {error.msg.lower()} in line {error.lineno}.") from None
     except ValueError:
-        raise Unreadable("This is not a whole number." if asked.form == "integer" else "This is not a number.") from None
+        raise InvalidInput("This is not a whole number." if asked.form == "integer" else "This is not a number.") from None
 
 
-def read_all(fields: Sequence[Asked], typed: Mapping[str, Content]) -> tuple[dict[str, Any], dict[str, str]]:
+def read_all(fields: Sequence[FormField], typed: Mapping[str, Content]) -> tuple[dict[str, Any], dict[str, str]]:
     """The values of a form, and what is wrong by the name of the field. Fields that were left empty are left out."""
     values: dict[str, Any] = {}
     wrong: dict[str, str] = {}
     for asked in fields:
         try:
             value = read(asked, typed.get(asked.name, asked.start))
-        except Unreadable as error:
+        except InvalidInput as error:
             wrong[asked.name] = str(error)
             continue
         if value is not None:

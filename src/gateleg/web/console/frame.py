@@ -5,7 +5,7 @@
         with frame(title=name, section="tables", crumbs=[Crumb("Tables", "/tables")]) as view:
             tag("p", "..."), Grid(...), ...
 
-A page builds what it shows inside the frame; `view` knows who looks and what they may do.
+A page builds its content inside the frame; `view` has the caller and their permissions.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from nicegui import context, ui
 
-from gateleg.web.console.failures import refusal, told
+from gateleg.web.console.failures import describe_error, refusal
 from gateleg.web.console.markup import tag
 from gateleg.web.console.navigation import Crumb, groups
 from gateleg.web.console.patience import is_late_answer
@@ -41,7 +41,7 @@ _MARK = (
     'aria-hidden="true"><path d="M3 7.5h18"/><path d="M6 7.5v11M18 7.5v11"/><path d="M12 7.5 7.5 18.5M12 7.5l4.5 11" '
     'stroke="var(--running)"/></svg>'
 )
-#: Kept by the browser before the host is told: whoever goes on to another page at once finds the navigation as it was left.
+#: The browser stores the state in a cookie before it notifies the host, so that the next page already has it.
 _FOLD = """() => {
   const wanted = document.querySelector(".q-drawer--mini") ? "wide" : "icons";
   gateleg.keep("gateleg_rail", wanted);
@@ -52,7 +52,7 @@ _THEMES = (("light", "Light", "light_mode"), ("dark", "Dark", "dark_mode"), ("au
 
 @dataclass(frozen=True)
 class View:
-    """One open page: who looks at it, and the console it belongs to."""
+    """One open page: its caller, its request and the console it belongs to."""
 
     console: Console
     principal: Principal
@@ -65,21 +65,21 @@ class View:
 
     @property
     def live(self) -> Live:
-        """What changes while the page is open."""
+        """The shared pollers for live updates."""
         return self.console.live
 
     def may(self, role: Role) -> bool:
-        """Whether who looks has a role, or one above it: what they may not do is not offered."""
+        """Whether the caller has this role or a higher one. Pages hide the controls that the caller may not use."""
         return self.principal.may(role)
 
     def require(self, role: Role) -> None:
-        """Refuse whoever may not: buttons that are not shown can still be pressed by someone who knows how."""
+        """Raise `NotAllowed` unless the caller has this role. Hiding a button does not prevent a crafted request."""
         if not self.principal.may(role):
             raise refusal(role)
 
 
 def current_view() -> View:
-    """The view of the page that is being built. The host has recognised the caller before a page is asked for."""
+    """The view of the page that is being built. The host has already authenticated the caller."""
     request = context.client.request
     return View(request.app.state.console, request.state.principal, request)
 
@@ -103,10 +103,10 @@ def frame(*, title: str, section: str, crumbs: Sequence[Crumb] = (), wide: bool 
 
 
 def _tell(error: Exception) -> None:
-    """Say that something went wrong after the page was built, where nothing else does."""
+    """Show a notification for an error that occurred after the page was built and that nothing else handled."""
     if is_late_answer(error):
         return
-    words = told(error)
+    words = describe_error(error)
     ui.notification(f"{words.what} {words.fix}".strip(), icon="error", timeout=8, close_button="Close", position="bottom")
 
 
@@ -160,7 +160,7 @@ def _top_bar(view: View, title: str, crumbs: Sequence[Crumb], rail: ui.left_draw
 
 
 def _search_box(typed: str, label: str) -> None:
-    """The search field. `static/search.js` shows what it finds while somebody types."""
+    """The search field. `static/search.js` shows suggestions while the user types."""
     with tag("form", classes="search", action="/search", method="get", role="search"):
         ui.icon("search")
         tag(

@@ -21,7 +21,7 @@ class Grid(Element, component="static/grid.js"):
     """A table on a page: `Grid("Jobs", columns, rows)`, later `grid.show(rows)`.
 
     A list that is `complete` can be sorted and filtered in place. With `on_choose` rows can be selected (also with `x`); it is called with
-    their ids. `on_deed` is called with the row's id and the verb of a button cell that was pressed. The first column's text links to the
+    their ids. `on_action` is called with the row's id and the verb of a button cell that was pressed. The first column's text links to the
     row's `href`.
     """
 
@@ -33,7 +33,7 @@ class Grid(Element, component="static/grid.js"):
         *,
         complete: bool = False,
         on_choose: Callable[[list[str]], None] | None = None,
-        on_deed: Callable[[str, str], Awaitable[None] | None] | None = None,
+        on_action: Callable[[str, str], Awaitable[None] | None] | None = None,
     ) -> None:
         super().__init__()
         self.props["label"] = label
@@ -45,11 +45,11 @@ class Grid(Element, component="static/grid.js"):
         if on_choose is not None:
             choose = on_choose
             self.on("choose", lambda event: choose([str(one) for one in event.args]))
-        if on_deed is not None:
-            deed = on_deed
+        if on_action is not None:
+            button = on_action
 
             def pressed(event: GenericEventArguments) -> Awaitable[None] | None:
-                return deed(str(event.args["row"]), str(event.args["verb"]))
+                return button(str(event.args["row"]), str(event.args["verb"]))
 
             self.on("deed", pressed)
 

@@ -1,6 +1,6 @@
-"""What changes while pages are open: one poller for each topic, shared by every page that shows it.
+"""Live updates: one poller per topic, shared by all pages that show it.
 
-A topic is looked at while someone watches it, and only changes are told, so that many open consoles cost as much as one.
+A topic is polled only while a page watches it, and pages are notified only of changes, so that many open pages cost as much as one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from nicegui import context
 
-from gateleg.web.console.failures import told
+from gateleg.web.console.failures import describe_error
 from gateleg.web.console.markup import Tag, tag
 
 if TYPE_CHECKING:
@@ -24,17 +24,17 @@ __all__ = ["Topic", "follow"]
 
 T = TypeVar("T")
 _log = logging.getLogger("gateleg.web")
-#: Seconds for which pages are told of a change before others have their turn.
-_TURN = 0.005
+#: Seconds to notify watchers for before yielding to the event loop.
+_MAX_BLOCKING_SECONDS = 0.005
 
 
 @dataclass(frozen=True)
 class Topic(Generic[T]):
-    """Something that can be looked at again and again. Topics with the same name are the same."""
+    """A value to poll. Topics with the same name share one poller."""
 
     name: Hashable
-    look: Callable[[], Awaitable[T]]
-    #: seconds between two looks
+    read: Callable[[], Awaitable[T]]
+    #: seconds between two reads
     every: float = 2.0
 
 
@@ -50,7 +50,7 @@ class _Poller:
 
 
 class Live:
-    """The topics that are watched now."""
+    """The pollers of all topics that are being watched."""
 
     def __init__(self) -> None:
         self._pollers: dict[Hashable, _Poller] = {}
@@ -59,15 +59,15 @@ class Live:
         return len(self._pollers)
 
     async def now(self, topic: Topic[T]) -> T:
-        """A topic as it is known, or looked at now."""
+        """The last value of a topic that is being watched, or else one read now."""
         poller = self._pollers.get(topic.name)
         if poller is not None and poller.seen and poller.error is None:
             known: T = poller.value
             return known
-        return await topic.look()
+        return await topic.read()
 
     def watch(self, topic: Topic[T], tell: Callable[[T | None, BaseException | None], None], known: T | None = None) -> Callable[[], None]:
-        """Be told of a topic whenever it changes or cannot be looked at; the answer ends it. `known` is what the caller has seen of it."""
+        """Call `tell` whenever a topic changes or fails; returns a function that stops it. `known` is a value the caller already has."""
         poller = self._pollers.get(topic.name)
         if poller is None:
             poller = self._pollers[topic.name] = _Poller(topic, value=known, seen=known is not None)
@@ -87,13 +87,13 @@ class Live:
         return leave
 
     def hurry(self, name: Hashable) -> None:
-        """Look at a topic at once: something about it was just changed here."""
+        """Read a topic at once, because this process has just changed it."""
         poller = self._pollers.get(name)
         if poller is not None:
             poller.soon.set()
 
     def hurry_all(self) -> None:
-        """Look at everything at once that is watched."""
+        """Read all watched topics at once."""
         for poller in self._pollers.values():
             poller.soon.set()
 
@@ -104,7 +104,7 @@ class Live:
             poller.soon.clear()
             value, error = poller.value, None
             try:
-                value = await poller.topic.look()
+                value = await poller.topic.read()
             except Exception as caught:
                 error = caught
             changed = (error is None) != (poller.error is None) or not poller.seen or value != poller.value
@@ -119,23 +119,23 @@ class Live:
 
 
 async def _tell_all(poller: _Poller) -> None:
-    """Tell every watcher, and let others have their turn: what hundreds of pages have to draw would hold up the host."""
-    told = time.monotonic()
+    """Notify every watcher, yielding in between: drawing hundreds of pages would block the event loop."""
+    last_yield = time.monotonic()
     for tell in list(poller.watchers):
         if tell not in poller.watchers:
             continue
         try:
             tell(poller.value, poller.error)
         except Exception:
-            # One page that cannot be drawn must not leave the others without news.
+            # One page that fails to draw must not keep the others from being updated.
             _log.exception("A page could not show what has changed.")
-        if time.monotonic() - told > _TURN:
+        if time.monotonic() - last_yield > _MAX_BLOCKING_SECONDS:
             await asyncio.sleep(0)
-            told = time.monotonic()
+            last_yield = time.monotonic()
 
 
-class Pulse:
-    """The small mark that says whether the page is live, and if not, why."""
+class LiveIndicator:
+    """The small indicator that shows whether a page is live, and if not, why."""
 
     def __init__(self) -> None:
         self.box: Tag = tag("span", classes="pulse", role="status")
@@ -144,17 +144,17 @@ class Pulse:
             self._word = tag("span", "Live")
 
     def show(self, error: BaseException | None) -> None:
-        """Live, or not because of an error."""
-        self._word.set_text("Live" if error is None else f"Not live: {told(error).what}")
+        """Show that the page is live, or the error because of which it is not."""
+        self._word.set_text("Live" if error is None else f"Not live: {describe_error(error).what}")
         self.box.classes(remove="still") if error is None else self.box.classes("still")
 
 
 def follow(
-    live: Live, topic: Topic[T], show: Callable[[T], None], pulse: Pulse | None = None, known: T | None = None
+    live: Live, topic: Topic[T], show: Callable[[T], None], pulse: LiveIndicator | None = None, known: T | None = None
 ) -> Callable[[], None]:
-    """Show a topic on the page that is being built, until the page is closed or the answer is called.
+    """Show a topic on the page that is being built, until the page is closed or the returned function is called.
 
-    `known` is what the page shows already.
+    `known` is the value that the page shows already.
     """
     client = context.client
 

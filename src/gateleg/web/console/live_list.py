@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gateleg.store import Page
     from gateleg.web.console.cells import Column, Row
     from gateleg.web.console.frame import View
-    from gateleg.web.console.live import Pulse, Topic
+    from gateleg.web.console.live import LiveIndicator, Topic
 
 T = TypeVar("T")
 
@@ -31,12 +31,12 @@ def live_list(
     nothing: Callable[[], Any],
     path: str,
     cursor: str | None,
-    pulse: Pulse | None = None,
-    on_deed: Callable[[str, str], Awaitable[None] | None] | None = None,
+    pulse: LiveIndicator | None = None,
+    on_action: Callable[[str, str], Awaitable[None] | None] | None = None,
 ) -> None:
     """Show `first` and then whatever the topic has. `nothing` draws what stands there for an empty list."""
     with tag("section", classes="card tight", aria_label=label):
-        grid = Grid(label, columns, on_deed=on_deed)
+        grid = Grid(label, columns, on_action=on_action)
         with tag("div") as empty:
             nothing()
         foot = tag("div", classes="card-foot")

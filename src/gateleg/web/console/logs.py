@@ -10,7 +10,7 @@ from nicegui.element import Element
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gateleg.jobs import LogEntry
+    from gateleg.jobs.tables import LogEntry
 
 #: How many lines a page keeps.
 MOST = 2000

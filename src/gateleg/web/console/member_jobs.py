@@ -12,14 +12,14 @@ from uuid import UUID
 from nicegui import context, ui
 
 from gateleg.jobs import Job, JobMissing
-from gateleg.web.console.badges import BY_STATUS, chip, look_of
+from gateleg.web.console.actions import button, carry_out
+from gateleg.web.console.badges import BY_STATUS, badge_of, chip
 from gateleg.web.console.cells import Column, Row, ago_cell, chip_cell, id_cell
-from gateleg.web.console.deeds import carry_out, deed
 from gateleg.web.console.empty import empty
 from gateleg.web.console.frame import current_view, frame
 from gateleg.web.console.grid import Grid
-from gateleg.web.console.jobs.deeds import may_cancel, may_retry
-from gateleg.web.console.jobs.looking import story_topic, tree_topic
+from gateleg.web.console.jobs.actions import may_cancel, may_retry
+from gateleg.web.console.jobs.topics import job_topic, tree_topic
 from gateleg.web.console.jobs.trees import Drawing, tree_html
 from gateleg.web.console.live import follow
 from gateleg.web.console.logs import LogView
@@ -31,10 +31,10 @@ from gateleg.web.member_jobs import ARTIFACTS, MemberJobs
 from gateleg.web.principal import Role
 
 if TYPE_CHECKING:
-    from gateleg.jobs import ArchivedJob
+    from gateleg.jobs.tables import ArchivedJob
     from gateleg.web.application import Application
     from gateleg.web.console.frame import View
-    from gateleg.web.console.jobs.looking import Story, Tree
+    from gateleg.web.console.jobs.topics import JobWithLog, Tree
     from gateleg.web.resources import Resources
 
 __all__ = ["job_part", "jobs_address"]
@@ -42,7 +42,7 @@ __all__ = ["job_part", "jobs_address"]
 _COLUMNS = (
     Column("type", "Job"),
     Column("state", "State"),
-    Column("about", "About"),
+    Column("about", "Subject"),
     Column("at", "Submitted", right=True),
     Column("id", "Id", desk=True),
 )
@@ -87,7 +87,7 @@ def register(application: Application, resources: Resources[Any]) -> None:
 def _row(job: Job, base: str) -> Row:
     cells = {
         "type": job.job_type,
-        "state": chip_cell(look_of(job)),
+        "state": chip_cell(badge_of(job)),
         "about": job.subject,
         "at": ago_cell(job.created_at),
         "id": id_cell(str(job.job_id)),
@@ -98,7 +98,7 @@ def _row(job: Job, base: str) -> Row:
 async def job_part(view: View, mine: MemberJobs, job: Job | ArchivedJob, *, base: str) -> None:
     """One job as it changes: its state and progress, what its caller may do with it, its tree, its log and its files."""
     queue, job_id = mine.resources.queue, job.job_id
-    topic, tree = story_topic(queue, job_id), tree_topic(queue, job_id)
+    topic, tree = job_topic(queue, job_id), tree_topic(queue, job_id)
     story, branch = await view.live.now(topic), await view.live.now(tree)
     changes = await mine.may_change(job)
     head, files = tag("div", classes="line gap-1 fill", role="status"), tag("div", classes="stack gap-1")
@@ -113,7 +113,7 @@ async def job_part(view: View, mine: MemberJobs, job: Job | ArchivedJob, *, base
             for key, url in links:
                 tag("a", key.rpartition("/")[2], "link", href=url)
 
-    def show(found: Story) -> None:
+    def show(found: JobWithLog) -> None:
         _show_head(view, mine, found, head, changes=changes)
         log.show(found.lines, found.first)
 
@@ -130,7 +130,7 @@ async def job_part(view: View, mine: MemberJobs, job: Job | ArchivedJob, *, base
     follow(view.live, tree, show_tree, known=branch)
 
 
-def _show_head(view: View, mine: MemberJobs, story: Story, head: Any, *, changes: bool) -> None:
+def _show_head(view: View, mine: MemberJobs, story: JobWithLog, head: Any, *, changes: bool) -> None:
     job, queue = story.job, mine.resources.queue
 
     async def cancel() -> None:
@@ -145,10 +145,10 @@ def _show_head(view: View, mine: MemberJobs, story: Story, head: Any, *, changes
 
     head.clear()
     with head:
-        chip(look_of(job) if isinstance(job, Job) else BY_STATUS[job.status])
+        chip(badge_of(job) if isinstance(job, Job) else BY_STATUS[job.status])
         if isinstance(job, Job) and job.progress is not None:
             tag("span", f"{job.progress.fraction:.0%} {job.progress.message}", "meta num")
         if changes and isinstance(job, Job) and may_cancel(job):
-            deed("Cancel", lambda: carry_out(view, Role.MEMBER, cancel, "Cancelled"), icon="cancel", look="small")
+            button("Cancel", lambda: carry_out(view, Role.MEMBER, cancel, "Cancelled"), icon="cancel", look="small")
         if changes and isinstance(job, Job) and may_retry(job):
-            deed("Retry", lambda: carry_out(view, Role.MEMBER, retry, "Begins again"), icon="replay", look="small first")
+            button("Retry", lambda: carry_out(view, Role.MEMBER, retry, "Begins again"), icon="replay", look="small first")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from nicegui import context
 from pydantic import BaseModel, ValidationError
 
-from gateleg.web.console.deeds import deed
-from gateleg.web.console.failures import Told, trouble
+from gateleg.web.console.actions import button
+from gateleg.web.console.failures import ErrorText, trouble
 from gateleg.web.console.fields import Field
-from gateleg.web.console.forms import Asked, asked_of, problems_by_field, read_all
+from gateleg.web.console.forms import FormField, form_fields, problems_by_field, read_all
 from gateleg.web.console.markup import tag
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound=BaseModel)
 
 
-def field_of(asked: Asked, *, placeholder: str = "") -> Field:
+def field_of(asked: FormField, *, placeholder: str = "") -> Field:
     """The control for one field of a form."""
     return Field(
         asked.label,
@@ -54,19 +54,19 @@ class ModelForm(Generic[M]):
         values: Mapping[str, Any] | None = None,
     ) -> None:
         self._model, self._on_submit = model, on_submit
-        self._asked = asked_of(model, values)
+        self._form_field = form_fields(model, values)
         with tag("section", classes="card stack gap-2 narrow", aria_label=title or submit):
             if title:
                 tag("h3", title)
             with tag("div", classes="fields"):
-                self.fields = {asked.name: field_of(asked) for asked in self._asked}
+                self.fields = {asked.name: field_of(asked) for asked in self._form_field}
             self._problem = tag("div", classes="fill")
             with tag("div"):
-                deed(submit, self.submit, look="first")
+                button(submit, self.submit, look="first")
 
     def clear(self) -> None:
         """Put the defaults back into the fields."""
-        for asked in self._asked:
+        for asked in self._form_field:
             self.fields[asked.name].set(asked.start)
 
     async def submit(self) -> None:
@@ -86,7 +86,7 @@ class ModelForm(Generic[M]):
     def read(self) -> M | None:
         """The model, or None when something is wrong; then it is shown at its field."""
         self._problem.clear()
-        values, wrong = read_all(self._asked, {name: field.value for name, field in self.fields.items()})
+        values, wrong = read_all(self._form_field, {name: field.value for name, field in self.fields.items()})
         made = None
         if not wrong:
             try:
@@ -97,5 +97,5 @@ class ModelForm(Generic[M]):
             field.show_wrong(wrong.get(name))
         for about in [text for name, text in wrong.items() if name not in self.fields]:
             with self._problem:
-                trouble(Told(about))
+                trouble(ErrorText(about))
         return made

@@ -1,4 +1,4 @@
-"""`mount`: the console on a host's application."""
+"""Mount the console on a host's application."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from nicegui import ui
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 
-from gateleg.web.console import astray, jobs, member_jobs, migrations, objects, overview, search, settings, tables, tenant
-from gateleg.web.console.guarding import OwnPages, guard_sockets
+from gateleg.web.console import error_pages, jobs, member_jobs, migrations, objects, overview, search, settings, tables, tenant
 from gateleg.web.console.live import Live
 from gateleg.web.console.navigation import KEYS
-from gateleg.web.console.patience import keep_late_answers_out_of_logs
+from gateleg.web.console.page_ownership import PageOwnership, guard_sockets
+from gateleg.web.console.patience import silence_late_answers
 from gateleg.web.console.site import Console
 from gateleg.web.console.theme import tokens_css
-from gateleg.web.console.unopened import FewUnopened
+from gateleg.web.console.unopened_pages import UnopenedPageLimit
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gateleg.web.host import Host
 
 _STATIC = Path(__file__).parent / "static"
-#: Before the first paint, so that a dark page does not begin white.
+#: Runs before the first paint, so that a dark page does not flash white.
 _EARLY = "const m=document.cookie.match(/gateleg_theme=(light|dark)/);if(m)document.documentElement.dataset.theme=m[1];"
 _ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none" stroke="#0072B2" stroke-width="2" stroke-linecap="round">'
@@ -36,13 +36,13 @@ _ICON = (
 
 
 def mount(app: FastAPI, host: Host) -> None:
-    """Serve the console of a host at `/` of an application. There is one console in a process."""
+    """Serve the console of a host at `/` of an application. A process has one console."""
     nicegui.app.state.console = Console(host, Live())
     guard_sockets()
-    # The last to see a request, when the gate has recognised the caller.
-    app.user_middleware.append(Middleware(OwnPages))
-    app.user_middleware.append(Middleware(FewUnopened))
-    keep_late_answers_out_of_logs()
+    # Innermost middleware: by now the host has authenticated the caller.
+    app.user_middleware.append(Middleware(PageOwnership))
+    app.user_middleware.append(Middleware(UnopenedPageLimit))
+    silence_late_answers()
     nicegui.app.add_static_files("/_console", _STATIC, max_cache_age=31_536_000)
     ui.add_head_html(_head(), shared=True)
     ui.add_body_html(_body(), shared=True)
@@ -54,9 +54,9 @@ def mount(app: FastAPI, host: Host) -> None:
     settings.register()
     tenant.register()
     search.register()
-    astray.register()
+    error_pages.register()
     for application in host.applications:
-        with host.leaving_out(application):
+        with host.isolate_failure(application):
             if application.jobs is not None:
                 member_jobs.register(application, host.resources[application.name])
             if application.pages is not None:
@@ -69,7 +69,7 @@ def mount(app: FastAPI, host: Host) -> None:
         dark=None,
         language="en-US",
         tailwind=False,
-        # The highest level, which is the default, takes three times as long for two percent fewer bytes.
+        # The default, the highest level, takes three times as long to save two percent more.
         gzip_middleware_factory=lambda inner: GZipMiddleware(inner, compresslevel=4),
         binding_refresh_interval=None,
         reconnect_timeout=20.0,
@@ -82,13 +82,13 @@ def _head() -> str:
     return (
         f"<script>{_EARLY}</script><style>{tokens_css()}</style>"
         f'<link rel="stylesheet" href="{asset("console.css")}"><link rel="stylesheet" href="{asset("nicegui.css")}">'
-        # Here it comes before the framework's own scripts, which are in the body.
+        # In the head, so that they run before the framework's own scripts in the body.
         + "".join(f'<script defer src="{asset(name)}"></script>' for name in ("socket.js", "console.js", "search.js"))
     )
 
 
 def asset(name: str) -> str:
-    """The address of a file of the console, which changes with its content."""
+    """The URL of a static file, with a digest of its content for cache busting."""
     digest = hashlib.sha256((_STATIC / name).read_bytes()).hexdigest()[:12]
     return f"/_console/{name}?v={digest}"
 

@@ -1,4 +1,4 @@
-"""What the rail shows: the kit's sections, the installed applications, and the settings. Pure."""
+"""The entries of the navigation: the kit's sections, the installed applications, and the settings. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Crumb"]
 
 @dataclass(frozen=True)
 class Entry:
-    """A place in the navigation. `section` is what pages below it say they belong to."""
+    """An entry of the navigation. `section` is the value that its pages pass to `frame`."""
 
     section: str
     title: str
@@ -25,7 +25,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Crumb:
-    """A step of the way to a page; the last one is the page itself and needs no address."""
+    """A breadcrumb; the last one is the page itself and needs no address."""
 
     title: str
     href: str | None = None

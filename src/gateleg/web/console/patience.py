@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nicegui.element import Element
     from starlette.requests import Request
 
-    from gateleg.web.console.live import Pulse
+    from gateleg.web.console.live import LiveIndicator
 
 __all__ = ["PATIENT", "show_when_there"]
 
@@ -36,7 +36,7 @@ def is_late_answer(error: object) -> bool:
     return isinstance(error, TimeoutError) and "JavaScript" in str(error)
 
 
-def keep_late_answers_out_of_logs() -> None:
+def silence_late_answers() -> None:
     """Have NiceGUI write no traces of what is not a fault."""
     logging.getLogger("nicegui").addFilter(lambda record: not (record.exc_info and is_late_answer(record.exc_info[1])))
 
@@ -55,7 +55,7 @@ async def show_when_there(
     rows: int = 6,
     saying: str = "Reading",
     retry: str | None = None,
-    pulse: Pulse | None = None,
+    pulse: LiveIndicator | None = None,
 ) -> Element:
     """Show the result of some work in a box of its own, where the page is being built.
 
@@ -85,7 +85,7 @@ async def show_when_there(
     return box
 
 
-def _finish(box: Element, task: asyncio.Task[T], show: Callable[[T], None], retry: str | None, pulse: Pulse | None) -> None:
+def _finish(box: Element, task: asyncio.Task[T], show: Callable[[T], None], retry: str | None, pulse: LiveIndicator | None) -> None:
     with box:
         error = task.exception() if not task.cancelled() else None
         if error is not None:

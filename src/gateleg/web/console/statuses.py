@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from gateleg.web.console.badges import Look, chip
+from gateleg.web.console.badges import Badge, chip
 from gateleg.web.console.cells import chip_cell
 
 if TYPE_CHECKING:
@@ -31,13 +31,13 @@ class Statuses(dict[S, tuple[str, "Kind"]]):
 
     def badge(self, status: S) -> Element:
         """A state on a page."""
-        return chip(self.look(status))
+        return chip(self.style(status))
 
     def cell(self, status: S) -> Part:
         """A state in a cell of a `Grid`."""
-        return chip_cell(self.look(status))
+        return chip_cell(self.style(status))
 
-    def look(self, status: S) -> Look:
+    def style(self, status: S) -> Badge:
         """Its colour, word and icon."""
         word, kind = self[status]
-        return Look(kind, word, ICONS[kind])
+        return Badge(kind, word, ICONS[kind])

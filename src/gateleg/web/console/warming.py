@@ -1,4 +1,4 @@
-"""The first page costs more than the others: what it is built with is loaded, compiled and read for the first time."""
+"""Warm-up: the first page is slow, because its code and templates are loaded and compiled for the first time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _log = logging.getLogger("gateleg.web")
 
 
 async def warm() -> None:
-    """Build the overview once for nobody, so that whoever comes first does not wait for it. It fails silently: nothing depends on it."""
+    """Build the overview once, so that the first visitor does not wait. Failures are only logged: nothing depends on it."""
     before = set(Client.instances)
     status = 0
 

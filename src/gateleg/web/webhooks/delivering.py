@@ -10,9 +10,9 @@ from gateleg.jobs import GiveUp, JobContext, Jobs, Retry
 from gateleg.net.errors import AddressRefused, OutgoingError
 from gateleg.net.http import HttpRequest
 from gateleg.net.webhook_signature import sign_webhook
-from gateleg.web.secret_store import SecretNotFound, unfolded
+from gateleg.web.secret_store import SecretNotFound
 from gateleg.web.tables import Webhook, WebhookDelivery
-from gateleg.web.webhooks.hooks import DELIVERY_JOB
+from gateleg.web.webhooks.hooks import DELIVERY_JOB, tenant_of_partition
 
 if TYPE_CHECKING:
     from gateleg.net.http import GuardedClient
@@ -57,7 +57,7 @@ def webhook_jobs(store: AsyncStore, secrets: Secrets, outgoing: GuardedClient) -
             await _note(store, delivery, None, "The webhook was deleted or switched off.", "failed")
             raise GiveUp("The webhook was deleted or switched off.")
         try:
-            secret = await secrets.of(config.application).get(hook.secret, tenant=unfolded(config.tenant))
+            secret = await secrets.of(config.application).get(hook.secret, tenant=tenant_of_partition(config.tenant))
             answer = await client.fetch(_request(hook, delivery, secret, store.setup.now().timestamp()))
         except (AddressRefused, SecretNotFound) as error:
             await _note(store, delivery, None, error.message, "failed")

@@ -1,19 +1,24 @@
-"""`Webhooks`: addresses that want to hear of an application's events, and the deliveries to them, each a job of the queue."""
+"""`Webhooks`: addresses that an application's events are sent to, and the deliveries to them, each a job of the queue.
+
+A webhook belongs to a whole tenant, or to one owner within it. Events are sent to the webhooks of the tenant; those with an `owner`
+also to the webhooks of that owner, and to no other owner's.
+"""
 
 from __future__ import annotations
 
 import re
-import secrets as chance
+import secrets as random_secrets
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import orjson
 
 from gateleg.jobs import Submission
 from gateleg.store import create
 from gateleg.web.errors import Refusal
-from gateleg.web.secret_store import folded
+from gateleg.web.secret_store import tenant_from_key_part, tenant_key_part
 from gateleg.web.tables import Webhook, WebhookDelivery
 
 if TYPE_CHECKING:
@@ -27,26 +32,26 @@ if TYPE_CHECKING:
 __all__ = ["DELIVERY_JOB", "NewWebhook", "Webhooks"]
 
 DELIVERY_JOB = "WEBHOOK_DELIVERY"
-KEPT = timedelta(days=30)
-#: Webhooks that one tenant of an application may have.
-_MOST = 50
-_LARGEST = 200_000
-#: What names events.
+RETENTION = timedelta(days=30)
+#: For each tenant of an application, and for each owner within one.
+_MAX_WEBHOOKS = 50
+_MAX_EVENT_BYTES = 200_000
+#: The name of an event, `*`, or a prefix such as `video.*`.
 EVENT_PATTERN = r"^(\*|[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)*(\.\*)?)$"
-_LONGEST_EVENT = 100
-_MOST_EVENTS = 50
+_MAX_EVENT_LENGTH = 100
+_MAX_EVENTS = 50
 
 
 class WebhookNotFound(Refusal):
-    """There is no such webhook or delivery, or it is another tenant's."""
+    """There is no such webhook or delivery, or it belongs to another tenant or owner."""
 
     code = "webhook-not-found"
     status = 404
-    fix = "List them for their ids."
+    fix = "List the webhooks or deliveries for valid ids."
 
 
 class BadWebhook(Refusal):
-    """A webhook or an event cannot be like this."""
+    """The webhook or the event is not valid."""
 
     code = "bad-webhook"
     status = 422
@@ -54,7 +59,7 @@ class BadWebhook(Refusal):
 
 @dataclass(frozen=True)
 class NewWebhook:
-    """A webhook that was just made. `signing_secret` is for its receiver; it is not shown again. None when it was one of the caller's."""
+    """A new webhook. `signing_secret` is for the receiver and is not shown again; None for a secret that the caller named."""
 
     webhook: Webhook
     signing_secret: str | None
@@ -62,7 +67,10 @@ class NewWebhook:
 
 @dataclass(frozen=True)
 class Webhooks:
-    """The webhooks of one application. Without a `tenant` they are the application's own."""
+    """The webhooks of one application.
+
+    Without a `tenant`, they are those of the application as a whole; with an `owner`, those of one member (`Principal.owner`).
+    """
 
     application: str
     store: AsyncStore
@@ -75,24 +83,34 @@ class Webhooks:
         return replace(self, application=application, secrets=self.secrets.of(application))
 
     async def create(
-        self, url: str, events: Sequence[str] = ("*",), *, tenant: str | None = None, secret: str | None = None, by: str = ""
+        self,
+        url: str,
+        events: Sequence[str] = ("*",),
+        *,
+        tenant: str | None = None,
+        owner: str | None = None,
+        secret: str | None = None,
+        by: str = "",
     ) -> NewWebhook:
-        """Have an address told of events. Deliveries are signed with the secret of that name, or with one that is made here.
+        """Send events to an address from now on. Deliveries are signed with the tenant's secret of that name, or with a new one.
 
-        Raises `AddressRefused` for an address that the host does not send to, as far as that can be told without looking it up.
+        Raises `AddressRefused` for an address that the host does not send to, as far as that is known without resolving its name.
         """
         self.guard.check_url(url)
-        if len([hook async for hook in self._hooks(tenant)]) >= _MOST:
-            raise BadWebhook(f"There are {_MOST} webhooks already.", fix="Delete one first.")
-        hook_id, value = chance.token_hex(8), None
+        if len(await self.list(tenant=tenant, owner=owner)) >= _MAX_WEBHOOKS:
+            raise BadWebhook(f"There are {_MAX_WEBHOOKS} webhooks already.", fix="Delete one first.")
+        hook_id, value = random_secrets.token_hex(8), None
+        if secret is not None and owner is not None:
+            # It would sign what the owner likes with a secret that is the tenant's.
+            raise BadWebhook("A member's own webhook cannot be signed with a secret of the tenant.", fix="Leave `secret` out: one is made.")
         if secret is None:
-            secret, value = f"webhook-{hook_id}", f"whsec_{chance.token_urlsafe(32)}"
+            secret, value = f"webhook-{hook_id}", f"whsec_{random_secrets.token_urlsafe(32)}"
             await self.secrets.put(secret, value, tenant=tenant, by=by)
         else:
             await self.secrets.get(secret, tenant=tenant)
         hook = Webhook(
             application=self.application,
-            tenant=folded(tenant),
+            tenant=_partition(tenant, owner),
             hook_id=hook_id,
             url=url,
             events=list(events),
@@ -102,99 +120,122 @@ class Webhooks:
         )
         return NewWebhook(await self.store.create(hook), value)
 
-    async def list(self, *, tenant: str | None = None) -> list[Webhook]:
-        """All webhooks of a tenant."""
-        return [hook async for hook in self._hooks(tenant)]
+    async def list(self, *, tenant: str | None = None, owner: str | None = None) -> list[Webhook]:
+        """All webhooks of a tenant, without those of its owners; or those of one owner. There are 50 at most."""
+        query = Webhook.of_tenant(application=self.application, tenant=_partition(tenant, owner))
+        return [hook async for hook in self.store.query(query)]
 
-    async def get(self, hook_id: str, *, tenant: str | None = None) -> Webhook:
+    async def page(
+        self, *, tenant: str | None = None, owner: str | None = None, limit: int = 50, cursor: str | None = None
+    ) -> Page[Webhook]:
+        """One page of the same, by id."""
+        query = Webhook.of_tenant(application=self.application, tenant=_partition(tenant, owner))
+        return await self.store.page(query, limit=limit, cursor=cursor)
+
+    async def get(self, hook_id: str, *, tenant: str | None = None, owner: str | None = None) -> Webhook:
         """A webhook. Raises `WebhookNotFound`."""
-        found = await self.store.find(Webhook, application=self.application, tenant=folded(tenant), hook_id=hook_id, consistent=True)
+        key = {"application": self.application, "tenant": _partition(tenant, owner), "hook_id": hook_id}
+        found = await self.store.find(Webhook, consistent=True, **key)
         if found is None:
             raise WebhookNotFound(f"There is no webhook {hook_id[:100]!r}.")
         return found
 
-    async def switch(self, hook_id: str, *, enabled: bool, tenant: str | None = None) -> Webhook:
-        """Switch a webhook off or on again. What is waiting to be sent to one that is off fails. Raises `WebhookNotFound`."""
-        await self.get(hook_id, tenant=tenant)
-        changed: Webhook = await self.store.patch(
-            Webhook.key(application=self.application, tenant=folded(tenant), hook_id=hook_id), Webhook.enabled.set(enabled)
-        )
+    async def switch(self, hook_id: str, *, enabled: bool, tenant: str | None = None, owner: str | None = None) -> Webhook:
+        """Disable or enable a webhook. Pending deliveries to a disabled one fail. Raises `WebhookNotFound`."""
+        hook = await self.get(hook_id, tenant=tenant, owner=owner)
+        changed: Webhook = await self.store.patch(hook, Webhook.enabled.set(enabled))
         return changed
 
-    async def delete(self, hook_id: str, *, tenant: str | None = None) -> None:
-        """Tell an address no more, and forget the secret that was made for it."""
-        hook = await self.get(hook_id, tenant=tenant)
-        await self.store.delete(Webhook, application=self.application, tenant=folded(tenant), hook_id=hook_id)
+    async def delete(self, hook_id: str, *, tenant: str | None = None, owner: str | None = None) -> None:
+        """Delete a webhook, and the secret that was made for it. Raises `WebhookNotFound`."""
+        hook = await self.get(hook_id, tenant=tenant, owner=owner)
+        await self.store.delete(hook)
         if hook.secret == f"webhook-{hook_id}":
             await self.secrets.delete(hook.secret, tenant=tenant)
 
-    async def send(self, event: str, data: Any, *, tenant: str | None = None) -> Sequence[WebhookDelivery]:
-        """Tell all webhooks of a tenant that want it of an event: `send("video.finished", {"project": "..."}, tenant="acme")`.
+    async def send(self, event: str, data: Any, *, tenant: str | None = None, owner: str | None = None) -> Sequence[WebhookDelivery]:
+        """Send an event: `send("video.finished", {"project": "..."}, tenant="acme", owner=project.owner_id)`.
 
-        The delivery and its job are written together, so that neither is without the other.
+        All webhooks of the tenant that are for the event receive it, and those of its `owner`. Without an owner, no member's own
+        webhook does. The delivery and its job are written in one transaction.
         """
-        wanted = [hook async for hook in self._hooks(tenant) if hook.enabled and wants(hook.events, event)]
-        return [await self._deliver(hook, event, data, tenant) for hook in wanted]
+        hooks = await self.list(tenant=tenant)
+        hooks += await self.list(tenant=tenant, owner=owner) if owner is not None else []
+        return [await self._deliver(hook, event, data, tenant) for hook in hooks if hook.enabled and wants(hook.events, event)]
 
     async def deliveries(
-        self, *, tenant: str | None = None, hook_id: str | None = None, limit: int = 50, cursor: str | None = None
+        self,
+        *,
+        tenant: str | None = None,
+        owner: str | None = None,
+        hook_id: str | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
     ) -> Page[WebhookDelivery]:
-        """What was sent, newest first, with what became of it."""
-        question = WebhookDelivery.of_tenant(application=self.application, tenant=folded(tenant))
+        """The deliveries of the last 30 days with their outcomes, newest first."""
+        query = WebhookDelivery.of_tenant(application=self.application, tenant=_partition(tenant, owner))
         if hook_id is not None:
-            question = question.filter(WebhookDelivery.hook_id == hook_id)
-        return await self.store.page(question, limit=limit, cursor=cursor)
+            query = query.filter(WebhookDelivery.hook_id == hook_id)
+        return await self.store.page(query, limit=limit, cursor=cursor)
 
-    async def delivery(self, delivery_id: str, *, tenant: str | None = None) -> WebhookDelivery:
+    async def delivery(self, delivery_id: str, *, tenant: str | None = None, owner: str | None = None) -> WebhookDelivery:
         """One delivery. Raises `WebhookNotFound`."""
-        place = {"application": self.application, "tenant": folded(tenant), "delivery_id": delivery_id}
-        found = await self.store.find(WebhookDelivery, consistent=True, **place)
+        key = {"application": self.application, "tenant": _partition(tenant, owner), "delivery_id": delivery_id}
+        found = await self.store.find(WebhookDelivery, consistent=True, **key)
         if found is None:
             raise WebhookNotFound(f"There is no delivery {delivery_id[:100]!r}.")
         return found
 
-    async def send_again(self, delivery_id: str, *, tenant: str | None = None) -> WebhookDelivery:
-        """Send what was sent once more, as a delivery of its own."""
-        former = await self.delivery(delivery_id, tenant=tenant)
-        hook = await self.get(former.hook_id, tenant=tenant)
-        return await self._keep(hook, former.event, former.body)
+    async def send_again(self, delivery_id: str, *, tenant: str | None = None, owner: str | None = None) -> WebhookDelivery:
+        """Send the event of a delivery again, as a new delivery."""
+        former = await self.delivery(delivery_id, tenant=tenant, owner=owner)
+        hook = await self.get(former.hook_id, tenant=tenant, owner=owner)
+        return await self._enqueue(hook, former.event, former.body)
 
     async def _deliver(self, hook: Webhook, event: str, data: Any, tenant: str | None) -> WebhookDelivery:
         now = self.store.setup.now()
         body = orjson.dumps({"event": event, "application": self.application, "tenant": tenant, "at": now.isoformat(), "data": data})
-        if len(body) > _LARGEST:
-            raise BadWebhook(f"The event has {len(body):,} bytes; at most {_LARGEST:,} are sent.", fix="Send keys and addresses instead.")
-        return await self._keep(hook, event, body.decode())
+        if len(body) > _MAX_EVENT_BYTES:
+            message = f"The event {event} has {len(body):,} bytes; the limit is {_MAX_EVENT_BYTES:,}."
+            raise BadWebhook(message, fix="Send ids or links instead of the content.")
+        return await self._enqueue(hook, event, body.decode())
 
-    async def _keep(self, hook: Webhook, event: str, body: str) -> WebhookDelivery:
+    async def _enqueue(self, hook: Webhook, event: str, body: str) -> WebhookDelivery:
         now = self.store.setup.now()
         delivery = WebhookDelivery(
             application=hook.application,
             tenant=hook.tenant,
-            delivery_id=f"{int(now.timestamp() * 1000):013d}-{chance.token_hex(8)}",
+            delivery_id=f"{int(now.timestamp() * 1000):013d}-{random_secrets.token_hex(8)}",
             hook_id=hook.hook_id,
             event=event,
             body=body,
             created_at=now,
-            expires_at=now + KEPT,
+            expires_at=now + RETENTION,
         )
         config = {"application": hook.application, "tenant": hook.tenant, "delivery_id": delivery.delivery_id}
         enlisted = await self.queue.enlist(Submission(DELIVERY_JOB, config, subject=f"webhook {hook.hook_id}"))
         await self.store.transact([create(delivery), *enlisted.writes])
         return delivery
 
-    def _hooks(self, tenant: str | None) -> Any:
-        return self.store.query(Webhook.of_tenant(application=self.application, tenant=folded(tenant)))
+
+def _partition(tenant: str | None, owner: str | None) -> str:
+    """The stored attribute `tenant`: a partition for each tenant, and for each owner within one. Quoting keeps them apart."""
+    return tenant_key_part(tenant) if owner is None else f"{tenant_key_part(tenant)}@{quote(owner, safe='')}"
+
+
+def tenant_of_partition(partition: str) -> str | None:
+    """The tenant that a stored webhook or delivery belongs to."""
+    return tenant_from_key_part(partition.partition("@")[0])
 
 
 def check_events(patterns: Sequence[str]) -> None:
-    """Refuse what does not name events. Raises `BadWebhook`."""
-    wrong = [pattern for pattern in patterns if len(pattern) > _LONGEST_EVENT or not re.fullmatch(EVENT_PATTERN, pattern)]
-    if wrong or not 0 < len(patterns) <= _MOST_EVENTS:
-        what = f"{wrong[0][:_LONGEST_EVENT]!r} does not name events." if wrong else f"A webhook is for 1 to {_MOST_EVENTS} kinds of events."
-        raise BadWebhook(what, fix="Name events like video.finished, video.* for all that begin with video., or * for all.")
+    """Raise `BadWebhook` unless all are names or prefixes of events."""
+    wrong = [pattern for pattern in patterns if len(pattern) > _MAX_EVENT_LENGTH or not re.fullmatch(EVENT_PATTERN, pattern)]
+    if wrong or not 0 < len(patterns) <= _MAX_EVENTS:
+        problem = f"{wrong[0][:_MAX_EVENT_LENGTH]!r} is not the name of an event." if wrong else f"Name 1 to {_MAX_EVENTS} events."
+        raise BadWebhook(problem, fix="Events have names like video.finished; video.* stands for all that begin with video., * for all.")
 
 
 def wants(patterns: Sequence[str], event: str) -> bool:
-    """Whether one of the patterns is for an event: its name, `*`, or `video.*` for what begins with `video.`."""
+    """Whether a pattern matches an event: its name, `*`, or `video.*` for all that begin with `video.`."""
     return any(pattern in ("*", event) or (pattern.endswith(".*") and event.startswith(pattern[:-1])) for pattern in patterns)

@@ -1,4 +1,4 @@
-"""Routes for webhooks: `/api/webhooks/{application}` for admins of the host and of tenants, and `webhook_routes()` for members."""
+"""Routes for webhooks: `/api/webhooks/{application}` for admins of the host and of tenants, `webhook_routes()` for members."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class WebhookView(BaseModel):
 
 
 class DeliveryView(BaseModel):
-    """An event that was sent, and what became of it."""
+    """An event on its way to a webhook, or its outcome."""
 
     delivery_id: str
     hook_id: str
@@ -57,7 +57,7 @@ class DeliveryView(BaseModel):
 
 
 class NewWebhookBody(BaseModel):
-    """An address that wants to hear of events."""
+    """An address to send events to."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -69,14 +69,14 @@ class NewWebhookBody(BaseModel):
 
 
 class CreatedWebhook(BaseModel):
-    """A webhook that was made."""
+    """A new webhook."""
 
     webhook: WebhookView
     signing_secret: str | None = Field(description="For the receiver. It is not shown again.")
 
 
 class WebhookSwitch(BaseModel):
-    """Whether a webhook is sent to."""
+    """Whether events are sent to a webhook."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -84,82 +84,100 @@ class WebhookSwitch(BaseModel):
 
 
 @dataclass(frozen=True)
-class HookScope:
-    """Whose webhooks a request is about."""
+class WebhookScope:
+    """The webhooks that a request may see and change: those of a tenant, or of one owner within it."""
 
     hooks: Webhooks
     tenant: str | None
+    owner: str | None
     call: Call
+
+    @property
+    def key(self) -> dict[str, str | None]:
+        """What the verbs of `Webhooks` are given."""
+        return {"tenant": self.tenant, "owner": self.owner}
+
+    async def note(self, action: str, hook_id: str, **details: Any) -> None:
+        """Write a change of a webhook to the audit log."""
+        await self.call.note(action, f"{self.hooks.application}/{hook_id}", **self.key, **details)
 
 
 def _administered(
     call: Using,
     application: Annotated[str, Path(pattern=r"^[a-z][a-z0-9-]{0,39}$")],
     tenant: Annotated[str | None, Query(min_length=1, max_length=200)] = None,
-) -> HookScope:
+    owner: Annotated[
+        str | None, Query(min_length=1, max_length=1000, description="A member's own webhooks: tenant and name, such as `acme/ann`.")
+    ] = None,
+) -> WebhookScope:
     managed = managed_tenant(call.principal, tenant, call.host.settings.tenant_admin_group)
-    if application not in {one.name for one in call.host.applications}:
+    if application not in {installed.name for installed in call.host.applications}:
         raise Unknown(f"There is no application {application!r} here.")
-    return HookScope(call.host.resources[application].webhooks, managed, call)
+    return WebhookScope(call.host.resources[application].webhooks, managed, owner, call)
 
 
-def webhook_routes(hooks: Webhooks, *, prefix: str = "/webhooks") -> APIRouter:
-    """Routes for the members of an application: each sees the webhooks of their tenant. Include them in the application's router."""
+def webhook_routes(hooks: Webhooks, *, prefix: str = "/webhooks", shared: bool = False) -> APIRouter:
+    """Routes with which the members of an application manage webhooks. Include them in the application's router.
 
-    def own(call: Using) -> HookScope:
-        return HookScope(hooks, call.principal.tenant, call)
+    Each member has webhooks of their own, which receive the events that are sent with them as the `owner`, and no others. With
+    `shared`, the members of a tenant manage the webhooks of the tenant together, which receive all its events: only for an
+    application whose members see everything of their tenant.
+    """
 
-    return _routes(own, prefix, [])
+    def of_caller(call: Using) -> WebhookScope:
+        return WebhookScope(hooks, call.principal.tenant, None if shared else call.principal.owner, call)
+
+    return _routes(of_caller, prefix, [])
 
 
-def _routes(scoped: Callable[..., HookScope], prefix: str, tags: list[Any]) -> APIRouter:
+def _routes(scope_of: Callable[..., WebhookScope], prefix: str, tags: list[Any]) -> APIRouter:
     router = APIRouter(prefix=prefix, tags=tags)
-    Scope = Annotated[HookScope, Depends(scoped)]
+    Scope = Annotated[WebhookScope, Depends(scope_of)]
 
     @router.get("")
-    async def list_webhooks(scope: Scope) -> list[WebhookView]:
-        """All webhooks."""
-        return [WebhookView.of(hook) for hook in await scope.hooks.list(tenant=scope.tenant)]
+    async def list_webhooks(scope: Scope, limit: Limit = 50, cursor: Cursor = None) -> Listing[WebhookView]:
+        """The webhooks, by id."""
+        page = await scope.hooks.page(**scope.key, limit=limit, cursor=cursor)
+        return Listing(items=[WebhookView.of(hook) for hook in page], next=page.next)
 
     @router.post("", status_code=201)
     async def create_webhook(scope: Scope, new: NewWebhookBody) -> CreatedWebhook:
-        """Have an address told of events."""
+        """Add an address to send events to."""
         by = scope.call.principal.name
-        made = await scope.hooks.create(new.url, new.events, tenant=scope.tenant, secret=new.secret, by=by)
-        await scope.call.note("webhook.create", f"{scope.hooks.application}/{made.webhook.hook_id}", tenant=scope.tenant, url=new.url)
-        return CreatedWebhook(webhook=WebhookView.of(made.webhook), signing_secret=made.signing_secret)
+        created = await scope.hooks.create(new.url, new.events, secret=new.secret, by=by, **scope.key)
+        await scope.note("webhook.create", created.webhook.hook_id, url=new.url)
+        return CreatedWebhook(webhook=WebhookView.of(created.webhook), signing_secret=created.signing_secret)
 
     @router.get("/deliveries")
     async def list_deliveries(
         scope: Scope, hook_id: Annotated[str | None, Query(max_length=100)] = None, limit: Limit = 50, cursor: Cursor = None
     ) -> Listing[DeliveryView]:
-        """What was sent, newest first."""
-        page = await scope.hooks.deliveries(tenant=scope.tenant, hook_id=hook_id, limit=limit, cursor=cursor)
-        return Listing(items=[DeliveryView.of(one) for one in page], next=page.next)
+        """The deliveries of the last 30 days, newest first."""
+        page = await scope.hooks.deliveries(**scope.key, hook_id=hook_id, limit=limit, cursor=cursor)
+        return Listing(items=[DeliveryView.of(delivery) for delivery in page], next=page.next)
 
     @router.post("/deliveries/{delivery_id}/again", status_code=201)
     async def send_again(scope: Scope, delivery_id: DeliveryId) -> DeliveryView:
-        """Send an event once more."""
-        again = await scope.hooks.send_again(delivery_id, tenant=scope.tenant)
-        await scope.call.note("webhook.again", f"{scope.hooks.application}/{again.hook_id}", tenant=scope.tenant, delivery=delivery_id)
+        """Send the event of a delivery again, as a new delivery."""
+        again = await scope.hooks.send_again(delivery_id, **scope.key)
+        await scope.note("webhook.again", again.hook_id, delivery=delivery_id)
         return DeliveryView.of(again)
 
     @router.patch("/{hook_id}")
     async def switch_webhook(scope: Scope, hook_id: HookId, switch: WebhookSwitch) -> WebhookView:
-        """Switch a webhook off or on again."""
-        hook = await scope.hooks.switch(hook_id, enabled=switch.enabled, tenant=scope.tenant)
-        verb = "webhook.enable" if switch.enabled else "webhook.disable"
-        await scope.call.note(verb, f"{scope.hooks.application}/{hook_id}", tenant=scope.tenant)
+        """Disable or enable a webhook."""
+        hook = await scope.hooks.switch(hook_id, enabled=switch.enabled, **scope.key)
+        await scope.note("webhook.enable" if switch.enabled else "webhook.disable", hook_id)
         return WebhookView.of(hook)
 
     @router.delete("/{hook_id}", status_code=204)
     async def delete_webhook(scope: Scope, hook_id: HookId) -> None:
-        """Tell an address no more."""
-        await scope.hooks.delete(hook_id, tenant=scope.tenant)
-        await scope.call.note("webhook.delete", f"{scope.hooks.application}/{hook_id}", tenant=scope.tenant)
+        """Delete a webhook, and the secret that was made for it."""
+        await scope.hooks.delete(hook_id, **scope.key)
+        await scope.note("webhook.delete", hook_id)
 
     return router
 
 
-#: For admins: those of the host have all applications and tenants, those of a tenant their own.
+#: Admins of the host manage all applications and tenants, admins of a tenant their own.
 router = _routes(_administered, "/api/webhooks/{application}", ["Webhooks"])

@@ -110,7 +110,7 @@ async def test_a_tenant_is_exported_and_erased_and_others_stay_as_they_are(serve
     lines = [orjson.loads(line) for line in gzip.decompress(await hosted.resources.objects.get(exported["object_key"])).splitlines()]
     assert sum("Item" in line for line in lines) == sum(before.values())
     assert b"hunter2" not in orjson.dumps(lines)
-    links = (await served["otto"].get(f"/api/agents/jobs/{begun.json()['jobId']}/artifacts")).json()
+    links = (await served["otto"].get(f"/api/agents/jobs/{begun.json()['jobId']}/artifacts")).json()["items"]
     assert [link["key"] for link in links] == [exported["object_key"]]
 
     llm = await hosted.resources.store.get(Llm, llm_provider="local", llm_name="smollm2")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 
-from gateleg.apps.agents.running.asking import AskedRun
+from gateleg.apps.agents.running.asking import SubmittedRun
 from gateleg.web import Role
 from gateleg.web.app import create_app
 from tests.apps.agents.graphql.conftest import Caller, Refused
@@ -210,7 +210,7 @@ async def test_many_follow_a_run_at_once_each_from_where_they_were(office: Offic
     await asyncio.gather(*(one for _, one in early))
     late = listeners()
     await asyncio.gather(*(one for _, one in late))
-    count = (await hosted.frames(AskedRun(agent.agent_uuid, asked["threadUuid"], asked["currentRunUuid"], "")))[-1].index + 1
+    count = (await hosted.frames(SubmittedRun(agent.agent_uuid, asked["threadUuid"], asked["currentRunUuid"], "")))[-1].index + 1
     assert count > 8
     for after, one in [*early, *late]:
         assert one.result() == list(range(after + 1, count))

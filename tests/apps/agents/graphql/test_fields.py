@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 from strawberry.types.unset import UNSET
 
-from gateleg.apps.agents.graphql.fields import given
-from gateleg.apps.agents.graphql.writing import filled
+from gateleg.apps.agents.graphql.fields import stored_arguments
+from gateleg.apps.agents.graphql.writing import with_cleared_defaults
 from gateleg.apps.agents.tables import Agent
 
 
@@ -20,13 +20,13 @@ from gateleg.apps.agents.tables import Agent
     ],
 )
 def test_what_a_client_gives_is_taken_as_it_is_stored(arguments: dict[str, Any], found: dict[str, Any]) -> None:
-    assert given(arguments) == found
+    assert stored_arguments(arguments) == found
 
 
 def test_the_text_null_stays_where_texts_are_what_people_said() -> None:
-    assert given({"message": "null"}, clearing=False) == {"message": "null"}
+    assert stored_arguments({"message": "null"}, clearing=False) == {"message": "null"}
 
 
 def test_what_is_cleared_is_empty_where_it_cannot_be_null() -> None:
     cleared = {"agent_uuid": None, "agent_version_uuid": None, "agent_name": None, "mcp_server_uuids": None, "instructions": None}
-    assert filled(Agent, cleared) == {"agent_name": None, "mcp_server_uuids": [], "instructions": None}
+    assert with_cleared_defaults(Agent, cleared) == {"agent_name": None, "mcp_server_uuids": [], "instructions": None}

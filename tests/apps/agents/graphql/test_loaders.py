@@ -29,7 +29,7 @@ from gateleg.apps.agents.tenancy import Partition
 from gateleg.apps.agents.thread_tables import Message, Run
 from gateleg.store import AsyncStore, Metrics
 from gateleg.web import Principal, Role
-from gateleg.web.host import unopened_resources
+from gateleg.web.host import settings_only_resources
 from gateleg.web.settings import Settings
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -59,7 +59,7 @@ async def counted() -> AsyncIterator[Counted]:
     async with AsyncStore.embedded(hooks=[metrics]) as store:
         await store.create_tables(*TABLES)
         await fill(store)
-        view = AgentsGraphQL(make_schema(), replace(unopened_resources(application, Settings()), store=store))
+        view = AgentsGraphQL(make_schema(), replace(settings_only_resources(application, Settings()), store=store))
 
         async def app(scope: Scope, receive: Receive, send: Send) -> None:
             await view({**scope, "state": {"principal": ANN}}, receive, send)

@@ -9,7 +9,7 @@ import sys
 import time
 
 from gateleg.apps.agents.migrations.m0001_partition_keys import migration
-from gateleg.migrate import Conduct, Migrator, Pace
+from gateleg.migrate import Migrator, MoveOptions, RateLimits
 from gateleg.store import Store
 
 
@@ -17,8 +17,8 @@ def main(folder: str, way: str, ahead: str, page: str = "25") -> None:
     """Migrate."""
     late = float(ahead)
     with Store.connect(f"embedded:{folder}/store?durability=relaxed", clock=lambda: time.time() + late) as store:
-        conduct = Conduct(segments=2, pace=Pace(page_size=int(page)), force=True)
-        migrator = Migrator(store, "agents", [migration], by=f"operator {ahead}", conduct=conduct)
+        options = MoveOptions(segments=2, limits=RateLimits(page_size=int(page)), force=True)
+        migrator = Migrator(store, "agents", [migration], by=f"operator {ahead}", options=options)
         if way == "forward":
             migrator.apply()
         else:

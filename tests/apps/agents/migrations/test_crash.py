@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gateleg.apps.agents.catalogue_tables import TABLES
+from gateleg.apps.agents.derived_data import rebuild
 from gateleg.apps.agents.migrations.m0001_partition_keys import migration
 from gateleg.apps.agents.migrations.old_layout import OLD_ITEMS
-from gateleg.apps.agents.recounting import rebuild
 from gateleg.apps.agents.tables import TENANT_ITEMS
-from gateleg.migrate import Conduct, Migrator, migrations_table
+from gateleg.migrate import Migrator, MoveOptions, migrations_table
 from gateleg.model import spec_of
 from gateleg.store import Store
 from tests.apps.agents.migrations.old_data import ACME, GLOBEX, old_data
@@ -64,7 +64,7 @@ def test_a_migration_survives_the_death_of_whoever_migrates(tmp_path: Path) -> N
         migrate(tmp_path, "forward", 4, chance, ahead=0)
         assert sum(len(raw(store, entity)) for entity in TENANT_ITEMS) == len(items)
         later = Store(store.transport, clock=lambda: time.time() + 3600)
-        verified = Migrator(later, "agents", [migration], by="test", conduct=Conduct(segments=1, force=True)).verify(1)
+        verified = Migrator(later, "agents", [migration], by="test", options=MoveOptions(segments=1, force=True)).verify(1)
         assert all(result.holds for result in verified.values())
         again = rebuild(store)
         assert (again.pointers, again.deactivated, again.counts) == (0, 0, 0)

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gateleg.apps.agents.catalogue_tables import TABLES, Llm
+from gateleg.apps.agents.derived_data import rebuild
 from gateleg.apps.agents.listing import Paging
 from gateleg.apps.agents.migrations.m0001_partition_keys import migration
 from gateleg.apps.agents.migrations.old_layout import OLD_ITEMS, OldAgent, OldThread
-from gateleg.apps.agents.migrations.tenant_moves import Places, tenant_moves
-from gateleg.apps.agents.recounting import rebuild
+from gateleg.apps.agents.migrations.tenant_moves import EndpointPartitions, tenant_moves
 from gateleg.apps.agents.settings import AgentsSettings
 from gateleg.apps.agents.tables import TENANT_ITEMS, Agent, McpServer, Thread, VersionPointer, Wizard, WizardElement
 from gateleg.apps.agents.tenancy import Partition, assemble
 from gateleg.apps.agents.thread_lists import list_threads
 from gateleg.apps.agents.threads import save_thread
 from gateleg.apps.agents.versions import AGENTS, create_next, find_active
-from gateleg.migrate import Conduct, Migration, Migrator, MoveStage, Moving, Phase, load_migrations, migrations_table
+from gateleg.migrate import Migration, Migrator, MoveOptions, MoveStage, Moving, Phase, load_migrations, migrations_table
 from gateleg.model import spec_of
 from gateleg.store import AsyncStore, Store
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport, EmbeddedTransport
@@ -63,7 +63,7 @@ def store() -> Store:
 
 
 def migrator(store: Store, one: Migration = migration) -> Migrator:
-    return Migrator(store, "agents", [one], by="ann", conduct=Conduct(segments=1, force=True))
+    return Migrator(store, "agents", [one], by="ann", options=MoveOptions(segments=1, force=True))
 
 
 def test_the_application_ships_it() -> None:
@@ -182,7 +182,7 @@ def rebuild_all(store: Store) -> None:
 
 def test_places_never_let_two_endpoints_meet() -> None:
     given = {"a": Partition(endpoint_id="b"), "x": Partition(endpoint_id="aws", part_id="x")}
-    places = Places(given)
+    places = EndpointPartitions(given)
     for endpoint in ("a", "x", "c", "aws#y", "b#b"):
         if endpoint == "b#b":
             continue
@@ -191,7 +191,7 @@ def test_places_never_let_two_endpoints_meet() -> None:
         with pytest.raises(ValueError, match="place of another one"):
             places.partition_of(taken)
     with pytest.raises(ValueError, match="cannot become one"):
-        Places({"a": Partition(endpoint_id="z"), "b": Partition(endpoint_id="z")})
+        EndpointPartitions({"a": Partition(endpoint_id="z"), "b": Partition(endpoint_id="z")})
 
 
 def test_threads_of_users_that_the_old_tables_did_not_name_are_for_operators(store: Store) -> None:

@@ -13,18 +13,19 @@ from pydantic import BaseModel
 from gateleg.ai import AsyncChat, Reply, Script, ToolCall
 from gateleg.apps.agents.application import application
 from gateleg.apps.agents.running import AgentHandler
-from gateleg.apps.agents.running.asking import AskedRun, ask
+from gateleg.apps.agents.running.asking import SubmittedRun, ask
 from gateleg.apps.agents.running.following import follow_run, wait_for_run
 from gateleg.apps.agents.running.frames import Frame
 from gateleg.apps.agents.running.handlers import registry
-from gateleg.apps.agents.running.questions import Ask
+from gateleg.apps.agents.running.questions import Question
 from gateleg.apps.agents.running.threads import find_run
 from gateleg.apps.agents.running.transcripts import Transcript, read_run
 from gateleg.apps.agents.settings import AgentsSettings
 from gateleg.apps.agents.tables import Agent, VersionPointer, new_id
-from gateleg.apps.agents.tenancy import Asked, Context, assemble
+from gateleg.apps.agents.tenancy import Context, RequestedTenant, assemble
 from gateleg.apps.agents.thread_tables import Run
-from gateleg.jobs import LAYOUTS, AsyncQueue, QueueSettings, Worker
+from gateleg.jobs import AsyncQueue, QueueSettings, Worker
+from gateleg.jobs.tables import LAYOUTS
 from gateleg.web import AgentTool, Application, Principal, Resources, Role
 from gateleg.web.host import Host
 from gateleg.web.settings import load_settings
@@ -127,7 +128,7 @@ class Hosted:
         return self.host.resources["agents"]
 
     def context(self, principal: Principal = ANN, **asked: str) -> Context:
-        return assemble(principal, self.resources.settings, Asked(**asked))
+        return assemble(principal, self.resources.settings, RequestedTenant(**asked))
 
     async def agent(self, *lines: Any, principal: Principal = ANN, llm: tuple[str, str] = ("scripted", "script"), **changes: Any) -> Agent:
         """An agent of somebody's tenant; its model says these lines."""
@@ -147,23 +148,23 @@ class Hosted:
     def script(self, agent: Agent) -> Script:
         return SCRIPTS[agent.agent_name]
 
-    async def ask(self, agent: Agent, text: str = "Hello?", principal: Principal = ANN, **options: Any) -> AskedRun:
-        return await ask(self.resources, self.context(principal), Ask(agent_uuid=agent.agent_uuid, user_query=text, **options))
+    async def ask(self, agent: Agent, text: str = "Hello?", principal: Principal = ANN, **options: Any) -> SubmittedRun:
+        return await ask(self.resources, self.context(principal), Question(agent_uuid=agent.agent_uuid, user_query=text, **options))
 
-    async def run_of(self, asked: AskedRun, principal: Principal = ANN) -> Run:
+    async def run_of(self, asked: SubmittedRun, principal: Principal = ANN) -> Run:
         return await find_run(self.resources.store, self.context(principal), asked.thread_uuid, asked.run_uuid)
 
-    async def ended(self, asked: AskedRun, principal: Principal = ANN) -> Run:
+    async def ended(self, asked: SubmittedRun, principal: Principal = ANN) -> Run:
         """The run, when it has ended or waits for somebody."""
         async with asyncio.timeout(30):
             return await wait_for_run(self.resources, self.context(principal), asked.thread_uuid, asked.run_uuid)
 
-    async def frames(self, asked: AskedRun, *, after: int = -1, principal: Principal = ANN) -> list[Frame]:
+    async def frames(self, asked: SubmittedRun, *, after: int = -1, principal: Principal = ANN) -> list[Frame]:
         async with asyncio.timeout(30):
             following = await follow_run(self.resources, self.context(principal), asked.thread_uuid, asked.run_uuid, after=after)
             return [frame async for frame in following]
 
-    async def transcript(self, asked: AskedRun, principal: Principal = ANN) -> Transcript:
+    async def transcript(self, asked: SubmittedRun, principal: Principal = ANN) -> Transcript:
         return await read_run(self.resources.store, self.context(principal).partition, asked.thread_uuid, asked.run_uuid)
 
     @asynccontextmanager
@@ -201,5 +202,5 @@ async def hosting(
 
 def register_scripts(patch: Callable[..., None]) -> None:
     """Register the scripted handler, as an installed package would."""
-    point = EntryPoint("scripted", f"{__name__}:ScriptedHandler", registry.GROUP)
+    point = EntryPoint("scripted", f"{__name__}:ScriptedHandler", registry.ENTRY_POINT_GROUP)
     patch(registry, "_registered", lambda: {"scripted": point})

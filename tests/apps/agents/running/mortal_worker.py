@@ -54,19 +54,19 @@ async def die_in_the_middle(hosted: Hosted, thread_uuid: str, run_uuid: str) -> 
     while True:
         run = await hosted.resources.store.get(Run, **place, consistent=True)
         calls = (await read_run(hosted.resources.store, run.partition, thread_uuid, run_uuid)).calls
-        emitted = (await hosted.resources.queue.look_on(UUID(run.job_id or ""))).events
+        emitted = (await hosted.resources.queue.read_update(UUID(run.job_id or ""))).events
         if any(one.get("delta") for one in emitted) or any(call.status is ToolCallStatus.IN_PROGRESS for call in calls):
             die()
         await asyncio.sleep(0.02)
 
 
 async def main(folder: Path, thread_uuid: str, run_uuid: str, when: str) -> None:
-    point = EntryPoint("scripted", f"{__name__}:MortalHandler", registry.GROUP)
+    point = EntryPoint("scripted", f"{__name__}:MortalHandler", registry.ENTRY_POINT_GROUP)
     registry._registered = lambda: {"scripted": point}  # type: ignore[assignment]
     if when == "queued":
         answering._start = die  # type: ignore[assignment]
     if when in ("approval", "answered"):
-        answering._ended = die  # type: ignore[assignment]
+        answering._emit_end = die  # type: ignore[assignment]
     async with hosting(folder, work=False, store=f"embedded:{folder}/store?durability=relaxed") as hosted, hosted.working(lease=LEASE):
         if when in ("words", "tool"):
             await die_in_the_middle(hosted, thread_uuid, run_uuid)

@@ -12,8 +12,8 @@ from gateleg.apps.agents.errors import CallsUndecided, NotFoundInPartition, NotW
 from gateleg.apps.agents.running import replying
 from gateleg.apps.agents.running.deciding import Decision, decide_calls
 from gateleg.apps.agents.running.ending import cancel_run, retry_run
-from gateleg.apps.agents.running.files import keep_file
-from gateleg.apps.agents.running.frames import assemble
+from gateleg.apps.agents.running.files import store_question_file
+from gateleg.apps.agents.running.frames import reply_text
 from gateleg.apps.agents.running.handlers import registry
 from gateleg.apps.agents.running.run_work import RunWork
 from gateleg.apps.agents.running.sweeping import expire_overdue
@@ -30,7 +30,7 @@ async def test_tools_are_called_with_the_rights_of_whoever_asks(hosted: Hosted) 
     agent = await hosted.agent(calling(SUM, ("desk_add", '{"a":20,"b":30}'), text="Let me see."), "Five and fifty.", configuration=TOOLS)
     asked = await hosted.ask(agent)
     frames = await hosted.frames(asked)
-    assert assemble(frames) == "Five and fifty."
+    assert reply_text(frames) == "Five and fifty."
     calls = (await hosted.transcript(asked)).calls
     assert [(call.name, call.tool_type, call.content, call.status) for call in calls] == [
         ("desk.add", "application", "5", ToolCallStatus.COMPLETED),
@@ -201,11 +201,11 @@ async def test_an_answer_has_the_structure_that_was_asked_for(hosted: Hosted) ->
     asked = await hosted.ask(agent, output_schema=SCHEMA)
     run = await hosted.ended(asked)
     assert (run.status, run.output) == (RunStatus.COMPLETED, {"sum": 5})
-    assert assemble(await hosted.frames(asked)) == '{"sum":5}'
+    assert reply_text(await hosted.frames(asked)) == '{"sum":5}'
 
 
 async def test_files_go_along_with_the_question(hosted: Hosted) -> None:
-    file = await keep_file(hosted.resources, hosted.context(), "../notes.txt", "text/plain", b"Tea at four.")
+    file = await store_question_file(hosted.resources, hosted.context(), "../notes.txt", "text/plain", b"Tea at four.")
     agent = await hosted.agent("I see.")
     assert (await hosted.ended(await hosted.ask(agent, input_files=[file]))).status is RunStatus.COMPLETED
     (said,) = hosted.script(agent).asked[0].turns
@@ -214,7 +214,7 @@ async def test_files_go_along_with_the_question(hosted: Hosted) -> None:
 
 
 async def test_nobody_sends_the_file_of_another(idle: Hosted) -> None:
-    file = await keep_file(idle.resources, idle.context(), "notes.txt", "text/plain", b"Tea at four.")
+    file = await store_question_file(idle.resources, idle.context(), "notes.txt", "text/plain", b"Tea at four.")
     agent = await idle.agent()
     with pytest.raises(NotFoundInPartition):
         await idle.ask(agent, principal=BOB, input_files=[file])
@@ -231,7 +231,7 @@ async def test_the_local_model_answers_where_another_cannot_be_reached(hosted: H
     run = await hosted.ended(asked)
     assert (run.status, run.model) == (RunStatus.COMPLETED, "smollm2")
     assert 0 < run.completion_tokens <= 8
-    assert assemble(await hosted.frames(asked)) == (await hosted.transcript(asked)).messages[1].message != ""
+    assert reply_text(await hosted.frames(asked)) == (await hosted.transcript(asked)).messages[1].message != ""
 
 
 async def test_a_model_that_fails_fails_the_run(hosted: Hosted) -> None:
@@ -262,7 +262,7 @@ async def test_a_planner_calls_the_nearest_tool_and_the_answer_quotes_it(hosted:
     assert (await hosted.ended(asked)).status is RunStatus.COMPLETED
     (call,) = (await hosted.transcript(asked)).calls
     assert (call.name, call.arguments) == ("desk.opening_hours", '{"question":"At what time does the office open?"}')
-    answer = assemble(await hosted.frames(asked))
+    answer = reply_text(await hosted.frames(asked))
     quoted = "From desk.opening_hours:\n> The office is open from 9 to 17 on weekdays."
     assert answer == f"{quoted}\n\nIn the words of the model, which may be wrong: From nine to five."
     assert (await hosted.transcript(asked)).messages[-1].message == answer
@@ -283,7 +283,7 @@ class SmallHandler(ScriptedHandler):
 
 async def test_a_small_model_has_its_tools_chosen_and_quoted_unless_told_otherwise(hosted: Hosted, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("tokenizers")
-    point = EntryPoint("small", f"{__name__}:SmallHandler", registry.GROUP)
+    point = EntryPoint("small", f"{__name__}:SmallHandler", registry.ENTRY_POINT_GROUP)
     monkeypatch.setattr(registry, "_registered", lambda: {"small": point})
     waiting = await hosted.agent("From nine.", llm=("small", "s"), configuration={"tools": ["*"], "require_approval": "always"})
     asked = await hosted.ask(waiting, "At what time does the office open?")
@@ -309,7 +309,7 @@ async def test_history_of_the_caller_replaces_that_of_the_thread(hosted: Hosted)
 async def test_an_answer_quotes_what_tools_have_said(hosted: Hosted) -> None:
     agent = await hosted.agent(calling(SUM), "Five.", configuration={**TOOLS, "quote_tools": True})
     asked = await hosted.ask(agent)
-    assert assemble(await hosted.frames(asked)) == "Five.\n\nFrom desk.add:\n> 5"
+    assert reply_text(await hosted.frames(asked)) == "Five.\n\nFrom desk.add:\n> 5"
 
 
 async def test_a_run_that_somebody_else_changes_meanwhile_is_answered_once(hosted: Hosted, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,8 @@ import pytest
 from gateleg.ai import Reply, Usage, User
 from gateleg.apps.agents.errors import IdempotencyKeyReused, NotFoundInPartition, OtherAgent, RunInProgress, ThreadNotYours, TooManyWaiting
 from gateleg.apps.agents.running.asking import ask
-from gateleg.apps.agents.running.frames import assemble
-from gateleg.apps.agents.running.questions import Ask
+from gateleg.apps.agents.running.frames import reply_text
+from gateleg.apps.agents.running.questions import Question
 from gateleg.apps.agents.tables import Thread
 from gateleg.apps.agents.thread_tables import AsyncTask, Message, Run, RunStatus, TaskStatus
 from tests.apps.agents.running.hosted import ANN, BOB, EVE, OTTO, Hosted, calling, hosting
@@ -39,7 +39,7 @@ async def test_the_answer_is_streamed_and_can_be_replayed_from_any_index(hosted:
     asked = await hosted.ask(agent)
     frames = await hosted.frames(asked)
     assert [frame.index for frame in frames] == list(range(len(frames)))
-    assert assemble(frames) == "One two three four."
+    assert reply_text(frames) == "One two three four."
     assert (frames[0].kind, frames[-1].kind, frames[-1].status) == ("status", "end", "completed")
     for after in range(-1, len(frames)):
         assert await hosted.frames(asked, after=after) == frames[after + 1 :]
@@ -97,7 +97,7 @@ async def test_nobody_asks_in_the_thread_of_another(idle: Hosted) -> None:
         await idle.ask(agent, principal=BOB, thread_uuid=asked.thread_uuid)
     context = idle.context(OTTO, part_id="acme")
     with pytest.raises(ThreadNotYours):
-        await ask(idle.resources, context, Ask(agent_uuid=agent.agent_uuid, user_query="?", thread_uuid=asked.thread_uuid))
+        await ask(idle.resources, context, Question(agent_uuid=agent.agent_uuid, user_query="?", thread_uuid=asked.thread_uuid))
     with pytest.raises(OtherAgent):
         await idle.ask(await idle.agent(), thread_uuid=asked.thread_uuid)
     with pytest.raises(NotFoundInPartition):
@@ -117,7 +117,7 @@ async def test_a_second_message_is_rejected_waits_or_interrupts(hosted: Hosted) 
     assert (await hosted.run_of(second)).job_id is None
     hosted.desk.go.set()
     assert [(await hosted.ended(one)).status for one in (first, second, third)] == [RunStatus.COMPLETED] * 3
-    assert [assemble(await hosted.frames(one)) for one in (first, second, third)] == ["First.", "Second.", "Third."]
+    assert [reply_text(await hosted.frames(one)) for one in (first, second, third)] == ["First.", "Second.", "Third."]
     # Each saw what was asked before it, and not what waited behind it.
     heard = [[message.text for message in prompt.messages if isinstance(message, User)] for prompt in hosted.script(agent).asked]
     assert heard[1:] == [["First?"], ["First?", "Second?"], ["First?", "Second?", "Third?"]]

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from gateleg.apps.agents.running.asking import AskedRun
+from gateleg.apps.agents.running.asking import SubmittedRun
 from gateleg.apps.agents.running.deciding import Decision, decide_calls
-from gateleg.apps.agents.running.frames import Frame, assemble
+from gateleg.apps.agents.running.frames import Frame, reply_text
 from gateleg.apps.agents.tables import Agent, Thread
 from gateleg.apps.agents.thread_tables import RunStatus, ToolCallStatus
 from gateleg.jobs import follow_async
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.crash
 @asynccontextmanager
 async def killed(
     folder: Path, when: str, *lines: Any, thread: int = 0, **configuration: Any
-) -> AsyncIterator[tuple[Hosted, Agent, AskedRun]]:
+) -> AsyncIterator[tuple[Hosted, Agent, SubmittedRun]]:
     """A host whose worker was killed in a phase of a run. The next worker's model says these lines."""
     async with hosting(folder, work=False, store=f"embedded:{folder}/store?durability=relaxed") as hosted:
         given = {"tools": ["desk.*"], "dies": when, **configuration}
@@ -39,7 +39,7 @@ async def killed(
         yield hosted, agent, asked
 
 
-async def followed(hosted: Hosted, asked: AskedRun) -> tuple[list[Frame], list[str]]:
+async def followed(hosted: Hosted, asked: SubmittedRun) -> tuple[list[Frame], list[str]]:
     """The frames of a run, which has ended, and what the model has said in it."""
     frames = await hosted.frames(asked)
     assert [frame.index for frame in frames] == list(range(len(frames)))
@@ -57,7 +57,7 @@ async def test_a_run_is_answered_once_after_its_worker_was_killed(tmp_path: Path
         assert (run.status, run.attempts) == (RunStatus.COMPLETED, attempts)
         frames, said = await followed(hosted, asked)
         assert [frame.kind for frame in frames].count("restart") == attempts - 1
-        assert (assemble(frames), said[-1], len(said)) == ("Hello there.", "Hello there.", 2 if when == "tool" else 1)
+        assert (reply_text(frames), said[-1], len(said)) == ("Hello there.", "Hello there.", 2 if when == "tool" else 1)
         if when == "tool":
             # Whether the tool took effect is unknown, so it was not called again, and the model was told.
             (call,) = (await hosted.transcript(asked)).calls
@@ -76,7 +76,7 @@ async def test_a_run_that_waits_for_approval_goes_on_after_its_worker_was_killed
             run = await hosted.ended(asked)
         assert (run.status, len(hosted.desk.calls)) == (RunStatus.COMPLETED, 1)
         frames, said = await followed(hosted, asked)
-        assert (assemble(frames), said) == ("It is two.", ["", "It is two."])
+        assert (reply_text(frames), said) == ("It is two.", ["", "It is two."])
 
 
 async def test_an_answer_that_is_stored_is_not_given_again(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """What is streamed of a run."""
 
-from gateleg.apps.agents.running.frames import Frame, assemble
+from gateleg.apps.agents.running.frames import Frame, reply_text
 
 
 def test_a_frame_is_the_same_after_the_wire() -> None:
@@ -11,7 +11,7 @@ def test_a_frame_is_the_same_after_the_wire() -> None:
 
 def test_what_was_written_before_a_restart_is_forgotten() -> None:
     frames = [Frame(kind="text", delta="Hel", step=1), Frame(kind="restart", step=1), Frame(kind="text", delta="Hello", step=1)]
-    assert assemble(frames) == "Hello"
+    assert reply_text(frames) == "Hello"
 
 
 def test_the_text_is_that_of_the_last_reply() -> None:
@@ -20,4 +20,4 @@ def test_the_text_is_that_of_the_last_reply() -> None:
         Frame(kind="text", delta="It is ", step=2),
         Frame(kind="text", delta="7.", step=2),
     ]
-    assert assemble(frames) == "It is 7."
+    assert reply_text(frames) == "It is 7."

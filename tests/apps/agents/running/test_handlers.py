@@ -26,8 +26,8 @@ class HouseHandler(AgentHandler):
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     points = [
-        EntryPoint("house", f"{__name__}:HouseHandler", registry.GROUP),
-        EntryPoint("other", f"{__name__}:LOG", registry.GROUP),
+        EntryPoint("house", f"{__name__}:HouseHandler", registry.ENTRY_POINT_GROUP),
+        EntryPoint("other", f"{__name__}:LOG", registry.ENTRY_POINT_GROUP),
     ]
     monkeypatch.setattr(registry, "_registered", lambda: {point.name: point for point in points})
 

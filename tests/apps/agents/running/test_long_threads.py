@@ -3,7 +3,7 @@
 from typing import Any
 
 from gateleg.ai import Assistant, System, User
-from gateleg.apps.agents.running.asking import AskedRun
+from gateleg.apps.agents.running.asking import SubmittedRun
 from gateleg.apps.agents.tables import Agent, Thread, new_id
 from gateleg.apps.agents.thread_tables import Message, RunStatus
 from gateleg.apps.agents.thread_tables import messages as messages_table
@@ -36,7 +36,7 @@ async def long_thread(hosted: Hosted, agent: Agent, count: int) -> Thread:
     return thread
 
 
-async def measured(hosted: Hosted, agent: Agent, thread: Thread) -> tuple[AskedRun, dict[str, int], int]:
+async def measured(hosted: Hosted, agent: Agent, thread: Thread) -> tuple[SubmittedRun, dict[str, int], int]:
     """Ask in a thread: requests by operation, and items that were read of messages."""
     hosted.host.costs.reset()
     asked = await hosted.ask(agent, "And now?", thread_uuid=thread.thread_uuid)

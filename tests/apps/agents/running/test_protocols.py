@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from gateleg.apps.agents.running.asking import AskedRun
-from gateleg.apps.agents.running.frames import assemble
+from gateleg.apps.agents.running.asking import SubmittedRun
+from gateleg.apps.agents.running.frames import reply_text
 from gateleg.apps.agents.tables import Agent
 from gateleg.apps.agents.thread_tables import Run, RunStatus, ToolCallStatus
 from tests.ai.conftest import no_authorities
@@ -44,7 +44,7 @@ async def talking(folder: Path, protocol: Protocol, *acts: Act, **configuration:
             yield hosted, await hosted.agent(llm=(protocol.handler, "m"), configuration=wanted, instructions="Be brief."), server
 
 
-async def last_attempt(hosted: Hosted, question: AskedRun) -> Run:
+async def last_attempt(hosted: Hosted, question: SubmittedRun) -> Run:
     """Have a run answered by a job that is not tried again."""
     run = await hosted.run_of(question)
     job = hosted.resources.queue.tables.job
@@ -62,7 +62,7 @@ async def test_a_run_calls_tools_streams_and_ends_with_usage_and_cost(tmp_path: 
         (call,) = (await hosted.transcript(question)).calls
     assert (run.status, run.error, run.iterations) == (RunStatus.COMPLETED, None, 2)
     assert (call.name, call.status, call.content) == ("desk.add", ToolCallStatus.COMPLETED, "5")
-    assert (assemble(frames), [frame.delta for frame in frames if frame.kind == "text"]) == ("It is 5.", ["It is", " 5."])
+    assert (reply_text(frames), [frame.delta for frame in frames if frame.kind == "text"]) == ("It is 5.", ["It is", " 5."])
     assert [frame.index for frame in frames] == list(range(len(frames)))
     assert (run.prompt_tokens, run.completion_tokens, run.total_tokens) == (30, 7, 37)
     # Prices are for a million tokens.
@@ -113,7 +113,7 @@ async def test_an_answer_that_is_cut_off_is_given_anew_and_once(tmp_path: Path) 
         frames = await hosted.frames(question)
         said = [message.message for message in (await hosted.transcript(question)).messages]
     assert (run.status, run.error, run.attempts, len(server.requests)) == (RunStatus.COMPLETED, None, 2, 2)
-    assert (assemble(frames), said) == ("It is 5.", ["Hello?", "It is 5."])
+    assert (reply_text(frames), said) == ("It is 5.", ["Hello?", "It is 5."])
     assert [frame.kind for frame in frames].count("restart") == 1
 
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from gateleg.apps.agents.evaluating.cases import Case, Judged
 from gateleg.apps.agents.evaluating.sets import begin_evaluation, find_evaluation, save_set
-from gateleg.apps.agents.running.frames import assemble
+from gateleg.apps.agents.running.frames import reply_text
 from gateleg.apps.agents.thread_tables import RunStatus
 from gateleg.jobs import follow_async
 from tests.ai.speaking import asked, events, head, said
@@ -40,7 +40,7 @@ async def test_a_compatible_server_answers_with_usage_and_cost(tmp_path: Path) -
             question = await hosted.ask(agent, "Hi")
             run = await hosted.ended(question)
             assert (run.status, run.error) == (RunStatus.COMPLETED, None)
-            assert assemble(await hosted.frames(question)) == "Hello"
+            assert reply_text(await hosted.frames(question)) == "Hello"
     assert (run.model, run.prompt_tokens, run.completion_tokens, run.cost) == ("m-1", 1_000, 2, Decimal("0.00303"))
     assert asked(server)["messages"] == [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]
     assert asked(server)["temperature"] == 0.5

@@ -7,7 +7,7 @@ import pytest
 
 from gateleg.ai import User
 from gateleg.ai.errors import ModelRefused
-from gateleg.apps.agents.running.job_types import Asker, RunRequest, SummariseConfig
+from gateleg.apps.agents.running.job_types import RunRequest, StoredCaller, SummariseConfig
 from gateleg.apps.agents.running.summarising import summarise_thread
 from gateleg.apps.agents.tables import Agent, Thread
 from gateleg.apps.agents.thread_tables import Message, RunStatus
@@ -38,7 +38,7 @@ async def summarised(hosted: Hosted, agent: Agent, thread: Thread, until: str) -
         thread_uuid=thread.thread_uuid,
         agent_version_uuid=agent.agent_version_uuid,
         until=(await messages_of(hosted, thread))[until].message_uuid,
-        request=RunRequest(asker=Asker.of(ANN), user_id="ann", seconds=60),
+        request=RunRequest(asker=StoredCaller.of(ANN), user_id="ann", seconds=60),
     )
     folded = await summarise_thread(hosted.resources, config)
     return folded, await hosted.resources.store.get(Thread, partition=thread.partition, thread_uuid=thread.thread_uuid)

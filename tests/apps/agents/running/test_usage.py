@@ -11,7 +11,7 @@ import pytest
 
 from gateleg.ai import Delta, Message, Reply, Usage
 from gateleg.apps.agents.errors import BadField
-from gateleg.apps.agents.running.asking import AskedRun
+from gateleg.apps.agents.running.asking import SubmittedRun
 from gateleg.apps.agents.running.ending import cancel_run
 from gateleg.apps.agents.running.handlers import registry
 from gateleg.apps.agents.thread_tables import Run, RunStatus
@@ -69,7 +69,7 @@ async def test_a_period_has_a_first_and_a_last_day(hosted: Hosted) -> None:
         await summarise_usage(hosted.resources.store, context, "day", today, today - timedelta(days=1))
 
 
-async def _counted(hosted: Hosted, asked: AskedRun) -> Run:
+async def _counted(hosted: Hosted, asked: SubmittedRun) -> Run:
     """The run, once its worker has counted what it used."""
     async with asyncio.timeout(30):
         while not (run := await hosted.run_of(asked)).usage_estimated:
@@ -78,7 +78,7 @@ async def _counted(hosted: Hosted, asked: AskedRun) -> Run:
 
 
 async def test_a_cancelled_run_reports_what_it_had_used_by_then(hosted: Hosted, monkeypatch: pytest.MonkeyPatch) -> None:
-    point = EntryPoint("halting", f"{__name__}:HaltingHandler", registry.GROUP)
+    point = EntryPoint("halting", f"{__name__}:HaltingHandler", registry.ENTRY_POINT_GROUP)
     monkeypatch.setattr(registry, "_registered", lambda: {"halting": point})
     BEGUN.clear()
     agent = await hosted.agent(llm=("halting", "h"))

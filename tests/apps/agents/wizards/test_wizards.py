@@ -181,7 +181,7 @@ async def test_more_than_a_transaction_holds_is_refused_clearly_and_whole(store:
     assert len((await save_wizard_group_with_wizards(store, ann, fits)).wizard_uuids) == 9
     before = await count(store, ann, WizardElement)
     fits["wizards"] += [wizard(*({"element": ELEMENT} for _ in range(9)))]
-    with pytest.raises(TooManyAtOnce, match="102 writes in one transaction, which has room for 100"):
+    with pytest.raises(TooManyAtOnce, match="102 writes in one transaction; the limit is 100"):
         await save_wizard_group_with_wizards(store, ann, fits)
     assert await count(store, ann, WizardElement) == before
 

@@ -1,4 +1,4 @@
-"""Votes by lot are not taken for groups, and planted groups are not taken for chance."""
+"""Random votes are not taken for groups, and planted groups are not taken for chance."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from gateleg.apps.delphi.opinions.stage import Opinions, analyse
 PLAIN = VotesConfig(correlated_comments=0)
 
 
-def by_lot(seed: int, people: int, comments: int, share: float) -> Votes:
+def random_votes(seed: int, people: int, comments: int, share: float) -> Votes:
     """Votes in which nobody's votes have anything to do with each other; comments are more or less popular, people more or less busy."""
     random = np.random.default_rng(seed)
     popular, busy = random.beta(2, 1, size=comments), np.clip(random.beta(1, 2, size=people) * 2 * share, 0.05, 1)
@@ -23,8 +23,8 @@ def by_lot(seed: int, people: int, comments: int, share: float) -> Votes:
 
 
 @pytest.mark.parametrize(("people", "comments", "share"), [(200, 40, 1.0), (120, 40, 0.4), (40, 15, 1.0)])
-def test_votes_by_lot_end_as_one_group(people: int, comments: int, share: float) -> None:
-    found = [analyse(by_lot(seed, people, comments, share), [], PLAIN) for seed in range(8)]
+def test_random_votes_end_as_one_group(people: int, comments: int, share: float) -> None:
+    found = [analyse(random_votes(seed, people, comments, share), [], PLAIN) for seed in range(8)]
     assert sum(len(opinions.groups.groups.clusters) == 1 for opinions in found) >= 7
     assert all(len(opinions.groups.groups.clusters) == 1 for opinions in found if opinions.chance.likely)
 
@@ -51,6 +51,6 @@ def test_where_nothing_differs_nothing_is_found(rows: list[tuple[int, int, int, 
 
 
 def test_exact_mode_shows_its_groups_and_says_that_they_may_be_chance() -> None:
-    opinions = analyse(by_lot(3, 100, 30, 1.0), [], VotesConfig(mode="exact", correlated_comments=0))
+    opinions = analyse(random_votes(3, 100, 30, 1.0), [], VotesConfig(mode="exact", correlated_comments=0))
     assert len(opinions.groups.groups.clusters) > 1
     assert opinions.chance.likely

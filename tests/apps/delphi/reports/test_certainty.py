@@ -40,10 +40,10 @@ def test_chance_is_told_in_report_map_and_data() -> None:
     told = known(0.31, 7)
     data = data_files(told, opinions().matrix, synthetic().conversation.comments)
     files = make_artifacts(told, write_sections(told), data)
-    assert "in 7 of these draws. So these groups may be chance." in files["report.html"].decode()
+    assert "in 7 of these shuffles. So these groups may be chance." in files["report.html"].decode()
     assert "a stability of 0.31" in files["report.html"].decode()
     assert "These groups may be chance." in files["map.html"].decode()
-    assert "in 7 of these draws" in files["data/narrative.json"].decode()
+    assert "in 7 of these shuffles" in files["data/narrative.json"].decode()
     assert files["data/groups.csv"].decode().splitlines()[1].endswith(",0.31,99,7,")
 
 

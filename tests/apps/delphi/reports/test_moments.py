@@ -64,6 +64,8 @@ def test_the_files_of_a_report_have_the_replay_and_its_data() -> None:
     assert files == again
     without = make_artifacts(found, write_sections(found), data, matrix=opinions().matrix, visualizations=["basic"])
     assert "replay.html" not in without
+    assert b"replay.html" in files["report.html"]
+    assert b"replay.html" not in without["report.html"]
 
 
 def test_the_report_shows_how_the_groups_came_about() -> None:

@@ -79,7 +79,39 @@ def test_a_report_of_a_synthetic_conversation_is_recounted(tmp_path: Path) -> No
     assert [fault.partition(": ")[2][:10] for fault in more if fault not in faults] == ["a bound of"]
 
 
-def test_a_report_of_votes_by_lot_is_recounted(tmp_path: Path) -> None:
+def test_a_moment_of_the_timeline_with_a_wrong_figure_is_a_fault(tmp_path: Path) -> None:
+    conversation = synthetic().conversation
+    votes, comments = exported(conversation, tmp_path)
+    report = reported(conversation, tmp_path / "report")
+    path = report / "data/timeline.csv"
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    names = ["votes", "time", "participants", "comments", "compared-participants", "group-a-participants"]
+    wrong = {name: str(int(rows[9][name]) + 1) for name in names if name != "time"} | {"time": rows[8]["time"]}
+    for name in names:
+        with path.open("w", newline="", encoding="utf-8") as file:
+            table = csv.DictWriter(file, list(rows[0]))
+            table.writeheader()
+            table.writerows([*rows[:9], rows[9] | {name: wrong[name]}, *rows[10:]])
+        _, faults = recount(votes, comments, report)
+        # The figure itself, and that the page has another.
+        assert len(faults) == 2, (name, faults)
+        assert all(fault.startswith(rows[9]["time"]) for fault in faults)
+
+
+def test_the_moments_of_a_timeline_are_those_of_the_votes(tmp_path: Path) -> None:
+    conversation = synthetic().conversation
+    votes, comments = exported(conversation, tmp_path)
+    report = reported(conversation, tmp_path / "report")
+    lines = votes.read_text(encoding="utf-8").splitlines(keepends=True)
+    # Without some of its votes the conversation has another history.
+    votes.write_text("".join([lines[0], *lines[1::2]]), encoding="utf-8")
+    _, faults = recount(votes, comments, report)
+    assert sum("others are drawn than those who had voted" in fault for fault in faults) > 0
+    assert sum("compared-participants are said" in fault for fault in faults) > 10
+
+
+def test_a_report_of_random_votes_is_recounted(tmp_path: Path) -> None:
     random = np.random.default_rng(5)
     rows = [(person, comment, int(random.integers(-1, 2)), 1_000 * person + comment) for person in range(60) for comment in range(12)]
     conversation = Conversation("lot", Votes.of(rows), [Comment(number, f"The bridge number {number} is old") for number in range(12)])

@@ -134,6 +134,19 @@ def test_what_is_not_to_be_translated_and_what_is_no_text_stay_to_the_last_byte(
     assert list(texts_of(text)) == ["three", "four & five"]
 
 
+@pytest.mark.parametrize("turn", [foreign, lambda passage: ""], ids=["translated", "left-in-english"])
+def test_a_translated_page_names_the_translated_pages_beside_it(turn: Turn) -> None:
+    pages = {
+        "report.html": '<html lang="en"><main><p>replay.html, beside this report, plays it. data.html does not.</p></main></html>',
+        "replay.html": '<html lang="en"><main><p>All is in the report.</p></main></html>',
+    }
+    with translating(turn, []) as address, Models() as models:
+        found = translate_pages(models.chat(address), pages, "de")["report.html"]
+    assert "replay.de.html" in found
+    assert "replay.html" not in found
+    assert "data.html" in found
+
+
 def test_a_model_that_cannot_be_reached_is_an_error() -> None:
     with Models(ModelSettings(attempts=1)) as models, pytest.raises(ModelUnreachable):
         translate_pages(models.chat("openai:test@http://127.0.0.1:9/v1"), {"report.html": "<main><p>Overview</p></main>"}, "de")

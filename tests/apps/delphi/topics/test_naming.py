@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateleg.ai import BadStructure, Reply, Structured, Usage
+from gateleg.ai import Reply, Structured, Usage
+from gateleg.ai.errors import BadStructure
 from gateleg.apps.delphi.errors import BadName
 from gateleg.apps.delphi.topics.naming import FROM_KEYWORDS, LONGEST_NAME, NameHistory, Naming, Unnamed, clean, name_topics
 

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from gateleg.apps.delphi.errors import MissingColumns, UnreadableFile, UnreadableRows, UploadTooLarge
-from gateleg.apps.delphi.web.receiving import Bounds, read_received, told_apart
 from gateleg.apps.delphi.web.upload_reading import read_upload
+from gateleg.apps.delphi.web.uploaded_files import UploadLimits, classify_files, read_conversation
 from tests.apps.delphi.test_api import COMMENTS, VOTES
-from tests.apps.delphi.web.test_receiving import written
+from tests.apps.delphi.web.test_uploaded_files import written
 from tests.apps.delphi.workbooks import write_xlsx
 
-BOUNDS = Bounds()
+BOUNDS = UploadLimits()
 
 
 async def test_a_process_reads_what_would_be_read_here(tmp_path: Path) -> None:
@@ -23,7 +23,7 @@ async def test_a_process_reads_what_would_be_read_here(tmp_path: Path) -> None:
         tmp_path, {"v.csv": VOTES, "c.csv": comments, "p.csv": "voter-id,moderated\n3,-1\n", "s.csv": "topic,Trees\nvoters,3\n"}
     )
     there = await read_upload(files, tmp_path, BOUNDS, "trees", description="About trees")
-    here = read_received(told_apart(files, tmp_path, BOUNDS), "trees", description="About trees")
+    here = read_conversation(classify_files(files, tmp_path, BOUNDS), "trees", description="About trees")
     for name in ("participants", "comments", "choices", "times"):
         mine, theirs = getattr(here.votes, name), getattr(there.votes, name)
         assert (mine.dtype, mine.tolist()) == (theirs.dtype, theirs.tolist())

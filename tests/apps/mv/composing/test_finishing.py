@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gateleg.apps.mv.composing.finishing import Finisher, blacken, darken, keep_from, pixels_of, planes_of, video_frame
-from gateleg.apps.mv.drawing.grade import tones_of
+from gateleg.apps.mv.drawing.grade import transform_of
 from gateleg.apps.mv.planning.presets import Grade
 
 PLAIN = Grade(glow=0.0, grain=0.0, vignette=0.0)
@@ -50,7 +50,7 @@ def test_tones_are_those_of_the_same_arithmetic_on_red_green_and_blue(grade: Gra
 
 
 def test_more_exposure_is_brighter() -> None:
-    assert tones_of(PLAIN, 1.2).gain > tones_of(PLAIN, 1.0).gain
+    assert transform_of(PLAIN, 1.2).gain > transform_of(PLAIN, 1.0).gain
 
 
 def test_bright_things_glow_onto_what_is_beside_them_and_dark_ones_do_not() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import skia
 
-from gateleg.apps.mv.drawing.lettering import Letterer, check_texts, load_typeface, missing_glyphs
+from gateleg.apps.mv.drawing.lettering import TextPainter, check_texts, load_typeface, missing_glyphs
 from gateleg.apps.mv.drawing.palettes import PALETTES
 from gateleg.apps.mv.drawing.stage import Moment
 from gateleg.apps.mv.errors import UnwritableText
@@ -69,7 +69,7 @@ def test_a_text_that_no_font_can_write_is_refused_with_its_characters() -> None:
 def test_a_font_file_of_the_settings_writes_what_the_own_fonts_lack(tmp_path: Path) -> None:
     font = other_script(tmp_path)
     check_texts("love 愛", [font])
-    plain, drawn = (Letterer(320, 180, "grotesque", PALETTES["blue night"], fonts) for fonts in ((), (font,)))
+    plain, drawn = (TextPainter(320, 180, "grotesque", PALETTES["blue night"], fonts) for fonts in ((), (font,)))
     line = Line(0.0, 4.0, "愛")
     with_box, with_glyph = (
         int(ink(partial(one.draw_line, line=line, seconds=2.0, moment=MOMENT, beats=())).sum()) for one in (plain, drawn)
@@ -85,7 +85,7 @@ def test_a_file_that_is_not_a_font_is_refused(tmp_path: Path) -> None:
 
 
 def test_scripts_from_right_to_left_start_at_the_right() -> None:
-    letterer = Letterer(320, 180, "handwritten", PALETTES["blue night"])
+    letterer = TextPainter(320, 180, "handwritten", PALETTES["blue night"])
 
     def centre(seconds: float, text: str) -> float:
         marks = ink(partial(letterer.draw_line, line=Line(0.0, 4.0, text), seconds=seconds, moment=MOMENT, beats=()))
@@ -96,7 +96,7 @@ def test_scripts_from_right_to_left_start_at_the_right() -> None:
 
 
 def test_words_come_one_after_another_and_leave() -> None:
-    letterer = Letterer(320, 180, "grotesque", PALETTES["blue night"])
+    letterer = TextPainter(320, 180, "grotesque", PALETTES["blue night"])
     line = Line(1.0, 4.0, "one two three four")
 
     def amount(at: float) -> int:
@@ -109,7 +109,7 @@ def test_words_come_one_after_another_and_leave() -> None:
 
 @pytest.mark.parametrize("size", [(320, 180), (90, 160), (120, 120)])
 def test_a_long_title_stays_inside_the_frame(size: tuple[int, int]) -> None:
-    letterer = Letterer(*size, "serif", PALETTES["blue night"])
+    letterer = TextPainter(*size, "serif", PALETTES["blue night"])
     marks = ink(
         lambda canvas: letterer.draw_title(canvas, "Donaudampfschifffahrtsgesellschaft and other songs", "Somebody", 2.5, 4.2, MOMENT),
         *size,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateleg.apps.mv.drawing.reading import participle, read_sentence
+from gateleg.apps.mv.drawing.reading import parse_sentence, participle
 
 
 @pytest.mark.parametrize(
@@ -29,20 +29,20 @@ from gateleg.apps.mv.drawing.reading import participle, read_sentence
     ],
 )
 def test_neighbours_tell_nouns_from_verbs(text: str, nouns: list[str], verbs: list[str]) -> None:
-    reading = read_sentence(text)
+    reading = parse_sentence(text)
     assert [noun for _, noun in reading.nouns] == nouns
     assert list(reading.verbs) == verbs
 
 
 def test_nouns_keep_what_describes_them() -> None:
-    assert read_sentence("an old lighthouse keeper in a winter storm").nouns == (
+    assert parse_sentence("an old lighthouse keeper in a winter storm").nouns == (
         ("old lighthouse keeper", "keeper"),
         ("winter storm", "storm"),
     )
 
 
 def test_verbs_stand_in_a_form_that_means_nothing_else() -> None:
-    assert read_sentence("A boxer trains alone, and she lights a fire").plain == "A boxer training alone, and she lighting a fire"
+    assert parse_sentence("A boxer trains alone, and she lights a fire").plain == "A boxer training alone, and she lighting a fire"
 
 
 @pytest.mark.parametrize(

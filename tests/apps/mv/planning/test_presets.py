@@ -11,7 +11,7 @@ from gateleg.apps.mv.composing.encoding import Canvas
 from gateleg.apps.mv.errors import UnknownPreset
 from gateleg.apps.mv.planning.plan import plan_video
 from gateleg.apps.mv.planning.presets import PRESETS, Grade, Preset, find_preset, preset_names
-from gateleg.apps.mv.studio import VideoWish, choose_looks, make_scene
+from gateleg.apps.mv.studio import VideoOptions, choose_looks, make_scene
 from gateleg.apps.mv.writing.scenes import write_scenes
 
 if TYPE_CHECKING:
@@ -62,10 +62,10 @@ def made(preset: Preset, song: Song, library: Library, monkeypatch: pytest.Monke
     monkeypatch.setitem(PRESETS, "clean", preset)
     plan = plan_video(song, preset)
     texts = write_scenes("a desert at noon", plan, preset, "a horse")
-    wish = VideoWish(Canvas(160, 90), seed=4)
-    looks = choose_looks(plan, texts[:2], library, wish) if len(plan.slots) == 2 else (library.choose(texts[0].prompt, 4),)
-    scene = make_scene(plan.slots[0], texts[0], looks[0], wish, "a desert at noon")
-    still = render_still(ClipOrder(scene, wish.canvas, title="Noon", total=plan.frames), song, 0.45)
+    options = VideoOptions(Canvas(160, 90), seed=4)
+    looks = choose_looks(plan, texts[:2], library, options) if len(plan.slots) == 2 else (library.choose(texts[0].prompt, 4),)
+    scene = make_scene(plan.slots[0], texts[0], looks[0], options, "a desert at noon")
+    still = render_still(ClipOrder(scene, options.canvas, title="Noon", total=plan.frames), song, 0.45)
     return plan, texts, looks, still.tobytes()
 
 
@@ -80,7 +80,7 @@ def test_every_field_of_a_grade_changes_the_frame(name: str, song: Song, library
     look = library.choose("a desert at noon", 4)
     plan = plan_video(song, CLEAN)
     text = write_scenes("a desert at noon", plan, CLEAN)[0]
-    scene = make_scene(plan.slots[0], text, look, VideoWish(Canvas(160, 90)), "a desert at noon")
+    scene = make_scene(plan.slots[0], text, look, VideoOptions(Canvas(160, 90)), "a desert at noon")
     base = Grade(glow=0.6, toning=0.4, shadows=(0.4, 0.5, 0.6), lights=(0.6, 0.5, 0.4))
 
     def frame(grade: Grade) -> Any:

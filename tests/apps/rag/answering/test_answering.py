@@ -9,7 +9,7 @@ from gateleg.ai.errors import ModelRefused
 from gateleg.apps.rag.access import Caller
 from gateleg.apps.rag.answering.answering import AnswerTools, AskRequest, answer
 from gateleg.apps.rag.answering.answers import NOT_FOUND, Answer, AnswerEvent
-from gateleg.apps.rag.answering.followups import Earlier, complete
+from gateleg.apps.rag.answering.followups import PreviousTurn, complete
 from gateleg.apps.rag.answering.injection import speaks_to_a_model
 from gateleg.apps.rag.collections import create_collection
 from gateleg.apps.rag.drafts import NewCollection
@@ -24,7 +24,7 @@ POISON = (
 
 
 async def events(tools: AnswerTools, collection: Collection, question: str, earlier: tuple[str, ...] = ()) -> list[AnswerEvent]:
-    return [event async for event in answer(tools, [collection], AskRequest(question=question), [Earlier(one) for one in earlier])]
+    return [event async for event in answer(tools, [collection], AskRequest(question=question), [PreviousTurn(one) for one in earlier])]
 
 
 async def ask(tools: AnswerTools, collection: Collection, question: str, *earlier: str) -> Answer:
@@ -96,13 +96,13 @@ async def test_follow_up_questions_are_completed(tools: SearchTools, manual: Col
     ],
 )
 def test_pronouns_stand_for_what_was_asked_about(before: str, question: str, completed: str) -> None:
-    assert complete(question, [Earlier(before)]) == completed
+    assert complete(question, [PreviousTurn(before)]) == completed
 
 
 async def test_an_answer_is_not_given_twice(tools: SearchTools, manual: Collection) -> None:
     first = await ask(AnswerTools(tools), manual, "What does error E42 mean?")
     request = AskRequest(question="What should I do then?")
-    again = [event async for event in answer(AnswerTools(tools), [manual], request, [Earlier.of(first)])][-1].answer
+    again = [event async for event in answer(AnswerTools(tools), [manual], request, [PreviousTurn.of(first)])][-1].answer
     assert again is not None
     assert [one.text for one in again.sentences] == ["Fill the tank, then press the reset button for three seconds."]
 

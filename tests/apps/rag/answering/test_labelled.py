@@ -9,7 +9,7 @@ from gateleg.ai import AsyncModels
 from gateleg.apps.rag.access import Caller
 from gateleg.apps.rag.answering.answering import AnswerTools, AskRequest, answer
 from gateleg.apps.rag.answering.answers import Answer
-from gateleg.apps.rag.answering.followups import Earlier
+from gateleg.apps.rag.answering.followups import PreviousTurn
 from gateleg.apps.rag.chunking import chunk, parse_strategy
 from gateleg.apps.rag.collections import create_collection
 from gateleg.apps.rag.demonstration import STRATEGY, manual_pages
@@ -52,7 +52,7 @@ async def collection_of(store_tools: SearchTools, models: AsyncModels, caller: C
     return made.collection
 
 
-async def ask(tools: SearchTools, collection: Collection, question: str, earlier: Sequence[Earlier] = ()) -> Answer:
+async def ask(tools: SearchTools, collection: Collection, question: str, earlier: Sequence[PreviousTurn] = ()) -> Answer:
     found = [event async for event in answer(AnswerTools(tools), [collection], AskRequest(question=question), earlier)][-1].answer
     assert found is not None
     return found
@@ -90,10 +90,10 @@ async def test_the_labelled_questions(
     assert await wrong(tools, collection, labelled.UNANSWERABLE) == []
     missed = []
     for questions, wanted in labelled.FOLLOW_UPS:
-        earlier: list[Earlier] = []
+        earlier: list[PreviousTurn] = []
         for question in questions:
             found = await ask(tools, collection, question, earlier)
-            earlier.append(Earlier.of(found))
+            earlier.append(PreviousTurn.of(found))
         if not is_right(found, wanted):
             missed.append(questions[-1])
     # "Its budget" is said to be that of the warehouse, not of the project.

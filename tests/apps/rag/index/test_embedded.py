@@ -160,7 +160,7 @@ def test_a_dropped_index_is_empty_for_everybody_and_can_be_filled_again(tmp_path
 
 
 def test_the_graph_is_taken_from_a_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateleg.apps.rag.index.embedded._SNAPSHOT_LEAST", 1)
+    monkeypatch.setattr("gateleg.apps.rag.index.embedded._SNAPSHOT_MIN_VECTORS", 1)
     vectors = directions(600)
     index = EmbeddedIndex(tmp_path / "i", exact=100)
     index.add_entries("a", 1, entries(vectors))
@@ -181,7 +181,7 @@ def test_the_graph_is_taken_from_a_snapshot(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_snapshot_of_a_graph_of_another_kind_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateleg.apps.rag.index.embedded._SNAPSHOT_LEAST", 1)
+    monkeypatch.setattr("gateleg.apps.rag.index.embedded._SNAPSHOT_MIN_VECTORS", 1)
     vectors = directions(600)
     index = EmbeddedIndex(tmp_path / "i", exact=100)
     index.add_entries("a", 1, entries(vectors))
@@ -230,7 +230,7 @@ def test_asking_makes_no_file(tmp_path: Path) -> None:
 
 
 def test_what_was_removed_is_forgotten_once_it_is_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateleg.apps.rag.index.embedded._COMPACTED", 10)
+    monkeypatch.setattr("gateleg.apps.rag.index.embedded._MAX_REMOVED_ROWS", 10)
     index = EmbeddedIndex(tmp_path / "i", synchronous=False)
     vectors = directions(30)
     index.add_entries("a", 1, entries(vectors, "old"))

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.apps.rag.index.embedded import _SPARE, _contenders
+from gateleg.apps.rag.index.embedded import _EXTRA_CANDIDATES, _contenders
 from gateleg.apps.rag.index.graph import ROUNDING, VectorGraph, nearest_rows
 from tests.apps.rag.index.made import DIMENSIONS, directions
 
@@ -61,7 +61,7 @@ def test_nearest_rows_are_the_nearest(count: int, k: int) -> None:
     assert np.allclose(similar, np.sort(vectors @ vectors[0])[::-1][:k], atol=1e-5)
 
 
-@given(st.lists(st.tuples(st.floats(0.5, 0.6), st.floats(-1, 1)), min_size=1, max_size=_SPARE), st.integers(1, 10))
+@given(st.lists(st.tuples(st.floats(0.5, 0.6), st.floats(-1, 1)), min_size=1, max_size=_EXTRA_CANDIDATES), st.integers(1, 10))
 def test_nothing_is_left_out_that_rounding_has_put_behind(made: list[tuple[float, float]], k: int) -> None:
     true = np.array([value for value, _ in made], dtype=np.float32)
     rounded = true + ROUNDING * np.array([error for _, error in made], dtype=np.float32)

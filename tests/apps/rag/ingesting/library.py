@@ -10,11 +10,11 @@ from uuid import UUID
 
 from gateleg.apps.rag.access import Caller
 from gateleg.apps.rag.application import application
-from gateleg.apps.rag.collections import Opened, create_collection
+from gateleg.apps.rag.collections import OpenedCollection, create_collection
 from gateleg.apps.rag.drafts import NewCollection, NewRepository
 from gateleg.apps.rag.index.registry import indexes_of
 from gateleg.apps.rag.ingesting.job_types import IngestResult
-from gateleg.apps.rag.ingesting.submitting import NewDocument, Submitted, ingest_document
+from gateleg.apps.rag.ingesting.submitting import NewDocument, SubmittedDocument, ingest_document
 from gateleg.apps.rag.repositories import create_repository
 from gateleg.apps.rag.settings import RagSettings
 from gateleg.apps.rag.tables import Chunk, Document
@@ -33,13 +33,13 @@ class Library:
 
     host: Host
     resources: Resources[RagSettings]
-    opened: Opened
+    opened: OpenedCollection
 
     @property
     def collection_id(self) -> str:
         return self.opened.collection.collection_id
 
-    async def submit(self, new: NewDocument, caller: Caller = ADMIN) -> Submitted:
+    async def submit(self, new: NewDocument, caller: Caller = ADMIN) -> SubmittedDocument:
         return await ingest_document(self.resources, caller, "books", self.collection_id, new)
 
     async def ingest(self, new: NewDocument) -> tuple[Document, Job]:
@@ -81,7 +81,7 @@ async def open_library(
     """A library in memory, unless another process is to read its store. `file` has further settings."""
     flags = {"store": store, "objects": f"dir:{folder}/objects", "data": folder}
     async with Host.open(load_settings(flags=flags, environ=environ or {}, file=file), [application]) as host:
-        ((_, resources),) = host.plugged
+        ((_, resources),) = host.applications_with_resources
         await create_repository(host.store, ADMIN, NewRepository(repository_id="books"), MODEL)
         opened = await create_collection(host.store, ADMIN, "books", NewCollection(name="Shelf", **changes))
         yield Library(host, resources, opened)

@@ -15,7 +15,8 @@ from uuid import UUID
 from gateleg.apps.rag.application import application
 from gateleg.apps.rag.index.registry import Indexes
 from gateleg.apps.rag.ingesting import ingestion, reembedding
-from gateleg.jobs import LAYOUTS, AsyncQueue, QueueSettings, Worker, follow_async
+from gateleg.jobs import AsyncQueue, QueueSettings, Worker, follow_async
+from gateleg.jobs.tables import LAYOUTS
 from gateleg.objects import ThreadedObjects
 from gateleg.store import AsyncStore
 from gateleg.web.host import Host

@@ -13,7 +13,7 @@ from gateleg.apps.rag.ingesting.reembedding import start_reembedding
 from gateleg.apps.rag.ingesting.submitting import NewDocument
 from gateleg.apps.rag.object_keys import document_prefix
 from gateleg.apps.rag.searching.requests import SearchRequest
-from gateleg.apps.rag.searching.service import Place, search
+from gateleg.apps.rag.searching.service import SearchScope, search
 from gateleg.apps.rag.tables import Chunk, DocumentStatus, Fingerprint
 from gateleg.web import Principal, Role
 from tests.apps.rag.ingesting.library import ADMIN, Library, open_library
@@ -34,7 +34,7 @@ def edition(number: int) -> str:
 async def found(library: Library) -> list[str]:
     """The texts of all chunks that a search finds."""
     request = SearchRequest(query="harbours tides ships people", top_k=100)
-    result = await search(library.resources, Principal("ada", Role.ADMIN), [Place("books", library.collection_id)], request)
+    result = await search(library.resources, Principal("ada", Role.ADMIN), [SearchScope("books", library.collection_id)], request)
     return sorted(hit.text for hit in result.hits)
 
 

@@ -15,12 +15,12 @@ from gateleg.apps.rag.access import Caller
 from gateleg.apps.rag.chunking import BadChunking
 from gateleg.apps.rag.drafts import CollectionChanges
 from gateleg.apps.rag.errors import AccessDenied, BadField, OverrideRefused, SourceMissing, UnknownCollection
-from gateleg.apps.rag.ingesting.fingerprints import forget_fingerprint
+from gateleg.apps.rag.ingesting.fingerprints import delete_fingerprint
 from gateleg.apps.rag.ingesting.generations import text_key
 from gateleg.apps.rag.ingesting.job_types import DocumentMetadata
 from gateleg.apps.rag.ingesting.premade import PremadeChunk
 from gateleg.apps.rag.ingesting.reingestion import restore_revision, retry_document, start_reingestion
-from gateleg.apps.rag.ingesting.submitting import NewDocument, Submitted, ingest_batch
+from gateleg.apps.rag.ingesting.submitting import NewDocument, SubmittedDocument, ingest_batch
 from gateleg.apps.rag.object_keys import source_key
 from gateleg.apps.rag.tables import Chunk, Document, DocumentStatus, Fingerprint
 from gateleg.jobs import Job, Worker, follow_async
@@ -96,7 +96,7 @@ async def test_duplicates_are_known_also_those_that_are_almost_the_same(library:
     assert set(result(job).similar) == {first.document_id, second.document_id}
     _, job = await library.ingest(NewDocument(text="Something else altogether is told here.", name="four.txt"))
     assert (result(job).duplicates, result(job).similar) == ([], [])
-    await forget_fingerprint(library.resources.store, first)
+    await delete_fingerprint(library.resources.store, first)
     left = [row.document_id async for row in library.resources.store.export(Fingerprint)]
     assert first.document_id not in left
 
@@ -146,7 +146,7 @@ async def test_a_page_is_fetched_through_the_guard_and_kept(tmp_path: Path, site
         assert await library.resources.objects.get(document.source) == samples.HTML
         assert result(job).outcome == "ingested"
         missing, job = await library.ingest(NewDocument(url=f"{site}/nothing.html"))
-        assert missing.error_message == f"{site}/nothing.html answers with status 404."
+        assert missing.error_message == f"{site}/nothing.html returned status 404."
         assert job.status.value == "FAILED"
 
 
@@ -177,7 +177,7 @@ async def test_a_batch_ingests_what_it_can(library: Library) -> None:
     batch = [NewDocument(text="Fine.", name="a.txt"), NewDocument(key="not/mine.txt"), NewDocument(text="  ", name="b.txt")]
     found = await ingest_batch(library.resources, ADMIN, "books", library.collection_id, batch)
     assert found.refused == 2
-    assert isinstance(found.results[0], Submitted)
+    assert isinstance(found.results[0], SubmittedDocument)
     assert [type(one) for one in found.results[1:]] == [AccessDenied, BadField]
     with pytest.raises(BadField, match="0 documents"):
         await ingest_batch(library.resources, ADMIN, "books", library.collection_id, [])
@@ -288,7 +288,7 @@ async def test_a_cancelled_ingestion_says_so(library: Library) -> None:
     submitted = await library.submit(NewDocument(text="text", name="a.txt"))
     await library.host.queue.cancel(submitted.job.job_id)
     document: Document = await library.document(submitted.document.document_id)
-    from gateleg.apps.rag.ingesting.settling import settled
+    from gateleg.apps.rag.ingesting.settling import reconcile_with_job
 
-    found = await settled(library.resources.store, library.host.queue, document)
+    found = await reconcile_with_job(library.resources.store, library.host.queue, document)
     assert (found.status, found.error_message) == (DocumentStatus.FAILED, "The ingestion was cancelled.")

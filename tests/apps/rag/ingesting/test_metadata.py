@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateleg.apps.rag.errors import BadField
-from gateleg.apps.rag.ingesting.fingerprints import NEAR, bands, distance, simhash
+from gateleg.apps.rag.ingesting.fingerprints import MAX_DISTANCE_BITS, bands, distance, simhash
 from gateleg.apps.rag.ingesting.metadata import check_reserved, chunk_metadata, merge_metadata, without_nulls
 from gateleg.apps.rag.tables import Metadata
 
@@ -57,12 +57,12 @@ def test_null_is_absent() -> None:
 
 def test_texts_that_are_alike_have_simhashes_that_are_alike() -> None:
     text = " ".join(f"word{number} is told of here" for number in range(400))
-    assert distance(simhash(text), simhash(f"{text} and once more")) <= NEAR
-    assert distance(simhash(text), simhash("Something else is written in this text, about another thing.")) > NEAR
+    assert distance(simhash(text), simhash(f"{text} and once more")) <= MAX_DISTANCE_BITS
+    assert distance(simhash(text), simhash("Something else is written in this text, about another thing.")) > MAX_DISTANCE_BITS
     assert len(simhash("")) == 16
 
 
-@given(st.integers(0, 2**64 - 1), st.sets(st.integers(0, 63), max_size=NEAR))
+@given(st.integers(0, 2**64 - 1), st.sets(st.integers(0, 63), max_size=MAX_DISTANCE_BITS))
 def test_simhashes_that_are_near_share_a_band(value: int, flipped: set[int]) -> None:
     other = value
     for bit in flipped:

@@ -13,12 +13,12 @@ from gateleg.apps.rag.index.registry import indexes_of
 from gateleg.apps.rag.ingesting import reembedding
 from gateleg.apps.rag.ingesting.job_types import ReembedResult
 from gateleg.apps.rag.ingesting.reembedding import start_reembedding
-from gateleg.apps.rag.ingesting.submitting import NewDocument, Submitted
-from gateleg.apps.rag.purging import Premises, count_left, purge_collection
+from gateleg.apps.rag.ingesting.submitting import NewDocument, SubmittedDocument
+from gateleg.apps.rag.purging import PurgeResources, count_left, purge_collection
 from gateleg.apps.rag.searching import search as searching
 from gateleg.apps.rag.searching.requests import SearchRequest
 from gateleg.apps.rag.searching.results import SearchResult
-from gateleg.apps.rag.searching.service import Place, search, tools_of
+from gateleg.apps.rag.searching.service import SearchScope, search, tools_of
 from gateleg.apps.rag.tables import Collection
 from gateleg.jobs import GiveUp, Job, JobStatus
 from gateleg.web import Principal, Role
@@ -45,7 +45,7 @@ async def library(tmp_path: Path) -> AsyncIterator[Library]:
 
 async def look(library: Library, query: str = "water pump", mode: str = "vector") -> SearchResult:
     request = SearchRequest.model_validate({"query": query, "searchMode": mode})
-    return await search(library.resources, Principal("ada", Role.ADMIN), [Place("books", library.collection_id)], request)
+    return await search(library.resources, Principal("ada", Role.ADMIN), [SearchScope("books", library.collection_id)], request)
 
 
 async def collection(library: Library) -> Collection:
@@ -109,7 +109,7 @@ async def test_searches_use_the_old_index_until_the_swap(library: Library, other
 
 
 async def test_a_document_that_is_ingested_meanwhile_is_in_the_new_index(library: Library, other: SecondModel) -> None:
-    added: list[Submitted] = []
+    added: list[SubmittedDocument] = []
     loop = asyncio.get_running_loop()
 
     async def add() -> None:
@@ -170,7 +170,7 @@ async def test_what_a_stopped_job_has_left_is_done_by_the_next(
     async def stopped(*_: object) -> None:
         raise GiveUp("the worker was taken away")
 
-    monkeypatch.setattr(reembedding._Reembedding, "_settle", stopped)
+    monkeypatch.setattr(reembedding._Reembedding, "_clean_up", stopped)
     assert (await reembed(library, other.address)).status is JobStatus.FAILED
     # The index is swapped; the vectors of both models and the old index are there.
     assert (await collection(library)).embedding_model == other.address
@@ -199,7 +199,7 @@ async def test_a_lost_index_is_rebuilt_with_the_vectors_of_the_new_model(library
 
 async def test_nothing_of_an_embedded_collection_is_left(library: Library, other: SecondModel) -> None:
     await reembed(library, other.address)
-    premises = Premises(library.resources.store, library.resources.objects, indexes_of(library.resources))
+    premises = PurgeResources(library.resources.store, library.resources.objects, indexes_of(library.resources))
     removed = await purge_collection(premises, "books", library.collection_id)
     assert (removed.documents, removed.vectors) == (2, 2)
     assert not await count_left(premises, "books", library.collection_id)

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from gateleg.ai import AsyncModels, BadModelAddress
+from gateleg.ai import AsyncModels
+from gateleg.ai.errors import BadModelAddress
 from gateleg.apps.rag.access import Caller
 from gateleg.apps.rag.collections import create_collection
 from gateleg.apps.rag.drafts import NewCollection

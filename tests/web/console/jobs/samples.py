@@ -4,7 +4,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from gateleg.jobs import Attempt, Failure, Job, JobStatus, LogEntry
+from gateleg.jobs import Job, JobStatus
+from gateleg.jobs.tables import Attempt, Failure, LogEntry
 from gateleg.jobs.tables.job import Outcome
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -9,7 +9,8 @@ from uuid import UUID
 import pytest
 from playwright.sync_api import Page, expect
 
-from gateleg.jobs import FailedChange, Submission
+from gateleg.jobs import Submission
+from gateleg.jobs.table_streams import FailedChange
 from tests.web.console.conftest import Served
 
 pytestmark = pytest.mark.browser
@@ -34,7 +35,7 @@ def test_a_job_is_submitted_from_its_form(served: Served, open_page: OpenPage) -
     page.locator("main header").get_by_role("link", name="Submit a job").click()
     page.get_by_label("Type").select_option("REEL")
     page.get_by_label("Title").fill("From the form")
-    page.get_by_label("About").fill("Browser")
+    page.get_by_label("Subject").fill("Browser")
     page.get_by_role("button", name="Submit").click()
     expect(page).to_have_url(re.compile(r"/jobs/[0-9a-f-]{36}$"))
     chip(page, "Done")
@@ -147,18 +148,18 @@ def test_the_graph_of_a_job_on_its_own_is_that_of_its_children(served: Served, o
 
 def test_what_is_typed_into_a_filter_stays_when_rows_come(served: Served, open_page: OpenPage) -> None:
     page = open_page(f"{served.url}/jobs")
-    page.get_by_label("About").fill("Half a word")
+    page.get_by_label("Subject").fill("Half a word")
     job_id = submit(served, Submission("REEL", {"title": "Comes"}))
     expect(page.locator(f"tr[data-id='{job_id}']")).to_be_visible()
-    assert page.get_by_label("About").input_value() == "Half a word"
+    assert page.get_by_label("Subject").input_value() == "Half a word"
 
 
 def test_the_list_is_filtered_by_its_address_and_rows_change_in_place(served: Served, open_page: OpenPage, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     job_id = paced(served, gate, subject="In place")
     page = open_page(f"{served.url}/jobs")
-    page.get_by_label("About").fill("In place")
-    page.get_by_label("About").press("Enter")
+    page.get_by_label("Subject").fill("In place")
+    page.get_by_label("Subject").press("Enter")
     expect(page).to_have_url(f"{served.url}/jobs?subject=In+place")
     rows = page.locator("tbody tr")
     expect(rows).to_have_count(1)

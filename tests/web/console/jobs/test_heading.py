@@ -1,19 +1,20 @@
-from gateleg.jobs import JobStatus, Progress
+from gateleg.jobs import JobStatus
+from gateleg.jobs.tables import Progress
 from gateleg.jobs.tables.archive import summary_of
 from gateleg.web.console.jobs.heading import offered
-from gateleg.web.console.jobs.shown import shown_of
+from gateleg.web.console.jobs.job_details import job_details
 from tests.web.console.jobs.samples import NOW, job
 
 
 def test_progress_does_not_change_what_is_offered() -> None:
-    before, after = (shown_of(job(JobStatus.PROCESSING, progress=Progress(done=done, total=4))) for done in (1, 2))
+    before, after = (job_details(job(JobStatus.PROCESSING, progress=Progress(done=done, total=4))) for done in (1, 2))
     assert offered(before) == offered(after)
 
 
 def test_what_is_offered_changes_with_the_state_and_the_priority() -> None:
     states = [job(), job(priority=80), job(JobStatus.PROCESSING), job(JobStatus.PROCESSING, cancel_requested=NOW), job(JobStatus.FAILED)]
-    assert len({offered(shown_of(one)) for one in states}) == len(states)
+    assert len({offered(job_details(one)) for one in states}) == len(states)
 
 
 def test_an_archived_job_offers_nothing_that_changes_it() -> None:
-    assert offered(shown_of(summary_of(job(JobStatus.FAILED, completed_at=NOW), NOW))) == (False,)
+    assert offered(job_details(summary_of(job(JobStatus.FAILED, completed_at=NOW), NOW))) == (False,)

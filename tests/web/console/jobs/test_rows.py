@@ -2,8 +2,9 @@ from typing import Any
 
 import pytest
 
-from gateleg.jobs import Job, JobStatus, Progress, Readiness
-from gateleg.web.console.badges import BLOCKED, DELAYED, DONE, FAILED, RUNNING, STOPPING, WAITING, Look, look_of
+from gateleg.jobs import Job, JobStatus
+from gateleg.jobs.tables import Progress, Readiness
+from gateleg.web.console.badges import BLOCKED, DELAYED, DONE, FAILED, RUNNING, STOPPING, WAITING, Badge, badge_of
 from gateleg.web.console.jobs.rows import COLUMNS, job_row, time_of
 from tests.web.console.jobs.samples import NOW, before, job, number
 
@@ -20,8 +21,8 @@ from tests.web.console.jobs.samples import NOW, before, job, number
         (job(JobStatus.FAILED), FAILED),
     ],
 )
-def test_a_job_says_its_state(shown: Job, look: Look) -> None:
-    assert look_of(shown) == look
+def test_a_job_says_its_state(shown: Job, look: Badge) -> None:
+    assert badge_of(shown) == look
 
 
 @pytest.mark.parametrize(

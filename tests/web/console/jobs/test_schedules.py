@@ -1,11 +1,12 @@
 from datetime import timedelta
 from typing import Any
 
-from gateleg.jobs import AsyncQueue, Job, JobStatus, Schedule
+from gateleg.jobs import AsyncQueue, Job, JobStatus
+from gateleg.jobs.tables import Schedule
 from gateleg.store import AsyncStore
 from gateleg.web.console.badges import FAILED
 from gateleg.web.console.cells import ago_cell, chip_cell
-from gateleg.web.console.jobs.schedules import COLUMNS, Listed, runs_of, schedule_row, schedules_topic, upcoming, when_text
+from gateleg.web.console.jobs.schedules import COLUMNS, ScheduleWithLastRun, runs_of, schedule_row, schedules_topic, upcoming, when_text
 from tests.web.console.jobs.samples import NOW, before, job, number
 from tests.web.console.sample import jobs
 
@@ -28,7 +29,7 @@ def test_a_schedule_that_is_off_has_no_next_run() -> None:
 
 
 def test_a_schedule_that_is_no_longer_declared_says_so_and_can_be_switched_on() -> None:
-    row = schedule_row(Listed(schedule(declared_by="music", undeclared_at=NOW)), NOW, deeds=True)
+    row = schedule_row(ScheduleWithLastRun(schedule(declared_by="music", undeclared_at=NOW)), NOW, deeds=True)
     assert "No longer declared" in str(row.cells["state"])
     assert "Enable" in str(row.cells["deeds"])
     assert upcoming(schedule(undeclared_at=NOW), NOW) == []
@@ -40,13 +41,13 @@ def test_when_it_runs_is_in_words() -> None:
 
 
 def test_a_viewer_sees_the_runs_and_no_deeds() -> None:
-    row = schedule_row(Listed(schedule()), NOW, deeds=False)
+    row = schedule_row(ScheduleWithLastRun(schedule()), NOW, deeds=False)
     assert (row.href, row.cells["deeds"]) == ("/jobs/schedules/runs?name=night", None)
     assert set(row.cells) == {column.key for column in COLUMNS}
 
 
 def test_the_outcome_of_the_last_run_links_to_it() -> None:
-    row = schedule_row(Listed(schedule(last_run_at=NOW), job(JobStatus.FAILED)), NOW, deeds=True)
+    row = schedule_row(ScheduleWithLastRun(schedule(last_run_at=NOW), job(JobStatus.FAILED)), NOW, deeds=True)
     assert row.cells["last"] == [ago_cell(NOW), chip_cell(FAILED, f"/jobs/{number(1)}")]
 
 
@@ -68,7 +69,7 @@ async def test_the_last_run_is_known_also_when_it_is_archived_or_gone() -> None:
         await store.create(Job(job_id=number(0), job_type="REEL"))
         old = await store.create(Job(job_id=number(1), job_type="REEL", status=JobStatus.COMPLETED, completed_at=NOW))
         assert await queue.archive_job(old)
-        found = {one.schedule.name: one.last for one in await schedules_topic(queue).look()}
+        found = {one.schedule.name: one.last for one in await schedules_topic(queue).read()}
     assert {name: last and last.status for name, last in found.items()} == {
         "live": JobStatus.PENDING,
         "archived": JobStatus.COMPLETED,

@@ -2,9 +2,11 @@ from dataclasses import replace
 
 import pytest
 
-from gateleg.jobs import Branch, JobStatus, Progress
-from gateleg.web.console.badges import DONE, RUNNING, WAITING, Look
-from gateleg.web.console.jobs.trees import PARTLY_CANCELLED, PARTLY_FAILED, SHOWN, Drawing, chosen, found_in, tree_html, tree_look
+from gateleg.jobs import JobStatus
+from gateleg.jobs.monitor import Branch
+from gateleg.jobs.tables import Progress
+from gateleg.web.console.badges import DONE, RUNNING, WAITING, Badge
+from gateleg.web.console.jobs.trees import PARTLY_CANCELLED, PARTLY_FAILED, SHOWN, Drawing, chosen, found_in, tree_badge, tree_html
 from tests.web.console.jobs.samples import NOW, before, number
 
 
@@ -54,15 +56,15 @@ def test_a_label_tells_children_apart() -> None:
 
 def test_a_tree_runs_until_its_last_job_has_ended() -> None:
     tree = branch(1, JobStatus.COMPLETED, branch(2), branch(3, JobStatus.FAILED), branch(4, JobStatus.PENDING))
-    assert tree_look(tree, DONE) == RUNNING
-    assert tree_look(branch(1, JobStatus.PENDING, branch(2)), WAITING) == WAITING
+    assert tree_badge(tree, DONE) == RUNNING
+    assert tree_badge(branch(1, JobStatus.PENDING, branch(2)), WAITING) == WAITING
 
 
 @pytest.mark.parametrize(
     ("below", "look"), [(JobStatus.COMPLETED, DONE), (JobStatus.FAILED, PARTLY_FAILED), (JobStatus.CANCELLED, PARTLY_CANCELLED)]
 )
-def test_a_tree_that_has_ended_looks_like_its_worst_job(below: JobStatus, look: Look) -> None:
-    assert tree_look(branch(1, JobStatus.COMPLETED, branch(2), branch(3, below)), DONE) == look
+def test_a_tree_that_has_ended_looks_like_its_worst_job(below: JobStatus, look: Badge) -> None:
+    assert tree_badge(branch(1, JobStatus.COMPLETED, branch(2), branch(3, below)), DONE) == look
 
 
 def test_a_job_is_found_in_its_tree() -> None:

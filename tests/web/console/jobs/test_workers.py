@@ -1,4 +1,4 @@
-from gateleg.jobs import WorkerRecord
+from gateleg.jobs.tables import WorkerRecord
 from gateleg.web.console.jobs.workers import COLUMNS, queues_text, worker_row
 from tests.web.console.jobs.samples import NOW, before
 

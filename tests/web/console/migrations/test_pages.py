@@ -44,13 +44,13 @@ def built_with(served: Served, button: str) -> Built:
 def test_members_do_not_see_migrations_and_only_operators_change_them(keyed: Served, path: str) -> None:
     answers = {role: asked(keyed, path, role) for role in ("member", "viewer", "operator", "admin")}
     assert {role: answer.status_code for role, answer in answers.items()} == {"member": 403, "viewer": 200, "operator": 200, "admin": 200}
-    offered = {role: "Roll back" in answer.text for role, answer in answers.items()}
+    available_actions = {role: "Roll back" in answer.text for role, answer in answers.items()}
     changes = path != "/migrations" and "/shop/1" not in path
-    assert offered == {"member": False, "viewer": False, "operator": changes, "admin": changes}
+    assert available_actions == {"member": False, "viewer": False, "operator": changes, "admin": changes}
 
 
 def test_the_list_has_all_migrations_and_the_drift(keyed: Served) -> None:
-    wanted = {"0001 customers-by-city", "0002 orders-by-customer", "dual-write", "declared tables are deployed as declared"}
+    wanted = {"0001 customers-by-city", "0002 orders-by-customer", "dual-write", "declared tables match their deployed tables"}
     # What takes longer than a moment to read comes after the page.
     assert any(all(words in asked(keyed, "/migrations", "viewer").text for words in wanted) for _ in range(100))
 

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from gateleg.migrate import MigrationStatus, MoveStage, Phase
-from gateleg.web.console.migrations.offers import earlier, offered
+from gateleg.web.console.migrations.actions import available_actions, earlier
 from gateleg.web.console.migrations.shown import (
     MEANS,
     StageGroup,
@@ -35,7 +35,7 @@ def group(*phases: Phase, **given: Any) -> StageGroup:
 
 
 def texts(state: str, *groups: StageGroup, busy: bool = False, later: bool = False, **given: Any) -> list[str]:
-    return [offer.text for offer in offered(status(state, **given), groups, busy=busy, later=later)]
+    return [offer.text for offer in available_actions(status(state, **given), groups, busy=busy, later=later)]
 
 
 def test_every_phase_has_a_meaning() -> None:

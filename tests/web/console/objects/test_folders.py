@@ -12,13 +12,13 @@ from gateleg.web.console.objects.contents import contradiction
 from gateleg.web.console.objects.folders import (
     content_address,
     folder_address,
+    folder_entries,
     folder_of,
     icon_of,
     name_of,
     new_key,
     object_address,
-    shown_of,
-    way_to,
+    path_to,
 )
 from gateleg.web.console.objects.previews import excerpt, how_much, kind_of, kind_of_key
 
@@ -28,17 +28,17 @@ PNG = b"\x89PNG\r\n\x1a\n" + b"\x00" * 20
 
 def test_folders_come_first_and_all_are_called_by_their_last_part() -> None:
     page = ObjectPage((Entry("a/b/c.txt", 3, "e", NOW),), ("a/b/d/",))
-    shown = shown_of(page, "a/b/")
+    shown = folder_entries(page, "a/b/")
     assert [(entry.name, entry.folder, entry.place) for entry in shown] == [("d", True, "a/b/d/"), ("c.txt", False, "a/b/c.txt")]
 
 
 def test_the_way_to_a_folder_has_every_step() -> None:
-    assert [(step.name, step.prefix) for step in way_to("a/b/c/")] == [("a", "a/"), ("b", "a/b/"), ("c", "a/b/c/")]
-    assert way_to("") == []
+    assert [(step.name, step.prefix) for step in path_to("a/b/c/")] == [("a", "a/"), ("b", "a/b/"), ("c", "a/b/c/")]
+    assert path_to("") == []
 
 
 def test_a_prefix_that_ends_inside_a_name_leads_to_the_folder_before_it() -> None:
-    assert [step.prefix for step in way_to("a/b")] == ["a/"]
+    assert [step.prefix for step in path_to("a/b")] == ["a/"]
 
 
 @pytest.mark.parametrize(("key", "folder", "name"), [("a/b/c.txt", "a/b/", "c.txt"), ("c.txt", "", "c.txt"), ("a/", "a/", "a")])

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
-from gateleg.jobs import QueueStats, WorkerRecord
-from gateleg.jobs.monitor.stats import Work
+from gateleg.jobs.monitor import QueueStats, Work
+from gateleg.jobs.tables import WorkerRecord
 from gateleg.web.console.overview.alarms import alarms
 from tests.web.console.jobs.samples import NOW
 
@@ -39,7 +39,7 @@ def test_a_paused_queue_is_an_alarm_when_something_waits() -> None:
 
 def test_a_queue_without_a_worker_is_an_alarm_when_something_waits() -> None:
     other = WORKER.model_copy(update={"queues": ["default"]})
-    assert titles(replace(CALM, waiting=1), other) == ["Nobody works on media"]
+    assert titles(replace(CALM, waiting=1), other) == ["No worker for media"]
     assert titles(CALM, other) == []
 
 

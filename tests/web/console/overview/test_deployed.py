@@ -1,4 +1,5 @@
-from gateleg.jobs import QueueStats, Schedule, WorkerRecord
+from gateleg.jobs.monitor import QueueStats
+from gateleg.jobs.tables import Schedule, WorkerRecord
 from gateleg.web.console.overview.deployed import queues_text, schedules_text, workers_text
 from tests.web.console.jobs.samples import NOW, number
 

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from gateleg.web.console.settings.keys import COLUMNS, ENDED, GOOD, REVOKED, end_of, key_row, look_of_key
+from gateleg.web.console.settings.keys import COLUMNS, ENDED, GOOD, REVOKED, end_of, key_badge, key_row
 from gateleg.web.tables import ApiKey
 from tests.web.console.jobs.samples import NOW
 
@@ -15,10 +15,10 @@ def key(**values: Any) -> ApiKey:
 
 
 def test_a_key_is_good_over_or_revoked() -> None:
-    assert look_of_key(key(), NOW) is GOOD
-    assert look_of_key(key(ends_at=NOW), NOW) is ENDED
-    assert look_of_key(key(ends_at=NOW + timedelta(days=1)), NOW) is GOOD
-    assert look_of_key(key(revoked_at=NOW), NOW) is REVOKED
+    assert key_badge(key(), NOW) is GOOD
+    assert key_badge(key(ends_at=NOW), NOW) is ENDED
+    assert key_badge(key(ends_at=NOW + timedelta(days=1)), NOW) is GOOD
+    assert key_badge(key(revoked_at=NOW), NOW) is REVOKED
 
 
 def test_only_a_good_key_can_be_revoked() -> None:

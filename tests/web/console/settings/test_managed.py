@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gateleg.web import Application
-from gateleg.web.console.settings.managed import Managed, read_managed
+from gateleg.web.console.settings.managed import ManagedTenant, read_managed_tenant
 from gateleg.web.console.settings.secrets import COLUMNS, secret_row
 from gateleg.web.console.settings.webhooks import DELIVERY_COLUMNS, HOOK_COLUMNS, OFF, ON, delivery_row, hook_row
 from gateleg.web.errors import NotAllowed
@@ -20,8 +20,8 @@ TENANT_ADMIN = Principal("ana", Role.MEMBER, frozenset({GROUP}), "acme")
 APPLICATIONS = [Application("maps", "Maps", "map"), Application("films", "Films", "movie")]
 
 
-def read(principal: Principal, host: bool = True, **asked: str) -> Managed:
-    return read_managed(principal, APPLICATIONS, asked, tab="secrets", group=GROUP, host=host)
+def read(principal: Principal, host: bool = True, **asked: str) -> ManagedTenant:
+    return read_managed_tenant(principal, APPLICATIONS, asked, tab="secrets", group=GROUP, host=host)
 
 
 def test_an_admin_chooses_application_and_tenant() -> None:

@@ -5,7 +5,7 @@ import pytest
 from gateleg.model import spec_of
 from gateleg.store import AsyncStore, CursorRejected
 from gateleg.web.console.tables.answers import answer, glimpse, read_item
-from gateleg.web.console.tables.meters import Meter, Sent, cost_words
+from gateleg.web.console.tables.meters import Meter, MeteredRequest, cost_text
 from tests.web.console.tables.library import Book, Loan, Reader, books, library, loans, readers
 
 
@@ -90,8 +90,8 @@ async def test_a_meter_adds_up(store: AsyncStore) -> None:
 
 
 def test_cost_is_told_in_words() -> None:
-    assert cost_words([Sent("Query", {}, 0.5, 3, 3)]) == "0.5 units of capacity in 1 request"
-    assert "40 items were looked at for 3" in cost_words([Sent("Scan", {}, 1, 3, 40), Sent("Scan", {}, 0, 0, 0)])
+    assert cost_text([MeteredRequest("Query", {}, 0.5, 3, 3)]) == "0.5 units of capacity in 1 request"
+    assert "40 items were looked at for 3" in cost_text([MeteredRequest("Scan", {}, 1, 3, 40), MeteredRequest("Scan", {}, 0, 0, 0)])
 
 
 async def test_an_item_that_is_not_what_its_entity_says_does_not_hide_the_others(store: AsyncStore) -> None:

@@ -49,7 +49,7 @@ def test_a_pattern_is_run_from_its_card_and_its_address_holds_the_question(libra
     page.get_by_text("As Python").click()
     expect(page.locator("pre", has_text="store.query(Book.on_shelf")).to_be_visible()
     page.go_back()
-    expect(page.get_by_role("heading", name="How it is answered")).to_be_visible()
+    expect(page.get_by_role("heading", name="Query plan")).to_be_visible()
 
 
 def test_a_wrong_argument_is_told_at_its_field(library_host: Served, open_page: Open) -> None:

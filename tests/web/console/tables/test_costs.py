@@ -4,11 +4,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from gateleg.jobs import TABLES, JobStatus
+from gateleg.jobs import JobStatus
+from gateleg.jobs.tables import TABLES
 from gateleg.model import States, Table
 from gateleg.ops import document
 from gateleg.store.observing.metrics import Tally
-from gateleg.web.console.tables.costs import billing, parts_of, spent_on
+from gateleg.web.console.tables.costs import billing, parts_of, pattern_costs
 from gateleg.web.console.tables.schema_tab import drawings_of
 from gateleg.web.console.tables.schema_tab import parts_of as document_parts
 from gateleg.web.console.tables.state_drawings import layers_of, state_svg
@@ -24,7 +25,7 @@ DESCRIPTION = {
 
 
 def test_billing_is_said_in_words() -> None:
-    assert billing(DESCRIPTION).startswith("Billed by request")
+    assert billing(DESCRIPTION).startswith("On-demand billing")
     provisioned = {"ProvisionedThroughput": {"ReadCapacityUnits": 1000, "WriteCapacityUnits": 5}}
     assert billing(provisioned) == "Provisioned: 1,000 read and 5 write units a second are paid for, used or not."
 
@@ -43,7 +44,7 @@ def test_patterns_are_listed_with_their_cost_on_paper_and_so_far_the_dearest_fir
         ("Library browse", "Scan"): Tally(requests=1, errors=1, units=9.0),
         ("Job.get", "GetItem"): Tally(requests=1, units=99.0),
     }
-    spent = spent_on(library, tallies)
+    spent = pattern_costs(library, tallies)
     assert [entry.name for entry in spent] == ["Library browse", "Book.on_shelf", "Book.get", "Loan.of_book", "Loan.of_reader"]
     assert (spent[1].mean, spent[1].on_paper, spent[2].on_paper) == (0.1, 12.5, None)
     assert spent[3].requests == 0

@@ -9,7 +9,7 @@ from gateleg.model import spec_of
 from gateleg.store import AsyncStore
 from gateleg.web.console.tables.answers import read_item
 from gateleg.web.console.tables.documents import read_document
-from gateleg.web.console.tables.saving import Race, remove, replace, save
+from gateleg.web.console.tables.saving import WriteConflict, remove, replace, save
 from gateleg.web.console.tables.sheets import fill, new_sheet, stored_sheet
 from tests.store.counting import Case, Map, Shelf, Volume, shelves
 
@@ -68,7 +68,7 @@ async def test_whole_item_is_replaced_around_its_counts(store: AsyncStore) -> No
     before = SHELF.decode(item)
     replaced = await replace(store, SHELF, item, before, before.model_copy(update={"room": "east"}))
     assert (replaced.room, replaced.volumes) == ("east", 1)
-    with pytest.raises(Race):
+    with pytest.raises(WriteConflict):
         await replace(store, SHELF, item, before, before)
     now = await read_item(store, shelves, Shelf.key(shelf="a").key)
     assert now is not None

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateleg.model import Item, Table, spec_of
-from gateleg.web.console.tables.documents import differences, document_of, laid_out, read_document
+from gateleg.web.console.tables.documents import differences, document_of, format_json, read_document
 from tests.web.console.tables.library import Book, Loan, books, library, loans
 
 ITEM = spec_of(Book).encode(books()[0]) | {"donor": {"S": "Ada"}}
@@ -27,7 +27,7 @@ def test_a_text_reads_back_as_its_item() -> None:
 
 
 def test_a_document_has_a_line_for_each_attribute_and_more_only_for_long_ones() -> None:
-    assert laid_out({"a": {"S": "x"}, "b": {"L": [{"S": "y" * 60}, {"S": "z" * 60}]}}).splitlines() == [
+    assert format_json({"a": {"S": "x"}, "b": {"L": [{"S": "y" * 60}, {"S": "z" * 60}]}}).splitlines() == [
         "{",
         '  "a": {"S": "x"},',
         '  "b": {',
@@ -44,7 +44,7 @@ def test_a_document_has_a_line_for_each_attribute_and_more_only_for_long_ones() 
     st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
 )
 def test_what_is_laid_out_is_the_same_json(value: Any) -> None:
-    assert json.loads(laid_out(value)) == value
+    assert json.loads(format_json(value)) == value
 
 
 def test_unknown_attributes_can_be_changed() -> None:

@@ -5,13 +5,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from gateleg.jobs import TABLES
+from gateleg.jobs.tables import TABLES
 from gateleg.model import GSI, Item, Table, spec_of
 from gateleg.store import AsyncStore
 from gateleg.web.console.tables.diagrams import drawing_of, table_svg
 from gateleg.web.console.tables.grids import cell_of, grid_of, item_address, item_label, item_name, key_text, read_key
 from gateleg.web.console.tables.listing import row_of, search, totals
-from gateleg.web.console.tables.surveys import Seen, readable_table, survey, undeclared_table
+from gateleg.web.console.tables.table_snapshots import TableSnapshot, readable_table, take_snapshots, undeclared_table
 from tests.web.console.tables.library import Book, Loan, books, library, loans, readers
 
 STRAY = Table("Stray", hash="id", range="at", types={"at": "N"}, indexes=[GSI("by-colour", hash="colour", project="keys")])
@@ -23,47 +23,50 @@ BOOKS = [spec_of(Book).encode(book) for book in books()]
 async def test_a_survey_finds_declared_missing_and_undeclared_tables(store: AsyncStore) -> None:
     await store.create_tables(STRAY)
     other = Table("Library", hash="pk", range="sk", indexes=[GSI("NewIndex", hash="x")])
-    seen = await survey(store, [library, readers, Table("Absent", hash="id"), other])
-    assert [(entry.name, entry.state) for entry in seen] == [
+    snapshots = await take_snapshots(store, [library, readers, Table("Absent", hash="id"), other])
+    assert [(entry.name, entry.state) for entry in snapshots] == [
         ("Library", "in sync"),
         ("Readers", "in sync"),
         ("Absent", "missing"),
         ("Library", "differs"),
         ("Stray", "not declared"),
     ]
-    assert seen[0].items == len(BOOKS) + len(LOANS)
-    assert seen[0].bytes > 0
+    assert snapshots[0].items == len(BOOKS) + len(LOANS)
+    assert snapshots[0].bytes > 0
 
 
 async def test_a_survey_keeps_to_the_prefix() -> None:
     async with AsyncStore.embedded() as plain:
         await plain.create_tables(STRAY, Table("dev-Stray", hash="id"))
         prefixed = AsyncStore(plain.transport, prefix="dev-")
-        assert [entry.name for entry in await survey(prefixed, [])] == ["Stray"]
+        assert [entry.name for entry in await take_snapshots(prefixed, [])] == ["Stray"]
 
 
 async def test_an_undeclared_table_has_the_keys_of_its_description(store: AsyncStore) -> None:
     await store.create_tables(STRAY)
-    (seen,) = [entry for entry in await survey(store, []) if entry.name == "Stray"]
-    assert seen.description is not None
-    table = undeclared_table("Stray", seen.description)
+    (snapshot,) = [entry for entry in await take_snapshots(store, []) if entry.name == "Stray"]
+    assert snapshot.description is not None
+    table = undeclared_table("Stray", snapshot.description)
     assert table.attributes == ("id", "at")
     assert table.key_types() == {"id": "S", "at": "N", "colour": "S"}
     assert [(index.name, index.hash, index.project) for index in table.indexes] == [("by-colour", ("colour",), "keys")]
-    assert row_of(seen).indexes == ("by-colour",)
+    assert row_of(snapshot).indexes == ("by-colour",)
 
 
 async def test_items_under_another_key_than_the_declared_one_are_read_by_the_deployed_one(store: AsyncStore) -> None:
     await store.create_tables(STRAY)
-    (seen,) = [entry for entry in await survey(store, []) if entry.name == "Stray"]
+    (snapshot,) = [entry for entry in await take_snapshots(store, []) if entry.name == "Stray"]
     other = Table("Stray", hash="colour")
-    assert readable_table(other, seen.description).attributes == ("id", "at")
-    assert readable_table(STRAY, seen.description) is STRAY
+    assert readable_table(other, snapshot.description).attributes == ("id", "at")
+    assert readable_table(STRAY, snapshot.description) is STRAY
     assert readable_table(other, None) is other
 
 
 def test_a_search_finds_rows_with_all_words() -> None:
-    rows = [row_of(Seen("Library", library, {"ItemCount": 3}, None)), row_of(Seen("Readers", readers, None, trouble="no answer"))]
+    rows = [
+        row_of(TableSnapshot("Library", library, {"ItemCount": 3}, None)),
+        row_of(TableSnapshot("Readers", readers, None, trouble="no answer")),
+    ]
     assert [row.name for row in search(rows, "book shelfindex")] == ["Library"]
     assert [row.name for row in search(rows, "unknown")] == ["Readers"]
     assert len(search(rows, " ")) == 2
@@ -71,7 +74,7 @@ def test_a_search_finds_rows_with_all_words() -> None:
 
 
 def test_totals_are_said_in_words() -> None:
-    row = row_of(Seen("Library", library, {"ItemCount": 1, "TableSizeBytes": 1536}, None))
+    row = row_of(TableSnapshot("Library", library, {"ItemCount": 1, "TableSizeBytes": 1536}, None))
     assert totals([row]) == "1 table; about 1 item, 1.5 kB"
     assert "1 of them not declared" in totals([row, changed(row, declared=False)])
 

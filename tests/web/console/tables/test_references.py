@@ -3,7 +3,7 @@
 from urllib.parse import parse_qs, urlsplit
 from uuid import UUID
 
-from gateleg.jobs.queue import TABLES
+from gateleg.jobs.tables import TABLES
 from gateleg.model import Attr, Entity, Key, Table, new_uuid, spec_of
 from gateleg.web.console.tables.grids import read_key
 from gateleg.web.console.tables.references import addresses, references

@@ -7,7 +7,17 @@ import pytest
 from gateleg.model import Entity, Item, Spec, Table, spec_of
 from gateleg.store import AsyncStore, StoreError, UniqueTaken
 from gateleg.web.console.tables.answers import read_item
-from gateleg.web.console.tables.saving import Race, TooWide, as_read, change_raw, create_raw, remove, remove_raw, replace, save
+from gateleg.web.console.tables.saving import (
+    TooManyAttributes,
+    WriteConflict,
+    change_raw,
+    create_raw,
+    remove,
+    remove_raw,
+    replace,
+    save,
+    unchanged_since_read,
+)
 from tests.web.console.tables.library import Book, BookStatus, Loan, Reader, books, loans
 
 BOOK, LOAN, READER = spec_of(Book), spec_of(Loan), spec_of(Reader)
@@ -45,7 +55,7 @@ async def test_who_is_slower_loses_the_race_and_sees_what_won(
     item, before = await read(store, spec, instance)
     theirs = {"author": "Somebody"} if spec is BOOK else {"reader": "hedy"}
     await save(store, spec, item, before, before.model_copy(update=theirs))
-    with pytest.raises(Race) as lost:
+    with pytest.raises(WriteConflict) as lost:
         await save(store, spec, item, before, before.model_copy(update=change))
     assert lost.value.current == (await read(store, spec, instance))[0]
     assert lost.value.current != item
@@ -54,7 +64,7 @@ async def test_who_is_slower_loses_the_race_and_sees_what_won(
 async def test_an_attribute_that_appeared_meanwhile_is_a_lost_race(store: AsyncStore) -> None:
     item, before = await read(store, LOAN, loans()[0])
     await save(store, LOAN, item, before, before.model_copy(update={"note": "theirs"}))
-    with pytest.raises(Race):
+    with pytest.raises(WriteConflict):
         await save(store, LOAN, item, before, before.model_copy(update={"reader": "mine"}))
 
 
@@ -62,7 +72,7 @@ async def test_a_deleted_item_is_a_lost_race_without_a_winner(store: AsyncStore)
     item, before = await read(store, BOOK, books()[0])
     await remove(store, BOOK, item, before)
     for spend in (save(store, BOOK, item, before, before.model_copy(update={"price": 2.0})), remove(store, BOOK, item, before)):
-        with pytest.raises(Race) as lost:
+        with pytest.raises(WriteConflict) as lost:
             await spend
         assert lost.value.current is None
 
@@ -71,7 +81,7 @@ async def test_an_item_that_changed_is_not_deleted(store: AsyncStore) -> None:
     for spec, instance, change in ((BOOK, books()[0], {"price": 1.0}), (LOAN, loans()[0], {"note": "theirs"})):
         item, before = await read(store, spec, instance)
         await save(store, spec, item, before, before.model_copy(update=change))
-        with pytest.raises(Race):
+        with pytest.raises(WriteConflict):
             await remove(store, spec, item, before)
 
 
@@ -90,7 +100,7 @@ async def test_a_whole_item_is_replaced_with_unknown_attributes(store: AsyncStor
     stored, now = await read(store, BOOK, books()[0])
     assert stored["donor"] == {"S": "Ada"}
     assert now.version == before.version + 1
-    with pytest.raises(Race):
+    with pytest.raises(WriteConflict):
         await replace(store, BOOK, item, before, after)
 
 
@@ -100,7 +110,7 @@ async def test_a_versioned_item_that_was_never_counted_can_be_replaced(store: As
     old, before = await read(store, BOOK, books()[0])
     await replace(store, BOOK, old, before, before.model_copy(update={"price": 3.0}))
     assert (await read(store, BOOK, books()[0]))[1].price == 3.0
-    with pytest.raises(Race):
+    with pytest.raises(WriteConflict):
         await replace(store, BOOK, old, before, before)
 
 
@@ -117,13 +127,13 @@ async def test_items_of_no_entity_are_written_and_deleted_conditionally(store: A
     await store.create_tables(LOOSE)
     item: Item = {"id": {"S": "a"}, "tags": {"SS": ["x", "y"]}, "deep": {"M": {"n": {"N": "1"}}}}
     await create_raw(store, LOOSE, item)
-    with pytest.raises(Race) as lost:
+    with pytest.raises(WriteConflict) as lost:
         await create_raw(store, LOOSE, item)
     assert lost.value.current == item
     await change_raw(store, LOOSE, item, {"id": {"S": "a"}, "tags": {"SS": ["y", "z"]}, "more": {"BOOL": True}})
-    with pytest.raises(Race):
+    with pytest.raises(WriteConflict):
         await remove_raw(store, LOOSE, item)
-    with pytest.raises(Race):
+    with pytest.raises(WriteConflict):
         await change_raw(store, LOOSE, item, {"id": {"S": "a"}})
     stored = await read_item(store, LOOSE, {"id": {"S": "a"}})
     assert stored is not None
@@ -138,7 +148,7 @@ async def test_what_the_service_refuses_is_no_race(store: AsyncStore) -> None:
 
 
 def test_an_item_too_wide_to_compare_is_refused_before_it_is_written() -> None:
-    with pytest.raises(TooWide, match="250 attributes"):
-        as_read({f"a{number}": {"N": "1"} for number in range(250)})
-    with pytest.raises(TooWide):
-        as_read({"a" * 200 + str(number): {"N": "1"} for number in range(30)})
+    with pytest.raises(TooManyAttributes, match="250 attributes"):
+        unchanged_since_read({f"a{number}": {"N": "1"} for number in range(250)})
+    with pytest.raises(TooManyAttributes):
+        unchanged_since_read({"a" * 200 + str(number): {"N": "1"} for number in range(30)})

@@ -4,7 +4,7 @@ from pydantic import BaseModel, ConfigDict
 
 from gateleg.apps.agents.tenancy import Partition
 
-__all__ = ["DELETE_THREAD", "ERASE_TENANT", "EXPORT_TENANT", "DeleteThreadConfig", "Erased", "Exported", "TenantConfig"]
+__all__ = ["DELETE_THREAD", "ERASE_TENANT", "EXPORT_TENANT", "DeleteThreadConfig", "EraseResult", "ExportResult", "TenantConfig"]
 
 DELETE_THREAD, EXPORT_TENANT, ERASE_TENANT = "agents.delete-thread", "agents.export-tenant", "agents.erase-tenant"
 
@@ -29,13 +29,13 @@ class DeleteThreadConfig(TenantConfig):
     thread_uuid: str
 
 
-class Erased(BaseModel):
+class EraseResult(BaseModel):
     """What was deleted, by kind. Nothing of it was left when it was counted at the end."""
 
     deleted: dict[str, int]
 
 
-class Exported(BaseModel):
+class ExportResult(BaseModel):
     """What was written to a file, by kind, and where that is."""
 
     items: dict[str, int]

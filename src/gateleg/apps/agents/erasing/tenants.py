@@ -10,7 +10,7 @@ import orjson
 from gateleg.apps.agents.access import check_host_operator
 from gateleg.apps.agents.catalogue_tables import Llm, UiComponent, WizardSchema
 from gateleg.apps.agents.erasing.contents import contents_of
-from gateleg.apps.agents.erasing.job_types import ERASE_TENANT, EXPORT_TENANT, Erased, Exported, TenantConfig
+from gateleg.apps.agents.erasing.job_types import ERASE_TENANT, EXPORT_TENANT, EraseResult, ExportResult, TenantConfig
 from gateleg.apps.agents.errors import TenantStillWrites
 from gateleg.apps.agents.files import tenant_folder
 from gateleg.apps.agents.references import references_of
@@ -60,7 +60,7 @@ async def _begin(resources: Resources[AgentsSettings], context: Context, job_typ
     return job.job_id
 
 
-async def export_tenant(job: JobContext, config: TenantConfig, resources: Resources[AgentsSettings]) -> Exported:
+async def export_tenant(job: JobContext, config: TenantConfig, resources: Resources[AgentsSettings]) -> ExportResult:
     """Write the items of a tenant to a file of JSON lines, in DynamoDB's form, with the names of its files and secrets."""
     partition, counts = config.partition, dict[str, int]()
     path = job.scratch / "tenant.jsonl.gz"
@@ -82,10 +82,10 @@ async def export_tenant(job: JobContext, config: TenantConfig, resources: Resour
     key = f"agents-exports/{tenant_folder(partition).removeprefix('agents/')}{job.job_id}.jsonl.gz"
     await resources.objects.put(key, path, content_type="application/gzip")
     job.output(_ARTIFACTS, key)
-    return Exported(items=counts, object_key=key)
+    return ExportResult(items=counts, object_key=key)
 
 
-async def erase_tenant(job: JobContext, config: TenantConfig, resources: Resources[AgentsSettings]) -> Erased:
+async def erase_tenant(job: JobContext, config: TenantConfig, resources: Resources[AgentsSettings]) -> EraseResult:
     """Delete the items, files and secrets of a tenant, and count what is left: nothing. Raises `TenantStillWrites`."""
     deleted: dict[str, int] = {}
     for _ in range(_PASSES):
@@ -93,7 +93,7 @@ async def erase_tenant(job: JobContext, config: TenantConfig, resources: Resourc
             deleted[kind] = deleted.get(kind, 0) + count
         left = await _count(resources, config.partition)
         if not left:
-            return Erased(deleted={kind: count for kind, count in deleted.items() if count})
+            return EraseResult(deleted={kind: count for kind, count in deleted.items() if count})
         job.log(f"Still there: {left}", "WARNING")
     raise TenantStillWrites(f"The tenant {config.part_id!r} still has {left}.", details={"left": left})
 

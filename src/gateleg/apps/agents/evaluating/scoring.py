@@ -13,7 +13,7 @@ from gateleg.apps.agents.evaluating.cases import Case, Contains, Equals, Judged,
 from gateleg.apps.agents.evaluation_tables import Evaluation, EvaluationStatus
 from gateleg.apps.agents.running.agents import models_of
 from gateleg.apps.agents.running.asking import ask
-from gateleg.apps.agents.running.questions import Ask
+from gateleg.apps.agents.running.questions import Question
 from gateleg.apps.agents.running.threads import find_run, is_open
 from gateleg.apps.agents.running.transcripts import read_run
 from gateleg.apps.agents.thread_tables import RunStatus
@@ -22,7 +22,7 @@ from gateleg.limited_process import LimitReached, ProcessLimits, run_limited
 from gateleg.store import ConditionFailed
 
 if TYPE_CHECKING:
-    from gateleg.apps.agents.running.asking import AskedRun
+    from gateleg.apps.agents.running.asking import SubmittedRun
     from gateleg.apps.agents.running.job_types import EvaluateConfig
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.apps.agents.tenancy import Context
@@ -99,10 +99,10 @@ async def _runs(resources: Resources[AgentsSettings], context: Context, evaluati
     for number, given in enumerate(evaluation.cases):
         case = Case.model_validate(given)
         for version in evaluation.agent_version_uuids:
-            asked: AskedRun = await ask(
+            asked: SubmittedRun = await ask(
                 resources,
                 context,
-                Ask(
+                Question(
                     agent_uuid=evaluation.agent_uuid,
                     agent_version_uuid=version,
                     user_query=case.question,

@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from gateleg.apps.agents.access import check_editor, sees
+from gateleg.apps.agents.access import check_editor, may_see
 from gateleg.apps.agents.errors import BadField, NotFoundInPartition
 from gateleg.apps.agents.evaluation_tables import Evaluation, EvaluationSet
 from gateleg.apps.agents.running.agents import active_agent, agent_version
-from gateleg.apps.agents.running.job_types import EVALUATE, Asker, EvaluateConfig, RunRequest
-from gateleg.apps.agents.running.structures import structure_of
+from gateleg.apps.agents.running.job_types import EVALUATE, EvaluateConfig, RunRequest, StoredCaller
+from gateleg.apps.agents.running.structures import model_from_schema
 from gateleg.jobs import Submission
 from gateleg.store import create
 from gateleg.web import submitted_by
@@ -35,7 +35,7 @@ async def save_set(
     check_editor(context)
     for case in cases:
         if case.output_schema is not None:
-            structure_of(case.output_schema)
+            model_from_schema(case.output_schema)
     stored: dict[str, Any] = {
         "partition": context.partition,
         "name": name,
@@ -94,7 +94,7 @@ async def begin_evaluation(
 
 def _job(resources: Resources[AgentsSettings], context: Context, evaluation: Evaluation) -> Submission:
     request = RunRequest(
-        asker=Asker.of(context.principal),
+        asker=StoredCaller.of(context.principal),
         user_id=context.user_id,
         part_given=context.part_given,
         seconds=resources.settings.run_seconds,
@@ -108,6 +108,6 @@ def _job(resources: Resources[AgentsSettings], context: Context, evaluation: Eva
 async def find_evaluation(store: AsyncStore, context: Context, evaluation_uuid: str) -> Evaluation:
     """An evaluation that the caller may see: their own, or that of another for viewers. Raises `NotFoundInPartition`."""
     found = await store.find(Evaluation, partition=context.partition, evaluation_uuid=evaluation_uuid, consistent=True)
-    if found is None or not sees(context, found):
+    if found is None or not may_see(context, found):
         raise NotFoundInPartition(f"There is no evaluation {evaluation_uuid!r}.")
     return found

@@ -8,20 +8,20 @@ from strawberry.types.unset import UNSET
 from gateleg.apps.agents.errors import BadField
 from gateleg.apps.agents.graphql.calls import Info
 from gateleg.apps.agents.graphql.enums import VersionKind
-from gateleg.apps.agents.graphql.fields import Saved, given, offer, saved_type
+from gateleg.apps.agents.graphql.fields import SavePayload, resolver_field, save_payload_type, stored_arguments
 from gateleg.apps.agents.graphql.listings import DEFAULT_LIMIT
 from gateleg.apps.agents.graphql.scalars import JSON, Verbatim, shown_name
 from gateleg.apps.agents.graphql.thread_types import ThreadType
 from gateleg.apps.agents.graphql.wizard_types import WizardGroupType
 from gateleg.apps.agents.prompts import preview_prompt
-from gateleg.apps.agents.rendering import Preview
+from gateleg.apps.agents.rendering import PromptPreview
 from gateleg.apps.agents.tables import Thread, VersionPointer, WizardGroup
 from gateleg.apps.agents.threads import edit_thread, pin_thread
-from gateleg.apps.agents.versions import AGENTS, FLOWS, PROMPTS, Versioned, differences, get_version, label
+from gateleg.apps.agents.versions import AGENTS, FLOWS, PROMPTS, VersionedKind, differences, get_version, label
 from gateleg.apps.agents.wizards.choice import choose_wizard_groups
 from gateleg.apps.agents.wizards.forms import check_answers
 
-_KINDS: dict[str, Versioned[Any]] = {one.kind: one for one in (AGENTS, PROMPTS, FLOWS)}
+_KINDS: dict[str, VersionedKind[Any]] = {one.kind: one for one in (AGENTS, PROMPTS, FLOWS)}
 
 
 @strawberry.type(name="PromptPreviewType", description="What a prompt would say.")
@@ -43,27 +43,27 @@ class VersionPointerType:
     active_version_uuid: str
     version_count: int
 
-    @offer(JSON)
+    @resolver_field(JSON)
     def labels(root: strawberry.Parent[VersionPointer]) -> Any:
         """Versions by their labels."""
         return Verbatim(root.labels)
 
 
-LabelVersion = saved_type("LabelVersion", "versionPointer", VersionPointerType)
-PinThread = saved_type("PinThread", "thread", ThreadType)
-EditThread = saved_type("EditThread", "thread", ThreadType)
+LabelVersion = save_payload_type("LabelVersion", "versionPointer", VersionPointerType)
+PinThread = save_payload_type("PinThread", "thread", ThreadType)
+EditThread = save_payload_type("EditThread", "thread", ThreadType)
 
 
 @strawberry.type
 class AddedQueries:
     """Queries of ours."""
 
-    @offer(VersionPointerType | None)
+    @resolver_field(VersionPointerType | None)
     async def version_pointer(self, info: Info, kind: VersionKind, logical_uuid: str) -> VersionPointer | None:
         """Which version of an agent, a prompt or a flow is active, and which ones have labels; null when there is none."""
         return await info.context.loaders.find(VersionPointer, kind=kind.value, logical_uuid=logical_uuid)
 
-    @offer(JSON)
+    @resolver_field(JSON)
     async def version_differences(self, info: Info, kind: VersionKind, before: str, after: str) -> Any:
         """What differs between two versions, by attribute: the earlier value and the later one."""
         of, call = _KINDS[kind.value], info.context
@@ -71,25 +71,25 @@ class AddedQueries:
         later = await get_version(call.store, call.context, of, after)
         return {shown_name(name): list(values) for name, values in differences(of, earlier, later).items()}
 
-    @offer(PromptPreviewType | None)
+    @resolver_field(PromptPreviewType | None)
     async def prompt_preview(
         self, info: Info, prompt_version_uuid: str, values: JSON | None = UNSET, flow_context: str | None = UNSET
-    ) -> Preview | None:
+    ) -> PromptPreview | None:
         """What a version of a prompt would say with these values of its variables, and what is missing; null when there is none."""
         call = info.context
         return await preview_prompt(call.store, call.context, prompt_version_uuid, _object("values", values), flow_context or None)
 
-    @offer(list[WizardGroupType])
+    @resolver_field(list[WizardGroupType])
     async def chosen_wizard_groups(
         self, info: Info, region: str, facts: JSON | None = UNSET, limit: int | None = UNSET
     ) -> list[WizardGroup]:
         """The groups of wizards for somebody in a region of whom these facts are known, the best first."""
         call = info.context
-        known = given({"facts": _object("facts", facts)})["facts"]
+        known = stored_arguments({"facts": _object("facts", facts)})["facts"]
         found = await choose_wizard_groups(call.store, call.context, region, known, call.checked_limit(limit or DEFAULT_LIMIT))
         return [one.group for one in found]
 
-    @offer(bool)
+    @resolver_field(bool)
     async def wizard_answers_fit(self, info: Info, wizard_uuid: str, answers: JSON) -> bool:
         """True for answers that the elements of a wizard permit; an error of the code `bad-wizard` names what they do not."""
         await check_answers(info.context.store, info.context.context, wizard_uuid, _object("answers", answers))
@@ -100,27 +100,29 @@ class AddedQueries:
 class AddedMutations:
     """Mutations of ours."""
 
-    @offer(LabelVersion)
-    async def label_version(self, info: Info, kind: VersionKind, logical_uuid: str, name: str, version_uuid: str | None = UNSET) -> Saved:
+    @resolver_field(LabelVersion)
+    async def label_version(
+        self, info: Info, kind: VersionKind, logical_uuid: str, name: str, version_uuid: str | None = UNSET
+    ) -> SavePayload:
         """Give a version a name such as `stable`, or take the name back without a `versionUuid`. A version with a name stays."""
         call = info.context
         call.loaders.clear()
-        return Saved(await label(call.store, call.context, _KINDS[kind.value], logical_uuid, name, version_uuid or None))
+        return SavePayload(await label(call.store, call.context, _KINDS[kind.value], logical_uuid, name, version_uuid or None))
 
-    @offer(PinThread)
-    async def pin_thread(self, info: Info, thread_uuid: str, agent_version_uuid: str | None = UNSET) -> Saved:
+    @resolver_field(PinThread)
+    async def pin_thread(self, info: Info, thread_uuid: str, agent_version_uuid: str | None = UNSET) -> SavePayload:
         """Let one version of its agent answer in a thread; without one, the active version again."""
         info.context.loaders.clear()
-        return Saved(await pin_thread(info.context.store, info.context.context, thread_uuid, agent_version_uuid or None))
+        return SavePayload(await pin_thread(info.context.store, info.context.context, thread_uuid, agent_version_uuid or None))
 
-    @offer(EditThread)
-    async def edit_thread(self, info: Info, thread_uuid: str, title: str | None = UNSET, metadata: JSON | None = UNSET) -> Saved:
+    @resolver_field(EditThread)
+    async def edit_thread(self, info: Info, thread_uuid: str, title: str | None = UNSET, metadata: JSON | None = UNSET) -> SavePayload:
         """Change the title and the metadata of a thread."""
-        call, values = info.context, given({"title": title, "metadata": metadata})
+        call, values = info.context, stored_arguments({"title": title, "metadata": metadata})
         call.loaders.clear()
         values |= {"metadata": _object("metadata", values["metadata"])} if "metadata" in values else {}
         saved: Thread = await edit_thread(call.store, call.context, thread_uuid, values)
-        return Saved(saved)
+        return SavePayload(saved)
 
 
 def _object(name: str, value: Any) -> dict[str, Any]:

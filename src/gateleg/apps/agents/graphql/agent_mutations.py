@@ -10,33 +10,40 @@ from gateleg.apps.agents.flows import delete_flow, save_flow
 from gateleg.apps.agents.graphql.agent_types import AgentType, FlowSnippetType, LlmType, MCPServerType, PromptTemplateType, UIComponentType
 from gateleg.apps.agents.graphql.calls import Info
 from gateleg.apps.agents.graphql.enums import VersionStatus
-from gateleg.apps.agents.graphql.fields import Deleted, Saved, deleted_type, given, offer, saved_type
+from gateleg.apps.agents.graphql.fields import (
+    DeletePayload,
+    SavePayload,
+    delete_payload_type,
+    resolver_field,
+    save_payload_type,
+    stored_arguments,
+)
 from gateleg.apps.agents.graphql.scalars import JSON
-from gateleg.apps.agents.graphql.writing import keeping_secrets, moving_agents, on_host, removed, saved, saved_version
+from gateleg.apps.agents.graphql.writing import delete_by_ids, save_item, save_version, with_move_job, with_resources, with_secrets
 from gateleg.apps.agents.prompts import delete_prompt, save_prompt
 from gateleg.apps.agents.saving import save_agent, save_server
 from gateleg.apps.agents.servers import delete_server
 from gateleg.apps.agents.tables import Agent, FlowSnippet, McpServer, PromptTemplate
 
-InsertUpdateLlm = saved_type("InsertUpdateLlm", "llm", LlmType)
-DeleteLlm = deleted_type("DeleteLlm")
-InsertUpdateAgent = saved_type("InsertUpdateAgent", "agent", AgentType)
-DeleteAgent = deleted_type("DeleteAgent")
-InsertUpdatePromptTemplate = saved_type("InsertUpdatePromptTemplate", "promptTemplate", PromptTemplateType)
-DeletePromptTemplate = deleted_type("DeletePromptTemplate")
-InsertUpdateFlowSnippet = saved_type("InsertUpdateFlowSnippet", "flowSnippet", FlowSnippetType)
-DeleteFlowSnippet = deleted_type("DeleteFlowSnippet")
-InsertUpdateMCPServer = saved_type("InsertUpdateMCPServer", "mcpServer", MCPServerType)
-DeleteMCPServer = deleted_type("DeleteMCPServer")
-InsertUpdateUIComponent = saved_type("InsertUpdateUIComponent", "uiComponent", UIComponentType)
-DeleteUIComponent = deleted_type("DeleteUIComponent")
+InsertUpdateLlm = save_payload_type("InsertUpdateLlm", "llm", LlmType)
+DeleteLlm = delete_payload_type("DeleteLlm")
+InsertUpdateAgent = save_payload_type("InsertUpdateAgent", "agent", AgentType)
+DeleteAgent = delete_payload_type("DeleteAgent")
+InsertUpdatePromptTemplate = save_payload_type("InsertUpdatePromptTemplate", "promptTemplate", PromptTemplateType)
+DeletePromptTemplate = delete_payload_type("DeletePromptTemplate")
+InsertUpdateFlowSnippet = save_payload_type("InsertUpdateFlowSnippet", "flowSnippet", FlowSnippetType)
+DeleteFlowSnippet = delete_payload_type("DeleteFlowSnippet")
+InsertUpdateMCPServer = save_payload_type("InsertUpdateMCPServer", "mcpServer", MCPServerType)
+DeleteMCPServer = delete_payload_type("DeleteMCPServer")
+InsertUpdateUIComponent = save_payload_type("InsertUpdateUIComponent", "uiComponent", UIComponentType)
+DeleteUIComponent = delete_payload_type("DeleteUIComponent")
 
 
 @strawberry.type
 class AgentMutations:
     """What can be changed of agents. Members of the group `editors` change them, if the settings name one."""
 
-    @offer(InsertUpdateLlm)
+    @resolver_field(InsertUpdateLlm)
     async def insert_update_llm(
         self,
         info: Info,
@@ -46,16 +53,16 @@ class AgentMutations:
         configuration_schema: JSON | None = UNSET,
         module_name: str | None = UNSET,
         updated_by: str | None = UNSET,
-    ) -> Saved:
+    ) -> SavePayload:
         """Add a model to the catalogue, or change it. The catalogue is the host's; operators and admins write it."""
-        return await saved(info.context, Llm, save_llm, given(locals()))
+        return await save_item(info.context, Llm, save_llm, stored_arguments(locals()))
 
-    @offer(DeleteLlm)
-    async def delete_llm(self, info: Info, llm_name: str, llm_provider: str) -> Deleted:
+    @resolver_field(DeleteLlm)
+    async def delete_llm(self, info: Info, llm_name: str, llm_provider: str) -> DeletePayload:
         """Delete a model from the catalogue, unless an agent of any tenant uses it."""
-        return await removed(info.context, delete_llm, llm_provider, llm_name)
+        return await delete_by_ids(info.context, delete_llm, llm_provider, llm_name)
 
-    @offer(InsertUpdateAgent)
+    @resolver_field(InsertUpdateAgent)
     async def insert_update_agent(
         self,
         info: Info,
@@ -75,16 +82,16 @@ class AgentMutations:
         tool_call_role: str | None = UNSET,
         updated_by: str | None = UNSET,
         variables: list[JSON | None] | None = UNSET,
-    ) -> Saved:
+    ) -> SavePayload:
         """Create an agent, a new version of one (`agentUuid`), a copy (`duplicate`), or change a version (`agentVersionUuid`)."""
-        return await saved_version(info.context, Agent, on_host(info, save_agent), given(locals()))
+        return await save_version(info.context, Agent, with_resources(info, save_agent), stored_arguments(locals()))
 
-    @offer(DeleteAgent)
-    async def delete_agent(self, info: Info, agent_version_uuid: str) -> Deleted:
+    @resolver_field(DeleteAgent)
+    async def delete_agent(self, info: Info, agent_version_uuid: str) -> DeletePayload:
         """Delete a version of an agent. The newest of the others becomes active; the last one stays while threads need it."""
-        return await removed(info.context, keeping_secrets(info, delete_agent), agent_version_uuid)
+        return await delete_by_ids(info.context, with_secrets(info, delete_agent), agent_version_uuid)
 
-    @offer(InsertUpdatePromptTemplate)
+    @resolver_field(InsertUpdatePromptTemplate)
     async def insert_update_prompt_template(
         self,
         info: Info,
@@ -100,16 +107,16 @@ class AgentMutations:
         ui_components: list[JSON | None] | None = UNSET,
         updated_by: str | None = UNSET,
         variables: list[JSON | None] | None = UNSET,
-    ) -> Saved:
+    ) -> SavePayload:
         """Create a prompt, a new version of one (`promptUuid`), a copy (`duplicate`), or change a version (`promptVersionUuid`)."""
-        return await saved_version(info.context, PromptTemplate, save_prompt, given(locals()))
+        return await save_version(info.context, PromptTemplate, save_prompt, stored_arguments(locals()))
 
-    @offer(DeletePromptTemplate)
-    async def delete_prompt_template(self, info: Info, prompt_version_uuid: str) -> Deleted:
+    @resolver_field(DeletePromptTemplate)
+    async def delete_prompt_template(self, info: Info, prompt_version_uuid: str) -> DeletePayload:
         """Delete a version of a prompt. The newest of the others becomes active; the last one stays while flows need it."""
-        return await removed(info.context, delete_prompt, prompt_version_uuid)
+        return await delete_by_ids(info.context, delete_prompt, prompt_version_uuid)
 
-    @offer(InsertUpdateFlowSnippet)
+    @resolver_field(InsertUpdateFlowSnippet)
     async def insert_update_flow_snippet(
         self,
         info: Info,
@@ -123,16 +130,16 @@ class AgentMutations:
         prompt_uuid: str | None = UNSET,
         status: VersionStatus | None = UNSET,
         updated_by: str | None = UNSET,
-    ) -> Saved:
+    ) -> SavePayload:
         """Create a flow, a new version of one (`flowSnippetUuid`), a copy (`duplicate`), or change a version."""
-        return await saved_version(info.context, FlowSnippet, moving_agents(info, save_flow), given(locals()))
+        return await save_version(info.context, FlowSnippet, with_move_job(info, save_flow), stored_arguments(locals()))
 
-    @offer(DeleteFlowSnippet)
-    async def delete_flow_snippet(self, info: Info, flow_snippet_version_uuid: str) -> Deleted:
+    @resolver_field(DeleteFlowSnippet)
+    async def delete_flow_snippet(self, info: Info, flow_snippet_version_uuid: str) -> DeletePayload:
         """Delete a version of a flow, unless an agent uses it. The newest of the others becomes active."""
-        return await removed(info.context, delete_flow, flow_snippet_version_uuid)
+        return await delete_by_ids(info.context, delete_flow, flow_snippet_version_uuid)
 
-    @offer(InsertUpdateMCPServer)
+    @resolver_field(InsertUpdateMCPServer)
     async def insert_update_mcp_server(
         self,
         info: Info,
@@ -141,16 +148,16 @@ class AgentMutations:
         mcp_server_url: str | None = UNSET,
         mcp_server_uuid: str | None = UNSET,
         updated_by: str | None = UNSET,
-    ) -> Saved:
+    ) -> SavePayload:
         """Register a server of tools, or change it. Names of headers stay as they are given."""
-        return await saved(info.context, McpServer, on_host(info, save_server), given(locals()))
+        return await save_item(info.context, McpServer, with_resources(info, save_server), stored_arguments(locals()))
 
-    @offer(DeleteMCPServer)
-    async def delete_mcp_server(self, info: Info, mcp_server_uuid: str) -> Deleted:
+    @resolver_field(DeleteMCPServer)
+    async def delete_mcp_server(self, info: Info, mcp_server_uuid: str) -> DeletePayload:
         """Delete a server of tools, unless an agent or a prompt uses it."""
-        return await removed(info.context, keeping_secrets(info, delete_server), mcp_server_uuid)
+        return await delete_by_ids(info.context, with_secrets(info, delete_server), mcp_server_uuid)
 
-    @offer(InsertUpdateUIComponent)
+    @resolver_field(InsertUpdateUIComponent)
     async def insert_update_ui_component(
         self,
         info: Info,
@@ -160,11 +167,11 @@ class AgentMutations:
         ui_component_uuid: str | None = UNSET,
         updated_by: str | None = UNSET,
         wait_for: str | None = UNSET,
-    ) -> Saved:
+    ) -> SavePayload:
         """Add a component to the catalogue, or change it. Operators and admins write it."""
-        return await saved(info.context, UiComponent, save_ui_component, given(locals()))
+        return await save_item(info.context, UiComponent, save_ui_component, stored_arguments(locals()))
 
-    @offer(DeleteUIComponent)
-    async def delete_ui_component(self, info: Info, ui_component_type: str, ui_component_uuid: str) -> Deleted:
+    @resolver_field(DeleteUIComponent)
+    async def delete_ui_component(self, info: Info, ui_component_type: str, ui_component_uuid: str) -> DeletePayload:
         """Delete a component from the catalogue, unless a prompt uses it."""
-        return await removed(info.context, delete_ui_component, ui_component_type, ui_component_uuid)
+        return await delete_by_ids(info.context, delete_ui_component, ui_component_type, ui_component_uuid)

@@ -25,7 +25,7 @@ from gateleg.apps.agents.graphql.agent_types import (
 )
 from gateleg.apps.agents.graphql.calls import Info
 from gateleg.apps.agents.graphql.enums import VersionStatus
-from gateleg.apps.agents.graphql.fields import given, offer
+from gateleg.apps.agents.graphql.fields import resolver_field, stored_arguments
 from gateleg.apps.agents.graphql.listings import Listing, list_rows
 from gateleg.apps.agents.graphql.reading import find_version
 from gateleg.apps.agents.prompts import list_prompts
@@ -37,17 +37,17 @@ from gateleg.apps.agents.tables import Agent, FlowSnippet, McpServer, PromptTemp
 class AgentQueries:
     """What can be asked about agents."""
 
-    @offer(str)
+    @resolver_field(str)
     def ping(self) -> str:
         """Whether the API answers: a greeting."""
         return "Hello at " + datetime.now().isoformat()
 
-    @offer(LlmType | None)
+    @resolver_field(LlmType | None)
     async def llm(self, info: Info, llm_provider: str, llm_name: str) -> Llm | None:
         """A model; null when there is none."""
         return await info.context.loaders.find(Llm, llm_provider=llm_provider, llm_name=llm_name)
 
-    @offer(LlmListType)
+    @resolver_field(LlmListType)
     async def llm_list(
         self,
         info: Info,
@@ -61,14 +61,14 @@ class AgentQueries:
         updated_at_lt: datetime | None = UNSET,
     ) -> Listing[Llm]:
         """Models, by provider and name."""
-        return await list_rows(info.context, list_llms, given(locals()))
+        return await list_rows(info.context, list_llms, stored_arguments(locals()))
 
-    @offer(AgentType | None)
+    @resolver_field(AgentType | None)
     async def agent(self, info: Info, agent_uuid: str | None = UNSET, agent_version_uuid: str | None = UNSET) -> Agent | None:
         """An agent: its active version by `agentUuid`, or one version by `agentVersionUuid`. Null when there is none."""
         return await find_version(info.context, Agent, agent_uuid, agent_version_uuid)
 
-    @offer(AgentListType)
+    @resolver_field(AgentListType)
     async def agent_list(
         self,
         info: Info,
@@ -86,16 +86,16 @@ class AgentQueries:
         updated_at_lt: datetime | None = UNSET,
     ) -> Listing[Agent]:
         """Versions of agents, latest change first. `agentName` is a part of the name; `model` is that of the configuration."""
-        return await list_rows(info.context, list_agents, given(locals()))
+        return await list_rows(info.context, list_agents, stored_arguments(locals()))
 
-    @offer(PromptTemplateType | None)
+    @resolver_field(PromptTemplateType | None)
     async def prompt_template(
         self, info: Info, prompt_version_uuid: str | None = UNSET, prompt_uuid: str | None = UNSET
     ) -> PromptTemplate | None:
         """A prompt: its active version by `promptUuid`, or one version by `promptVersionUuid`. Null when there is none."""
         return await find_version(info.context, PromptTemplate, prompt_uuid, prompt_version_uuid)
 
-    @offer(PromptTemplateListType)
+    @resolver_field(PromptTemplateListType)
     async def prompt_template_list(
         self,
         info: Info,
@@ -110,16 +110,16 @@ class AgentQueries:
         updated_at_lt: datetime | None = UNSET,
     ) -> Listing[PromptTemplate]:
         """Versions of prompts, earliest change first. `promptName` is a part of the name."""
-        return await list_rows(info.context, list_prompts, given(locals()))
+        return await list_rows(info.context, list_prompts, stored_arguments(locals()))
 
-    @offer(FlowSnippetType | None)
+    @resolver_field(FlowSnippetType | None)
     async def flow_snippet(
         self, info: Info, flow_snippet_version_uuid: str | None = UNSET, flow_snippet_uuid: str | None = UNSET
     ) -> FlowSnippet | None:
         """A flow: its active version by `flowSnippetUuid`, or one version by `flowSnippetVersionUuid`. Null when there is none."""
         return await find_version(info.context, FlowSnippet, flow_snippet_uuid, flow_snippet_version_uuid)
 
-    @offer(FlowSnippetListType)
+    @resolver_field(FlowSnippetListType)
     async def flow_snippet_list(
         self,
         info: Info,
@@ -134,14 +134,14 @@ class AgentQueries:
         updated_at_lt: datetime | None = UNSET,
     ) -> Listing[FlowSnippet]:
         """Versions of flows, earliest change first. `flowName` is a part of the name."""
-        return await list_rows(info.context, list_flows, given(locals()))
+        return await list_rows(info.context, list_flows, stored_arguments(locals()))
 
-    @offer(MCPServerType | None)
+    @resolver_field(MCPServerType | None)
     async def mcp_server(self, info: Info, mcp_server_uuid: str) -> McpServer | None:
         """A server of tools; null when there is none."""
         return await info.context.loaders.find(McpServer, mcp_server_uuid=mcp_server_uuid)
 
-    @offer(MCPServerListType)
+    @resolver_field(MCPServerListType)
     async def mcp_server_list(
         self,
         info: Info,
@@ -153,15 +153,15 @@ class AgentQueries:
         updated_at_lt: datetime | None = UNSET,
     ) -> Listing[McpServer]:
         """Servers of tools, earliest change first."""
-        return await list_rows(info.context, list_servers, given(locals()))
+        return await list_rows(info.context, list_servers, stored_arguments(locals()))
 
-    @offer(UIComponentType | None)
+    @resolver_field(UIComponentType | None)
     async def ui_component(self, info: Info, ui_component_type: str, ui_component_uuid: str) -> UiComponent | None:
         """A component of user interfaces; null when there is none."""
         key = {"ui_component_type": ui_component_type, "ui_component_uuid": ui_component_uuid}
         return await info.context.loaders.find(UiComponent, **key)
 
-    @offer(UIComponentListType)
+    @resolver_field(UIComponentListType)
     async def ui_component_list(
         self,
         info: Info,
@@ -174,4 +174,4 @@ class AgentQueries:
         updated_at_lt: datetime | None = UNSET,
     ) -> Listing[UiComponent]:
         """Components of user interfaces, by type. `tagName` is a part of the name."""
-        return await list_rows(info.context, list_ui_components, given(locals()))
+        return await list_rows(info.context, list_ui_components, stored_arguments(locals()))

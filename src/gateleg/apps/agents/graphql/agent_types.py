@@ -6,13 +6,13 @@ from typing import Any
 import strawberry
 
 from gateleg.apps.agents.catalogue_tables import Llm, UiComponent
-from gateleg.apps.agents.concealing import shown, shown_headers
 from gateleg.apps.agents.graphql.calls import Info
 from gateleg.apps.agents.graphql.enums import VersionStatus
-from gateleg.apps.agents.graphql.fields import offer
+from gateleg.apps.agents.graphql.fields import resolver_field
 from gateleg.apps.agents.graphql.listings import PageType
 from gateleg.apps.agents.graphql.live_tools import list_live_tools
 from gateleg.apps.agents.graphql.scalars import JSON, Verbatim, renamed_schema, shown_name
+from gateleg.apps.agents.secret_references import redact, redact_headers
 from gateleg.apps.agents.tables import Agent, FlowSnippet, McpServer, PromptTemplate
 
 
@@ -43,7 +43,7 @@ class LlmType(TimesType):
     module_name: str | None
     class_name: str | None
 
-    @offer(JSON | None)
+    @resolver_field(JSON | None)
     def configuration_schema(root: strawberry.Parent[Llm]) -> Any:
         """The JSON schema of the configuration of agents that use it."""
         return Verbatim(renamed_schema(root.configuration_schema, shown_name))
@@ -69,12 +69,12 @@ class MCPServerType(TenantType, TimesType):
     mcp_server_url: str
     allowed_tools: list[str] | None = strawberry.field(description="The tools that agents may call; all, if null.")
 
-    @offer(JSON | None)
+    @resolver_field(JSON | None)
     def headers(root: strawberry.Parent[McpServer]) -> Any:
         """The headers of its requests, with their names as they were given. Secrets are shown as references."""
-        return Verbatim(shown_headers(root.headers))
+        return Verbatim(redact_headers(root.headers))
 
-    @offer(list[JSON] | None)
+    @resolver_field(list[JSON] | None)
     async def tools(root: strawberry.Parent[McpServer], info: Info) -> list[dict[str, Any]]:
         """Its tools, as the server lists them now; null, with an error, when it does not."""
         return [Verbatim(one) for one in await list_live_tools(info.context, root)]
@@ -98,13 +98,13 @@ class PromptTemplateBaseType(TenantType, TimesType):
 class PromptTemplateType(PromptTemplateBaseType):
     """A prompt."""
 
-    @offer(list[MCPServerType])
+    @resolver_field(list[MCPServerType])
     async def mcp_servers(root: strawberry.Parent[PromptTemplate], info: Info) -> list[McpServer]:
         """The servers of tools that it names; those that no longer exist are left out."""
         ids = [one["mcp_server_uuid"] for one in root.mcp_servers if one.get("mcp_server_uuid")]
         return await info.context.loaders.find_all(McpServer, "mcp_server_uuid", ids)
 
-    @offer(JSON | None)
+    @resolver_field(JSON | None)
     async def ui_components(root: strawberry.Parent[PromptTemplate], info: Info) -> list[dict[str, Any]]:
         """The components that it names, each with all that is known of it."""
         loaders = info.context.loaders
@@ -135,7 +135,7 @@ class FlowSnippetType(FlowSnippetBaseType):
     flow_relationship: str | None
     flow_context: str | None
 
-    @offer(PromptTemplateType | None)
+    @resolver_field(PromptTemplateType | None)
     async def prompt_template(root: strawberry.Parent[FlowSnippet], info: Info) -> PromptTemplate | None:
         """The active version of its prompt."""
         return await info.context.loaders.find_active(PromptTemplate, root.prompt_uuid)
@@ -159,22 +159,22 @@ class AgentType(TenantType, TimesType):
     tool_call_role: str
     status: VersionStatus
 
-    @offer(JSON | None)
+    @resolver_field(JSON | None)
     def configuration(root: strawberry.Parent[Agent]) -> Any:
         """What its handler is told. Secrets are shown as references."""
-        return shown(root.configuration)
+        return redact(root.configuration)
 
-    @offer(LlmType | None)
+    @resolver_field(LlmType | None)
     async def llm(root: strawberry.Parent[Agent], info: Info) -> Llm | None:
         """Its model."""
         return await info.context.loaders.find(Llm, llm_provider=root.llm_provider, llm_name=root.llm_name)
 
-    @offer(list[MCPServerType])
+    @resolver_field(list[MCPServerType])
     async def mcp_servers(root: strawberry.Parent[Agent], info: Info) -> list[McpServer]:
         """Its servers of tools; those that no longer exist are left out."""
         return await info.context.loaders.find_all(McpServer, "mcp_server_uuid", root.mcp_server_uuids)
 
-    @offer(FlowSnippetType | None)
+    @resolver_field(FlowSnippetType | None)
     async def flow_snippet(root: strawberry.Parent[Agent], info: Info) -> FlowSnippet | None:
         """The version of the flow that it was made with."""
         return await info.context.loaders.find(FlowSnippet, flow_snippet_version_uuid=root.flow_snippet_version_uuid)

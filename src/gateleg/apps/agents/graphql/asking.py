@@ -9,17 +9,17 @@ from strawberry.types.unset import UNSET
 
 from gateleg.apps.agents.errors import NotFoundInPartition
 from gateleg.apps.agents.graphql.calls import Call, Info
-from gateleg.apps.agents.graphql.fields import Saved, follow, given, offer, saved_type
+from gateleg.apps.agents.graphql.fields import SavePayload, resolver_field, save_payload_type, stored_arguments, subscription_field
 from gateleg.apps.agents.graphql.input_files import read_input_files
 from gateleg.apps.agents.graphql.scalars import JSON, Verbatim
 from gateleg.apps.agents.graphql.thread_types import AskModelType, RunType
 from gateleg.apps.agents.items import refused
-from gateleg.apps.agents.running.asking import FUNCTION, ask
+from gateleg.apps.agents.running.asking import TASK_FUNCTION, ask
 from gateleg.apps.agents.running.deciding import Decision, decide_calls
 from gateleg.apps.agents.running.ending import cancel_run, retry_run
 from gateleg.apps.agents.running.following import follow_run
 from gateleg.apps.agents.running.frames import Frame
-from gateleg.apps.agents.running.questions import Ask
+from gateleg.apps.agents.running.questions import Question
 from gateleg.apps.agents.running.threads import find_run
 from gateleg.apps.agents.thread_tables import AsyncTask, RunStatus
 
@@ -38,7 +38,7 @@ class FrameType:
     id: str = strawberry.field(description="The id of the message or of the tool call.")
     name: str = strawberry.field(description="The name of the tool.")
 
-    @offer(JSON | None)
+    @resolver_field(JSON | None)
     def data(root: strawberry.Parent[Frame]) -> Any:
         """Arguments of a call, its result, or usage, cost and error at the end."""
         return Verbatim(root.data) if isinstance(root.data, dict) and root.kind in ("call", "result") else root.data
@@ -51,9 +51,9 @@ class ExecuteAskModel:
     ok: bool
 
 
-CancelRun = saved_type("CancelRun", "run", RunType)
-RetryRun = saved_type("RetryRun", "run", RunType)
-DecideToolCalls = saved_type("DecideToolCalls", "run", RunType)
+CancelRun = save_payload_type("CancelRun", "run", RunType)
+RetryRun = save_payload_type("RetryRun", "run", RunType)
+DecideToolCalls = save_payload_type("DecideToolCalls", "run", RunType)
 
 
 async def ask_model(
@@ -79,10 +79,14 @@ async def ask_model(
     or interrupt.
     """
     call = info.context
-    asked = {name: value for name, value in given(locals(), clearing=False).items() if value is not None and name not in ("call", "stream")}
+    asked = {
+        name: value
+        for name, value in stored_arguments(locals(), clearing=False).items()
+        if value is not None and name not in ("call", "stream")
+    }
     asked["input_files"] = await read_input_files(call, asked.get("input_files") or [])
     try:
-        question = Ask(**{"updated_by": call.context.principal.name, **asked})
+        question = Question(**{"updated_by": call.context.principal.name, **asked})
     except ValidationError as error:
         raise refused(error) from None
     found = await ask(call.resources, call.context, question)
@@ -90,7 +94,7 @@ async def ask_model(
         "agent_uuid": found.agent_uuid,
         "thread_uuid": found.thread_uuid,
         "user_query": user_query,
-        "function_name": FUNCTION,
+        "function_name": TASK_FUNCTION,
         "async_task_uuid": found.async_task_uuid,
         "current_run_uuid": found.run_uuid,
     }
@@ -100,16 +104,16 @@ async def ask_model(
 class AskingQueries:
     """Asking by a query, as clients of the public engine do."""
 
-    ask_model = offer(AskModelType, deprecated="It changes things: use the mutation of the same name.")(ask_model)
+    ask_model = resolver_field(AskModelType, deprecated="It changes things: use the mutation of the same name.")(ask_model)
 
 
 @strawberry.type
 class AskingMutations:
     """Asking, and what can be done with runs."""
 
-    ask_model = offer(AskModelType)(ask_model)
+    ask_model = resolver_field(AskModelType)(ask_model)
 
-    @offer(ExecuteAskModel)
+    @resolver_field(ExecuteAskModel)
     async def execute_ask_model(self, info: Info, arguments: JSON, async_task_uuid: str) -> dict[str, bool]:
         """Have the question of a task answered. The queue does so by itself; this tries again what has failed or expired.
 
@@ -121,31 +125,31 @@ class AskingMutations:
             run = await retry_run(call.resources, call.context, run.thread_uuid, run.run_uuid)
         return {"ok": run.status is not RunStatus.CANCELLED}
 
-    @offer(CancelRun)
-    async def cancel_run(self, info: Info, thread_uuid: str, run_uuid: str) -> Saved:
+    @resolver_field(CancelRun)
+    async def cancel_run(self, info: Info, thread_uuid: str, run_uuid: str) -> SavePayload:
         """Cancel a run that has not ended."""
-        return Saved(await cancel_run(info.context.resources, info.context.context, thread_uuid, run_uuid))
+        return SavePayload(await cancel_run(info.context.resources, info.context.context, thread_uuid, run_uuid))
 
-    @offer(RetryRun)
-    async def retry_run(self, info: Info, thread_uuid: str, run_uuid: str) -> Saved:
+    @resolver_field(RetryRun)
+    async def retry_run(self, info: Info, thread_uuid: str, run_uuid: str) -> SavePayload:
         """Have a run that failed or expired go on from what it had done."""
-        return Saved(await retry_run(info.context.resources, info.context.context, thread_uuid, run_uuid))
+        return SavePayload(await retry_run(info.context.resources, info.context.context, thread_uuid, run_uuid))
 
-    @offer(DecideToolCalls)
-    async def decide_tool_calls(self, info: Info, thread_uuid: str, run_uuid: str, decisions: list[JSON]) -> Saved:
+    @resolver_field(DecideToolCalls)
+    async def decide_tool_calls(self, info: Info, thread_uuid: str, run_uuid: str, decisions: list[JSON]) -> SavePayload:
         """Approve or deny tool calls that wait for it: `[{toolCallUuid, approve, reason}]`. When none waits any more, the run goes on."""
         try:
-            found = [Decision.model_validate(one) for one in given({"decisions": decisions})["decisions"]]
+            found = [Decision.model_validate(one) for one in stored_arguments({"decisions": decisions})["decisions"]]
         except ValidationError as error:
             raise refused(error) from None
-        return Saved(await decide_calls(info.context.resources, info.context.context, thread_uuid, run_uuid, found))
+        return SavePayload(await decide_calls(info.context.resources, info.context.context, thread_uuid, run_uuid, found))
 
 
 @strawberry.type
 class Subscription:
     """What can be followed."""
 
-    @follow(FrameType)
+    @subscription_field(FrameType)
     async def run_frames(self, info: Info, thread_uuid: str, run_uuid: str, after: int = -1) -> AsyncIterator[Frame]:
         """The frames of a run after an index, as they come; -1 for all of them. The last one ends the run."""
         call = info.context

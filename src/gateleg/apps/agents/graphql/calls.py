@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import strawberry
 
 from gateleg.apps.agents.errors import BadField
-from gateleg.apps.agents.graphql.limits import PAGE
+from gateleg.apps.agents.graphql.limits import DEFAULT_PAGE_SIZE
 from gateleg.apps.agents.graphql.loaders import Loaders
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Call:
     def checked_limit(self, limit: int | None) -> int:
         """How many rows to read: those that a client asks for, 100 if it does not say. Raises `BadField`."""
         most = self.resources.settings.page_limit
-        found = min(PAGE, most) if limit is None else limit
+        found = min(DEFAULT_PAGE_SIZE, most) if limit is None else limit
         if not 1 <= found <= most:
             raise BadField(f"limit is {found}; pages have 1 to {most} rows.", fix="Ask for fewer rows, and for the rest with `after`.")
         return found

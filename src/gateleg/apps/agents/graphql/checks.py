@@ -12,7 +12,7 @@ from strawberry.extensions import SchemaExtension
 
 from gateleg.apps.agents.graphql.answers import shape_all
 from gateleg.apps.agents.graphql.enum_texts import with_enums
-from gateleg.apps.agents.graphql.limits import Limits, find_excess, measure
+from gateleg.apps.agents.graphql.limits import Limits, find_excess, measure_cost
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,7 +84,7 @@ class OperationChecks(SchemaExtension):
             context.pre_execution_errors = [GraphQLError("The document has several operations. Name one in `operationName`.")]
             yield
             return
-        excess = find_excess(measure(schema._schema, context.graphql_document, context.variables), schema.limits)
+        excess = find_excess(measure_cost(schema._schema, context.graphql_document, context.variables), schema.limits)
         if excess is not None:
             context.pre_execution_errors = [GraphQLError(excess.message, original_error=excess)]
         elif known is not None and known.valid:

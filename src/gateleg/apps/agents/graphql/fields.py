@@ -30,17 +30,17 @@ _VERBATIM = frozenset({"headers", "output_schema", "values", "answers"})
 #: Arguments that are JSON schemas of what is stored.
 _SCHEMAS = frozenset({"configuration_schema"})
 #: What the clients of the public engine send to clear an attribute, because its schema has no null.
-CLEARED = "null"
+CLEAR_MARKER = "null"
 
 
-class Saved:
+class SavePayload:
     """What a mutation has written: the one field of its payload."""
 
     def __init__(self, item: Any) -> None:
         self.item = item
 
 
-class Deleted:
+class DeletePayload:
     """Whether a mutation has deleted something, and why not."""
 
     def __init__(self, ok: bool, reason: str | None = None) -> None:
@@ -50,7 +50,7 @@ class Deleted:
 
 def read_attribute(source: Any, name: str) -> Any:
     """The value of a field without a resolver of its own."""
-    if isinstance(source, Saved):
+    if isinstance(source, SavePayload):
         return source.item
     if isinstance(source, Listing):
         return source.items
@@ -61,7 +61,7 @@ def read_attribute(source: Any, name: str) -> Any:
     return getattr(source, name)
 
 
-def offer(graphql_type: Any, *, name: str | None = None, deprecated: str | None = None) -> Callable[[Callable[..., Any]], Any]:
+def resolver_field(graphql_type: Any, *, name: str | None = None, deprecated: str | None = None) -> Callable[[Callable[..., Any]], Any]:
     """Make a field of a resolver, with its docstring as the description. `graphql_type` is what clients see of what it returns."""
 
     def declare(resolver: Callable[..., Any]) -> Any:
@@ -73,7 +73,7 @@ def offer(graphql_type: Any, *, name: str | None = None, deprecated: str | None 
     return declare
 
 
-def follow(graphql_type: Any) -> Callable[[Callable[..., Any]], Any]:
+def subscription_field(graphql_type: Any) -> Callable[[Callable[..., Any]], Any]:
     """Make a subscription of a resolver that yields events; its docstring is the description."""
 
     def declare(resolver: Callable[..., Any]) -> Any:
@@ -83,32 +83,32 @@ def follow(graphql_type: Any) -> Callable[[Callable[..., Any]], Any]:
     return declare
 
 
-def saved_type(name: str, field: str, graphql_type: type) -> type:
+def save_payload_type(name: str, field: str, graphql_type: type) -> type:
     """The payload of a mutation that writes: one field with what was written."""
     return create_type(name, [strawberry.field(name=field, graphql_type=graphql_type | None)], description="What was written.")
 
 
-def deleted_type(name: str) -> type:
+def delete_payload_type(name: str) -> type:
     """The payload of a mutation that deletes."""
     ok = strawberry.field(name="ok", graphql_type=bool, description="Whether it was deleted; false while something else needs it.")
     reason = strawberry.field(name="reason", graphql_type=str | None, description="Why it was not deleted.")
     return create_type(name, [ok, reason], description="Whether something was deleted.")
 
 
-def given(arguments: Mapping[str, Any], *, clearing: bool = True) -> dict[str, Any]:
-    """What a client has given of a resolver's arguments, as it is stored: `given(locals())`.
+def stored_arguments(arguments: Mapping[str, Any], *, clearing: bool = True) -> dict[str, Any]:
+    """What a client has given of a resolver's arguments, as it is stored: `stored_arguments(locals())`.
 
     Arguments that were left out are left out here, too. Null is None; so is the text "null", unless texts are what people said.
     """
     found = {}
     for name, value in arguments.items():
         if name not in ("self", "info") and value is not UNSET:
-            cleared = clearing and isinstance(value, str) and value == CLEARED
-            found[name] = None if cleared else _stored(name, value)
+            cleared = clearing and isinstance(value, str) and value == CLEAR_MARKER
+            found[name] = None if cleared else _to_stored_value(name, value)
     return found
 
 
-def _stored(name: str, value: Any) -> Any:
+def _to_stored_value(name: str, value: Any) -> Any:
     """The value of an argument as it is stored. A time without a zone is one of UTC."""
     if name in _VERBATIM:
         return value

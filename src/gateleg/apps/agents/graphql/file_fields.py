@@ -10,13 +10,13 @@ from strawberry.types.unset import UNSET
 from gateleg.apps.agents.errors import BadField, NotFoundInPartition
 from gateleg.apps.agents.files import LONGEST, StoredFile, find_file, own_key, read_file, store_file
 from gateleg.apps.agents.graphql.calls import Call, Info
-from gateleg.apps.agents.graphql.fields import Saved, given, offer, saved_type
+from gateleg.apps.agents.graphql.fields import SavePayload, resolver_field, save_payload_type, stored_arguments
 from gateleg.apps.agents.graphql.scalars import JSON
 from gateleg.apps.agents.graphql.thread_types import FileType, PresignedAWSS3UrlType
 from gateleg.apps.agents.tables import Agent
 from gateleg.apps.agents.threads import get_thread
 
-UploadFile = saved_type("UploadFile", "uploadedFile", FileType)
+UploadFile = save_payload_type("UploadFile", "uploadedFile", FileType)
 _METHODS = {"put_object": "PUT", "get_object": "GET"}
 
 
@@ -42,7 +42,7 @@ class _Signed:
 class FileQueries:
     """What can be asked about files."""
 
-    @offer(FileType | None)
+    @resolver_field(FileType | None)
     async def uploaded_file(self, info: Info, agent_uuid: str, arguments: JSON) -> _File | None:
         """A file that the caller has uploaded: `{fileId}`, with `{encodedContent: true}` for its content, too. Null when there is none.
 
@@ -50,12 +50,12 @@ class FileQueries:
         """
         return await _find(info.context, agent_uuid, arguments)
 
-    @offer(FileType | None)
+    @resolver_field(FileType | None)
     async def output_file(self, info: Info, agent_uuid: str, arguments: JSON) -> _File | None:
         """A file that an agent has left for the caller: `{fileId}`. Null when there is none."""
         return await _find(info.context, agent_uuid, arguments)
 
-    @offer(PresignedAWSS3UrlType)
+    @resolver_field(PresignedAWSS3UrlType)
     async def presigned_aws_s3_url(
         self, info: Info, object_key: str, client_method: str | None = UNSET, expiration: int | None = UNSET
     ) -> _Signed:
@@ -78,16 +78,16 @@ class FileQueries:
 class FileMutations:
     """What can be done with files."""
 
-    @offer(UploadFile)
-    async def upload_file(self, info: Info, agent_uuid: str, arguments: JSON) -> Saved:
+    @resolver_field(UploadFile)
+    async def upload_file(self, info: Info, agent_uuid: str, arguments: JSON) -> SavePayload:
         """Upload a file for an agent: `{filename, encodedContent}` in base64, or `{filename, fileUri}`; with `mimeType` and `purpose`."""
         call = info.context
         await _agent(call, agent_uuid)
-        return Saved(_shown(await store_file(call.resources, call.context, _arguments(arguments))))
+        return SavePayload(_shown(await store_file(call.resources, call.context, _arguments(arguments))))
 
 
 def _arguments(value: Any) -> dict[str, Any]:
-    found = given({"arguments": value})["arguments"]
+    found = stored_arguments({"arguments": value})["arguments"]
     if not isinstance(found, dict):
         raise BadField("arguments must be an object.")
     return found

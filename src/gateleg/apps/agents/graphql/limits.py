@@ -33,15 +33,15 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.errors import AgentsError
 
 #: Rows of a page when a query does not say how many.
-PAGE = 100
+DEFAULT_PAGE_SIZE = 100
 #: The most rows of a page.
-MAX_PAGE = 1000
+MAX_PAGE_SIZE = 1000
 #: Items that a list inside of an item is taken to have.
-_ITEMS = 10
+_ASSUMED_LIST_LENGTH = 10
 #: What pages are: objects around a list, whose rows are counted by the `limit` of the field above.
-_PAGE_TYPES = "ListType"
+_PAGE_TYPE_SUFFIX = "ListType"
 #: Fields that cost more than a value: each asks the store, or another server, for every parent.
-_DEAR: Mapping[str, int] = {
+_FIELD_COSTS: Mapping[str, int] = {
     "ThreadType.messages": 20,
     "ThreadType.toolCalls": 20,
     "MCPServerType.tools": 200,
@@ -60,89 +60,89 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Measure:
+class QueryCost:
     """What a part of a document asks for."""
 
     depth: int = 0
     aliases: int = 0
     complexity: int = 0
 
-    def beside(self, other: Measure) -> Measure:
+    def combine(self, other: QueryCost) -> QueryCost:
         """Both parts, at the same level."""
-        return Measure(max(self.depth, other.depth), self.aliases + other.aliases, self.complexity + other.complexity)
+        return QueryCost(max(self.depth, other.depth), self.aliases + other.aliases, self.complexity + other.complexity)
 
 
-class _Measuring:
+class _CostCalculator:
     """Measures the operations of one document with the variables of a request."""
 
     def __init__(self, schema: GraphQLSchema, document: DocumentNode, variables: Mapping[str, Any]) -> None:
         self._schema = schema
         self._fragments = {one.name.value: one for one in document.definitions if isinstance(one, FragmentDefinitionNode)}
         self._variables = variables
-        self._measured: dict[str, Measure] = {}
+        self._measured: dict[str, QueryCost] = {}
 
-    def selections(self, chosen: SelectionSetNode | None, parent: GraphQLNamedType | None) -> Measure:
+    def selections(self, chosen: SelectionSetNode | None, parent: GraphQLNamedType | None) -> QueryCost:
         """What a selection of fields of a type asks for."""
-        found = Measure()
+        found = QueryCost()
         for node in () if chosen is None else chosen.selections:
             if isinstance(node, FieldNode):
-                found = found.beside(self._field(node, parent))
+                found = found.combine(self._field(node, parent))
             elif isinstance(node, FragmentSpreadNode):
-                found = found.beside(self._fragment(node.name.value))
+                found = found.combine(self._fragment(node.name.value))
             elif isinstance(node, InlineFragmentNode):
-                found = found.beside(self.selections(node.selection_set, self._named(node.type_condition) or parent))
+                found = found.combine(self.selections(node.selection_set, self._type_named(node.type_condition) or parent))
         return found
 
-    def _field(self, node: FieldNode, parent: GraphQLNamedType | None) -> Measure:
+    def _field(self, node: FieldNode, parent: GraphQLNamedType | None) -> QueryCost:
         name = node.name.value
         if name.startswith("__"):
             # Introspection: the rules of graphql-core bound its depth, and the schema its size.
-            return Measure()
+            return QueryCost()
         declared = parent.fields.get(name) if isinstance(parent, GraphQLObjectType) else None
         inner = self.selections(node.selection_set, None if declared is None else get_named_type(declared.type))
-        own = _DEAR.get(f"{getattr(parent, 'name', '')}.{name}", 1)
-        rows = 1 if declared is None or parent is None else self._rows(node, declared, parent)
+        own = _FIELD_COSTS.get(f"{getattr(parent, 'name', '')}.{name}", 1)
+        rows = 1 if declared is None or parent is None else self._row_count(node, declared, parent)
         # A list of JSON has rows, too, and nothing that is selected of them.
         each = inner.complexity or (declared is not None and "limit" in declared.args)
-        return Measure(inner.depth + 1, inner.aliases + (node.alias is not None), own + rows * each)
+        return QueryCost(inner.depth + 1, inner.aliases + (node.alias is not None), own + rows * each)
 
-    def _rows(self, node: FieldNode, declared: GraphQLField, parent: GraphQLNamedType) -> int:
+    def _row_count(self, node: FieldNode, declared: GraphQLField, parent: GraphQLNamedType) -> int:
         """How many items a field may have."""
         if "limit" in declared.args:
             given = next((one.value for one in node.arguments or () if one.name.value == "limit"), None)
-            return PAGE if given is None else min(MAX_PAGE, max(1, self._number(given)))
-        return _ITEMS if is_list_type(get_nullable_type(declared.type)) and not parent.name.endswith(_PAGE_TYPES) else 1
+            return DEFAULT_PAGE_SIZE if given is None else min(MAX_PAGE_SIZE, max(1, self._row_limit(given)))
+        return _ASSUMED_LIST_LENGTH if is_list_type(get_nullable_type(declared.type)) and not parent.name.endswith(_PAGE_TYPE_SUFFIX) else 1
 
-    def _number(self, node: ValueNode) -> int:
+    def _row_limit(self, node: ValueNode) -> int:
         if isinstance(node, IntValueNode):
             return int(node.value)
         value = self._variables.get(node.name.value) if isinstance(node, VariableNode) else None
-        return value if isinstance(value, int) else PAGE
+        return value if isinstance(value, int) else DEFAULT_PAGE_SIZE
 
-    def _named(self, node: Any) -> GraphQLNamedType | None:
+    def _type_named(self, node: Any) -> GraphQLNamedType | None:
         return None if node is None else self._schema.get_type(node.name.value)
 
-    def _fragment(self, name: str) -> Measure:
+    def _fragment(self, name: str) -> QueryCost:
         if name not in self._measured:
             # A fragment that is used inside of itself counts nothing there; validation refuses it.
-            self._measured[name] = Measure()
+            self._measured[name] = QueryCost()
             fragment = self._fragments.get(name)
             if fragment is not None:
-                self._measured[name] = self.selections(fragment.selection_set, self._named(fragment.type_condition))
+                self._measured[name] = self.selections(fragment.selection_set, self._type_named(fragment.type_condition))
         return self._measured[name]
 
 
-def measure(schema: GraphQLSchema, document: DocumentNode, variables: Mapping[str, Any] | None = None) -> Measure:
+def measure_cost(schema: GraphQLSchema, document: DocumentNode, variables: Mapping[str, Any] | None = None) -> QueryCost:
     """What the operations of a document ask for, together: a document has one that is run, and others that are validated only."""
-    measuring = _Measuring(schema, document, variables or {})
-    found = Measure()
+    measuring = _CostCalculator(schema, document, variables or {})
+    found = QueryCost()
     for one in document.definitions:
         if isinstance(one, OperationDefinitionNode):
-            found = found.beside(measuring.selections(one.selection_set, schema.get_root_type(one.operation)))
+            found = found.combine(measuring.selections(one.selection_set, schema.get_root_type(one.operation)))
     return found
 
 
-def find_excess(found: Measure, limits: Limits) -> AgentsError | None:
+def find_excess(found: QueryCost, limits: Limits) -> AgentsError | None:
     """The error for an operation that asks for too much; None when it does not."""
     for kind, name, value, most in (
         (QueryTooDeep, "depth", found.depth, limits.depth),

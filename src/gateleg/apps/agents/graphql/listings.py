@@ -5,7 +5,7 @@ from typing import Any
 import strawberry
 
 from gateleg.apps.agents.graphql.calls import Call
-from gateleg.apps.agents.graphql.fields import offer
+from gateleg.apps.agents.graphql.fields import resolver_field
 from gateleg.apps.agents.listing import DEFAULT_LIMIT, Listing, Paging
 
 __all__ = ["DEFAULT_LIMIT", "Listing", "PageType", "list_rows"]
@@ -15,22 +15,22 @@ __all__ = ["DEFAULT_LIMIT", "Listing", "PageType", "list_rows"]
 class PageType:
     """What all lists have."""
 
-    @offer(int)
+    @resolver_field(int)
     def page_size(root: strawberry.Parent[Listing[Any]]) -> int:
         """The most rows of a page: `limit`, or 100."""
         return root.paging.limit
 
-    @offer(int)
+    @resolver_field(int)
     def page_number(root: strawberry.Parent[Listing[Any]]) -> int:
         """Which page this is, from 1; 1 for pages by cursor."""
         return root.paging.page_number
 
-    @offer(str | None)
+    @resolver_field(str | None)
     def next_cursor(root: strawberry.Parent[Listing[Any]]) -> str | None:
         """Send it as `after` for the next page; null on the last one."""
         return root.next
 
-    @offer(int)
+    @resolver_field(int)
     async def total(root: strawberry.Parent[Listing[Any]]) -> int:
         """The rows of all pages. Where there are more pages than this one, they are counted when this field is selected."""
         alone = root.next is None and root.paging.cursor is None and root.paging.page_number == 1

@@ -10,8 +10,8 @@ import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gateleg.apps.agents.catalogue_tables import CatalogueItem
-from gateleg.apps.agents.tables import IDENTIFIER, LONGEST_IDENTIFIER, Agent, FlowSnippet, PromptTemplate, VersionPointer
-from gateleg.apps.agents.versions import AGENTS, FLOWS, PROMPTS, Versioned
+from gateleg.apps.agents.tables import IDENTIFIER, MAX_IDENTIFIER_LENGTH, Agent, FlowSnippet, PromptTemplate, VersionPointer
+from gateleg.apps.agents.versions import AGENTS, FLOWS, PROMPTS, VersionedKind
 from gateleg.model import Entity
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 E = TypeVar("E", bound=Entity)
 _IDENTIFIER = re.compile(IDENTIFIER)
 #: What has versions.
-VERSIONED: Mapping[type[Any], Versioned[Any]] = {Agent: AGENTS, PromptTemplate: PROMPTS, FlowSnippet: FLOWS}
+VERSIONED: Mapping[type[Any], VersionedKind[Any]] = {Agent: AGENTS, PromptTemplate: PROMPTS, FlowSnippet: FLOWS}
 
 
 class Loaders:
@@ -48,7 +48,7 @@ class Loaders:
     async def _read(self, found: asyncio.Future[E | None], entity: type[E], key: Mapping[str, str | None]) -> E | None:
         """Read an item, and tell those who asked for it meanwhile."""
         try:
-            known = all(value and len(value) <= LONGEST_IDENTIFIER and _IDENTIFIER.fullmatch(value) for value in key.values())
+            known = all(value and len(value) <= MAX_IDENTIFIER_LENGTH and _IDENTIFIER.fullmatch(value) for value in key.values())
             item = await self._loader(entity).load(**key) if known else None
         except BaseException as error:
             if isinstance(error, Exception):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from gateleg.apps.agents.access import visible
+from gateleg.apps.agents.access import if_visible
 from gateleg.apps.agents.errors import MissingField
 from gateleg.apps.agents.graphql.loaders import VERSIONED
 
@@ -20,7 +20,7 @@ O = TypeVar("O", bound="OwnedItem | Thread")  # noqa: E741
 
 async def find_own(call: Call, entity: type[O], **ids: str) -> O | None:
     """Something of a user, if the caller may see it."""
-    return visible(call.context, await call.loaders.find(entity, **ids))
+    return if_visible(call.context, await call.loaders.find(entity, **ids))
 
 
 async def find_version(call: Call, entity: type[E], logical_uuid: str | None, version_uuid: str | None) -> E | None:

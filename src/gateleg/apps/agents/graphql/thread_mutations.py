@@ -7,10 +7,17 @@ from gateleg.apps.agents.erasing.threads import delete_whole_thread
 from gateleg.apps.agents.errors import NotFoundInPartition
 from gateleg.apps.agents.graphql.calls import Info
 from gateleg.apps.agents.graphql.enums import TaskStatus, ToolCallStatus
-from gateleg.apps.agents.graphql.fields import Deleted, Saved, deleted_type, given, offer, saved_type
+from gateleg.apps.agents.graphql.fields import (
+    DeletePayload,
+    SavePayload,
+    delete_payload_type,
+    resolver_field,
+    save_payload_type,
+    stored_arguments,
+)
 from gateleg.apps.agents.graphql.scalars import JSON
 from gateleg.apps.agents.graphql.thread_types import AsyncTaskType, FineTuningMessageType, MessageType, RunType, ThreadType, ToolCallType
-from gateleg.apps.agents.graphql.writing import recorded, removed
+from gateleg.apps.agents.graphql.writing import delete_by_ids, record_item
 from gateleg.apps.agents.tasks import delete_async_task, delete_fine_tuning_message, save_async_task, save_fine_tuning_message
 from gateleg.apps.agents.threads import (
     delete_message,
@@ -23,49 +30,49 @@ from gateleg.apps.agents.threads import (
     save_tool_call,
 )
 
-InsertThread = saved_type("InsertThread", "thread", ThreadType)
-DeleteThread = deleted_type("DeleteThread")
-InsertUpdateRun = saved_type("InsertUpdateRun", "run", RunType)
-DeleteRun = deleted_type("DeleteRun")
-InsertUpdateMessage = saved_type("InsertUpdateMessage", "message", MessageType)
-DeleteMessage = deleted_type("DeleteMessage")
-InsertUpdateToolCall = saved_type("InsertUpdateToolCall", "toolCall", ToolCallType)
-DeleteToolCall = deleted_type("DeleteToolCall")
-InsertUpdateAsyncTask = saved_type("InsertUpdateAsyncTask", "asyncTask", AsyncTaskType)
-DeleteAsyncTask = deleted_type("DeleteAsyncTask")
-InsertUpdateFineTuningMessage = saved_type("InsertUpdateFineTuningMessage", "fineTuningMessage", FineTuningMessageType)
-DeleteFineTuningMessage = deleted_type("DeleteFineTuningMessage")
+InsertThread = save_payload_type("InsertThread", "thread", ThreadType)
+DeleteThread = delete_payload_type("DeleteThread")
+InsertUpdateRun = save_payload_type("InsertUpdateRun", "run", RunType)
+DeleteRun = delete_payload_type("DeleteRun")
+InsertUpdateMessage = save_payload_type("InsertUpdateMessage", "message", MessageType)
+DeleteMessage = delete_payload_type("DeleteMessage")
+InsertUpdateToolCall = save_payload_type("InsertUpdateToolCall", "toolCall", ToolCallType)
+DeleteToolCall = delete_payload_type("DeleteToolCall")
+InsertUpdateAsyncTask = save_payload_type("InsertUpdateAsyncTask", "asyncTask", AsyncTaskType)
+DeleteAsyncTask = delete_payload_type("DeleteAsyncTask")
+InsertUpdateFineTuningMessage = save_payload_type("InsertUpdateFineTuningMessage", "fineTuningMessage", FineTuningMessageType)
+DeleteFineTuningMessage = delete_payload_type("DeleteFineTuningMessage")
 
 
 @strawberry.type
 class ThreadMutations:
     """What can be changed of conversations. Members change their own, operators all of the part."""
 
-    @offer(InsertThread)
+    @resolver_field(InsertThread)
     async def insert_thread(
         self,
         info: Info,
         agent_uuid: str | None = UNSET,
         thread_uuid: str | None = UNSET,
         user_id: str | None = UNSET,
-    ) -> Saved:
+    ) -> SavePayload:
         """Begin a thread with an agent. With a `threadUuid` that exists, the thread is answered as it is."""
-        return await recorded(info.context, save_thread, given(locals(), clearing=False))
+        return await record_item(info.context, save_thread, stored_arguments(locals(), clearing=False))
 
-    @offer(DeleteThread)
-    async def delete_thread(self, info: Info, thread_uuid: str, with_contents: bool | None = UNSET) -> Deleted:
+    @resolver_field(DeleteThread)
+    async def delete_thread(self, info: Info, thread_uuid: str, with_contents: bool | None = UNSET) -> DeletePayload:
         """Delete a thread, unless it has runs; `withContents` deletes those, too, with messages, tool calls and files."""
         if with_contents is not True:
-            return await removed(info.context, delete_thread, thread_uuid)
+            return await delete_by_ids(info.context, delete_thread, thread_uuid)
         call = info.context
         call.loaders.clear()
         try:
             job_id = await delete_whole_thread(call.resources, call.context, thread_uuid)
         except NotFoundInPartition as error:
-            return Deleted(False, error.message)
-        return Deleted(True, None if job_id is None else f"The job {job_id} deletes it.")
+            return DeletePayload(False, error.message)
+        return DeletePayload(True, None if job_id is None else f"The job {job_id} deletes it.")
 
-    @offer(InsertUpdateRun)
+    @resolver_field(InsertUpdateRun)
     async def insert_update_run(
         self,
         info: Info,
@@ -76,16 +83,16 @@ class ThreadMutations:
         run_uuid: str | None = UNSET,
         total_tokens: int | None = UNSET,
         updated_by: str | None = UNSET,
-    ) -> Saved:
+    ) -> SavePayload:
         """Record a run, or change one."""
-        return await recorded(info.context, save_run, given(locals(), clearing=False))
+        return await record_item(info.context, save_run, stored_arguments(locals(), clearing=False))
 
-    @offer(DeleteRun)
-    async def delete_run(self, info: Info, run_uuid: str, thread_uuid: str) -> Deleted:
+    @resolver_field(DeleteRun)
+    async def delete_run(self, info: Info, run_uuid: str, thread_uuid: str) -> DeletePayload:
         """Delete a run, unless it has messages or tool calls."""
-        return await removed(info.context, delete_run, run_uuid, thread_uuid)
+        return await delete_by_ids(info.context, delete_run, run_uuid, thread_uuid)
 
-    @offer(InsertUpdateMessage)
+    @resolver_field(InsertUpdateMessage)
     async def insert_update_message(
         self,
         info: Info,
@@ -96,16 +103,16 @@ class ThreadMutations:
         role: str | None = UNSET,
         run_uuid: str | None = UNSET,
         updated_by: str | None = UNSET,
-    ) -> Saved:
+    ) -> SavePayload:
         """Record a message, or change one. New ones need `runUuid`, `role` and `message`."""
-        return await recorded(info.context, save_message, given(locals(), clearing=False))
+        return await record_item(info.context, save_message, stored_arguments(locals(), clearing=False))
 
-    @offer(DeleteMessage)
-    async def delete_message(self, info: Info, message_uuid: str, thread_uuid: str) -> Deleted:
+    @resolver_field(DeleteMessage)
+    async def delete_message(self, info: Info, message_uuid: str, thread_uuid: str) -> DeletePayload:
         """Delete a message."""
-        return await removed(info.context, delete_message, message_uuid, thread_uuid)
+        return await delete_by_ids(info.context, delete_message, message_uuid, thread_uuid)
 
-    @offer(InsertUpdateToolCall)
+    @resolver_field(InsertUpdateToolCall)
     async def insert_update_tool_call(
         self,
         info: Info,
@@ -120,16 +127,16 @@ class ThreadMutations:
         tool_call_uuid: str | None = UNSET,
         tool_type: str | None = UNSET,
         updated_by: str | None = UNSET,
-    ) -> Saved:
+    ) -> SavePayload:
         """Record a tool call, or change one."""
-        return await recorded(info.context, save_tool_call, given(locals(), clearing=False))
+        return await record_item(info.context, save_tool_call, stored_arguments(locals(), clearing=False))
 
-    @offer(DeleteToolCall)
-    async def delete_tool_call(self, info: Info, thread_uuid: str, tool_call_uuid: str) -> Deleted:
+    @resolver_field(DeleteToolCall)
+    async def delete_tool_call(self, info: Info, thread_uuid: str, tool_call_uuid: str) -> DeletePayload:
         """Delete a tool call."""
-        return await removed(info.context, delete_tool_call, thread_uuid, tool_call_uuid)
+        return await delete_by_ids(info.context, delete_tool_call, thread_uuid, tool_call_uuid)
 
-    @offer(InsertUpdateAsyncTask)
+    @resolver_field(InsertUpdateAsyncTask)
     async def insert_update_async_task(
         self,
         info: Info,
@@ -142,16 +149,16 @@ class ThreadMutations:
         status: TaskStatus | None = UNSET,
         task_type: str | None = UNSET,
         updated_by: str | None = UNSET,
-    ) -> Saved:
+    ) -> SavePayload:
         """Record a task, or change one."""
-        return await recorded(info.context, save_async_task, given(locals(), clearing=False))
+        return await record_item(info.context, save_async_task, stored_arguments(locals(), clearing=False))
 
-    @offer(DeleteAsyncTask)
-    async def delete_async_task(self, info: Info, async_task_uuid: str, function_name: str) -> Deleted:
+    @resolver_field(DeleteAsyncTask)
+    async def delete_async_task(self, info: Info, async_task_uuid: str, function_name: str) -> DeletePayload:
         """Delete a task."""
-        return await removed(info.context, delete_async_task, async_task_uuid, function_name)
+        return await delete_by_ids(info.context, delete_async_task, async_task_uuid, function_name)
 
-    @offer(InsertUpdateFineTuningMessage)
+    @resolver_field(InsertUpdateFineTuningMessage)
     async def insert_update_fine_tuning_message(
         self,
         info: Info,
@@ -166,11 +173,11 @@ class ThreadMutations:
         trained: bool | None = UNSET,
         updated_by: str | None = UNSET,
         weight: int | None = UNSET,
-    ) -> Saved:
+    ) -> SavePayload:
         """Keep a message for training, or change it."""
-        return await recorded(info.context, save_fine_tuning_message, given(locals(), clearing=False))
+        return await record_item(info.context, save_fine_tuning_message, stored_arguments(locals(), clearing=False))
 
-    @offer(DeleteFineTuningMessage)
-    async def delete_fine_tuning_message(self, info: Info, agent_uuid: str, message_uuid: str) -> Deleted:
+    @resolver_field(DeleteFineTuningMessage)
+    async def delete_fine_tuning_message(self, info: Info, agent_uuid: str, message_uuid: str) -> DeletePayload:
         """Delete a message for training."""
-        return await removed(info.context, delete_fine_tuning_message, agent_uuid, message_uuid)
+        return await delete_by_ids(info.context, delete_fine_tuning_message, agent_uuid, message_uuid)

@@ -7,7 +7,7 @@ from strawberry.types.unset import UNSET
 
 from gateleg.apps.agents.graphql.calls import Info
 from gateleg.apps.agents.graphql.enums import TaskStatus, TokenType, ToolCallStatus
-from gateleg.apps.agents.graphql.fields import given, offer
+from gateleg.apps.agents.graphql.fields import resolver_field, stored_arguments
 from gateleg.apps.agents.graphql.listings import Listing, list_rows
 from gateleg.apps.agents.graphql.reading import find_own
 from gateleg.apps.agents.graphql.thread_types import (
@@ -34,12 +34,12 @@ from gateleg.apps.agents.thread_tables import AsyncTask, FineTuningMessage, Mess
 class ThreadQueries:
     """What can be asked about conversations. Members see their own, operators all of the part."""
 
-    @offer(ThreadType | None)
+    @resolver_field(ThreadType | None)
     async def thread(self, info: Info, thread_uuid: str) -> Thread | None:
         """A thread; null when there is none that the caller may see."""
         return await find_own(info.context, Thread, thread_uuid=thread_uuid)
 
-    @offer(ThreadListType)
+    @resolver_field(ThreadListType)
     async def thread_list(
         self,
         info: Info,
@@ -52,14 +52,14 @@ class ThreadQueries:
         created_at_lt: datetime | None = UNSET,
     ) -> Listing[Thread]:
         """Threads, latest activity first."""
-        return await list_rows(info.context, list_threads, given(locals()))
+        return await list_rows(info.context, list_threads, stored_arguments(locals()))
 
-    @offer(RunType | None)
+    @resolver_field(RunType | None)
     async def run(self, info: Info, thread_uuid: str, run_uuid: str) -> Run | None:
         """A run; null when there is none that the caller may see."""
         return await find_own(info.context, Run, thread_uuid=thread_uuid, run_uuid=run_uuid)
 
-    @offer(RunListType)
+    @resolver_field(RunListType)
     async def run_list(
         self,
         info: Info,
@@ -75,14 +75,14 @@ class ThreadQueries:
         updated_at_lt: datetime | None = UNSET,
     ) -> Listing[Run]:
         """Runs, newest first. With `tokenType`, those with more tokens than `greatToken` and fewer than `lessToken`."""
-        return await list_rows(info.context, list_runs, given(locals()))
+        return await list_rows(info.context, list_runs, stored_arguments(locals()))
 
-    @offer(ToolCallType | None)
+    @resolver_field(ToolCallType | None)
     async def tool_call(self, info: Info, thread_uuid: str, tool_call_uuid: str) -> ToolCall | None:
         """A tool call; null when there is none that the caller may see."""
         return await find_own(info.context, ToolCall, thread_uuid=thread_uuid, tool_call_uuid=tool_call_uuid)
 
-    @offer(ToolCallListType)
+    @resolver_field(ToolCallListType)
     async def tool_call_list(
         self,
         info: Info,
@@ -100,14 +100,14 @@ class ThreadQueries:
         updated_at_lt: datetime | None = UNSET,
     ) -> Listing[ToolCall]:
         """Tool calls, newest first. `statues` and `statuses` are the same."""
-        return await list_rows(info.context, list_tool_calls, given(locals()))
+        return await list_rows(info.context, list_tool_calls, stored_arguments(locals()))
 
-    @offer(MessageType | None)
+    @resolver_field(MessageType | None)
     async def message(self, info: Info, thread_uuid: str, message_uuid: str) -> Message | None:
         """A message; null when there is none that the caller may see."""
         return await find_own(info.context, Message, thread_uuid=thread_uuid, message_uuid=message_uuid)
 
-    @offer(MessageListType)
+    @resolver_field(MessageListType)
     async def message_list(
         self,
         info: Info,
@@ -122,15 +122,15 @@ class ThreadQueries:
         updated_at_lt: datetime | None = UNSET,
     ) -> Listing[Message]:
         """Messages, oldest first."""
-        return await list_rows(info.context, list_messages, given(locals()))
+        return await list_rows(info.context, list_messages, stored_arguments(locals()))
 
-    @offer(AsyncTaskType | None)
+    @resolver_field(AsyncTaskType | None)
     async def async_task(self, info: Info, function_name: str, async_task_uuid: str) -> AsyncTask | None:
         """A task; null when there is none that the caller may see."""
         found = await find_own(info.context, AsyncTask, async_task_uuid=async_task_uuid)
         return found if found is not None and found.function_name == function_name else None
 
-    @offer(AsyncTaskListType)
+    @resolver_field(AsyncTaskListType)
     async def async_task_list(
         self,
         info: Info,
@@ -142,14 +142,14 @@ class ThreadQueries:
         statuses: list[TaskStatus | None] | None = UNSET,
     ) -> Listing[AsyncTask]:
         """Tasks, newest first. `statues` and `statuses` are the same."""
-        return await list_rows(info.context, list_async_tasks, given(locals()))
+        return await list_rows(info.context, list_async_tasks, stored_arguments(locals()))
 
-    @offer(FineTuningMessageType | None)
+    @resolver_field(FineTuningMessageType | None)
     async def fine_tuning_message(self, info: Info, agent_uuid: str, message_uuid: str) -> FineTuningMessage | None:
         """A fine-tuning message, for those who may change agents; null when there is none."""
         return await find_fine_tuning_message(info.context.store, info.context.context, agent_uuid, message_uuid)
 
-    @offer(FineTuningMessageListType)
+    @resolver_field(FineTuningMessageListType)
     async def fine_tuning_message_list(
         self,
         info: Info,
@@ -164,4 +164,4 @@ class ThreadQueries:
         to_date: datetime | None = UNSET,
     ) -> Listing[FineTuningMessage]:
         """Fine-tuning messages. `fromDate` and `toDate` are inclusive, and each works without the other."""
-        return await list_rows(info.context, list_fine_tuning_messages, given(locals()))
+        return await list_rows(info.context, list_fine_tuning_messages, stored_arguments(locals()))

@@ -9,7 +9,7 @@ from strawberry.types.unset import UNSET
 from gateleg.apps.agents.graphql.agent_types import AgentType, TenantType, TimesType
 from gateleg.apps.agents.graphql.calls import Info
 from gateleg.apps.agents.graphql.enums import RunStatus, TaskStatus, ToolCallStatus
-from gateleg.apps.agents.graphql.fields import offer
+from gateleg.apps.agents.graphql.fields import resolver_field
 from gateleg.apps.agents.graphql.listings import PageType
 from gateleg.apps.agents.graphql.scalars import JSON, Verbatim
 from gateleg.apps.agents.graphql.transcripts import tool_calls_of, transcript_of
@@ -31,7 +31,7 @@ class ThreadType(TenantType):
     agent_version_uuid: str | None = strawberry.field(description="The version that answers, if not the active one.")
     current_run_uuid: str | None = strawberry.field(description="The run that is under way.")
 
-    @offer(AgentType | None)
+    @resolver_field(AgentType | None)
     async def agent(root: strawberry.Parent[Thread], info: Info) -> Agent | None:
         """The version of the agent that answers: the active one, unless the thread names another."""
         loaders = info.context.loaders
@@ -39,12 +39,12 @@ class ThreadType(TenantType):
             return await loaders.find(Agent, agent_version_uuid=root.agent_version_uuid)
         return await loaders.find_active(Agent, root.agent_uuid)
 
-    @offer(list[JSON])
+    @resolver_field(list[JSON])
     async def messages(root: strawberry.Parent[Thread], info: Info, limit: int | None = UNSET) -> list[dict[str, Any]]:
         """The newest messages and tool calls, oldest first. Tool calls have the role `toolCallRole` of the agent."""
         return await transcript_of(info.context, root, limit or None)
 
-    @offer(list[JSON])
+    @resolver_field(list[JSON])
     async def tool_calls(root: strawberry.Parent[Thread], info: Info, limit: int | None = UNSET) -> list[dict[str, Any]]:
         """The newest tool calls, oldest first."""
         return await tool_calls_of(info.context, root, limit or None)
@@ -72,17 +72,17 @@ class RunType(TimesType):
     started_at: datetime | None
     finished_at: datetime | None
 
-    @offer(float | None)
+    @resolver_field(float | None)
     def cost(root: strawberry.Parent[Run]) -> float | None:
         """US dollars, by the prices of the settings."""
         return None if root.cost is None else float(root.cost)
 
-    @offer(JSON | None)
+    @resolver_field(JSON | None)
     def output(root: strawberry.Parent[Run]) -> Any:
         """The answer, where a structure was asked for, with the names that it was asked for."""
         return None if root.output is None else Verbatim(root.output)
 
-    @offer(ThreadType | None)
+    @resolver_field(ThreadType | None)
     async def thread(root: strawberry.Parent[Run], info: Info) -> Thread | None:
         """Its thread."""
         return await info.context.loaders.find(Thread, thread_uuid=root.thread_uuid)
@@ -101,7 +101,7 @@ class MessageType(TimesType):
     files: list[JSON]
     reasoning: str | None
 
-    @offer(RunType | None)
+    @resolver_field(RunType | None)
     async def run(root: strawberry.Parent[Message], info: Info) -> Run | None:
         """Its run."""
         return await info.context.loaders.find(Run, thread_uuid=root.thread_uuid, run_uuid=root.run_uuid)
@@ -124,7 +124,7 @@ class ToolCallType(TimesType):
     time_spent: int | None = strawberry.field(description="Milliseconds.")
     decided_by: str | None = strawberry.field(description="Who approved or denied it.")
 
-    @offer(RunType | None)
+    @resolver_field(RunType | None)
     async def run(root: strawberry.Parent[ToolCall], info: Info) -> Run | None:
         """Its run."""
         return await info.context.loaders.find(Run, thread_uuid=root.thread_uuid, run_uuid=root.run_uuid)
@@ -163,7 +163,7 @@ class FineTuningMessageType:
     updated_by: str | None
     updated_at: datetime
 
-    @offer(float)
+    @resolver_field(float)
     def weight(root: strawberry.Parent[FineTuningMessage]) -> float:
         """How much it counts."""
         return float(root.weight)

@@ -20,7 +20,7 @@ from gateleg.apps.agents.graphql.answers import refusal_body
 from gateleg.apps.agents.graphql.calls import Call
 from gateleg.apps.agents.graphql.page import PAGE_POLICY, page_file
 from gateleg.apps.agents.graphql.schema import make_schema
-from gateleg.apps.agents.tenancy import PART_HEADER, Asked, assemble, header_text
+from gateleg.apps.agents.tenancy import PART_HEADER, RequestedTenant, assemble, header_text
 from gateleg.errors import GatelegError
 from gateleg.web import Surface
 from gateleg.web.errors import BadRequest, Unknown
@@ -90,7 +90,7 @@ class AgentsGraphQL(GraphQL[Call, None]):
 
     def _call(self, request: HTTPConnection, body: Mapping[str, Any]) -> Call:
         sent = {name: header_text(request.headers.get(header), name) for name, header in _NAMED.items()}
-        asked = Asked(**{name: sent[name] or _named(body, name, header) for name, header in _NAMED.items()})
+        asked = RequestedTenant(**{name: sent[name] or _named(body, name, header) for name, header in _NAMED.items()})
         return Call.of(request, self._resources, assemble(request.state.principal, self._resources.settings, asked))
 
 

@@ -8,7 +8,7 @@ from strawberry.types.unset import UNSET
 from gateleg.apps.agents.catalogue import list_wizard_schemas
 from gateleg.apps.agents.catalogue_tables import WizardSchema
 from gateleg.apps.agents.graphql.calls import Info
-from gateleg.apps.agents.graphql.fields import given, offer
+from gateleg.apps.agents.graphql.fields import resolver_field, stored_arguments
 from gateleg.apps.agents.graphql.listings import Listing, list_rows
 from gateleg.apps.agents.graphql.wizard_types import (
     ElementListType,
@@ -32,12 +32,12 @@ from gateleg.apps.agents.wizards.groups import list_wizard_groups
 class WizardQueries:
     """What can be asked about wizards."""
 
-    @offer(ElementType | None)
+    @resolver_field(ElementType | None)
     async def element(self, info: Info, element_uuid: str) -> WizardElement | None:
         """An element; null when there is none."""
         return await info.context.loaders.find(WizardElement, element_uuid=element_uuid)
 
-    @offer(ElementListType)
+    @resolver_field(ElementListType)
     async def element_list(
         self,
         info: Info,
@@ -50,14 +50,14 @@ class WizardQueries:
         updated_at_lt: datetime | None = UNSET,
     ) -> Listing[WizardElement]:
         """Elements, latest change first."""
-        return await list_rows(info.context, list_elements, given(locals()))
+        return await list_rows(info.context, list_elements, stored_arguments(locals()))
 
-    @offer(WizardType | None)
+    @resolver_field(WizardType | None)
     async def wizard(self, info: Info, wizard_uuid: str) -> Wizard | None:
         """A wizard; null when there is none."""
         return await info.context.loaders.find(Wizard, wizard_uuid=wizard_uuid)
 
-    @offer(WizardListType)
+    @resolver_field(WizardListType)
     async def wizard_list(
         self,
         info: Info,
@@ -70,15 +70,15 @@ class WizardQueries:
         updated_at_lt: datetime | None = UNSET,
     ) -> Listing[Wizard]:
         """Wizards, latest change first."""
-        return await list_rows(info.context, list_wizards, given(locals()))
+        return await list_rows(info.context, list_wizards, stored_arguments(locals()))
 
-    @offer(WizardSchemaType | None)
+    @resolver_field(WizardSchemaType | None)
     async def wizard_schema(self, info: Info, wizard_schema_type: str, wizard_schema_name: str) -> WizardSchema | None:
         """A schema of wizards; null when there is none."""
         key = {"wizard_schema_type": wizard_schema_type, "wizard_schema_name": wizard_schema_name}
         return await info.context.loaders.find(WizardSchema, **key)
 
-    @offer(WizardSchemaListType)
+    @resolver_field(WizardSchemaListType)
     async def wizard_schema_list(
         self,
         info: Info,
@@ -91,14 +91,14 @@ class WizardQueries:
         updated_at_lt: datetime | None = UNSET,
     ) -> Listing[WizardSchema]:
         """Schemas of wizards, by type and name."""
-        return await list_rows(info.context, list_wizard_schemas, given(locals()))
+        return await list_rows(info.context, list_wizard_schemas, stored_arguments(locals()))
 
-    @offer(WizardGroupType | None)
+    @resolver_field(WizardGroupType | None)
     async def wizard_group(self, info: Info, wizard_group_uuid: str) -> WizardGroup | None:
         """A group of wizards; null when there is none."""
         return await info.context.loaders.find(WizardGroup, wizard_group_uuid=wizard_group_uuid)
 
-    @offer(WizardGroupListType)
+    @resolver_field(WizardGroupListType)
     async def wizard_group_list(
         self,
         info: Info,
@@ -110,14 +110,14 @@ class WizardQueries:
         updated_at_lt: datetime | None = UNSET,
     ) -> Listing[WizardGroup]:
         """Groups of wizards, latest change first."""
-        return await list_rows(info.context, list_wizard_groups, given(locals()))
+        return await list_rows(info.context, list_wizard_groups, stored_arguments(locals()))
 
-    @offer(WizardGroupFilterType | None)
+    @resolver_field(WizardGroupFilterType | None)
     async def wizard_group_filter(self, info: Info, wizard_group_filter_uuid: str) -> WizardGroupFilter | None:
         """A filter of groups; null when there is none."""
         return await info.context.loaders.find(WizardGroupFilter, wizard_group_filter_uuid=wizard_group_filter_uuid)
 
-    @offer(WizardGroupFilterListType)
+    @resolver_field(WizardGroupFilterListType)
     async def wizard_group_filter_list(
         self,
         info: Info,
@@ -131,4 +131,4 @@ class WizardQueries:
         updated_at_lt: datetime | None = UNSET,
     ) -> Listing[WizardGroupFilter]:
         """Filters of groups, latest change first."""
-        return await list_rows(info.context, list_wizard_group_filters, given(locals()))
+        return await list_rows(info.context, list_wizard_group_filters, stored_arguments(locals()))

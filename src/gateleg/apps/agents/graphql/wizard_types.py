@@ -8,7 +8,7 @@ import strawberry
 from gateleg.apps.agents.catalogue_tables import WizardSchema
 from gateleg.apps.agents.graphql.agent_types import TenantType, TimesType
 from gateleg.apps.agents.graphql.calls import Info
-from gateleg.apps.agents.graphql.fields import offer
+from gateleg.apps.agents.graphql.fields import resolver_field
 from gateleg.apps.agents.graphql.listings import PageType
 from gateleg.apps.agents.graphql.loaders import Loaders
 from gateleg.apps.agents.graphql.scalars import JSON
@@ -57,17 +57,17 @@ class WizardType(TenantType, TimesType):
     wizard_attributes: list[JSON]
     priority: int
 
-    @offer(list[JSON])
+    @resolver_field(list[JSON])
     def wizard_element_refs(root: strawberry.Parent[Wizard]) -> list[dict[str, Any]]:
         """Which elements it has, as they are stored: their ids, whether they are required, and their placeholders."""
         return root.wizard_elements
 
-    @offer(WizardSchemaType | None)
+    @resolver_field(WizardSchemaType | None)
     async def wizard_schema(root: strawberry.Parent[Wizard], info: Info) -> WizardSchema | None:
         """Its schema."""
         return await _schema_of(info.context.loaders, root)
 
-    @offer(list[JSON])
+    @resolver_field(list[JSON])
     async def wizard_elements(root: strawberry.Parent[Wizard], info: Info) -> list[dict[str, Any]]:
         """Its elements, each with whether it is required and with its placeholder; those that no longer exist are left out."""
         return await _elements_of(info.context.loaders, root)
@@ -82,19 +82,19 @@ class WizardGroupType(TenantType, TimesType):
     wizard_group_description: str | None
     wizard_uuids: list[str]
 
-    @offer(float)
+    @resolver_field(float)
     def weight(root: strawberry.Parent[WizardGroup]) -> float:
         """Groups with more weight come first."""
         return float(root.weight)
 
-    @offer(list[JSON])
+    @resolver_field(list[JSON])
     async def wizards(root: strawberry.Parent[WizardGroup], info: Info) -> list[dict[str, Any]]:
         """Its wizards with their schemas and elements."""
         loaders = info.context.loaders
         items = await loaders.find_all(Wizard, "wizard_uuid", root.wizard_uuids)
         return await asyncio.gather(*(_whole(loaders, item) for item in items))
 
-    @offer(list[WizardType])
+    @resolver_field(list[WizardType])
     async def wizard_items(root: strawberry.Parent[WizardGroup], info: Info) -> list[Wizard]:
         """Its wizards."""
         return await info.context.loaders.find_all(Wizard, "wizard_uuid", root.wizard_uuids)
@@ -111,12 +111,12 @@ class WizardGroupFilterType(TenantType, TimesType):
     criteria: JSON | None
     wizard_group_uuid: str | None
 
-    @offer(float)
+    @resolver_field(float)
     def weight(root: strawberry.Parent[WizardGroupFilter]) -> float:
         """Filters with more weight come first."""
         return float(root.weight)
 
-    @offer(WizardGroupType | None)
+    @resolver_field(WizardGroupType | None)
     async def wizard_group(root: strawberry.Parent[WizardGroupFilter], info: Info) -> WizardGroup | None:
         """The group that is shown."""
         return await info.context.loaders.find(WizardGroup, wizard_group_uuid=root.wizard_group_uuid)

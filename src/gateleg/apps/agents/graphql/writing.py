@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.agents.errors import MissingField, StillUsed
 from gateleg.apps.agents.flow_moves import flow_job
-from gateleg.apps.agents.graphql.fields import Deleted, Saved
+from gateleg.apps.agents.graphql.fields import DeletePayload, SavePayload
 from gateleg.apps.agents.graphql.loaders import VERSIONED
 from gateleg.apps.agents.tables import VersionPointer, new_id
 
@@ -21,39 +21,39 @@ if TYPE_CHECKING:
 _GONE = "There is nothing with this id."
 
 
-async def saved(call: Call, entity: type[Any], save: Callable[..., Awaitable[Any]], given: dict[str, Any]) -> Saved:
+async def save_item(call: Call, entity: type[Any], save: Callable[..., Awaitable[Any]], given: dict[str, Any]) -> SavePayload:
     """Write something."""
     call.loaders.clear()
-    return Saved(await save(call.store, call.context, filled(entity, given)))
+    return SavePayload(await save(call.store, call.context, with_cleared_defaults(entity, given)))
 
 
-async def recorded(call: Call, save: Callable[..., Awaitable[Any]], given: dict[str, Any]) -> Saved:
+async def record_item(call: Call, save: Callable[..., Awaitable[Any]], given: dict[str, Any]) -> SavePayload:
     """Record something of a conversation; what is null stays as it is."""
     call.loaders.clear()
-    return Saved(await save(call.store, call.context, given))
+    return SavePayload(await save(call.store, call.context, given))
 
 
-async def saved_version(call: Call, entity: type[Any], save: Callable[..., Awaitable[Any]], given: dict[str, Any]) -> Saved:
+async def save_version(call: Call, entity: type[Any], save: Callable[..., Awaitable[Any]], given: dict[str, Any]) -> SavePayload:
     """Write a version; with `duplicate`, a copy of the version that is named, or of the active one."""
     call.loaders.clear()
     copied = bool(given.pop("duplicate", None))
-    values = filled(entity, given)
+    values = with_cleared_defaults(entity, given)
     if copied:
         values |= {VERSIONED[entity].version_id: await _version_to_copy(call, entity, values)}
-    return Saved(await save(call.store, call.context, values, copied=copied))
+    return SavePayload(await save(call.store, call.context, values, copied=copied))
 
 
-async def removed(call: Call, delete: Callable[..., Awaitable[bool]], *ids: str) -> Deleted:
+async def delete_by_ids(call: Call, delete: Callable[..., Awaitable[bool]], *ids: str) -> DeletePayload:
     """Delete something. What others need stays, and the answer says why."""
     call.loaders.clear()
     try:
         found = await delete(call.store, call.context, *ids)
     except StillUsed as error:
-        return Deleted(False, error.message)
-    return Deleted(found, None if found else _GONE)
+        return DeletePayload(False, error.message)
+    return DeletePayload(found, None if found else _GONE)
 
 
-def keeping_secrets(info: Info, function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+def with_secrets(info: Info, function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
     """A function of the services that keeps secrets apart, with the secrets of the application."""
 
     async def call(store: AsyncStore, context: Context, *values: Any, **options: Any) -> Any:
@@ -62,7 +62,7 @@ def keeping_secrets(info: Info, function: Callable[..., Awaitable[Any]]) -> Call
     return call
 
 
-def on_host(info: Info, function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+def with_resources(info: Info, function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
     """A function of `saving`, which asks the host what it can run."""
 
     async def call(store: AsyncStore, context: Context, *values: Any, **options: Any) -> Any:
@@ -71,12 +71,12 @@ def on_host(info: Info, function: Callable[..., Awaitable[Any]]) -> Callable[...
     return call
 
 
-def moving_agents(info: Info, function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+def with_move_job(info: Info, function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
     """A function of the services that moves agents, by a job when they are many."""
     return partial(function, job=flow_job(info.context.resources, info.context.context))
 
 
-def filled(entity: type[Any], given: dict[str, Any]) -> dict[str, Any]:
+def with_cleared_defaults(entity: type[Any], given: dict[str, Any]) -> dict[str, Any]:
     """What a client has given, with defaults for what it clears: an attribute that cannot be null is empty instead."""
     found = {}
     for name, value in given.items():

@@ -1,7 +1,7 @@
 """Everything of a tenant gets a composite key: `endpoint_id#part_id` instead of `endpoint_id`."""
 
+from gateleg.apps.agents.derived_data import rebuild
 from gateleg.apps.agents.migrations.tenant_moves import tenant_moves
-from gateleg.apps.agents.recounting import rebuild
 from gateleg.apps.agents.tables import TENANT_TABLES, version_pointers
 from gateleg.migrate import Migration, Moving
 from gateleg.store import Store

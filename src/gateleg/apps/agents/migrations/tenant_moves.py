@@ -65,7 +65,7 @@ OURS_OF_THREADS = frozenset(
 _DERIVED = frozenset({"partition_key", "part_id", "owner_activity"})
 
 
-class Places:
+class EndpointPartitions:
     """Which endpoint of the old tables is which partition."""
 
     def __init__(self, partitions: Mapping[str, Partition]) -> None:
@@ -99,7 +99,7 @@ def owner_of(partition: Partition, user_id: str | None) -> str:
 
 def tenant_moves(partitions: Mapping[str, Partition] | None = None, stages: tuple[MoveStage, ...] = (MoveStage(),)) -> tuple[KeyMove, ...]:
     """The nine moves. `stages` lets some endpoints go first: `(MoveStage.tenants("pilot", "acme-corp-prod"), MoveStage("rest"))`."""
-    places = Places(partitions or {})
+    places = EndpointPartitions(partitions or {})
 
     def move(name: str, old: type[Any], new: type[Entity], ours: frozenset[str], **renamed: str) -> KeyMove:
         return _move(places, stages, name, old, new, ours, renamed)
@@ -118,7 +118,7 @@ def tenant_moves(partitions: Mapping[str, Partition] | None = None, stages: tupl
 
 
 def _move(
-    places: Places,
+    places: EndpointPartitions,
     stages: tuple[MoveStage, ...],
     name: str,
     old: type[Any],
@@ -157,7 +157,7 @@ def _default(entity: type[Entity], name: str) -> Any:
     return None if field is None else field.get_default(call_default_factory=True)
 
 
-def _patterns(places: Places, old: type[Any], by: Mapping[str, str]) -> dict[str, Callable[[Query[Any]], Query[Any]]]:
+def _patterns(places: EndpointPartitions, old: type[Any], by: Mapping[str, str]) -> dict[str, Callable[[Query[Any]], Query[Any]]]:
     """How the old tables answer the patterns of the new entity, until all items are copied."""
 
     def place(query: Query[Any]) -> str:

@@ -1,6 +1,6 @@
-"""Running agents: a question becomes a run, a job answers it, and what the model writes is streamed.
+"""Run agents: a question becomes a run, a job answers it, and the model's output is streamed.
 
-Handlers of your own derive from `AgentHandler` and register by an entry point of the group `gateleg.agent_handlers`.
+To add a model provider, subclass `AgentHandler` and register it as an entry point of the group `gateleg.agent_handlers`.
 """
 
 from gateleg.apps.agents.running.handlers.contract import AgentHandler

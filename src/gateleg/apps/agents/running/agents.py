@@ -1,4 +1,4 @@
-"""The agent that answers: its active version, or the one that a thread is pinned to, and the handler of its model."""
+"""Load the version of an agent that answers a run, and the handler of its model."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.ai import Account
 from gateleg.apps.agents.catalogue_tables import Llm
-from gateleg.apps.agents.concealing import is_reference, reveal
 from gateleg.apps.agents.errors import BadConfiguration, HandlerNotAllowed, NotFoundInPartition
 from gateleg.apps.agents.running.handlers.built_in import LocalHandler, OpenAICompatibleHandler
 from gateleg.apps.agents.running.handlers.registry import find_handler, make_handler
+from gateleg.apps.agents.secret_references import is_reference, reveal
 from gateleg.apps.agents.tables import Agent, VersionPointer
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["active_agent", "agent_version", "fallback_handlers", "handler_for"]
 
-#: The name of a tenant's own key for a provider.
-KEY = "api_key"
+#: The configuration member with a tenant's own API key for the provider.
+API_KEY_NAME = "api_key"
 _log = logging.getLogger("gateleg.apps.agents")
 
 
@@ -46,14 +46,14 @@ async def agent_version(store: AsyncStore, partition: Partition, agent_version_u
 
 
 async def handler_for(resources: Resources[AgentsSettings], context: Context, agent: Agent, run: Run | None = None) -> AgentHandler:
-    """The handler of an agent's model, with all that handlers have. Its models are billed to the tenant.
+    """Make the handler of an agent's model. Usage is billed to the tenant.
 
-    It alone sees the secrets of the configuration. Raises `HandlerNotAllowed`, `BadConfiguration` and `SecretNotFound`.
+    Only the handler receives the configuration's secrets. Raises `HandlerNotAllowed`, `BadConfiguration` and `SecretNotFound`.
     """
     llm = await resources.store.find(Llm, llm_provider=agent.llm_provider, llm_name=agent.llm_name)
     settings = resources.settings
-    kind = find_handler(_name(agent, llm, settings.handlers), settings.handlers)
-    key = agent.configuration.get(KEY)
+    kind = find_handler(_handler_name(agent, llm, settings.handlers), settings.handlers)
+    key = agent.configuration.get(API_KEY_NAME)
     if key is not None and not is_reference(key):
         raise BadConfiguration("The configuration has an api_key in clear.", fix="Save the agent again: its key becomes a secret.")
     configuration = await reveal(resources.secrets, context, agent.configuration)
@@ -67,17 +67,17 @@ async def handler_for(resources: Resources[AgentsSettings], context: Context, ag
         run=None if run is None else run.model_dump(exclude={"partition", "request"}),
         connection_id=context.connection_id,
         models=models_of(resources, context.partition),
-        key=configuration.get(KEY),
+        key=configuration.get(API_KEY_NAME),
     )
 
 
 def models_of(resources: Resources[AgentsSettings], partition: Partition) -> AsyncModels:
-    """The models of the host, billed to a tenant."""
+    """The host's models, with usage billed to a tenant."""
     return resources.models.billed_to(Account(resources.application, partition.part_id))
 
 
-def _name(agent: Agent, llm: Llm | None, allowed: list[str]) -> str:
-    """What names the handler: the class of the catalogue's entry if it is one of ours, or else the provider."""
+def _handler_name(agent: Agent, llm: Llm | None, allowed: list[str]) -> str:
+    """The handler's registered name: from the class in the catalogue entry if it is built in, else from the provider."""
     if llm is not None and llm.class_name:
         try:
             find_handler(llm.class_name, allowed)
@@ -88,7 +88,7 @@ def _name(agent: Agent, llm: Llm | None, allowed: list[str]) -> str:
 
 
 def fallback_handlers(resources: Resources[AgentsSettings], first: AgentHandler) -> list[AgentHandler]:
-    """The handlers to ask when the first one's model cannot be reached: those of the agent's configuration, then those of the host."""
+    """The handlers to try when the agent's model is unavailable: those of its configuration, then those of the host."""
     named = [*_texts(first.configuration.get("fallback_models")), *resources.settings.fallback_models]
     found: list[AgentHandler] = []
     for address in dict.fromkeys(named):

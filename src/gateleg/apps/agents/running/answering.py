@@ -1,6 +1,6 @@
-"""Answering a run: the loop of model and tools, with each step stored before the next, and every word streamed.
+"""Answer a run: loop over model replies and tool calls, store each step before the next, and stream the output.
 
-Called again after a crash, it goes on with the first step that is not stored.
+After a crash, the next attempt resumes at the first step that is not stored.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ __all__ = ["answer_run"]
 
 
 async def answer_run(job: JobContext, config: AnswerConfig, resources: Resources[AgentsSettings]) -> AnswerResult:
-    """Take a run from where it is to its end, or to where somebody has to decide."""
+    """Resume a run, and continue until it ends or a tool call needs approval."""
     run = await _start(job, config, resources)
     if run is None:
         found = await _read(resources.store, config)
@@ -60,7 +60,7 @@ async def answer_run(job: JobContext, config: AnswerConfig, resources: Resources
         raise
     except Exception as error:
         if not _has_more_attempts(job):
-            # What happened is in the log of the job; whoever asked need not know the inside of this host.
+            # The job's log has the details; the caller must not see the internals of this host.
             await _fail(
                 job, config, resources, f"The run failed with {type(error).__name__}. Ask again; the log of its job has the details."
             )
@@ -81,7 +81,7 @@ async def _read(store: AsyncStore, config: AnswerConfig) -> Run | None:
 
 
 async def _start(job: JobContext, config: AnswerConfig, resources: Resources[AgentsSettings]) -> Run | None:
-    """The run, now running; None for one that has ended, or that another job answers."""
+    """Mark the run as running; None if it has ended or belongs to another job."""
     store = resources.store
     run = await _read(store, config)
     if run is None or run.job_id != str(job.job_id) or run.status not in (RunStatus.QUEUED, RunStatus.RUNNING):
@@ -99,7 +99,7 @@ async def _start(job: JobContext, config: AnswerConfig, resources: Resources[Age
     try:
         await store.transact(writes)
     except TransactionCanceled:
-        # Somebody has cancelled it, or taken it over, a moment ago.
+        # The run was cancelled or taken over concurrently.
         return None
     job.emit(Frame(kind="status", status="running").to_event())
     return await _read(store, config)
@@ -114,17 +114,17 @@ async def _answer(job: JobContext, run: Run, resources: Resources[AgentsSettings
             case AskModel(number, tools):
                 ended = await ask_model(work, number, tools=tools, transcript=transcript)
                 if ended is not None:
-                    return _ended(work, ended)
+                    return _emit_end(work, ended)
             case CallTools(calls):
                 await call_tools(work, [call for call in transcript.calls if call.tool_call_uuid in calls])
             case Interrupted(calls):
                 await fail_interrupted(work, [call for call in transcript.calls if call.tool_call_uuid in calls])
             case WaitForApproval(calls):
-                return await _wait(work, [call for call in transcript.calls if call.tool_call_uuid in calls])
+                return await _wait_for_approval(work, [call for call in transcript.calls if call.tool_call_uuid in calls])
             case TooManySteps(cap):
                 raise GiveUp(await _too_many(work, cap))
             case Finish():
-                # The answer is stored with the run's end: only another worker's answer can be here.
+                # The answer and the run's end are one transaction, so another worker must have stored this answer.
                 current = await _current(work)
                 return AnswerResult(run_uuid=run.run_uuid, status=current.status)
 
@@ -134,14 +134,14 @@ async def _current(work: RunWork) -> Run:
     return await work.resources.store.get(Run, partition=run.partition, thread_uuid=run.thread_uuid, run_uuid=run.run_uuid, consistent=True)
 
 
-def _ended(work: RunWork, run: Run) -> AnswerResult:
-    """Tell whoever follows that the run has ended."""
+def _emit_end(work: RunWork, run: Run) -> AnswerResult:
+    """Emit the last frame of an ended run."""
     work.emit(end_frame(run))
     return AnswerResult(run_uuid=run.run_uuid, status=run.status)
 
 
 def end_frame(run: Run) -> Frame:
-    """The last frame of a run, as it is."""
+    """The last frame of a run in its current state."""
     data: dict[str, Any] = {
         "prompt_tokens": run.prompt_tokens,
         "completion_tokens": run.completion_tokens,
@@ -155,8 +155,8 @@ def end_frame(run: Run) -> Frame:
     return Frame(kind="end", status=run.status, data=data)
 
 
-async def _wait(work: RunWork, calls: Sequence[ToolCall]) -> AnswerResult:
-    """Leave the run to whoever has to approve its calls. No worker waits for that."""
+async def _wait_for_approval(work: RunWork, calls: Sequence[ToolCall]) -> AnswerResult:
+    """Suspend the run until its tool calls are approved or denied. The worker is free meanwhile."""
     store, settings = work.resources.store, work.resources.settings
     run = await _current(work)
     if not is_open(run):
@@ -172,7 +172,7 @@ async def _wait(work: RunWork, calls: Sequence[ToolCall]) -> AnswerResult:
     except ConditionFailed:
         run = await _current(work)
         return AnswerResult(run_uuid=run.run_uuid, status=run.status)
-    return _ended(work, await _current(work))
+    return _emit_end(work, await _current(work))
 
 
 async def _too_many(work: RunWork, cap: int) -> str:

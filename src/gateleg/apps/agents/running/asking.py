@@ -1,4 +1,4 @@
-"""`ask`: from a question to a run with its job, in one transaction. Nothing is left behind by a question that is refused."""
+"""`ask`: turn a question into a run and its job, in one transaction. A refused question writes nothing."""
 
 from __future__ import annotations
 
@@ -15,55 +15,55 @@ from gateleg.apps.agents.running.agents import active_agent, agent_version
 from gateleg.apps.agents.running.ending import stop_job
 from gateleg.apps.agents.running.files import check_files
 from gateleg.apps.agents.running.ids import message_uuid, task_uuid
-from gateleg.apps.agents.running.job_types import Asker, RunRequest
-from gateleg.apps.agents.running.structures import structure_of
+from gateleg.apps.agents.running.job_types import RunRequest, StoredCaller
+from gateleg.apps.agents.running.structures import model_from_schema
 from gateleg.apps.agents.running.threads import is_open, job_for, own_thread, recent_thread, waiting_runs
 from gateleg.apps.agents.tables import Thread, new_id
 from gateleg.apps.agents.thread_tables import AsyncTask, Message, Run, RunStatus
 from gateleg.store import TransactionCanceled, create, patch
 
 if TYPE_CHECKING:
-    from gateleg.apps.agents.running.questions import Ask
+    from gateleg.apps.agents.running.questions import Question
     from gateleg.apps.agents.settings import AgentsSettings, Policy
     from gateleg.apps.agents.tables import Agent
     from gateleg.apps.agents.tenancy import Context
     from gateleg.store import WriteOperation
     from gateleg.web import Resources
 
-__all__ = ["FUNCTION", "AskedRun", "ask"]
+__all__ = ["TASK_FUNCTION", "SubmittedRun", "ask"]
 
-#: What the task of a question is called by, as in the public engine.
-FUNCTION = "async_execute_ask_model"
-#: How often a question is tried while others ask in the same thread.
+#: Function name of a question's async task, as in the public engine.
+TASK_FUNCTION = "async_execute_ask_model"
+#: Attempts while other writers change the same thread.
 _ATTEMPTS = 8
-_TITLE = 80
+_MAX_TITLE_LENGTH = 80
 
 
 @dataclass(frozen=True, slots=True)
-class AskedRun:
-    """What came of a question: its run, which is answered from now on."""
+class SubmittedRun:
+    """The run that answers a question."""
 
     agent_uuid: str
     thread_uuid: str
     run_uuid: str
     async_task_uuid: str
-    #: False when the same question was asked before with the same key
+    #: False if the idempotency key matched an earlier question
     created: bool = True
 
 
-async def ask(resources: Resources[AgentsSettings], context: Context, question: Ask) -> AskedRun:
-    """Ask an agent: find or begin the thread, write the question, and submit the job that answers it.
+async def ask(resources: Resources[AgentsSettings], context: Context, question: Question) -> SubmittedRun:
+    """Ask an agent: find or create the thread, store the question, and submit the job that answers it.
 
     Raises `NotFoundInPartition`, `ThreadNotYours`, `OtherAgent`, `RunInProgress`, `TooManyWaiting`, `IdempotencyKeyReused`, and
     `BadOutputSchema`.
     """
     if question.output_schema is not None:
-        structure_of(question.output_schema)
+        model_from_schema(question.output_schema)
     await check_files(resources, context, question.input_files)
     for _ in range(_ATTEMPTS):
         agent = await active_agent(resources.store, context.partition, question.agent_uuid)
         await _check_version(resources, context, question)
-        if question.idempotency_key is not None and (earlier := await _asked_before(resources, context, question)) is not None:
+        if question.idempotency_key is not None and (earlier := await _find_previous(resources, context, question)) is not None:
             return earlier
         asked = await _attempt(resources, context, question, agent)
         if asked is not None:
@@ -71,8 +71,8 @@ async def ask(resources: Resources[AgentsSettings], context: Context, question: 
     raise RunInProgress("Too many questions are asked in this thread at once.", fix="Try again.")
 
 
-async def _check_version(resources: Resources[AgentsSettings], context: Context, question: Ask) -> None:
-    """Refuse a version that is not one of the agent."""
+async def _check_version(resources: Resources[AgentsSettings], context: Context, question: Question) -> None:
+    """Raise `NotFoundInPartition` if the version does not belong to the agent."""
     if question.agent_version_uuid is None:
         return
     version = await agent_version(resources.store, context.partition, question.agent_version_uuid)
@@ -80,7 +80,7 @@ async def _check_version(resources: Resources[AgentsSettings], context: Context,
         raise NotFoundInPartition(f"There is no version {question.agent_version_uuid!r} of the agent {question.agent_uuid!r}.")
 
 
-async def _asked_before(resources: Resources[AgentsSettings], context: Context, question: Ask) -> AskedRun | None:
+async def _find_previous(resources: Resources[AgentsSettings], context: Context, question: Question) -> SubmittedRun | None:
     place = task_uuid(context.owner, question.idempotency_key or "")
     task = await resources.store.find(AsyncTask, partition=context.partition, async_task_uuid=place, consistent=True)
     if task is None:
@@ -88,24 +88,24 @@ async def _asked_before(resources: Resources[AgentsSettings], context: Context, 
     given = task.arguments or {}
     if given.get("digest") != _digest(question):
         raise IdempotencyKeyReused(f"The idempotency key {question.idempotency_key!r} came with another question before.")
-    return AskedRun(given["agent_uuid"], given["thread_uuid"], given["run_uuid"], task.async_task_uuid, created=False)
+    return SubmittedRun(given["agent_uuid"], given["thread_uuid"], given["run_uuid"], task.async_task_uuid, created=False)
 
 
-def _digest(question: Ask) -> str:
-    """What tells a question that is repeated from another one."""
+def _digest(question: Question) -> str:
+    """A digest that is equal for repetitions of the same question."""
     told = question.model_dump(mode="json", exclude={"idempotency_key", "updated_by"})
     return hashlib.sha256(orjson.dumps(told, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
 
 
-async def _attempt(resources: Resources[AgentsSettings], context: Context, question: Ask, agent: Agent) -> AskedRun | None:
-    """Ask once; None when somebody else has changed the thread meanwhile."""
+async def _attempt(resources: Resources[AgentsSettings], context: Context, question: Question, agent: Agent) -> SubmittedRun | None:
+    """Try to ask; None if the thread changed concurrently."""
     store, settings = resources.store, resources.settings
     thread = await _thread(resources, context, question)
     run = _run(resources, context, question, agent, thread)
     task = _task(context, question, run)
     run = run.model_copy(update={"async_task_uuid": task.async_task_uuid})
-    writes, displaced = await _turn(resources, question, thread, run)
-    waits = displaced is not None and displaced.status in _WAITED_FOR and _policy(question, settings) == "enqueue"
+    writes, displaced = await _turn_writes(resources, question, thread, run)
+    waits = displaced is not None and displaced.status in _BLOCKING_STATUSES and _policy(question, settings) == "enqueue"
     if not waits:
         enlisted = await resources.queue.enlist(job_for(run, settings))
         run = run.model_copy(update={"job_id": str(enlisted.job.job_id)})
@@ -127,14 +127,14 @@ async def _attempt(resources: Resources[AgentsSettings], context: Context, quest
         return None
     if displaced is not None and not waits:
         await stop_job(resources, displaced)
-    return AskedRun(agent.agent_uuid, run.thread_uuid, run.run_uuid, task.async_task_uuid)
+    return SubmittedRun(agent.agent_uuid, run.thread_uuid, run.run_uuid, task.async_task_uuid)
 
 
-_WAITED_FOR = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.REQUIRES_ACTION)
+_BLOCKING_STATUSES = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.REQUIRES_ACTION)
 
 
-async def _thread(resources: Resources[AgentsSettings], context: Context, question: Ask) -> Thread | None:
-    """The thread to ask in; None for a new one."""
+async def _thread(resources: Resources[AgentsSettings], context: Context, question: Question) -> Thread | None:
+    """The existing thread for the question; None to create one."""
     store = resources.store
     if question.thread_uuid is not None:
         return await own_thread(store, context, question.thread_uuid, question.agent_uuid)
@@ -142,10 +142,10 @@ async def _thread(resources: Resources[AgentsSettings], context: Context, questi
     return await recent_thread(store, context, question.agent_uuid, question.user_id, minutes)
 
 
-def _run(resources: Resources[AgentsSettings], context: Context, question: Ask, agent: Agent, thread: Thread | None) -> Run:
+def _run(resources: Resources[AgentsSettings], context: Context, question: Question, agent: Agent, thread: Thread | None) -> Run:
     seconds = question.seconds or resources.settings.run_seconds
     request = RunRequest(
-        asker=Asker.of(context.principal),
+        asker=StoredCaller.of(context.principal),
         user_id=context.user_id,
         connection_id=context.connection_id,
         part_given=context.part_given,
@@ -171,7 +171,7 @@ def _run(resources: Resources[AgentsSettings], context: Context, question: Ask, 
     )
 
 
-def _task(context: Context, question: Ask, run: Run) -> AsyncTask:
+def _task(context: Context, question: Question, run: Run) -> AsyncTask:
     key = question.idempotency_key
     arguments = question.model_dump(mode="json", exclude={"updated_by", "history"}, exclude_none=True)
     arguments |= {"thread_uuid": run.thread_uuid, "run_uuid": run.run_uuid, "digest": _digest(question)}
@@ -179,20 +179,20 @@ def _task(context: Context, question: Ask, run: Run) -> AsyncTask:
         partition=context.partition,
         owner_id=context.owner,
         async_task_uuid=new_id() if key is None else task_uuid(context.owner, key),
-        function_name=FUNCTION,
+        function_name=TASK_FUNCTION,
         arguments=arguments,
         updated_by=question.updated_by,
     )
 
 
-def _policy(question: Ask, settings: AgentsSettings) -> Policy:
+def _policy(question: Question, settings: AgentsSettings) -> Policy:
     return question.policy or settings.policy
 
 
-async def _turn(
-    resources: Resources[AgentsSettings], question: Ask, thread: Thread | None, run: Run
+async def _turn_writes(
+    resources: Resources[AgentsSettings], question: Question, thread: Thread | None, run: Run
 ) -> tuple[list[WriteOperation[Any]], Run | None]:
-    """The writes that give a run its turn in the thread, or let it wait; and the run that has the turn until then."""
+    """The writes that start a run in its thread or queue it, and the run that it waits for."""
     if thread is None:
         return _new_thread(question, run), None
     store, settings = resources.store, resources.settings
@@ -221,19 +221,19 @@ async def _turn(
         case "enqueue":
             if len(await waiting_runs(store, thread.partition, thread.thread_uuid, settings.waiting_runs)) >= settings.waiting_runs:
                 raise TooManyWaiting(f"{settings.waiting_runs} messages wait in the thread {thread.thread_uuid} already.")
-            # The thread is written, so that it counts as active, on the condition that the run before still has the turn.
+            # This write updates the thread's activity time; its condition is that the current run has not ended.
             return [patch(thread, Thread.current_run_uuid.set(current.run_uuid), condition=held)], current
 
 
-def _new_thread(question: Ask, run: Run) -> list[WriteOperation[Any]]:
-    """The writes of a new thread. Its agent counts it, and so cannot be deleted while it exists."""
+def _new_thread(question: Question, run: Run) -> list[WriteOperation[Any]]:
+    """The writes of a new thread. They include its agent's reference count, which protects the agent from deletion."""
     thread = Thread(
         partition=run.partition,
         thread_uuid=run.thread_uuid,
         agent_uuid=question.agent_uuid,
         user_id=question.user_id,
         owner_id=run.owner_id,
-        title=" ".join(question.user_query.split())[:_TITLE] or None,
+        title=" ".join(question.user_query.split())[:_MAX_TITLE_LENGTH] or None,
         current_run_uuid=run.run_uuid,
     )
     begun = Changes()

@@ -1,4 +1,4 @@
-"""Approving and denying the tool calls of a run. The last decision lets the run go on, with a job of its own."""
+"""Approve and deny the tool calls of a run. The last decision submits a job that continues the run."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ _ATTEMPTS = 5
 
 
 class Decision(BaseModel):
-    """Whether a tool call may be made."""
+    """Approval or denial of a tool call."""
 
     model_config = ConfigDict(extra="forbid")
 
     tool_call_uuid: str
     approve: bool
-    #: what the model is told of a call that is denied
+    #: given to the model as the result of a denied call
     reason: str = Field(default="", max_length=2_000)
 
 
 async def decide_calls(
     resources: Resources[AgentsSettings], context: Context, thread_uuid: str, run_uuid: str, decisions: Sequence[Decision]
 ) -> Run:
-    """Approve or deny calls that wait for it. When none waits any more, the run goes on.
+    """Approve or deny pending tool calls. After the last one the run continues.
 
-    Raises `NotFoundInPartition`, `NotWaiting` for a run or a call that does not wait, `CallsUndecided` for a call that is not there.
+    Raises `NotFoundInPartition`, `NotWaiting` for a run or call that is not pending, `CallsUndecided` for an unknown call.
     """
     for _ in range(_ATTEMPTS):
         run = await changeable_run(resources.store, context, thread_uuid, run_uuid)
@@ -85,7 +85,7 @@ def _still_waiting(run: Run, waiting: Sequence[ToolCall]) -> Any:
 
 
 async def _going_on(resources: Resources[AgentsSettings], run: Run) -> tuple[list[Any], Sequence[Any]]:
-    """The changes and writes with which a run goes on: a job that begins when the one before it is over."""
+    """The changes and writes that continue a run: a job that starts when the previous one has ended."""
     now = resources.store.setup.now()
     enlisted = await resources.queue.enlist(await _continuation(resources, run))
     changes = [
@@ -106,5 +106,5 @@ async def _continuation(resources: Resources[AgentsSettings], run: Run) -> Submi
         before = await resources.queue.get(UUID(run.job_id))
     except JobMissing:
         return submission
-    # It ends a moment after the run began to wait: its frames come before those of the next.
+    # The previous job may still be ending. Waiting for it keeps the frames of the two jobs in order.
     return submission if before.finished else replace(submission, depends_on=[before.job_id])

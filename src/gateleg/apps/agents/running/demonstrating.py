@@ -1,11 +1,11 @@
-"""Asking an agent of the demonstration, once what it looks things up in is there: other applications make theirs at the same time."""
+"""Ask the demonstration's questions once its tools have data: other applications load their demonstrations at the same time."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from gateleg.apps.agents.running.asking import ask
-from gateleg.apps.agents.running.questions import Ask
+from gateleg.apps.agents.running.questions import Question
 from gateleg.apps.agents.running.tools.toolbox import matches
 from gateleg.apps.agents.tenancy import assemble
 from gateleg.errors import GatelegError
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 __all__ = ["ask_when_ready"]
 
-#: Seconds until the tools are tried again, and how often they are.
+#: Seconds between two attempts, and the number of attempts.
 _AGAIN, _TIMES = 5.0, 240
 
 
 async def ask_when_ready(job: JobContext, config: DemonstrateConfig, resources: Resources[AgentsSettings]) -> list[str]:
-    """Ask the questions as soon as the agent's tools have something to answer; the runs. Without the tools, nothing is asked."""
+    """Ask the questions as soon as the agent's tools return data; returns the run ids. Without the tools it asks nothing."""
     tools = [one for one in resources.tools_for(LOCAL) if matches(one.name, config.tool)]
     if not tools:
         job.log(f"There is no tool {config.tool}: nothing is asked.")
@@ -41,6 +41,6 @@ async def ask_when_ready(job: JobContext, config: DemonstrateConfig, resources: 
     context = assemble(LOCAL, resources.settings)
     runs = []
     for number, text in enumerate(config.questions):
-        question = Ask(agent_uuid=config.agent_uuid, user_query=text, idempotency_key=f"demo/{number}", updated_by="demo")
+        question = Question(agent_uuid=config.agent_uuid, user_query=text, idempotency_key=f"demo/{number}", updated_by="demo")
         runs.append((await ask(resources, context, question)).run_uuid)
     return runs

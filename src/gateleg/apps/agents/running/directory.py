@@ -1,4 +1,4 @@
-"""The agents of a tenant by the names that other programs call them by: models of OpenAI's API, tools of MCP."""
+"""A tenant's agents by slug: the model names of the OpenAI API and the tool names of MCP."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
 __all__ = ["find_named_agent", "list_agents", "slug_of"]
 
-#: Agents of a tenant that are offered at most.
-_MOST = 500
-_UNFIT = re.compile(r"[^a-z0-9]+")
+#: Maximum agents that are listed for a tenant.
+_MAX_AGENTS = 500
+_NON_SLUG_CHARACTERS = re.compile(r"[^a-z0-9]+")
 
 
 def slug_of(name: str) -> str:
-    """A name in lower-case letters, digits and underscores."""
-    return _UNFIT.sub("_", name.lower()).strip("_")[:60] or "agent"
+    """Convert a name to lower-case letters, digits and underscores."""
+    return _NON_SLUG_CHARACTERS.sub("_", name.lower()).strip("_")[:60] or "agent"
 
 
 async def list_agents(store: AsyncStore, partition: Partition) -> dict[str, Agent]:
-    """The active versions of a tenant's agents, each under a name of its own, in the order of their making."""
+    """The active versions of a tenant's agents by unique slug, in order of creation."""
     question = VersionPointer.of_kind(partition=partition, kind="agent")
-    pointers = [one async for one in store.query(question, limit=_MOST)]
+    pointers = [one async for one in store.query(question, limit=_MAX_AGENTS)]
     refs = [Agent.key(partition=partition, agent_version_uuid=one.active_version_uuid) for one in pointers]
     agents = [one for one in await store.batch_get(refs) if one is not None] if refs else []
     found: dict[str, Agent] = {}
@@ -41,15 +41,15 @@ async def list_agents(store: AsyncStore, partition: Partition) -> dict[str, Agen
 
 
 async def find_named_agent(store: AsyncStore, partition: Partition, name: str) -> Agent:
-    """The agent of a name or an id. Raises `NotFoundInPartition`, with the names that there are."""
+    """Find an agent by slug or id. Raises `NotFoundInPartition`, which lists the known slugs."""
     pointer = await store.find(VersionPointer, partition=partition, kind="agent", logical_uuid=name) if _is_id(name) else None
     if pointer is not None:
         return await store.get(Agent, partition=partition, agent_version_uuid=pointer.active_version_uuid)
     agents = await list_agents(store, partition)
     found = agents.get(name) or next((one for one in agents.values() if one.agent_name == name), None)
     if found is None:
-        known = ", ".join(list(agents)[:20]) or "none"
-        raise NotFoundInPartition(f"There is no agent {name!r}; agents: {known}.")
+        known = f"The tenant's agents are: {', '.join(list(agents)[:20])}." if agents else "The tenant has no agents yet."
+        raise NotFoundInPartition(f"There is no agent {name!r}. {known}")
     return found
 
 

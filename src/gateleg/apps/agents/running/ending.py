@@ -1,4 +1,4 @@
-"""How runs end: each end is one transaction with the answer, the task and the turn in the thread, so nothing is answered twice."""
+"""End runs. The end, the answer, the task and the thread's next run are one transaction, so no question is answered twice."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from gateleg.apps.agents.errors import RunEnded, RunInProgress
-from gateleg.apps.agents.running.threads import changeable_run, hand_over, is_open, job_for
+from gateleg.apps.agents.running.threads import changeable_run, hand_over_turn, is_open, job_for
 from gateleg.apps.agents.tables import Thread
 from gateleg.apps.agents.thread_tables import AsyncTask, Run, RunStatus, TaskStatus
 from gateleg.jobs import JobError
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from gateleg.store import AsyncStore, WriteOperation
     from gateleg.web import Resources
 
-__all__ = ["cancel_run", "end_run", "ended_task", "expire_run", "retry_run", "time_spent"]
+__all__ = ["cancel_run", "end_run", "expire_run", "retry_run", "task_end_writes", "time_spent"]
 
-#: How often an end is tried while others change the same thread.
+#: Attempts while other writers change the same thread.
 _ATTEMPTS = 8
-_LONGEST_ERROR = 5_000
+_MAX_ERROR_LENGTH = 5_000
 
 
 async def end_run(
@@ -40,18 +40,18 @@ async def end_run(
     result: str | None = None,
     is_due: Callable[[Run], bool] = is_open,
 ) -> Run | None:
-    """End a run in a state, with further changes of it and writes beside it; None if it has ended already, or somebody else changed it.
+    """End a run with a status, further changes and further writes; None if it has already ended or was changed concurrently.
 
-    `run` is as it was read; its version must still hold, unless only the thread has changed.
+    The write is conditional on the version of `run`; conflicts on the thread alone are retried.
     """
     store = resources.store
     now = store.setup.now()
     change = [Run.status.to(status), Run.finished_at.set(now), Run.time_spent.set(time_spent(run, now)), *actions]
-    change.append(Run.error.remove() if error is None else Run.error.set(error[:_LONGEST_ERROR]))
+    change.append(Run.error.remove() if error is None else Run.error.set(error[:_MAX_ERROR_LENGTH]))
     for _ in range(_ATTEMPTS):
         if not is_due(run):
             return None
-        along = [*writes(), *(await _task_writes(store, run, status, error, result)), *(await hand_over(resources, run))]
+        along = [*writes(), *(await _task_writes(store, run, status, error, result)), *(await hand_over_turn(resources, run))]
         try:
             await store.transact([patch(run, *change), *along])
         except TransactionCanceled as canceled:
@@ -63,7 +63,7 @@ async def end_run(
 
 
 def time_spent(run: Run, now: datetime) -> int:
-    """Milliseconds since a run began."""
+    """Milliseconds since the run started."""
     return max(0, round((now - (run.started_at or run.created_at)).total_seconds() * 1000))
 
 
@@ -71,20 +71,22 @@ async def _task_writes(store: AsyncStore, run: Run, status: RunStatus, error: st
     if run.async_task_uuid is None:
         return []
     task = await store.find(AsyncTask, partition=run.partition, async_task_uuid=run.async_task_uuid, consistent=True)
-    return [] if task is None else ended_task(task, status, error, result)
+    return [] if task is None else task_end_writes(task, status, error, result)
 
 
-def ended_task(task: AsyncTask, status: RunStatus, error: str | None, result: str | None) -> list[WriteOperation[Any]]:
-    """The writes by which a task ends as its run does."""
+def task_end_writes(task: AsyncTask, status: RunStatus, error: str | None, result: str | None) -> list[WriteOperation[Any]]:
+    """The writes that end a task together with its run."""
     if task.status in (TaskStatus.COMPLETED, TaskStatus.FAILED):
         return []
     if status is RunStatus.COMPLETED:
         return [patch(task, AsyncTask.status.to(TaskStatus.COMPLETED), AsyncTask.result.set(result or ""))]
-    return [patch(task, AsyncTask.status.to(TaskStatus.FAILED), AsyncTask.notes.set((error or f"The run is {status}.")[:_LONGEST_ERROR]))]
+    return [
+        patch(task, AsyncTask.status.to(TaskStatus.FAILED), AsyncTask.notes.set((error or f"The run is {status}.")[:_MAX_ERROR_LENGTH]))
+    ]
 
 
 async def cancel_run(resources: Resources[AgentsSettings], context: Context, thread_uuid: str, run_uuid: str) -> Run:
-    """Cancel a run that has not ended; its worker stops. Raises `NotFoundInPartition` and `RunEnded`."""
+    """Cancel an open run and stop its worker. Raises `NotFoundInPartition` and `RunEnded`."""
     for _ in range(_ATTEMPTS):
         run = await changeable_run(resources.store, context, thread_uuid, run_uuid)
         if not is_open(run):
@@ -97,18 +99,18 @@ async def cancel_run(resources: Resources[AgentsSettings], context: Context, thr
 
 
 async def stop_job(resources: Resources[AgentsSettings], run: Run) -> None:
-    """Have the worker of a run that was ended by somebody else stop."""
+    """Cancel the job of a run that was ended from outside the job."""
     if run.job_id is None:
         return
     try:
         await resources.queue.cancel(UUID(run.job_id))
     except JobError:
-        # It has ended by itself in the meantime.
+        # The job ended on its own in the meantime.
         return
 
 
 async def expire_run(resources: Resources[AgentsSettings], run: Run) -> Run | None:
-    """End a run whose time is up; None if it has ended already, or has more time now."""
+    """Expire a run whose deadline has passed; None if it has already ended or its deadline was extended."""
     now = resources.store.setup.now()
     what = "it waited for approval too long" if run.status is RunStatus.REQUIRES_ACTION else "it took too long"
     ended = await end_run(
@@ -124,7 +126,7 @@ async def expire_run(resources: Resources[AgentsSettings], run: Run) -> Run | No
 
 
 async def retry_run(resources: Resources[AgentsSettings], context: Context, thread_uuid: str, run_uuid: str) -> Run:
-    """Have a run that failed or expired go on from what it had done. Raises `RunEnded` and `RunInProgress`."""
+    """Resume a failed or expired run from its last stored step. Raises `RunEnded` and `RunInProgress`."""
     store, settings = resources.store, resources.settings
     run = await changeable_run(store, context, thread_uuid, run_uuid)
     if run.status not in (RunStatus.FAILED, RunStatus.EXPIRED) or run.request is None:

@@ -1,4 +1,4 @@
-"""Files that go along with questions. Each lies in a folder of its tenant and its user, and nobody else can name it."""
+"""Files attached to questions. Each is stored under its tenant and user, and only they can refer to it."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.tenancy import Context
     from gateleg.web import Resources
 
-__all__ = ["check_files", "keep_file"]
+__all__ = ["check_files", "store_question_file"]
 
-_UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
+_INVALID_CHARACTERS = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-async def keep_file(resources: Resources[AgentsSettings], context: Context, name: str, media_type: str, data: bytes) -> InputFile:
-    """Keep a file of a user, to be named in questions."""
-    plain = _UNFIT.sub("_", name).strip("._")[-100:] or "file"
+async def store_question_file(resources: Resources[AgentsSettings], context: Context, name: str, media_type: str, data: bytes) -> InputFile:
+    """Store a file of a user for later questions."""
+    plain = _INVALID_CHARACTERS.sub("_", name).strip("._")[-100:] or "file"
     key = f"{folder_of(context)}files/{new_id()}/{plain}"
     await resources.objects.put(key, data, content_type=media_type)
     return InputFile(object_key=key, media_type=media_type, name=name)
 
 
 async def check_files(resources: Resources[AgentsSettings], context: Context, files: Iterable[InputFile]) -> None:
-    """Refuse files that the caller does not have. Raises `NotFoundInPartition`, whether they exist for others or not."""
+    """Raise `NotFoundInPartition` for a file outside the caller's folder, whether or not another user has it."""
     for file in files:
         own = file.object_key.startswith(folder_of(context)) and ".." not in file.object_key
         if not own or not await resources.objects.exists(file.object_key):

@@ -1,7 +1,7 @@
-"""What is streamed of a run: frames with an index, so that whoever was away goes on where they were.
+"""Frames: the indexed pieces of a run's stream. A client that reconnects continues after the last index it has.
 
-The frames of a run are numbered from 0 without gaps, over all jobs and attempts of it. A `restart` says that the reply which was being
-written is written anew, because its worker died: the text since the last `message` is to be forgotten.
+Frames are numbered from 0 without gaps, across all jobs and attempts of a run. A `restart` frame means that the worker died and the current
+reply is written again: clients discard the text since the last `message` frame.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = ["ENDS", "Frame", "FrameKind", "assemble"]
+__all__ = ["ENDS", "Frame", "FrameKind", "reply_text"]
 
 FrameKind = Literal["status", "text", "reasoning", "call", "result", "message", "restart", "end"]
-#: The state of a run after which nothing more is streamed, until somebody has it go on.
+#: Run statuses that end a stream. A suspended or retried run streams again later.
 ENDS = frozenset({"completed", "failed", "cancelled", "expired", "requires_action"})
 
 
@@ -22,39 +22,39 @@ class Frame(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    #: its place in the run's stream; -1 until it has one
+    #: position in the run's stream; -1 if not yet assigned
     index: int = -1
     kind: FrameKind
-    #: of `text` and `reasoning`: the next characters
+    #: `text` and `reasoning`: the next characters
     delta: str = ""
-    #: which reply of the model it belongs to, from 1
+    #: number of the model reply that it belongs to, from 1
     step: int = 0
-    #: of `status` and `end`: the run's state; of `call` and `result`: that of the tool call
+    #: `status` and `end`: the run's status; `call` and `result`: the tool call's status
     status: str = ""
-    #: the id of the message or of the tool call
+    #: id of the message or tool call
     id: str = ""
-    #: of `call`: the tool's name
+    #: `call`: the tool's name
     name: str = ""
-    #: of `call`: its arguments; of `result` and `end`: what came of it; of `end`: usage, cost and error as well
+    #: `call`: arguments; `result`: the tool's result; `end`: output, usage, cost and error
     data: Any = Field(default=None)
 
     @property
     def ends(self) -> bool:
-        """Whether the stream is over for now."""
+        """Whether this frame ends the stream."""
         return self.kind == "end"
 
     def to_event(self) -> dict[str, Any]:
-        """The frame without what it does not have, and without its index: that is its place among the events of its job."""
+        """Convert to a job event. The index is left out: it follows from the event's position in its job."""
         return self.model_dump(mode="json", exclude_defaults=True, exclude={"index"}) | {"kind": self.kind}
 
     @classmethod
     def of_event(cls, event: dict[str, Any], index: int) -> Frame:
-        """The frame of an event."""
+        """Convert from a job event."""
         return cls.model_validate({**event, "index": index})
 
 
-def assemble(frames: list[Frame]) -> str:
-    """The text that somebody sees who has followed these frames: that of the last reply."""
+def reply_text(frames: list[Frame]) -> str:
+    """The text of the last reply, as a client that received these frames displays it."""
     text, step = "", 0
     for frame in frames:
         if frame.kind == "restart" or (frame.step != step and frame.kind == "text"):

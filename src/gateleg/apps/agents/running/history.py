@@ -1,7 +1,6 @@
-"""What a model is shown of a thread: the newest turns that fit into a token budget, and a summary of what came before. Pure.
+"""Select a thread's history for the model: the newest turns within a token budget, after a summary of earlier ones. Pure.
 
-A turn is a message with the tool calls that it made. Turns are kept whole: a model is never shown a call without its result, or a result
-without its call.
+A turn is a message with its tool calls. Turns are never split, so the model sees no call without its result and no result without its call.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ if TYPE_CHECKING:
 
 __all__ = ["CallRecord", "History", "Turn", "fit_history", "messages_of", "prompt_of"]
 
-#: Tokens that a provider adds around each message, about.
-_AROUND = 4
-_UNANSWERED = "There is no result: the call was never made."
+#: Approximate tokens that a provider adds per message.
+_MESSAGE_OVERHEAD_TOKENS = 4
+_NO_RESULT = "There is no result: the call was never made."
 
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """A tool call of a turn, and its result."""
+    """A tool call of a turn with its result."""
 
     call_id: str
     name: str
@@ -37,9 +36,9 @@ class CallRecord:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A message of a thread, with the tool calls that it made."""
+    """A message of a thread with its tool calls."""
 
-    #: the id of the message: ids are in the order of time
+    #: the message id; ids sort by time
     id: str
     role: str
     text: str
@@ -49,19 +48,19 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What was chosen, oldest first."""
+    """The selected turns, oldest first."""
 
     turns: tuple[Turn, ...]
-    #: about how many tokens it has
+    #: estimated tokens
     tokens: int
     #: whether older turns were left out
     cut: bool
 
 
 def fit_history(newest_first: Iterable[Turn], *, tokens: int, most: int, count: Callable[[str], int]) -> History:
-    """The newest turns that have at most `tokens` together, and are at most `most`; the newest one always.
+    """Select at most `most` of the newest turns, within `tokens`. The newest turn is always included.
 
-    It stops reading at the first turn that does not fit, and begins with something that a person said where it can.
+    Selection stops at the first turn that does not fit; the result starts with a user message where possible.
     """
     chosen: list[Turn] = []
     used, cut = 0, False
@@ -79,11 +78,11 @@ def fit_history(newest_first: Iterable[Turn], *, tokens: int, most: int, count: 
 
 def _size(turn: Turn, count: Callable[[str], int]) -> int:
     texts = (turn.text, *(part for call in turn.calls for part in (call.name, call.arguments, call.result or "")))
-    return sum(count(text) for text in texts if text) + _AROUND * (1 + 2 * len(turn.calls))
+    return sum(count(text) for text in texts if text) + _MESSAGE_OVERHEAD_TOKENS * (1 + 2 * len(turn.calls))
 
 
 def messages_of(turn: Turn, name: Callable[[str], str] = lambda name: name) -> list[Message]:
-    """A turn as messages to a model: its text and calls, then the results. `name` gives the name of a tool as the model knows it."""
+    """Convert a turn to model messages: text and calls, then results. `name` maps a tool to the name the model knows."""
     if turn.role == "user":
         return [User(turn.text, turn.files)]
     if turn.role in ("system", "developer"):
@@ -92,14 +91,14 @@ def messages_of(turn: Turn, name: Callable[[str], str] = lambda name: name) -> l
     if not calls:
         return [Assistant(turn.text)] if turn.text else []
     results = [
-        ToolResult(call.call_id, name(call.name), _UNANSWERED if call.result is None else call.result, call.failed or call.result is None)
+        ToolResult(call.call_id, name(call.name), _NO_RESULT if call.result is None else call.result, call.failed or call.result is None)
         for call in turn.calls
     ]
     return [Assistant(turn.text, calls), *results]
 
 
 def prompt_of(instructions: str, summary: str, turns: Sequence[Turn], name: Callable[[str], str] = lambda name: name) -> list[Message]:
-    """All that a model is shown: what it is to do, what was said before, and the turns."""
+    """The complete prompt: instructions, summary and turns."""
     found: list[Message] = []
     if instructions:
         found.append(System(instructions))

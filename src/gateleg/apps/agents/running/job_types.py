@@ -1,4 +1,4 @@
-"""The jobs of agents: their names, what they are asked for and what they answer."""
+"""The job types of runs: names, configs and results."""
 
 from typing import Any, Self
 
@@ -8,17 +8,17 @@ from pydantic.alias_generators import to_camel
 from gateleg.apps.agents.tenancy import Context, Partition
 from gateleg.web import Principal, Role
 
-__all__ = ["ANSWER", "DEMONSTRATE", "QUEUE", "SUMMARISE", "SWEEP", "AnswerConfig", "AnswerResult", "Asker", "DemonstrateConfig"]
-__all__ += ["EVALUATE", "EvaluateConfig", "InputFile", "RunRequest", "SummariseConfig"]
+__all__ = ["ANSWER", "DEMONSTRATE", "QUEUE", "SUMMARISE", "SWEEP", "AnswerConfig", "AnswerResult", "DemonstrateConfig"]
+__all__ += ["EVALUATE", "EvaluateConfig", "InputFile", "RunRequest", "StoredCaller", "SummariseConfig"]
 
 ANSWER, SUMMARISE, SWEEP, DEMONSTRATE = "agents.answer", "agents.summarise", "agents.sweep", "agents.demonstrate"
 EVALUATE = "agents.evaluate"
-#: Answers have a queue of their own, so that long jobs of other applications do not delay them.
+#: Answers have their own queue, so that long jobs of other applications do not delay them.
 QUEUE = "agents"
 
 
-class Asker(BaseModel):
-    """Who asks, as they were when they asked: tools are called with these rights and no others."""
+class StoredCaller(BaseModel):
+    """The caller's identity and rights at the time of the request. Tools run with exactly these rights."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -30,7 +30,7 @@ class Asker(BaseModel):
 
     @classmethod
     def of(cls, principal: Principal) -> Self:
-        """A caller, to be written down."""
+        """Capture a caller for storage."""
         return cls(
             name=principal.name,
             role=principal.role.name,
@@ -41,12 +41,12 @@ class Asker(BaseModel):
 
     @property
     def principal(self) -> Principal:
-        """The caller again."""
+        """Restore the caller."""
         return Principal(self.name, Role[self.role], frozenset(self.groups), self.tenant, self.key_id)
 
 
 class InputFile(BaseModel):
-    """A file that goes along with a question, in the object store."""
+    """A file attached to a question, in the object store."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, populate_by_name=True)
 
@@ -56,31 +56,31 @@ class InputFile(BaseModel):
 
 
 class RunRequest(BaseModel):
-    """Who asked for a run, and how it is to be answered. It is stored with the run, and the same in all jobs of it."""
+    """Who asked for a run and how to answer it. Stored with the run, and equal in all its jobs."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    asker: Asker
+    asker: StoredCaller
     user_id: str
     connection_id: str | None = None
-    #: whether the part was given, and is not the endpoint's own
+    #: whether the key or the request named a part
     part_given: bool = False
     #: the JSON schema of the answer
     output_schema: dict[str, Any] | None = None
-    #: messages in place of the thread's own history, as `gateleg.ai.dump_messages` writes them
+    #: messages that replace the thread's history, in the format of `gateleg.ai.dump_messages`
     history: list[dict[str, Any]] | None = None
-    #: options of the model, in place of those of the agent's configuration
+    #: model options that override the agent's configuration
     options: dict[str, Any] = {}
-    #: seconds that the run may take
+    #: time limit of the run
     seconds: int
 
     def context(self, partition: Partition) -> Context:
-        """The context of the request that asked."""
+        """The context of the original request."""
         return Context(partition, self.asker.principal, self.user_id, self.connection_id, self.part_given)
 
 
 class AnswerConfig(BaseModel):
-    """Which run a job answers."""
+    """The run to answer."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -96,14 +96,14 @@ class AnswerConfig(BaseModel):
 
 
 class AnswerResult(BaseModel):
-    """How a run stands when its job ends."""
+    """The run's status when its job ended."""
 
     run_uuid: str
     status: str
 
 
 class SummariseConfig(BaseModel):
-    """Which thread is summarised, up to where, and by which version of an agent."""
+    """The thread to summarise, up to which message, and by which agent version."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -111,9 +111,9 @@ class SummariseConfig(BaseModel):
     part_id: str
     thread_uuid: str
     agent_version_uuid: str
-    #: the first message that is still shown to the model
+    #: the first message that is still in the model's context window
     until: str
-    #: that of the run which left messages out
+    #: the agent version of the run that left messages out
     request: RunRequest
 
     @property
@@ -123,7 +123,7 @@ class SummariseConfig(BaseModel):
 
 
 class DemonstrateConfig(BaseModel):
-    """Which questions an agent of the demonstration is asked, once a tool has something to answer."""
+    """The questions for the demonstration agent, and the tool that must have data first."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -133,7 +133,7 @@ class DemonstrateConfig(BaseModel):
 
 
 class EvaluateConfig(BaseModel):
-    """Which evaluation is made, and for whom."""
+    """The evaluation to carry out, and the caller who requested it."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -1,4 +1,4 @@
-"""The model of this machine in the catalogue, so that agents can be made without registering anything."""
+"""The catalogue entry of the local model, so that agents can be created without registering a provider."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 __all__ = ["LOCAL_LLM", "add_local_model"]
 
-#: Provider and name of the model of this machine.
+#: Provider and name of the local model.
 LOCAL_LLM = ("local", "smollm2")
 
 
 async def add_local_model(store: AsyncStore) -> None:
-    """Add the model of this machine to the catalogue, unless it is there."""
+    """Add the local model to the catalogue if it is missing."""
     provider, name = LOCAL_LLM
     if await store.find(Llm, llm_provider=provider, llm_name=name) is not None:
         return
     entry = Llm(
         llm_provider=provider, llm_name=name, module_name=LocalHandler.__module__, class_name=LocalHandler.__name__, updated_by="gateleg"
     )
-    # Another process may start at the same moment.
+    # Another process may add it at the same time.
     with suppress(AlreadyExists):
         await store.create(entry)

@@ -1,6 +1,6 @@
-"""The tool loop of a run, as a function from what is stored to the next step. Pure.
+"""The tool loop of a run: a pure function from the stored steps to the next action.
 
-A run that was interrupted goes on by the same rules as one that was not: what is stored decides.
+Because only stored steps decide, an interrupted run resumes by the same rules.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ __all__ += ["TooManySteps", "WaitForApproval", "next_step"]
 
 @dataclass(frozen=True, slots=True)
 class StoredCall:
-    """A tool call as it is stored."""
+    """A stored tool call."""
 
     id: str
     state: ToolCallStatus
-    #: whether it may be made a second time without harm
+    #: whether the call is idempotent
     repeatable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A reply of the model as it is stored, with its calls; without calls it is the answer."""
+    """A stored model reply with its tool calls. A reply without calls is the answer."""
 
     number: int
     calls: tuple[StoredCall, ...] = ()
@@ -37,7 +37,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class AskModel:
-    """Ask the model; its reply becomes the step of this number. Without `tools` it must answer."""
+    """Ask the model for step `number`. Without `tools` it can only answer."""
 
     number: int
     tools: bool = True
@@ -45,35 +45,35 @@ class AskModel:
 
 @dataclass(frozen=True, slots=True)
 class CallTools:
-    """Make these calls, side by side."""
+    """Make these calls in parallel."""
 
     calls: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Interrupted:
-    """These calls were being made when their worker died, and whether they took effect is unknown: they have failed."""
+    """Fail these calls: their worker died during the call, and it is unknown whether they took effect."""
 
     calls: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class WaitForApproval:
-    """Somebody has to approve these calls; until then no worker is needed."""
+    """Suspend the run until these calls are approved or denied."""
 
     calls: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The step of this number is the answer."""
+    """Step `number` is the answer."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class TooManySteps:
-    """The model called tools as often as it may, and has still not answered."""
+    """The model used up its tool calls without answering."""
 
     cap: int
 
@@ -82,9 +82,9 @@ NextStep = AskModel | CallTools | Interrupted | WaitForApproval | Finish | TooMa
 
 
 def next_step(steps: Sequence[Step], *, cap: int) -> NextStep:
-    """What a run does next. `cap` is how many replies with tool calls it may have.
+    """Decide the next action of a run. `cap` is the maximum number of replies with tool calls.
 
-    The ask after the last of them offers no tools, so that the model answers with what it has; a call in spite of that ends the run.
+    After the last permitted one the model is asked without tools, so that it answers with what it has; a further call ends the run.
     """
     if not steps:
         return AskModel(1, tools=cap > 0)

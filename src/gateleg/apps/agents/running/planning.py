@@ -1,9 +1,8 @@
-"""Choosing a tool for models that are too small to do so: the tool whose description is nearest to the question.
+"""The planner: chooses a tool by embedding similarity, for models too small to choose one themselves.
 
-An agent whose configuration has `"planner": "nearest"` asks this in place of its model whether a tool is called, and which one. The local
-embedding model compares the question with what each tool says about itself. A tool is called if it is near enough and needs at most one
-text, which is the question; then the model answers with the result in front of it. Nothing else is decided here, and the call is stored
-and streamed like one of the model's own.
+For an agent with `"planner": "nearest"` in its configuration the planner decides, in place of the model, whether to call a tool and which.
+The local embedding model compares the question with each tool's description. The most similar tool is called if it is similar enough and
+takes at most one text, which is the question; the model then answers from the result. The call is stored and streamed like any other.
 """
 
 from __future__ import annotations
@@ -22,18 +21,18 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.running.history import Turn
     from gateleg.apps.agents.running.tools.toolbox import Toolbox
 
-__all__ = ["NEAREST", "PLANNED", "arguments_for", "choose_tool", "grounded"]
+__all__ = ["NEAREST", "PLANNER_NOTE", "arguments_for", "choose_tool", "inline_tool_results"]
 
 #: The value of `planner` in an agent's configuration.
 NEAREST = "nearest"
-#: What is noted at a call that was chosen here.
-PLANNED = "chosen by the planner: the tool nearest to the question"
-#: Cosines below this are chance: unrelated sentences of all-MiniLM-L6-v2 have about 0.0 to 0.2.
-ENOUGH = 0.25
+#: The note stored with a planned call.
+PLANNER_NOTE = "chosen by the planner: the tool nearest to the question"
+#: Minimum cosine similarity. Unrelated sentences score about 0.0 to 0.2 with all-MiniLM-L6-v2.
+MIN_SIMILARITY = 0.25
 
 
 def arguments_for(schema: dict[str, Any], question: str) -> dict[str, Any] | None:
-    """The arguments with which a tool can be called for a question; None for a tool that needs more than one text."""
+    """The arguments to call a tool with for a question; None if the tool needs more than one text."""
     required = list(schema.get("required") or ())
     properties: dict[str, Any] = schema.get("properties") or {}
     if not required:
@@ -43,10 +42,10 @@ def arguments_for(schema: dict[str, Any], question: str) -> dict[str, Any] | Non
     return {required[0]: question}
 
 
-def grounded(turns: Sequence[Turn]) -> list[Turn]:
-    """Turns without tool calls: what the tools answered stands with the question that they were called for.
+def inline_tool_results(turns: Sequence[Turn]) -> list[Turn]:
+    """Move tool results into the question that they were called for, and drop the calls.
 
-    A small model that is shown a call writes another one in place of an answer.
+    A small model that sees a tool call in its prompt imitates it instead of answering.
     """
     found: list[Turn] = []
     for turn in turns:
@@ -59,8 +58,8 @@ def grounded(turns: Sequence[Turn]) -> list[Turn]:
     return found
 
 
-async def choose_tool(question: str, toolbox: Toolbox, embeddings: AsyncEmbeddings, *, enough: float = ENOUGH) -> ToolCall | None:
-    """The call of the tool that is nearest to a question; None if none is near enough."""
+async def choose_tool(question: str, toolbox: Toolbox, embeddings: AsyncEmbeddings, *, enough: float = MIN_SIMILARITY) -> ToolCall | None:
+    """A call of the tool most similar to the question; None if none is similar enough."""
     usable = {alias: arguments for alias, tool in toolbox.tools.items() if (arguments := arguments_for(tool.schema, question)) is not None}
     if not usable:
         return None

@@ -1,4 +1,4 @@
-"""What the model of a run is shown: its instructions, the summary of the thread, and the newest history that fits."""
+"""Build the prompt of a run: instructions, the thread's summary, and the newest history that fits."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from gateleg.ai import Attachment, System, load_messages
+from gateleg.ai import Attachment, System
+from gateleg.ai.messages import load_messages
 from gateleg.apps.agents.running.history import fit_history, prompt_of
-from gateleg.apps.agents.running.planning import grounded
+from gateleg.apps.agents.running.planning import inline_tool_results
 from gateleg.apps.agents.running.transcripts import read_newest, turns_of
 from gateleg.apps.agents.tables import Thread
 from gateleg.apps.agents.thread_tables import ToolCallStatus
@@ -27,12 +28,12 @@ if TYPE_CHECKING:
 
 __all__ = ["prompt_for", "quote_results"]
 
-#: Messages of the present run are shown beside those that the agent is to remember.
-_OWN = 120
+#: Maximum messages of the current run, in addition to the agent's `num_of_messages`.
+_MAX_RUN_MESSAGES = 120
 
 
 async def prompt_for(work: RunWork, handler: AgentHandler, offered: Sequence[Tool], transcript: Transcript) -> list[Said]:
-    """What the model is shown: instructions, summary, and the newest history that fits."""
+    """Build the prompt within the model's token budget."""
     instructions = work.agent.instructions or ""
     own = [await _with_files(work, turn, transcript) for turn in turns_of(transcript.messages, transcript.calls)]
     if work.request.history is not None:
@@ -42,7 +43,7 @@ async def prompt_for(work: RunWork, handler: AgentHandler, offered: Sequence[Too
     store, run = work.resources.store, work.run
     thread = await store.find(Thread, partition=run.partition, thread_uuid=run.thread_uuid)
     summary = (thread.summary if thread is not None else None) or ""
-    most = min(work.agent.num_of_messages + len(own), work.agent.num_of_messages + _OWN)
+    most = min(work.agent.num_of_messages + len(own), work.agent.num_of_messages + _MAX_RUN_MESSAGES)
     newest = await read_newest(store, run.partition, run.thread_uuid, run.run_uuid, most=max(1, most + 1))
     whole = {turn.id: turn for turn in own}
     overhead = sum(handler.count(text) for text in (instructions, summary, orjson.dumps([tool.parameters for tool in offered]).decode()))
@@ -54,20 +55,20 @@ async def prompt_for(work: RunWork, handler: AgentHandler, offered: Sequence[Too
     )
     if history.cut:
         work.shown_from.append(history.turns[0].id)
-    turns = _whole(history, own)
+    turns = _with_run_turns(history, own)
     if work.plans:
-        turns = grounded(turns)
+        turns = inline_tool_results(turns)
     return prompt_of(instructions, summary if history.cut else "", turns, work.toolbox.alias)
 
 
-def _whole(history: History, own: Sequence[Turn]) -> list[Turn]:
-    """The history with all turns of this run, also where they do not fit: a model must see what it has to answer."""
+def _with_run_turns(history: History, own: Sequence[Turn]) -> list[Turn]:
+    """Add all turns of this run, even over budget: the model must see what it has to answer."""
     present = {turn.id for turn in own}
     return [*(turn for turn in history.turns if turn.id not in present), *own]
 
 
 async def _with_files(work: RunWork, turn: Turn, transcript: Transcript) -> Turn:
-    """A turn with the files that came with its message."""
+    """Add the files attached to a turn's message."""
     message = next((one for one in transcript.messages if one.message_uuid == turn.id), None)
     if message is None or not message.files:
         return turn
@@ -79,7 +80,7 @@ async def _with_files(work: RunWork, turn: Turn, transcript: Transcript) -> Turn
 
 
 def quote_results(calls: Iterable[ToolCall]) -> str:
-    """What tools have answered, word by word, each under the name of its tool."""
+    """Quote tool results verbatim, each under its tool's name."""
     parts = []
     for call in calls:
         if call.content and call.status is ToolCallStatus.COMPLETED:

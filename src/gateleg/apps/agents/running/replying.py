@@ -1,4 +1,4 @@
-"""One reply of the model: what it is shown, its words as they come, and storing it. The reply without tool calls ends the run."""
+"""One model reply: build the prompt, stream the output, store the step. A reply without tool calls ends the run."""
 
 from __future__ import annotations
 
@@ -8,28 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from gateleg.ai import (
-    ContentRefused,
-    ExtraMissing,
-    KeyMissing,
-    ModelAccessDenied,
-    ModelFailed,
-    ModelTimedOut,
-    ModelUnreachable,
-    RateLimited,
-    Reply,
-    Usage,
-    WeightsMissing,
-)
+from gateleg.ai import KeyMissing, ModelFailed, ModelUnreachable, RateLimited, Reply, Usage
+from gateleg.ai.errors import ContentRefused, ExtraMissing, ModelAccessDenied, ModelTimedOut, WeightsMissing
 from gateleg.apps.agents.errors import RunInProgress
 from gateleg.apps.agents.running.agents import fallback_handlers
 from gateleg.apps.agents.running.ending import end_run
 from gateleg.apps.agents.running.frames import Frame
 from gateleg.apps.agents.running.ids import call_uuid, message_uuid
-from gateleg.apps.agents.running.planning import NEAREST, PLANNED, choose_tool
+from gateleg.apps.agents.running.planning import NEAREST, PLANNER_NOTE, choose_tool
 from gateleg.apps.agents.running.prompting import prompt_for, quote_results
-from gateleg.apps.agents.running.structures import structure_of
-from gateleg.apps.agents.running.summarising import have_summarised
+from gateleg.apps.agents.running.structures import model_from_schema
+from gateleg.apps.agents.running.summarising import submit_summary
 from gateleg.apps.agents.running.threads import is_open
 from gateleg.apps.agents.running.tools.toolbox import matches
 from gateleg.apps.agents.running.unfinished import UnfinishedReply
@@ -49,30 +38,30 @@ if TYPE_CHECKING:
 
 __all__ = ["ask_model"]
 
-#: What lets another model be asked, if nothing was written yet.
+#: Errors after which a fallback model is asked, unless output was already streamed.
 _UNAVAILABLE = (ExtraMissing, KeyMissing, ModelAccessDenied, ModelFailed, ModelTimedOut, ModelUnreachable, RateLimited, WeightsMissing)
 
-_REFUSED = "Change the question, or the instructions of the agent, and ask again."
-#: How often a reply is stored anew while others change its run.
+_REFUSAL_FIX = "Change the question, or the instructions of the agent, and ask again."
+#: Attempts to store a reply while other writers change its run.
 _ATTEMPTS = 5
 
 
 async def ask_model(work: RunWork, number: int, *, tools: bool, transcript: Transcript) -> Run | None:
-    """Ask for the reply of a step and store it; the run as it ended, if that was its answer. None if it goes on."""
-    reply, notes = await _planned(work, number, transcript) if tools else None, ""
+    """Ask the model for the reply of a step and store it. Returns the ended run if the reply was the answer, else None."""
+    reply, notes = await _plan_tool_call(work, number, transcript) if tools else None, ""
     if reply is not None:
-        notes = PLANNED
+        notes = PLANNER_NOTE
     else:
-        before = _quote_first(work, number, transcript)
-        reply, output = await _asked(work, number, tools=tools, transcript=transcript)
+        before = _stream_quotes(work, number, transcript)
+        reply, output = await _ask_with_fallbacks(work, number, tools=tools, transcript=transcript)
         if not reply.calls:
             return await _finish(work, number, _with_quotes(work, number, reply, transcript, before), output)
     await _store_step(work, number, reply, notes)
     return None
 
 
-def _quote_first(work: RunWork, number: int, transcript: Transcript) -> str:
-    """What the tools of a planner have found, streamed before the model says anything: it is there at once, and it is right."""
+def _stream_quotes(work: RunWork, number: int, transcript: Transcript) -> str:
+    """Stream the results of planned tool calls before the model answers: they are available at once, and exact."""
     if not work.quotes or not work.plans:
         return ""
     quoted = quote_results(transcript.calls)
@@ -83,7 +72,7 @@ def _quote_first(work: RunWork, number: int, transcript: Transcript) -> str:
 
 
 def _with_quotes(work: RunWork, number: int, reply: Reply, transcript: Transcript, before: str) -> Reply:
-    """The reply with what the tools answered, word by word: before it, where that was streamed already, or else below it."""
+    """Add quoted tool results to the reply: before it if they were streamed already, else after it."""
     after = ""
     if not before and work.quotes and (quoted := quote_results(transcript.calls)):
         after = f"\n\n{quoted}"
@@ -91,8 +80,8 @@ def _with_quotes(work: RunWork, number: int, reply: Reply, transcript: Transcrip
     return replace(reply, text=before + reply.text + after)
 
 
-async def _planned(work: RunWork, number: int, transcript: Transcript) -> Reply | None:
-    """The tool call that the planner of a small model chooses for the question."""
+async def _plan_tool_call(work: RunWork, number: int, transcript: Transcript) -> Reply | None:
+    """A first reply with the planner's tool call, for agents that use the planner; else None."""
     if number != 1 or not work.plans or not work.toolbox.tools:
         return None
     question = next((message.message for message in transcript.messages if message.role == "user"), "")
@@ -100,25 +89,25 @@ async def _planned(work: RunWork, number: int, transcript: Transcript) -> Reply 
     return None if call is None else Reply(calls=(call,), finish="tools", model=NEAREST, usage=Usage())
 
 
-async def _asked(work: RunWork, number: int, *, tools: bool, transcript: Transcript) -> tuple[Reply, dict[str, Any] | None]:
-    """The reply of the agent's model, or of the first of its substitutes that can be reached."""
-    # After a planner has called a tool, its model only words the answer.
+async def _ask_with_fallbacks(work: RunWork, number: int, *, tools: bool, transcript: Transcript) -> tuple[Reply, dict[str, Any] | None]:
+    """The reply of the agent's model, or of the first fallback that is available."""
+    # With a planner, the model only formulates the answer.
     offered = work.toolbox.declared if tools and not work.plans else []
     handlers = [work.handler, *fallback_handlers(work.resources, work.handler)]
     for place, handler in enumerate(handlers):
-        written = _Written(work, number)
+        written = _ReplyStream(work, number)
         try:
             return await _reply(work, handler, written, offered, transcript)
         except _UNAVAILABLE as error:
             if written.begun or place == len(handlers) - 1:
                 raise
             named = handlers[place + 1].configuration["model"]
-            work.job.log(f"The agent's model cannot be asked, so {named} is: {error.message}", "WARNING")
+            work.job.log(f"The agent's model is unavailable, falling back to {named}: {error.message}", "WARNING")
     raise AssertionError("there is always a handler")
 
 
-class _Written:
-    """Streams what a model writes, and knows whether it has begun to."""
+class _ReplyStream:
+    """Streams model output, and records whether any was streamed."""
 
     def __init__(self, work: RunWork, step: int) -> None:
         self._work = work
@@ -133,7 +122,7 @@ class _Written:
 
 
 async def _reply(
-    work: RunWork, handler: AgentHandler, written: _Written, offered: Sequence[Tool], transcript: Transcript
+    work: RunWork, handler: AgentHandler, written: _ReplyStream, offered: Sequence[Tool], transcript: Transcript
 ) -> tuple[Reply, dict[str, Any] | None]:
     messages = await prompt_for(work, handler, offered, transcript)
     options: AskOptions = {**handler.options, **work.request.options}  # type: ignore[typeddict-item]
@@ -143,7 +132,7 @@ async def _reply(
     if offered:
         options["tools"] = list(offered)
         if transcript.calls:
-            # A tool that must be called was called: from then on the model may answer.
+            # The forced tool call was made: from now on the model may answer.
             options.pop("tool_choice", None)
     else:
         options.pop("tool_choice", None)
@@ -152,14 +141,14 @@ async def _reply(
     async with unfinished.counted():
         async for delta in handler.stream(messages, **options):
             unfinished.take(delta)
-            # With a schema the words of this reply are not the answer yet.
+            # With a schema, this reply's text is not the answer yet.
             if schema is None:
                 written.take(delta.text, delta.reasoning)
             reply = delta.reply or reply
     if reply is None:
         raise ModelFailed(f"{handler.address} ended without a reply.")
     if reply.finish == "filtered" and not reply.text and not reply.calls:
-        raise ContentRefused("The provider's rules for content keep this from being answered.", fix=_REFUSED)
+        raise ContentRefused("The provider's rules for content keep this from being answered.", fix=_REFUSAL_FIX)
     if schema is not None and not reply.calls:
         found, output = await _structured(handler, schema, messages, options, written)
         return replace(found, usage=reply.usage + found.usage), output
@@ -167,17 +156,17 @@ async def _reply(
 
 
 async def _structured(
-    handler: AgentHandler, schema: dict[str, Any], messages: list[Said], options: AskOptions, written: _Written
+    handler: AgentHandler, schema: dict[str, Any], messages: list[Said], options: AskOptions, written: _ReplyStream
 ) -> tuple[Reply, dict[str, Any]]:
     plain: AskOptions = {name: value for name, value in options.items() if name not in ("tools", "tool_choice")}  # type: ignore[assignment]
-    found = await handler.structured(structure_of(schema), messages, **plain)
+    found = await handler.structured(model_from_schema(schema), messages, **plain)
     text = orjson.dumps(found.value.root).decode()
     written.take(text)
     return replace(found.reply, text=text, usage=found.usage), found.value.root
 
 
 async def _store_step(work: RunWork, number: int, reply: Reply, notes: str) -> None:
-    """Store a reply with its calls. Those that need approval wait for it."""
+    """Store a reply with its tool calls. Calls that need approval are stored as pending."""
     calls = [
         ToolCall(
             **work.place,
@@ -198,12 +187,14 @@ async def _store_step(work: RunWork, number: int, reply: Reply, notes: str) -> N
         if not is_open(run):
             return
         try:
-            await work.resources.store.transact([patch(run, *_counted(run, reply, number)), *writes, *_recorded(work, run, reply)])
+            await work.resources.store.transact(
+                [patch(run, *_usage_changes(run, reply, number)), *writes, *_usage_writes(work, run, reply)]
+            )
         except TransactionCanceled as canceled:
             if canceled.reasons[0] is not None and not any(canceled.reasons[1:]):
-                # Somebody has changed something else of the run.
+                # Another writer changed an unrelated attribute of the run.
                 continue
-            # Another worker has stored this step: what is stored decides what comes next.
+            # Another worker stored this step first; the loop continues from the stored one.
             return
         work.emit(Frame(kind="message", step=number, id=message_uuid(work.run.run_uuid, number)))
         return
@@ -231,8 +222,8 @@ def _message(work: RunWork, number: int, reply: Reply) -> Message:
     )
 
 
-def _counted(run: Run, reply: Reply, number: int) -> list[Any]:
-    """What a reply adds to its run: tokens as the provider reports them, and their cost where a price is known."""
+def _usage_changes(run: Run, reply: Reply, number: int) -> list[Any]:
+    """The run's token and cost increments for a reply, as reported by the provider; cost only where a price is known."""
     usage = reply.usage
     found = [
         Run.prompt_tokens.add(usage.input),
@@ -247,8 +238,8 @@ def _counted(run: Run, reply: Reply, number: int) -> list[Any]:
     return found
 
 
-def _recorded(work: RunWork, run: Run, reply: Reply) -> list[WriteOperation[Any]]:
-    """The writes that record what a reply has used by day; a planner uses nothing."""
+def _usage_writes(work: RunWork, run: Run, reply: Reply) -> list[WriteOperation[Any]]:
+    """The writes that add a reply to the daily usage; planned calls use nothing."""
     return [] if reply.model == NEAREST else [record_usage(run, work.resources.store.setup.now().date(), reply.model, reply.usage)]
 
 
@@ -258,7 +249,7 @@ async def _present(work: RunWork) -> Run:
 
 
 async def _finish(work: RunWork, number: int, reply: Reply, output: dict[str, Any] | None) -> Run | None:
-    """Store the answer and end the run, together: an answer that is there was given once."""
+    """Store the answer and end the run in one transaction, so that a run has at most one answer."""
     message = _message(work, number, reply)
     extra = [] if output is None else [Run.output.set(output)]
     if reply.finish in ("length", "filtered"):
@@ -268,15 +259,15 @@ async def _finish(work: RunWork, number: int, reply: Reply, output: dict[str, An
         run = await _present(work)
         if not is_open(run):
             return run
-        along = [create(message), *_recorded(work, run, reply)]
-        actions = [*_counted(run, reply, number), *extra]
+        along = [create(message), *_usage_writes(work, run, reply)]
+        actions = [*_usage_changes(run, reply, number), *extra]
         ended = await end_run(work.resources, run, RunStatus.COMPLETED, actions=actions, writes=partial(list, along), result=reply.text)
         if ended is None:
-            # It has ended, or somebody has changed something else of it: look again.
+            # The run ended or was changed concurrently: read it again.
             continue
         work.emit(Frame(kind="message", step=number, id=message.message_uuid))
         if work.shown_from:
-            # Only now: a summary must not keep the answer waiting.
-            await have_summarised(work, work.shown_from[0])
+            # Last, so that the summary does not delay the answer.
+            await submit_summary(work, work.shown_from[0])
         return ended
     raise RunInProgress(f"The run {work.run.run_uuid} is changed by too many at once.", fix="Try again.")

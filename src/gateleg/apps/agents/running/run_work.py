@@ -1,4 +1,4 @@
-"""What the job of a run works with: the run as it is, its agent and model, its tools, and where its frames go."""
+"""`RunWork`: the working state of a run's job: the run, its agent, model and tools, and its frame stream."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from gateleg.apps.agents.running.agents import agent_version, handler_for
 from gateleg.apps.agents.running.job_types import RunRequest
 from gateleg.apps.agents.running.planning import NEAREST
 from gateleg.apps.agents.running.tools.registered import servers_of
-from gateleg.apps.agents.running.tools.tool_lists import ToolLists
-from gateleg.apps.agents.running.tools.toolbox import application_tools, mcp_tools, put_together
+from gateleg.apps.agents.running.tools.tool_lists import ToolListCache
+from gateleg.apps.agents.running.tools.toolbox import application_tools, build_toolbox, mcp_tools
 
 if TYPE_CHECKING:
     from gateleg.apps.agents.running.frames import Frame
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 __all__ = ["RunWork", "open_work", "toolbox_for"]
 
 
-#: Where a process keeps what MCP servers have listed.
-_LISTS = "tool lists"
+#: Key of the process-wide cache of MCP tool lists.
+_TOOL_LISTS_KEY = "tool lists"
 
 
 @dataclass(frozen=True)
 class RunWork:
-    """All that the answer of one run needs."""
+    """Everything that answering one run needs."""
 
     resources: Resources[AgentsSettings]
     job: JobContext
@@ -41,7 +41,7 @@ class RunWork:
     agent: Agent
     handler: AgentHandler
     toolbox: Toolbox
-    #: the first message of the thread that the model was shown, where older ones were left out
+    #: the oldest message in the model's context window, if older ones were left out
     shown_from: list[str] = field(default_factory=list)
 
     @property
@@ -51,7 +51,7 @@ class RunWork:
 
     @property
     def place(self) -> dict[str, Any]:
-        """What every item of the run has."""
+        """The attributes that all items of the run share."""
         return {
             "partition": self.run.partition,
             "thread_uuid": self.run.thread_uuid,
@@ -61,28 +61,28 @@ class RunWork:
 
     @property
     def cap(self) -> int:
-        """How many replies with tool calls the run may have."""
+        """Maximum replies with tool calls."""
         wanted = self.agent.configuration.get("tool_steps")
         most = self.resources.settings.tool_steps
         return most if not isinstance(wanted, int | float) else max(0, min(most, int(wanted)))
 
     @property
     def plans(self) -> bool:
-        """Whether the planner chooses the tools in place of the model: as the configuration says, or else for small models."""
+        """Whether the planner chooses tools instead of the model. Defaults to True for small models."""
         return self.agent.configuration.get("planner", NEAREST if self.handler.small else None) == NEAREST
 
     @property
     def quotes(self) -> bool:
-        """Whether what the tools answered is quoted: as the configuration says, or else for small models."""
+        """Whether answers quote the tool results. Defaults to True for small models."""
         return bool(self.agent.configuration.get("quote_tools", self.handler.small))
 
     def emit(self, frame: Frame) -> None:
-        """Stream a frame to whoever follows the run."""
+        """Send a frame to the run's stream."""
         self.job.emit(frame.to_event())
 
 
 async def open_work(resources: Resources[AgentsSettings], job: JobContext, run: Run) -> RunWork:
-    """What a run works with. Raises what is wrong with its agent: that will be no better with another attempt."""
+    """Load the working state of a run. Raises for a misconfigured agent, which no retry can fix."""
     request = RunRequest.model_validate(run.request)
     agent = await agent_version(resources.store, run.partition, run.agent_version_uuid or "")
     handler = await handler_for(resources, request.context(run.partition), agent, run)
@@ -96,14 +96,14 @@ async def open_work(resources: Resources[AgentsSettings], job: JobContext, run: 
 async def toolbox_for(
     resources: Resources[AgentsSettings], agent: Agent, partition: Partition, principal: Principal, part_id: str | None
 ) -> Toolbox:
-    """The tools that an agent may use on behalf of somebody: those of applications that it names, and those of its MCP servers."""
+    """The tools an agent may use for a caller: those of its configured applications and MCP servers."""
     settings, configuration = resources.settings, agent.configuration
     wanted = _texts(configuration.get("tools"))
     own = application_tools(resources.tools_for(principal), principal, wanted) if wanted else []
     servers = await servers_of(resources, partition, agent.mcp_server_uuids, part_id)
-    lists = resources.state.setdefault(_LISTS, ToolLists(resources.outgoing))
+    lists = resources.state.setdefault(_TOOL_LISTS_KEY, ToolListCache(resources.outgoing))
     others, problems = await mcp_tools(servers, lists, resources.outgoing) if servers else ([], [])
-    return put_together(
+    return build_toolbox(
         [*own, *others], enabled=_texts(configuration.get("enabled_tools")), limit=settings.tool_result_limit, problems=problems
     )
 

@@ -1,4 +1,4 @@
-"""Answers with a structure: a pydantic model that accepts what a JSON schema does."""
+"""Structured answers: a pydantic model that validates against a JSON schema."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pydantic import ConfigDict, RootModel, model_validator
 
 from gateleg.apps.agents.errors import BadOutputSchema
 
-__all__ = ["structure_of"]
+__all__ = ["model_from_schema"]
 
 
-def structure_of(schema: dict[str, Any]) -> type[RootModel[dict[str, Any]]]:
-    """A model of objects that satisfy a JSON schema. Raises `BadOutputSchema` for one that is not a schema of an object."""
-    # Imported here: it takes long to load, and few questions need it.
+def model_from_schema(schema: dict[str, Any]) -> type[RootModel[dict[str, Any]]]:
+    """Make a model that accepts exactly the objects a JSON schema accepts. Raises `BadOutputSchema` for any other schema."""
+    # Imported here: slow to load, and few questions need it.
     jsonschema: Any = import_module("jsonschema")
     try:
         jsonschema.Draft202012Validator.check_schema(schema)
@@ -25,7 +25,7 @@ def structure_of(schema: dict[str, Any]) -> type[RootModel[dict[str, Any]]]:
     validator = jsonschema.Draft202012Validator(schema)
 
     class Structure(RootModel[dict[str, Any]]):
-        """What the schema describes."""
+        """A value that the schema accepts."""
 
         model_config = ConfigDict(title=str(schema.get("title") or "Answer")[:60])
 

@@ -1,8 +1,8 @@
-"""The running summary of a thread: what no longer fits into the model's window, folded in by the agent's own model.
+"""The rolling summary of a thread: the agent's own model summarises messages that no longer fit its context window.
 
-A run that left messages out has the thread summarised by a job of its own, so that nobody waits for it. The summary grows by what came
-between the last message that it covers and the first one that is still shown, some messages at a time. It is written only if none of
-these has changed meanwhile; a message that is changed or deleted later takes the summary that covers it along (`threads.py`).
+A run that left messages out submits a job, so that no answer waits for the summary. The job folds in, batch by batch, the messages between
+the last one covered and the first one still in the window. The write is conditional on those messages being unchanged; a later change or
+deletion of a covered message discards the summary (`threads.py`).
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from gateleg.store import AsyncStore
     from gateleg.web import Resources
 
-__all__ = ["have_summarised", "summarise_thread"]
+__all__ = ["submit_summary", "summarise_thread"]
 
-#: Messages that are folded in at once, characters of each that the model reads, and how often one job does so.
+#: Messages per batch, characters read of each message, and batches per job.
 _AT_ONCE, _SHOWN, _PASSES = 40, 2_000, 10
-#: Characters of a summary.
-_LONGEST = 8_000
+#: Maximum characters of a summary.
+_MAX_SUMMARY_LENGTH = 8_000
 _TASK = (
     "Summarise this conversation in a few sentences for somebody who goes on with it. Keep names, numbers, decisions and open questions. "
     "Write only the summary."
 )
 
 
-async def have_summarised(work: RunWork, until: str) -> None:
-    """Submit the job that summarises a thread up to a message; while one waits, there is no second."""
+async def submit_summary(work: RunWork, until: str) -> None:
+    """Submit the job that summarises a thread up to a message, unless one is already waiting."""
     run = work.run
     if work.agent.configuration.get("summarise") is False:
         return
@@ -56,9 +56,9 @@ async def have_summarised(work: RunWork, until: str) -> None:
 
 
 async def summarise_thread(resources: Resources[AgentsSettings], config: SummariseConfig) -> int:
-    """Fold the messages before one into the summary of their thread, some at a time; how many there were.
+    """Fold the messages before a given one into the thread's summary, batch by batch; returns their number.
 
-    A thread that has no summary yet is begun at the newest messages that one job can fold in: older ones are left out.
+    A first summary starts with the newest messages that one job can process; older ones are left out.
     """
     folded = 0
     for _ in range(_PASSES):
@@ -66,16 +66,16 @@ async def summarise_thread(resources: Resources[AgentsSettings], config: Summari
         messages = [] if thread is None else await _next_messages(resources.store, config, thread)
         if thread is None or not messages:
             break
-        summary = await _summarised(resources, config, thread, messages)
+        summary = await _summarise(resources, config, thread, messages)
         if not summary:
             break
-        if await _written(resources.store, thread, summary, messages):
+        if await _write_summary(resources.store, thread, summary, messages):
             folded += len(messages)
     return folded
 
 
 async def _next_messages(store: AsyncStore, config: SummariseConfig, thread: Thread) -> list[Message]:
-    """The messages that are folded in next, oldest first."""
+    """The next batch of messages, oldest first."""
     place = {"partition": config.partition, "thread_uuid": config.thread_uuid}
     if thread.summarised_to is None:
         before = Message.newest(**place).where(Message.message_uuid < config.until)
@@ -85,8 +85,8 @@ async def _next_messages(store: AsyncStore, config: SummariseConfig, thread: Thr
     return [one async for one in store.query(question, consistent=True, limit=_AT_ONCE) if one.message_uuid < config.until]
 
 
-async def _summarised(resources: Resources[AgentsSettings], config: SummariseConfig, thread: Thread, messages: Sequence[Message]) -> str:
-    """What the agent's model makes of the summary so far and some messages."""
+async def _summarise(resources: Resources[AgentsSettings], config: SummariseConfig, thread: Thread, messages: Sequence[Message]) -> str:
+    """Ask the agent's model to merge messages into the summary."""
     agent = await agent_version(resources.store, config.partition, config.agent_version_uuid)
     handler = await handler_for(resources, config.request.context(config.partition), agent)
     lines = [f"{one.role}: {one.message[:_SHOWN]}" for one in messages if one.message]
@@ -95,13 +95,13 @@ async def _summarised(resources: Resources[AgentsSettings], config: SummariseCon
     reply = None
     async for delta in handler.stream([System(_TASK), User(text[: handler.budget * 3])], max_tokens=400):
         reply = delta.reply or reply
-    return (reply.text if reply is not None else "").strip()[:_LONGEST]
+    return (reply.text if reply is not None else "").strip()[:_MAX_SUMMARY_LENGTH]
 
 
-async def _written(store: AsyncStore, thread: Thread, summary: str, messages: Sequence[Message]) -> bool:
-    """Write a summary, if it is the next one and its messages are as they were read."""
+async def _write_summary(store: AsyncStore, thread: Thread, summary: str, messages: Sequence[Message]) -> bool:
+    """Write a summary, on condition that the previous one and the messages are unchanged."""
     unchanged = Thread.summarised_to.missing() if thread.summarised_to is None else Thread.summarised_to == thread.summarised_to
-    # The thread is not made younger by this: it is not an activity of its user.
+    # A summary is not user activity, so updated_at stays.
     still = Thread.updated_at.set(thread.updated_at)
     changes = (Thread.summary.set(summary), Thread.summarised_to.set(messages[-1].message_uuid), still)
     same = [check(one, Message.updated_at == one.updated_at) for one in messages]

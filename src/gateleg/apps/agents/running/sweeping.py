@@ -1,4 +1,4 @@
-"""Ending runs whose time is up and that no worker ends: their jobs failed, or nobody has decided about their tool calls."""
+"""Expire overdue runs that no worker ends: their jobs failed, or their tool calls were never approved."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
 __all__ = ["expire_overdue"]
 
-#: A worker that is there ends its run by itself: it is given so many seconds to do so.
-_GRACE = 5
-#: Runs that are ended in one go.
-_MOST = 500
+#: Time after the deadline in which a live worker ends its run itself.
+_GRACE_SECONDS = 5
+#: Maximum runs per sweep.
+_MAX_RUNS = 500
 
 
 async def expire_overdue(resources: Resources[AgentsSettings]) -> int:
-    """End the runs of all tenants whose deadline has passed; how many there were."""
+    """Expire all tenants' runs past their deadline; returns their number."""
     store = resources.store
-    late = store.setup.now() - timedelta(seconds=_GRACE)
+    late = store.setup.now() - timedelta(seconds=_GRACE_SECONDS)
     question = Run.overdue().where(Run.deadline < late)
     ended = 0
-    for run in [run async for run in store.query(question, limit=_MOST)]:
-        # The index may be a moment behind: what is stored decides.
+    for run in [run async for run in store.query(question, limit=_MAX_RUNS)]:
+        # The index is eventually consistent: check the stored item.
         place = {"partition": run.partition, "thread_uuid": run.thread_uuid, "run_uuid": run.run_uuid}
         current = await store.find(Run, **place, consistent=True)
         if current is not None and await expire_run(resources, current) is not None:

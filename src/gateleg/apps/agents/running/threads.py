@@ -1,7 +1,6 @@
-"""Which thread a question belongs to, and whose turn it is in it.
+"""The thread of a question, and the order of its runs.
 
-A thread answers one question at a time: `current_run_uuid` names the run that has its turn. Whoever ends that run gives the turn to the
-next one that waits, in the same transaction.
+A thread answers one question at a time: `current_run_uuid` names the active run. The transaction that ends it starts the next queued run.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from gateleg.apps.agents.access import changes, sees
+from gateleg.apps.agents.access import may_change, may_see
 from gateleg.apps.agents.errors import NotFoundInPartition, OtherAgent, ThreadNotYours
 from gateleg.apps.agents.running.job_types import ANSWER, AnswerConfig, RunRequest
 from gateleg.apps.agents.tables import Thread
@@ -26,24 +25,34 @@ if TYPE_CHECKING:
     from gateleg.store import AsyncStore, WriteOperation
     from gateleg.web import Resources
 
-__all__ = ["OPEN", "changeable_run", "find_run", "find_thread", "hand_over", "is_open", "job_for", "own_thread", "recent_thread"]
+__all__ = [
+    "OPEN_STATUSES",
+    "changeable_run",
+    "find_run",
+    "find_thread",
+    "hand_over_turn",
+    "is_open",
+    "job_for",
+    "own_thread",
+    "recent_thread",
+]
 __all__ += ["waiting_runs"]
 
-#: The states of runs that have not ended.
-OPEN = frozenset({RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.REQUIRES_ACTION})
-#: Threads of a user that are looked through for one that can be continued.
-_LOOKED = 50
+#: Statuses of runs that have not ended.
+OPEN_STATUSES = frozenset({RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.REQUIRES_ACTION})
+#: Maximum threads of a user that are searched for one to continue.
+_MAX_CANDIDATES = 50
 
 
 def is_open(run: Run) -> bool:
     """Whether a run has not ended."""
-    return run.status in OPEN
+    return run.status in OPEN_STATUSES
 
 
 async def find_thread(store: AsyncStore, context: Context, thread_uuid: str) -> Thread:
     """A thread that the caller may see. Raises `NotFoundInPartition`."""
     found = await store.find(Thread, partition=context.partition, thread_uuid=thread_uuid, consistent=True)
-    if found is None or not sees(context, found):
+    if found is None or not may_see(context, found):
         raise NotFoundInPartition(f"There is no thread {thread_uuid!r}.")
     return found
 
@@ -51,21 +60,21 @@ async def find_thread(store: AsyncStore, context: Context, thread_uuid: str) -> 
 async def find_run(store: AsyncStore, context: Context, thread_uuid: str, run_uuid: str) -> Run:
     """A run that the caller may see. Raises `NotFoundInPartition`."""
     found = await store.find(Run, partition=context.partition, thread_uuid=thread_uuid, run_uuid=run_uuid, consistent=True)
-    if found is None or not sees(context, found):
+    if found is None or not may_see(context, found):
         raise NotFoundInPartition(f"There is no run {run_uuid!r} in the thread {thread_uuid!r}.")
     return found
 
 
 async def changeable_run(store: AsyncStore, context: Context, thread_uuid: str, run_uuid: str) -> Run:
-    """A run that the caller may cancel, retry and decide about. Raises `NotFoundInPartition` and `NotAllowed`."""
+    """A run that the caller may cancel, retry and approve calls of. Raises `NotFoundInPartition` and `NotAllowed`."""
     found = await find_run(store, context, thread_uuid, run_uuid)
-    if not changes(context, found):
+    if not may_change(context, found):
         raise NotAllowed(f"{context.principal.name!r} may look at the run {run_uuid!r}, and not change it.")
     return found
 
 
 async def own_thread(store: AsyncStore, context: Context, thread_uuid: str, agent_uuid: str) -> Thread:
-    """A thread in which the caller may ask an agent."""
+    """A thread in which the caller may ask questions."""
     thread = await find_thread(store, context, thread_uuid)
     if thread.owner_id != context.owner:
         raise ThreadNotYours(f"The thread {thread_uuid!r} belongs to another user.")
@@ -75,15 +84,15 @@ async def own_thread(store: AsyncStore, context: Context, thread_uuid: str, agen
 
 
 async def recent_thread(store: AsyncStore, context: Context, agent_uuid: str, user_id: str | None, minutes: int) -> Thread | None:
-    """The thread of this caller and this end user with the agent that was last active, within so many minutes.
+    """The most recently active thread of this caller, end user and agent, if active within the given minutes.
 
-    An unnamed user has no thread to continue: whoever that was before may be somebody else.
+    An anonymous user never continues a thread: the previous one may have been another person.
     """
     if user_id is None or minutes <= 0:
         return None
     since = store.setup.now() - timedelta(minutes=minutes)
     question = Thread.of_owner(partition=context.partition, owner_id=context.owner)
-    async for thread in store.query(question, consistent=True, limit=_LOOKED):
+    async for thread in store.query(question, consistent=True, limit=_MAX_CANDIDATES):
         if thread.updated_at < since:
             return None
         if (thread.agent_uuid, thread.user_id) == (agent_uuid, user_id):
@@ -92,14 +101,14 @@ async def recent_thread(store: AsyncStore, context: Context, agent_uuid: str, us
 
 
 async def waiting_runs(store: AsyncStore, partition: Partition, thread_uuid: str, most: int) -> list[Run]:
-    """The runs of a thread that wait for their turn, oldest first."""
+    """The queued runs of a thread, oldest first."""
     question = Run.newest(partition=partition, thread_uuid=thread_uuid)
     found = [run async for run in store.query(question, consistent=True, limit=2 * most + 20)]
     return [run for run in reversed(found) if run.status is RunStatus.QUEUED and run.job_id is None]
 
 
 def job_for(run: Run, settings: AgentsSettings) -> Submission:
-    """The job that answers a run, in the name of whoever asked."""
+    """The job that answers a run, submitted in the caller's name."""
     request = RunRequest.model_validate(run.request)
     config = AnswerConfig(
         endpoint_id=run.partition.endpoint_id, part_id=run.partition.part_id, thread_uuid=run.thread_uuid, run_uuid=run.run_uuid
@@ -109,10 +118,10 @@ def job_for(run: Run, settings: AgentsSettings) -> Submission:
     return submitted_by(request.asker.principal, submission)
 
 
-async def hand_over(resources: Resources[AgentsSettings], run: Run) -> list[WriteOperation[Any]]:
-    """The writes by which a run that ends gives the turn in its thread to the next, with that one's job.
+async def hand_over_turn(resources: Resources[AgentsSettings], run: Run) -> list[WriteOperation[Any]]:
+    """The writes that start the next queued run of a thread when a run ends, including its job.
 
-    They hold only if nobody has begun to wait since they were made: each run that is created moves the thread's count.
+    They are conditional on the thread's run count, so a run queued in the meantime makes the transaction fail and be retried.
     """
     store, settings = resources.store, resources.settings
     thread = await store.find(Thread, partition=run.partition, thread_uuid=run.thread_uuid, consistent=True)

@@ -1,4 +1,4 @@
-"""Making the tool calls of a run: each is claimed before it is made, so that none is made twice, and its result is stored and streamed."""
+"""Make the tool calls of a run. Each is claimed first, so that none is made twice; results are stored and streamed."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ if TYPE_CHECKING:
 
     from gateleg.apps.agents.running.run_work import RunWork
 
-__all__ = ["call_tools", "fail_interrupted", "shown_arguments"]
+__all__ = ["call_tools", "fail_interrupted", "parse_arguments"]
 
-#: Calls of one reply that are made side by side.
-_AT_ONCE = 8
+#: Maximum parallel calls of one reply.
+_MAX_PARALLEL_CALLS = 8
 _INTERRUPTED = "The worker stopped while this tool was running. Whether it took effect is unknown."
 
 
 async def call_tools(work: RunWork, calls: Sequence[ToolCall]) -> None:
-    """Make calls side by side; their results, good or bad, are stored."""
-    places = asyncio.Semaphore(_AT_ONCE)
+    """Make calls in parallel and store their results, including errors."""
+    places = asyncio.Semaphore(_MAX_PARALLEL_CALLS)
 
     async def make(call: ToolCall) -> None:
         async with places:
-            await _make(work, call)
+            await _claim_and_call(work, call)
 
     async with asyncio.TaskGroup() as group:
         for call in calls:
             group.create_task(make(call))
 
 
-async def _make(work: RunWork, call: ToolCall) -> None:
+async def _claim_and_call(work: RunWork, call: ToolCall) -> None:
     store = work.resources.store
     if call.status is not ToolCallStatus.IN_PROGRESS:
         try:
             call = await store.patch(call, ToolCall.status.to(ToolCallStatus.IN_PROGRESS), returning="new")
         except (ConditionFailed, NotFound):
-            # Another worker makes it, or it was denied a moment ago.
+            # Another worker claimed it, or it was denied concurrently.
             return
     work.emit(_frame(work, call, "call"))
     begun = time.monotonic()
-    output = await _called(work, call)
+    output = await _call_tool(work, call)
     status = ToolCallStatus.FAILED if output.failed else ToolCallStatus.COMPLETED
     changes = [
         ToolCall.status.to(status),
@@ -64,7 +64,7 @@ async def _make(work: RunWork, call: ToolCall) -> None:
     work.emit(_frame(work, call, "result"))
 
 
-async def _called(work: RunWork, call: ToolCall) -> ToolOutput:
+async def _call_tool(work: RunWork, call: ToolCall) -> ToolOutput:
     seconds = work.resources.settings.tool_seconds
     wish = ai.ToolCall(call.tool_call_id or call.tool_call_uuid, call.name, call.arguments or "{}")
     try:
@@ -75,7 +75,7 @@ async def _called(work: RunWork, call: ToolCall) -> ToolOutput:
 
 
 async def fail_interrupted(work: RunWork, calls: Sequence[ToolCall]) -> None:
-    """End calls whose worker died: they are not made again, because they may have taken effect."""
+    """Fail calls whose worker died. They are not repeated, because they may have taken effect."""
     for call in calls:
         changes = (ToolCall.status.to(ToolCallStatus.FAILED), ToolCall.content.set(_INTERRUPTED))
         failed = await work.resources.store.patch(call, *changes, returning="new")
@@ -84,12 +84,12 @@ async def fail_interrupted(work: RunWork, calls: Sequence[ToolCall]) -> None:
 
 def _frame(work: RunWork, call: ToolCall, kind: Literal["call", "result"]) -> Frame:
     step = step_of(work.run.run_uuid, call.tool_call_uuid) or 0
-    data = shown_arguments(call.arguments) if kind == "call" else call.content
+    data = parse_arguments(call.arguments) if kind == "call" else call.content
     return Frame(kind=kind, step=step, id=call.tool_call_uuid, name=call.name, status=call.status, data=data)
 
 
-def shown_arguments(text: str | None) -> object:
-    """Arguments as JSON where they are, and as the model wrote them where they are not."""
+def parse_arguments(text: str | None) -> object:
+    """Parse arguments as JSON; invalid JSON is returned as the model wrote it."""
     try:
         found: object = orjson.loads(text or "{}")
     except orjson.JSONDecodeError:

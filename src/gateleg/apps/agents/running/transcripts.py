@@ -1,4 +1,4 @@
-"""Reading what is stored of a thread as turns: the newest history in bounded reads, and the steps of one run."""
+"""Read a thread as turns: its newest history with bounded reads, and the steps of one run."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Transcript", "read_newest", "read_run", "turns_of"]
 
-#: Tool calls that are read beside each message, at most: a history with more of them has those of its newest messages.
-_CALLS = 4
+#: Tool calls to read per message. If there are more, only the calls of the newest messages are included.
+_CALLS_PER_MESSAGE = 4
 _DENIED = "The user has denied this call."
 
 
@@ -31,7 +31,7 @@ class Transcript:
     calls: tuple[ToolCall, ...]
 
     def steps(self, run_uuid: str, repeatable: Callable[[str], bool] = lambda name: False) -> list[Step]:
-        """The replies of the model, with their calls."""
+        """The model's replies with their tool calls."""
         found: dict[int, list[StoredCall]] = {}
         for message in self.messages:
             number = step_of(run_uuid, message.message_uuid)
@@ -45,7 +45,7 @@ class Transcript:
 
 
 async def read_run(store: AsyncStore, partition: Partition, thread_uuid: str, run_uuid: str) -> Transcript:
-    """What a run has written so far."""
+    """The messages and tool calls that a run has stored so far."""
     place = {"partition": partition, "thread_uuid": thread_uuid, "run_uuid": run_uuid}
     messages = [one async for one in store.query(Message.of_run(**place), consistent=True)]
     calls = [one async for one in store.query(ToolCall.of_run(**place), consistent=True)]
@@ -53,20 +53,20 @@ async def read_run(store: AsyncStore, partition: Partition, thread_uuid: str, ru
 
 
 async def read_newest(store: AsyncStore, partition: Partition, thread_uuid: str, run_uuid: str, *, most: int) -> list[Turn]:
-    """The newest turns of a thread up to the end of a run, newest first, at most `most`. Two queries, however long the thread is.
+    """At most `most` turns of a thread up to the end of a run, newest first, with two queries for any length of thread.
 
-    What was asked after this run is not part of it: that waits for its own run.
+    Questions queued after this run are left out.
     """
     end = end_of_run(run_uuid)
     said = Message.newest(partition=partition, thread_uuid=thread_uuid).where(Message.message_uuid < end)
     called = ToolCall.newest(partition=partition, thread_uuid=thread_uuid).where(ToolCall.tool_call_uuid < end)
     messages = [one async for one in store.query(said, consistent=True, limit=most)]
-    calls = [one async for one in store.query(called, consistent=True, limit=most * _CALLS)]
+    calls = [one async for one in store.query(called, consistent=True, limit=most * _CALLS_PER_MESSAGE)]
     return turns_of(messages, calls)
 
 
 def turns_of(messages: Sequence[Message], calls: Iterable[ToolCall]) -> list[Turn]:
-    """Messages as turns in the order that they are given, each with its calls in the order of their making."""
+    """Convert messages to turns in the given order, each with its calls in call order."""
     by_message: dict[str, list[ToolCall]] = {}
     for call in calls:
         by_message.setdefault(call.tool_call_uuid.rpartition("-")[0], []).append(call)

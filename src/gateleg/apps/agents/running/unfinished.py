@@ -1,6 +1,6 @@
-"""Replies that are broken off, because their run was cancelled, expired or lost its worker: what they used is counted all the same.
+"""Account for interrupted replies, whose run was cancelled, expired or lost its worker.
 
-The provider has not said how many tokens that was, so it is estimated, and the run says so.
+The provider reports no usage for them, so the tokens are estimated, and the run is marked accordingly.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 __all__ = ["UnfinishedReply"]
 
-#: How often the count is tried while others change the run, and the seconds that it may take: a worker that stops does not wait for it.
+#: Attempts while other writers change the run, and the time limit in seconds: it must not delay a worker's shutdown.
 _ATTEMPTS, _SECONDS = 5, 5.0
 
 
 class UnfinishedReply:
-    """What a model has written of a reply so far."""
+    """The part of a reply that was received so far."""
 
     def __init__(self, work: RunWork, handler: AgentHandler, messages: Sequence[Message]) -> None:
         self._work, self._handler, self._messages = work, handler, messages
@@ -38,13 +38,13 @@ class UnfinishedReply:
         self._begun = False
 
     def take(self, delta: Delta) -> None:
-        """Note the next piece; the last one has the usage of the whole, so that nothing is left to count."""
+        """Record the next piece. The last piece carries the exact usage, so nothing remains to be estimated."""
         self._begun = delta.reply is None
         self._written += [delta.reasoning, delta.text]
 
     @asynccontextmanager
     async def counted(self) -> AsyncIterator[None]:
-        """Count what was used if the block ends before the reply does."""
+        """Record estimated usage if the block ends before the reply is complete."""
         try:
             yield
         except BaseException:
@@ -75,7 +75,7 @@ class UnfinishedReply:
             return
 
     def _model(self) -> str:
-        """The model by its address; a handler that has none of ours by its own name."""
+        """The model's address, or the handler's name if it does not use one."""
         try:
             return self._handler.address[:200]
         except BadConfiguration:

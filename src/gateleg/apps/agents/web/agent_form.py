@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, Field, create_model
 
 from gateleg.apps.agents.catalogue import list_llms
-from gateleg.apps.agents.concealing import shown
 from gateleg.apps.agents.flows import list_flows
 from gateleg.apps.agents.listing import MOST, Paging
+from gateleg.apps.agents.secret_references import redact
 from gateleg.apps.agents.servers import list_servers
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class AgentForm(BaseModel):
             "approval": [_ALWAYS] if approval in ("always", True) else approval if isinstance(approval, list) else [],
             "flow": agent.flow_snippet_version_uuid or "",
             "variables": {str(one.get("name")): one.get("value") for one in agent.variables},
-            "configuration": {name: value for name, value in shown(configuration).items() if name not in _ASKED},
+            "configuration": {name: value for name, value in redact(configuration).items() if name not in _ASKED},
         }
 
     def values(self) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gateleg.apps.agents.tenancy import PART_HEADER, Asked, assemble, header_text
+from gateleg.apps.agents.tenancy import PART_HEADER, RequestedTenant, assemble, header_text
 
 if TYPE_CHECKING:
     from starlette.requests import HTTPConnection
@@ -22,7 +22,7 @@ ENDPOINT_HEADER, _CONNECTION = "X-Endpoint-ID", "X-Connection-ID"
 def context_of(request: HTTPConnection, resources: Resources[AgentsSettings], *, user_id: str | None = None) -> Context:
     """The context of a request: its key, and its headers where the caller may choose."""
     headers = request.headers
-    asked = Asked(
+    asked = RequestedTenant(
         header_text(headers.get(ENDPOINT_HEADER), "endpoint_id"),
         header_text(headers.get(PART_HEADER), "part_id"),
         header_text(headers.get(_CONNECTION), "connection_id"),
@@ -35,5 +35,5 @@ def context_of(request: HTTPConnection, resources: Resources[AgentsSettings], *,
 
 def context_of_listener(listener: Listener, resources: Resources[AgentsSettings]) -> Context:
     """The context of somebody who opens an event stream: browsers cannot send headers there, so the query names the part."""
-    asked = Asked(listener.query.get("endpoint_id"), listener.query.get("part_id"))
+    asked = RequestedTenant(listener.query.get("endpoint_id"), listener.query.get("part_id"))
     return assemble(listener.principal, resources.settings, asked)

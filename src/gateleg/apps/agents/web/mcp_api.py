@@ -8,7 +8,7 @@ from gateleg.apps.agents.errors import MissingField
 from gateleg.apps.agents.running.asking import ask
 from gateleg.apps.agents.running.directory import find_named_agent, list_agents
 from gateleg.apps.agents.running.following import wait_for_run
-from gateleg.apps.agents.running.questions import Ask
+from gateleg.apps.agents.running.questions import Question
 from gateleg.apps.agents.running.transcripts import read_run
 from gateleg.apps.agents.thread_tables import RunStatus
 from gateleg.apps.agents.web.contexts import context_of
@@ -77,7 +77,7 @@ async def _answer(resources: Resources[AgentsSettings], context: Context, name: 
     message, thread = arguments.get("message"), arguments.get("thread_uuid")
     if not isinstance(message, str) or not message.strip():
         raise MissingField("message must be a text that is not empty.", fix="Give what to ask the agent as message.")
-    question = Ask(
+    question = Question(
         agent_uuid=agent.agent_uuid,
         user_query=message,
         thread_uuid=str(thread) if thread else None,

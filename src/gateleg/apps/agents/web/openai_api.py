@@ -13,9 +13,9 @@ from starlette.routing import Route
 from gateleg.apps.agents.errors import BadCompletion
 from gateleg.apps.agents.running.asking import ask
 from gateleg.apps.agents.running.directory import find_named_agent, list_agents
-from gateleg.apps.agents.running.files import keep_file
+from gateleg.apps.agents.running.files import store_question_file
 from gateleg.apps.agents.running.following import follow_run
-from gateleg.apps.agents.running.questions import Ask
+from gateleg.apps.agents.running.questions import Question
 from gateleg.apps.agents.running.threads import find_run
 from gateleg.apps.agents.running.transcripts import read_run
 from gateleg.apps.agents.thread_tables import RunStatus
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from gateleg.apps.agents.running.asking import AskedRun
+    from gateleg.apps.agents.running.asking import SubmittedRun
     from gateleg.apps.agents.running.frames import Frame
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.apps.agents.tables import Agent
@@ -110,11 +110,11 @@ class _Api:
             return StreamingResponse(chunks.of(frames), media_type="text/event-stream", headers=headers)
         return await self._whole(context, run, asked.model)
 
-    async def _ask(self, context: Context, agent: Agent, asked: CompletionRequest, once: str | None) -> AskedRun:
+    async def _ask(self, context: Context, agent: Agent, asked: CompletionRequest, once: str | None) -> SubmittedRun:
         conversation = conversation_of(asked.messages)
-        files = [await keep_file(self._resources, context, one.name, one.media_type, one.data) for one in conversation.files]
+        files = [await store_question_file(self._resources, context, one.name, one.media_type, one.data) for one in conversation.files]
         try:
-            question = Ask(
+            question = Question(
                 agent_uuid=agent.agent_uuid,
                 user_query=conversation.question,
                 history=conversation.history,
@@ -128,7 +128,7 @@ class _Api:
             raise BadCompletion(str(error.errors(include_url=False, include_input=False)[0]["msg"])) from None
         return await ask(self._resources, context, question)
 
-    async def _whole(self, context: Context, asked: AskedRun, model: str) -> Response:
+    async def _whole(self, context: Context, asked: SubmittedRun, model: str) -> Response:
         async for _ in await follow_run(self._resources, context, asked.thread_uuid, asked.run_uuid):
             pass
         run = await find_run(self._resources.store, context, asked.thread_uuid, asked.run_uuid)
@@ -157,7 +157,7 @@ def _model(name: str, agent: Agent) -> dict[str, Any]:
     return {"id": name, "object": "model", "created": int(agent.created_at.timestamp()), "owned_by": agent.agent_uuid}
 
 
-def _ids(asked: AskedRun) -> dict[str, str]:
+def _ids(asked: SubmittedRun) -> dict[str, str]:
     """Where the run can be looked at."""
     return {"X-Thread-UUID": asked.thread_uuid, "X-Run-UUID": asked.run_uuid}
 

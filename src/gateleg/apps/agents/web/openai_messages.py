@@ -8,7 +8,8 @@ from typing import Any, Literal
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
-from gateleg.ai import Assistant, Message, System, ToolCall, ToolResult, User, dump_messages
+from gateleg.ai import Assistant, Message, System, ToolCall, ToolResult, User
+from gateleg.ai.messages import dump_messages
 from gateleg.apps.agents.errors import BadCompletion
 
 _DATA = re.compile(r"data:(?P<type>[a-z]+/[a-z0-9.+-]+);base64,(?P<data>.*)", re.DOTALL)
@@ -79,7 +80,7 @@ class Conversation(BaseModel):
 def conversation_of(messages: list[dict[str, Any]]) -> Conversation:
     """What a client asks, and what was said before. Raises `BadCompletion`."""
     if not messages or messages[-1].get("role") != "user":
-        raise BadCompletion("The last message is not one of the user.")
+        raise BadCompletion("`messages` must end with a message of the role `user`.")
     text, files = _content(messages[-1].get("content"))
     if not text:
         raise BadCompletion("The last message has no text.")

@@ -12,7 +12,7 @@ from gateleg.web.console.components import Field, tag
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gateleg.apps.agents.rendering import Preview
+    from gateleg.apps.agents.rendering import PromptPreview
     from gateleg.web.console.components import Tag
 
 #: The placeholder of a prompt that is not a variable.
@@ -90,7 +90,7 @@ def read_value(variable: Variable, text: str) -> Any:
         return text
 
 
-def notes_of(found: Preview) -> list[str]:
+def notes_of(found: PromptPreview) -> list[str]:
     """What is missing or wrong, in sentences."""
     notes = list(found.problems)
     if found.missing:

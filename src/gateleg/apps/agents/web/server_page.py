@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 from pydantic import BaseModel, Field
 
-from gateleg.apps.agents.concealing import shown_headers
 from gateleg.apps.agents.errors import McpFailed
 from gateleg.apps.agents.running.tools.mcp_servers import list_tools
 from gateleg.apps.agents.running.tools.registered import resolve_server
 from gateleg.apps.agents.saving import save_server
+from gateleg.apps.agents.secret_references import redact_headers
 from gateleg.apps.agents.servers import delete_server, find_server
 from gateleg.apps.agents.web.places import FRESH, HOME, SERVER, item_place, tab_place
 from gateleg.apps.agents.web.visiting import Visit, not_there
@@ -45,7 +45,7 @@ class ServerForm(BaseModel):
         return {
             "label": server.mcp_label,
             "url": server.mcp_server_url,
-            "headers": shown_headers(server.headers),
+            "headers": redact_headers(server.headers),
             "allowed": server.allowed_tools or [],
         }
 
@@ -150,7 +150,7 @@ def _about(server: McpServer) -> None:
         tag("dd", server.mcp_server_url)
         tag("dt", "Headers")
         with tag("dd", classes="stack gap-1"):
-            for name, reference in shown_headers(server.headers).items():
+            for name, reference in redact_headers(server.headers).items():
                 tag("span", f"{name}: {reference}", "mono")
             if not server.headers:
                 tag("span", "none")

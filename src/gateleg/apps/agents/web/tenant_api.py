@@ -10,7 +10,7 @@ from gateleg.apps.agents.access import check_host_operator
 from gateleg.apps.agents.erasing.tenants import begin_erasure, begin_export
 from gateleg.apps.agents.errors import BadField
 from gateleg.apps.agents.settings import AgentsSettings
-from gateleg.apps.agents.tenancy import Asked, Context, assemble, header_text
+from gateleg.apps.agents.tenancy import Context, RequestedTenant, assemble, header_text
 from gateleg.apps.agents.tenants import TenantRow, list_tenants
 from gateleg.apps.agents.usage import usage_question
 from gateleg.apps.agents.usage_tables import DailyUsage
@@ -78,7 +78,7 @@ def _tenant(call: Call, request: Request, part_id: str) -> Context:
     resources = _own(call)
     check_host_operator(context_of(request, resources))
     endpoint = header_text(request.headers.get(ENDPOINT_HEADER), "endpoint_id")
-    return assemble(call.principal, resources.settings, Asked(endpoint, part_id))
+    return assemble(call.principal, resources.settings, RequestedTenant(endpoint, part_id))
 
 
 @router.get("/usage")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from nicegui import background_tasks, context, ui
 
-from gateleg.apps.agents.access import changes as may_change
+from gateleg.apps.agents.access import may_change
 from gateleg.apps.agents.agents import find_agent
 from gateleg.apps.agents.erasing.threads import SMALL, delete_whole_thread
 from gateleg.apps.agents.errors import NotFoundInPartition
@@ -17,7 +17,7 @@ from gateleg.apps.agents.running.asking import ask
 from gateleg.apps.agents.running.deciding import Decision, decide_calls
 from gateleg.apps.agents.running.ending import cancel_run, retry_run
 from gateleg.apps.agents.running.following import follow_run
-from gateleg.apps.agents.running.questions import Ask
+from gateleg.apps.agents.running.questions import Question
 from gateleg.apps.agents.running.threads import find_run, find_thread, is_open
 from gateleg.apps.agents.running.transcripts import read_run
 from gateleg.apps.agents.thread_tables import Run, RunStatus, ToolCallStatus
@@ -115,7 +115,7 @@ def _question(visit: Visit, agent: Agent, thread: Thread | None) -> None:
                 return
 
             async def work() -> None:
-                question = Ask(
+                question = Question(
                     agent_uuid=agent.agent_uuid,
                     thread_uuid=None if thread is None else thread.thread_uuid,
                     user_query=text.text,

@@ -15,8 +15,8 @@ from gateleg.web.console.components import ago, button, confirm, pager, tag
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from gateleg.apps.agents.tables import Named
-    from gateleg.apps.agents.versions import Versioned
+    from gateleg.apps.agents.tables import ReferencedItem
+    from gateleg.apps.agents.versions import VersionedKind
     from gateleg.apps.agents.web.visiting import Visit
 
 _SIZE = 20
@@ -30,7 +30,7 @@ class VersionsPart:
     """The versions of one thing. `page` is the address of the page, with parameters; `delete` deletes a version by its id."""
 
     visit: Visit
-    of: Versioned[Any]
+    of: VersionedKind[Any]
     logical_uuid: str
     page: Callable[..., str]
     delete: Callable[[str], Awaitable[Any]]
@@ -50,7 +50,7 @@ class VersionsPart:
         state = {"tab": "versions", "newer": "" if page.next is None else str(newer + len(page.items))}
         pager(self.page(), state, cursor=cursor or None, following=page.next, shown=len(page.items))
 
-    def _version(self, one: Named, before: Named | None, number: int) -> None:
+    def _version(self, one: ReferencedItem, before: ReferencedItem | None, number: int) -> None:
         with tag("article", classes="card stack gap-1", aria_label=f"Version {number}"):
             with tag("div", classes="line gap-1 spread"):
                 with tag("p", classes="line gap-1 meta"):

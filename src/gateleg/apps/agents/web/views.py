@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
-from gateleg.apps.agents.running.asking import AskedRun
+from gateleg.apps.agents.running.asking import SubmittedRun
 from gateleg.apps.agents.running.transcripts import Transcript
 from gateleg.apps.agents.thread_tables import Message, Run, ToolCall
 
@@ -32,7 +32,7 @@ class AskedView(View):
     events: str
 
     @classmethod
-    def of(cls, asked: AskedRun) -> "AskedView":
+    def of(cls, asked: SubmittedRun) -> "AskedView":
         """What came of a question."""
         return cls(
             agent_uuid=asked.agent_uuid,

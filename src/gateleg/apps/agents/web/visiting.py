@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gateleg.apps.agents.tenancy import Asked, assemble
+from gateleg.apps.agents.tenancy import RequestedTenant, assemble
 from gateleg.apps.agents.web.places import HOME
 from gateleg.web.console import components
 from gateleg.web.console.components import carry_out_and_open
@@ -30,7 +30,7 @@ class Visit:
     @classmethod
     def of(cls, view: View, resources: Resources[AgentsSettings], part: str = "") -> Visit:
         """A visit to the caller's own part; those who may choose one name it."""
-        return cls(view, resources, assemble(view.principal, resources.settings, Asked(part_id=part or None)))
+        return cls(view, resources, assemble(view.principal, resources.settings, RequestedTenant(part_id=part or None)))
 
     @property
     def kept(self) -> dict[str, str]:

@@ -23,7 +23,7 @@ EVERYWHERE = "*"
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenGroup:
     """A group that somebody is shown, and the filter by which."""
 
     group: WizardGroup
@@ -69,7 +69,9 @@ async def delete_wizard_group_filter(store: AsyncStore, context: Context, wizard
     return await delete_item(store, WizardGroupFilter, _ids(context, wizard_group_filter_uuid))
 
 
-async def choose_wizard_groups(store: AsyncStore, context: Context, region: str, facts: Mapping[str, Any], limit: int = 10) -> list[Chosen]:
+async def choose_wizard_groups(
+    store: AsyncStore, context: Context, region: str, facts: Mapping[str, Any], limit: int = 10
+) -> list[ChosenGroup]:
     """The groups for somebody in a region of whom these facts are known, the best first; each group once."""
     filters = [one async for one in store.query(WizardGroupFilter.in_partition, partition=context.partition, consistent=True)]
     fitting = fitting_filters(filters, region, facts)
@@ -86,11 +88,11 @@ def fitting_filters(filters: Iterable[WizardGroupFilter], region: str, facts: Ma
     return [one for one in found if all(is_fulfilled(criterion, facts.get(name)) for name, criterion in one.criteria.items())]
 
 
-def ranked(fitting: Sequence[WizardGroupFilter], groups: Mapping[str, WizardGroup]) -> list[Chosen]:
+def ranked(fitting: Sequence[WizardGroupFilter], groups: Mapping[str, WizardGroup]) -> list[ChosenGroup]:
     """Groups by the weight of their filter, then of the group, then the more criteria, then by name; each by its best filter."""
-    pairs = [Chosen(group, one) for one in fitting if (group := groups.get(one.wizard_group_uuid or "")) is not None]
+    pairs = [ChosenGroup(group, one) for one in fitting if (group := groups.get(one.wizard_group_uuid or "")) is not None]
     pairs.sort(key=lambda one: (-one.by.weight, -one.group.weight, -len(one.by.criteria), one.group.wizard_group_name))
-    best: dict[str, Chosen] = {}
+    best: dict[str, ChosenGroup] = {}
     for one in pairs:
         best.setdefault(one.group.wizard_group_uuid, one)
     return list(best.values())

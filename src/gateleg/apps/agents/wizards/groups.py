@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.agents.access import check_editor
-from gateleg.apps.agents.changes import Changes, commit, settle
+from gateleg.apps.agents.changes import Changes, commit, retry_on_conflict
 from gateleg.apps.agents.errors import BadField, NotFoundInPartition
 from gateleg.apps.agents.items import author, build, contents, create_item, delete_item, find_item, get_item, update_item
 from gateleg.apps.agents.listing import Listing, Paging, filtered, list_items, matching, timed
@@ -173,7 +173,7 @@ async def save_wizard_group_with_wizards(store: AsyncStore, context: Context, va
         await commit(store, work.changes)
         return await get_item(store, WizardGroup, _group_ids(context, group.wizard_group_uuid))
 
-    return await settle(attempt)
+    return await retry_on_conflict(attempt)
 
 
 async def delete_wizard_from_wizard_group(store: AsyncStore, context: Context, wizard_group_uuid: str, wizard_uuid: str) -> bool:
@@ -191,7 +191,7 @@ async def delete_wizard_from_wizard_group(store: AsyncStore, context: Context, w
         await commit(store, work.changes)
         return True
 
-    return await settle(attempt)
+    return await retry_on_conflict(attempt)
 
 
 def _drop_wizards(work: _Composite, uuids: Sequence[str]) -> None:

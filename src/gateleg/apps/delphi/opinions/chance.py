@@ -1,8 +1,8 @@
-"""Could it be chance? The votes are compared with votes by lot, so that groups are not seen where there are none.
+"""A permutation test for whether chance alone explains how people differ (parallel analysis).
 
-The votes on each comment are dealt out anew among those who cast them, many times. Everybody keeps the number of their votes and every
-comment its result; what is lost is that the same people stand on the same side again and again. If votes by lot differ as strongly in one
-direction as the real ones, nothing in the real ones needs an explanation (parallel analysis, by permutation).
+The votes on each comment are shuffled among those who cast them, many times. Everybody keeps the number of their votes and every comment
+its result; only the correlation between comments is lost. If shuffled votes vary as strongly in one direction (the largest singular value)
+as the real votes do, there is nothing to explain, and no groups are shown.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.votes import Flags, Floats, Ints
     from gateleg.apps.delphi.opinions.matrix import VoteMatrix
 
-#: With so many draws, none as strong as the real votes happens by chance in one of a hundred conversations.
+#: Shuffles. With 99, random votes pass the test in one of a hundred conversations.
 DRAWS = 99
-#: More participants than this are drawn from, which makes the test weaker and never wrong.
+#: Of more participants a sample is tested, which makes the test weaker but not wrong.
 _MOST_PARTICIPANTS = 2_000
 #: Larger matrices of products are not decomposed whole.
 _LARGEST_WHOLE = 200
@@ -31,10 +31,10 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """How votes by lot compare with the real ones."""
+    """The result of the test."""
 
     draws: int
-    #: of these, how many differ at least as strongly in one direction as the real votes
+    #: shuffles that vary at least as strongly in one direction as the real votes
     as_strong: int
 
     @property
@@ -44,7 +44,7 @@ class Chance:
 
 
 def chance_of(matrix: VoteMatrix, out: Flags, members: Ints, draws: int = DRAWS) -> Chance:
-    """How often votes by lot of some participants, given by their rows, differ as strongly as their real votes."""
+    """Test the votes of some participants, given by their rows."""
     random = np.random.default_rng(0)
     rows = np.sort(members)
     if len(rows) > _MOST_PARTICIPANTS:
@@ -65,7 +65,7 @@ def chance_of(matrix: VoteMatrix, out: Flags, members: Ints, draws: int = DRAWS)
 
 
 def _strength(rows: Any, columns: Any, values: Floats, shape: tuple[int, int]) -> float:
-    """How much the votes vary in the direction in which they vary most."""
+    """The variation of the votes in the direction in which they vary most."""
     dense = np.zeros(shape)
     dense[rows, columns] = values
     products = dense @ dense.T if shape[0] <= shape[1] else dense.T @ dense

@@ -140,12 +140,13 @@ def _merged(points: Floats, weights: Floats, earlier: Ints) -> Ints:
     """The labels once clusters with the same centre are one, which has the id of the one with most members."""
     labels = earlier.copy()
     ids, centers = _centred(points, weights, labels)
-    _, same = np.unique(centers, axis=0, return_inverse=True)
+    _, same, shared = np.unique(centers, axis=0, return_inverse=True, return_counts=True)
+    if len(shared) == len(ids):
+        return labels
     sizes = np.array([(labels == number).sum() for number in ids])
-    for place in range(int(same.max()) + 1):
+    for place in np.flatnonzero(shared > 1):
         twins = np.flatnonzero(same.ravel() == place)
-        if len(twins) > 1:
-            labels[np.isin(labels, ids[twins])] = ids[twins[sizes[twins].argmax()]]
+        labels[np.isin(labels, ids[twins])] = ids[twins[sizes[twins].argmax()]]
     return labels
 
 

@@ -30,11 +30,12 @@ _BEGUN: dict[Order, str] = {
 _REPLAYED = "as they came about over time"
 #: What is told of each; nothing where there was nothing to choose between.
 DIVISIONS: dict[Division, str] = {
-    "seen": "These are the groups that a replay of the votes by time ends with, and so the nearest to what participants saw: they separate "
-    "people nearly as well as those that the votes alone would give, or better.",
+    "seen": "These are the groups that a replay of the votes by time ends with, the nearest to what participants saw; the votes alone do "
+    "not clearly show others.",
     "same": "A replay of the votes by time ends with the same groups.",
-    "less-separated": "A replay of the votes by time ends with other groups, which separate people less well and were not taken.",
-    "too-small": "A replay of the votes by time ends with a group of fewer than three people or two per cent, and was not taken.",
+    "less-separated": "A replay of the votes by time ends with other groups, which separate people clearly less well and were not taken.",
+    "too-small": "A replay of the votes by time ends with one group and others of fewer than three people or two per cent, and was not "
+    "taken.",
     "no-times": "The votes have no times, so nothing is known of the groups that participants saw.",
     "too-many": "The conversation is too large to replay its votes by time, so nothing is known of the groups that participants saw.",
     "one-group": "",

@@ -24,6 +24,7 @@ from gateleg.apps.delphi.opinions.consensus import (
     normalised_consensus,
 )
 from gateleg.apps.delphi.opinions.correlations import Correlations, correlate
+from gateleg.apps.delphi.opinions.division_choice import choose_division
 from gateleg.apps.delphi.opinions.divisiveness import PRIOR_VOTES, Divisiveness, divisiveness
 from gateleg.apps.delphi.opinions.groups import Groups, find_groups
 from gateleg.apps.delphi.opinions.improved import find_improved_groups
@@ -36,7 +37,6 @@ from gateleg.apps.delphi.opinions.priorities import comment_priorities
 from gateleg.apps.delphi.opinions.projection import comment_positions, map_extremity, participant_positions
 from gateleg.apps.delphi.opinions.replay import Update, replay
 from gateleg.apps.delphi.opinions.representative import Representative, representatives_of
-from gateleg.apps.delphi.opinions.seen import with_history
 from gateleg.apps.delphi.opinions.stability import Stability, group_stability
 from gateleg.apps.delphi.opinions.tallies import Tallies, tally_votes
 
@@ -192,7 +192,8 @@ def _groups(
     rows = order[inside[order]]
     if config.mode == "exact":
         return _Found(find_groups(positions, rows))
-    groups, division = with_history(find_improved_groups(positions, rows, apart=not chance.likely), votes, moderation, positions, config)
+    found = find_improved_groups(positions, rows, apart=not chance.likely)
+    groups, division = choose_division(found, votes, moderation, positions, config)
     return _Found(groups, division=division)
 
 

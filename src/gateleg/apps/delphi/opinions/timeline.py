@@ -3,7 +3,7 @@
     moments = timeline(votes, moderation, End(ids, positions, groups))
 
 Every moment is analysed with the votes that were cast by then. It has as many groups as the end, or fewer, and each is the group that it
-becomes: clustering begins where the groups of the next later moment lie. Where votes by lot differ as strongly as those that were cast by
+becomes: clustering begins where the groups of the next later moment lie. Where shuffled votes differ as strongly as those that were cast by
 then, there are no groups yet. Each map is turned, mirrored and scaled to fit the next one, so that people who think alike throughout stay
 where they are. The moderation is that of the end: when a decision was made is not in an export. Pure.
 """
@@ -49,7 +49,7 @@ class Moment:
     participants: int
     comments: int
     compared: int
-    #: whether votes by lot differ as strongly as those cast by then
+    #: whether shuffled votes differ as strongly as those cast by then
     may_be_chance: bool
     #: where people lie on the map; not a number for those who had not voted
     positions: Floats

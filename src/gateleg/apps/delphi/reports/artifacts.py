@@ -37,13 +37,14 @@ def make_artifacts(
 ) -> dict[str, bytes]:
     """The files of a report. `data` has its CSV files, which come with the report as well; `matrix` the votes, for the map of people;
     `visualizations` says which maps there are."""
+    has_replay = "enhanced" in visualizations and bool(findings.moments)
     found: dict[str, str] = {
-        REPORT: write_report(findings, sections, data, written_by),
+        REPORT: write_report(findings, sections, data, written_by, has_replay=has_replay),
         SUMMARY: write_summary(findings, sections),
     }
     if "enhanced" in visualizations:
         found[MAP] = write_explorer(findings, matrix)
-        found |= {REPLAY: write_replay(findings)} if findings.moments else {}
+        found |= {REPLAY: write_replay(findings)} if has_replay else {}
     if "basic" in visualizations:
         found |= {"maps/groups.svg": groups_map(findings), "maps/consensus.svg": consensus_map(findings)}
     if "multilayer" in visualizations:

@@ -9,13 +9,12 @@ from gateleg.apps.delphi.opinions.modes import DIVISIONS
 if TYPE_CHECKING:
     from gateleg.apps.delphi.reports.findings import Findings
 
-#: From which stability on groups are said to hold, and below which they are little more than what votes by lot have.
+#: The stability from which groups hold well, and the one below which they are hardly more stable than groups in random votes.
 HOLDS, BARELY = 0.8, 0.5
 
 
 def certainty_of(findings: Findings) -> list[str]:
-    """Sentences on whether the groups may be chance, how well they come back and whether participants saw them; none for runs that have
-    not looked."""
+    """Sentences on whether the groups may be chance, how stable they are and whether participants saw them; none for runs without tests."""
     return [sentence for sentence in (_chance(findings), _stability(findings), DIVISIONS[findings.certainty.division]) if sentence]
 
 
@@ -35,17 +34,15 @@ def _chance(findings: Findings) -> str:
     known, found = findings.certainty, len(findings.groups) > 1
     if not known.draws:
         return ""
-    dealt = (
-        f"When the votes on each comment were dealt out at random among those who cast them, {known.draws} times, they differed as strongly"
-    )
+    shuffled = f"When the votes on each comment were shuffled among those who cast them, {known.draws} times, people differed as strongly"
     if known.as_strong:
         meaning = (
             "So these groups may be chance." if found else "So what looks like groups may be chance, and everybody is shown as one group."
         )
-        return f"{'' if found else 'No groups were found. '}{dealt} in {known.as_strong} of these draws. {meaning}"
+        return f"{'' if found else 'No groups were found. '}{shuffled} in {known.as_strong} of these shuffles. {meaning}"
     if not found:
         return "No groups were found: no division into groups that are large enough also separates people who had no part in finding it."
-    return f"{dealt} in none of these draws: chance does not explain the groups."
+    return f"{shuffled} in none of these shuffles: chance alone does not explain the differences."
 
 
 def _stability(findings: Findings) -> str:
@@ -53,7 +50,7 @@ def _stability(findings: Findings) -> str:
     if known.stability is None or len(findings.groups) < 2:
         return ""
     told = f"When a fifth of the comments is left out, the groups come back with a stability of {known.stability:.2f}"
-    return f"{told}, where nought is by chance and one is unchanged: {_hold(known.stability)}."
+    return f"{told}, where zero is chance and one is unchanged: {_hold(known.stability)}."
 
 
 def _hold(stability: float) -> str:

@@ -4,7 +4,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from gateleg.ai import parse_model_address
+from gateleg.ai.addresses import parse_model_address
 
 #: The names of the files that people open first.
 REPORT = "report.html"

@@ -132,7 +132,7 @@ class Certainty:
 
     #: how well they come back without some comments, from 0 to 1; None where that cannot be said
     stability: float | None = None
-    #: how often votes by lot were compared with the real ones, and how often they differed as strongly; 0 where nobody looked
+    #: how often shuffled votes were compared with the real ones, and how often they differed as strongly; 0 where nobody looked
     draws: int = 0
     as_strong: int = 0
     #: which division improved mode has taken, and why

@@ -28,7 +28,7 @@ MOST_PEOPLE = 4_000
 #: How the moments were found, for readers.
 HOW = (
     "Each moment is analysed with the votes cast by then, into as many groups as at the end or fewer, beginning with the groups of the "
-    "next later moment. Where votes by lot differ as strongly as those cast by then, no groups are shown. Maps are turned and scaled to "
+    "next later moment. Where shuffled votes differ as strongly as those cast by then, no groups are shown. Maps are turned and scaled to "
     "fit each other. Comments that moderators took out at any time are left out throughout."
 )
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP = 720, 240, 46, 34, 12

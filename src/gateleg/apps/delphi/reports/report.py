@@ -40,13 +40,22 @@ _CHAPTERS = (
 
 
 def write_report(
-    findings: Findings, sections: Sequence[Section], data: Mapping[str, str] | None = None, written_by: str = "templates"
+    findings: Findings,
+    sections: Sequence[Section],
+    data: Mapping[str, str] | None = None,
+    written_by: str = "templates",
+    *,
+    has_replay: bool = False,
 ) -> str:
-    """The whole report as HTML. `data` has CSV files by name, `written_by` says who wrote the sections."""
+    """The whole report as HTML.
+
+    `data` has CSV files by name, `written_by` says who wrote the sections; with `has_replay` the report points to `replay.html`, which
+    must then lie beside it.
+    """
     by_id = {section.id: section for section in sections}
     chapters = [
         _overview(findings, by_id),
-        _groups(findings, by_id),
+        _groups(findings, by_id, has_replay),
         _common(findings, by_id),
         _divided(findings),
         _uncertainty(findings, by_id),
@@ -132,7 +141,7 @@ def _overview(findings: Findings, sections: Mapping[str, Section]) -> Markup:
     return _chapter("overview", tag("dl", {"class": "numbers"}, listed), _prose(sections.get("overview")))
 
 
-def _groups(findings: Findings, sections: Mapping[str, Section]) -> Markup:
+def _groups(findings: Findings, sections: Mapping[str, Section], has_replay: bool) -> Markup:
     if not findings.groups:
         return _chapter("groups", _prose(sections.get("groups")))
     blocks = []
@@ -142,7 +151,7 @@ def _groups(findings: Findings, sections: Mapping[str, Section]) -> Markup:
         blocks += [part for part in _prose(sections.get("groups"), [f"group_{group.letter.lower()}"]) if not part.startswith("<h4")]
         blocks.append(_folded("Votes on these comments", [statement_card(findings, statement) for statement in cards]))
     blocks += _prose(sections.get("groups"), ["certainty"])
-    blocks += _over_time(findings)
+    blocks += _over_time(findings, has_replay)
     picture = _picture(
         groups_map(findings), "Each point is a participant; those who vote alike lie close together. The line holds nine tenths of a group."
     )
@@ -152,11 +161,13 @@ def _groups(findings: Findings, sections: Mapping[str, Section]) -> Markup:
     )
 
 
-def _over_time(findings: Findings) -> list[Markup]:
+def _over_time(findings: Findings, has_replay: bool) -> list[Markup]:
     """How the groups came about; nothing where all votes were cast at one moment."""
     if not findings.moments:
         return []
-    caption = f"People by group over the votes cast; grey: people without a group. {REPLAY}, beside this report, plays it."
+    caption = "People by group over the votes cast; grey: people without a group."
+    if has_replay:
+        caption += f" {REPLAY}, beside this report, plays it."
     figure = _picture(growth_chart(findings), caption)
     return [
         tag("h3", None, "How the groups came about"),

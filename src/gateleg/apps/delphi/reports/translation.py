@@ -19,6 +19,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
 from gateleg.ai import System, User
+from gateleg.apps.delphi.reports.config import translated_name
 from gateleg.apps.delphi.reports.markup import escape, json_script, tag
 
 if TYPE_CHECKING:
@@ -76,9 +77,15 @@ class Masked:
         bare = _PLACE.sub("", self.pattern)
         return bool(re.search(r"[^\W\d_]", bare)) and not re.search(r"[{}]", bare) and self.pattern.count("{") == len(self.kept)
 
-    def filled(self, translation: str, language: str) -> str:
-        """A translation of the pattern with what was kept, figures as the language writes them."""
-        return _PLACE.sub(lambda match: localised(self.kept[int(match.group(1)) - 1], language), translation)
+    def filled(self, translation: str, language: str, renamed: Mapping[str, str] | None = None) -> str:
+        """A translation of the pattern with what was kept: figures as the language writes them, pages by their names in that language."""
+        names = renamed or {}
+
+        def put_back(place: re.Match[str]) -> str:
+            text = self.kept[int(place.group(1)) - 1]
+            return names.get(text) or localised(text, language)
+
+        return _PLACE.sub(put_back, translation)
 
     def fault(self, translation: str) -> str:
         """Why a translation of the pattern cannot be used; empty if it can."""
@@ -134,7 +141,11 @@ def localised(text: str, language: str) -> str:
 def translate_pages(
     chat: Chat, pages: Mapping[str, str], language: str, report: Callable[[float], object] = lambda done: None
 ) -> dict[str, str]:
-    """The pages in another language, each with a note on who translated it and how much stayed in English."""
+    """The pages in another language, each with a note on who translated it and how much stayed in English.
+
+    Where a page names another one of these, it names the translated one.
+    """
+    renamed = {name: translated_name(name, language) for name in pages}
     note = Masked(_NOTE, ("", "", ""))
     passages = {one.pattern: one for text in pages.values() for passage in texts_of(text) for one in masked(passage) if one.is_text}
     known = _translated(chat, {**passages, note.pattern: note}, language, report)
@@ -143,18 +154,18 @@ def translate_pages(
         own = {one.pattern for passage in texts_of(text) for one in masked(passage) if one.is_text}
         figures = Masked(note.pattern, (chat.model, f"{len(own - known.keys()):,}", f"{len(own):,}"))
         said = tag("p", {"class": "note"}, figures.filled(known.get(note.pattern, note.pattern), language))
-        page = rewritten(text, lambda passage: _turned(passage, known, language))
+        page = rewritten(text, lambda passage: _turned(passage, known, language, renamed))
         page = page.replace("</main>", f"{said}</main>", 1)
         direction = ' dir="rtl"' if language.partition("-")[0].lower() in _RIGHT_TO_LEFT else ""
         found[name] = page.replace('<html lang="en">', f'<html lang="{escape(language)}"{direction}>', 1)
     return found
 
 
-def _turned(passage: str, known: Mapping[str, str], language: str) -> str:
+def _turned(passage: str, known: Mapping[str, str], language: str, renamed: Mapping[str, str]) -> str:
     sentences = masked(passage)
-    if not any(one.pattern in known for one in sentences):
+    if not any(one.pattern in known or renamed.keys() & set(one.kept) for one in sentences):
         return passage
-    turned = [one.filled(known.get(one.pattern, one.pattern), language if one.pattern in known else "en") for one in sentences]
+    turned = [one.filled(known.get(one.pattern, one.pattern), language if one.pattern in known else "en", renamed) for one in sentences]
     # Spaces around a passage divide it from its neighbours.
     head, tail = (" " if passage[:1].isspace() else ""), (" " if passage[-1:].isspace() else "")
     return f"{head}{' '.join(turned)}{tail}"

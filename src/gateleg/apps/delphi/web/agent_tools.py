@@ -25,13 +25,13 @@ __all__ = ["delphi_tools"]
 _LISTED, _OF_GROUP, _OF_ALL = 20, 3, 5
 
 
-class WhichConversation(BaseModel):
+class ConversationArgument(BaseModel):
     """A conversation."""
 
     conversation: str | None = Field(default=None, description="The name of the conversation; the one that was changed last, if left out.")
 
 
-class Nothing(BaseModel):
+class NoArguments(BaseModel):
     """No arguments."""
 
 
@@ -39,11 +39,11 @@ def delphi_tools(resources: Resources) -> list[AgentTool]:
     """The tools of Delphi."""
     store = resources.store
 
-    async def conversations(principal: Principal, given: Nothing) -> str:
+    async def conversations(principal: Principal, given: NoArguments) -> str:
         found = [f"- {one.conversation_id}: {one.topic or 'no topic'}" for one in await _recent(store, principal, _LISTED)]
         return "\n".join(["Conversations, the last changed first:", *found]) if found else "There are no conversations."
 
-    async def groups(principal: Principal, given: WhichConversation) -> str:
+    async def groups(principal: Principal, given: ConversationArgument) -> str:
         conversation, run = await _latest(store, principal, given.conversation)
         rows = [row async for row in service.results(store, RepresentativeComment, run.job_id)]
         texts = await _texts(store, conversation, (row.comment_id for row in rows))
@@ -58,7 +58,7 @@ def delphi_tools(resources: Resources) -> list[AgentTool]:
             lines += [f"- {_share(row.n_success, row.n_trials)} {row.side}: {texts.get(row.comment_id, '')}" for row in own]
         return "\n".join(lines)
 
-    async def common_ground(principal: Principal, given: WhichConversation) -> str:
+    async def common_ground(principal: Principal, given: ConversationArgument) -> str:
         conversation, run = await _latest(store, principal, given.conversation)
         rows = [row async for row in service.results(store, ConsensusComment, run.job_id)]
         shown = ([row for row in rows if row.kind == "common"] or rows)[:_OF_ALL]
@@ -69,24 +69,24 @@ def delphi_tools(resources: Resources) -> list[AgentTool]:
         return "\n".join([f"{title}: what all groups of opinion share.", *(_common(row, texts) for row in shown)])
 
     return [
-        AgentTool("conversations", "List the conversations that were held, with their topics.", Nothing, conversations),
+        AgentTool("conversations", "List the conversations that were held, with their topics.", NoArguments, conversations),
         AgentTool(
             "groups",
             "The groups of opinion in a conversation: how many there are, how large they are, what divides them and what each thinks.",
-            WhichConversation,
+            ConversationArgument,
             groups,
         ),
         AgentTool(
             "common_ground",
             "What everybody in a conversation agrees on: the consensus and common ground of all groups.",
-            WhichConversation,
+            ConversationArgument,
             common_ground,
         ),
     ]
 
 
 async def _recent(store: AsyncStore, principal: Principal, limit: int) -> list[StoredConversation]:
-    question, condition = StoredConversation.recent(), rules.listed(principal)
+    question, condition = StoredConversation.recent(), rules.visible_condition(principal)
     asked = store.query(question if condition is None else question.filter(condition), limit=limit)
     return [one async for one in asked]
 
@@ -94,7 +94,7 @@ async def _recent(store: AsyncStore, principal: Principal, limit: int) -> list[S
 async def _latest(store: AsyncStore, principal: Principal, name: str | None) -> tuple[StoredConversation, Run]:
     """A conversation that somebody may see, and the last analysis of its votes."""
     if name is not None:
-        found = rules.seen(principal, await store.find(StoredConversation, conversation_id=name), name)
+        found = rules.check_visible(principal, await store.find(StoredConversation, conversation_id=name), name)
         return found, await service.latest_run(store, found.conversation_id)
     recent = await _recent(store, principal, 1)
     if not recent:

@@ -14,27 +14,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gateleg.apps.delphi.reports.findings import Findings, Statement
-    from gateleg.apps.delphi.web.portraits import Portrait
-    from gateleg.apps.delphi.web.readings import Reading
+    from gateleg.apps.delphi.web.overviews import Overview
+    from gateleg.apps.delphi.web.run_cache import LoadedRun
     from gateleg.web.console.components import View
 
 
-async def comment_part(view: View, shown: Portrait, number: int) -> None:
+async def comment_part(view: View, shown: Overview, number: int) -> None:
     """A comment of the picked run."""
-    from gateleg.apps.delphi.web.readings import read
+    from gateleg.apps.delphi.web.run_cache import load_run
 
     if shown.stages.votes is None:
         empty("people", "There are no votes to show yet", "This run has not finished counting them.")
         return
     run = view.request.query_params.get("run", "")
     await show_when_there(
-        read(view.host.store, shown.stages.votes, shown.stages.topics),
-        lambda reading: _show(reading, shown.conversation.conversation_id, number, run),
+        load_run(view.host.store, shown.stages.votes, shown.stages.topics),
+        lambda loaded: _show(loaded, shown.conversation.conversation_id, number, run),
     )
 
 
-def _show(reading: Reading, name: str, number: int, run: str) -> None:
-    findings = reading.findings
+def _show(loaded: LoadedRun, name: str, number: int, run: str) -> None:
+    findings = loaded.findings
     statement = findings.statements.get(number)
     if statement is None:
         told = "This run has no comment of this number, or moderators took it out."

@@ -9,8 +9,8 @@ from nicegui.element import Element
 from gateleg.apps.delphi.runs.origin import VOTES_STAGE
 from gateleg.apps.delphi.web.comparisons import side_by_side
 from gateleg.apps.delphi.web.heading import run_title
+from gateleg.apps.delphi.web.overviews import job_title
 from gateleg.apps.delphi.web.places import address_of, comment_address
-from gateleg.apps.delphi.web.portraits import deed_of
 from gateleg.web.console.components import card, empty, section, show_when_there, tag
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.reports.findings import Findings
     from gateleg.apps.delphi.runs.comparing import Comparison
     from gateleg.apps.delphi.web.comparisons import SideBySide
-    from gateleg.apps.delphi.web.portraits import Outing, Portrait
+    from gateleg.apps.delphi.web.overviews import Overview, PipelineRun
     from gateleg.web.console.components import View
 
 _CHANGES = 10
@@ -37,9 +37,9 @@ class TwoMaps(Element, component="delphi_two_maps.js"):
         self.props["titles"] = list(titles)
 
 
-async def compare_part(view: View, shown: Portrait) -> None:
+async def compare_part(view: View, shown: Overview) -> None:
     """Two runs, which the address names as `left` and `right`; without, the newest and the one before it."""
-    grouped = [one for one in shown.outings if one.completed(VOTES_STAGE)]
+    grouped = [one for one in shown.pipeline_runs if one.completed(VOTES_STAGE)]
     if len(grouped) < 2:
         empty("people", "There is one run only", "Map the conversation again, with other settings or more votes, and compare both here.")
         return
@@ -51,16 +51,16 @@ async def compare_part(view: View, shown: Portrait) -> None:
     await show_when_there(side_by_side(view.host.store, left, right), lambda found: _Page(shown, left, right, found).show())
 
 
-def _chooser(shown: Portrait, left: Outing, right: Outing) -> None:
+def _chooser(shown: Overview, left: PipelineRun, right: PipelineRun) -> None:
     where = address_of(shown.conversation.conversation_id, "compare")
     with tag("form", classes="line gap-2", method="get", action=where):
         for name, title, chosen in (("left", "Left", left), ("right", "Right", right)):
             with tag("label", classes="line gap-1 meta"):
                 tag("span", title)
                 with tag("select", classes="box", name=name, data_submits=""):
-                    for place, one in enumerate(shown.outings):
+                    for place, one in enumerate(shown.pipeline_runs):
                         if one.completed(VOTES_STAGE):
-                            words = run_title(one, len(shown.outings) - place)
+                            words = run_title(one, len(shown.pipeline_runs) - place)
                             tag("option", words, value=str(one.job_id), selected=True if one is chosen else None)
 
 
@@ -74,7 +74,7 @@ def looks_of(votes: Comparison, old: Sequence[int], new: Sequence[int]) -> tuple
 class _Page:
     """What differs between two runs, part by part."""
 
-    def __init__(self, shown: Portrait, left: Outing, right: Outing, found: SideBySide) -> None:
+    def __init__(self, shown: Overview, left: PipelineRun, right: PipelineRun, found: SideBySide) -> None:
         self._name = shown.conversation.conversation_id
         self._left, self._right = left, right
         self._found = found
@@ -107,7 +107,7 @@ class _Page:
                 with tag("tbody"):
                     for one in self._found.settings:
                         cells = ("other votes", "as uploaded before", "as uploaded later") if one.name == "upload" else None
-                        _row(deed_of(one.stage), *(cells or (one.name.replace("_", " "), _said(one.before), _said(one.after))))
+                        _row(job_title(one.stage), *(cells or (one.name.replace("_", " "), _said(one.before), _said(one.after))))
 
     def _groups(self, votes: Comparison) -> None:
         """Who was where: a row for each group on the left, a column for each on the right."""
@@ -148,7 +148,7 @@ class _Page:
                             tag("td", f"{one.after:.0%}", "num right")
                             tag("td", "more" if one.after > one.before else "less", "right")
 
-    def _consensus(self, title: str, listed: Sequence[tuple[int, str]], findings: Findings, outing: Outing) -> None:
+    def _consensus(self, title: str, listed: Sequence[tuple[int, str]], findings: Findings, run: PipelineRun) -> None:
         with card("stack gap-1", label=title):
             tag("h3", title)
             known = [(number, side) for number, side in listed if number in findings.statements]
@@ -157,7 +157,7 @@ class _Page:
             with tag("ul", classes="stack gap-1"):
                 for number, side in known:
                     with tag("li"):
-                        self._link(findings, number, outing)
+                        self._link(findings, number, run)
                         tag("span", f" most {side}", "meta")
 
     def _topics(self) -> None:
@@ -176,8 +176,8 @@ class _Page:
                         after = "; ".join(_topic(self._new, key) for key in one.after)
                         _row(_KINDS[one.kind], before or "–", after or "–", f"{one.comments:,}" if one.comments else "–")
 
-    def _link(self, findings: Findings, number: int, outing: Outing) -> None:
-        where = comment_address(self._name, number, str(outing.job_id))
+    def _link(self, findings: Findings, number: int, run: PipelineRun) -> None:
+        where = comment_address(self._name, number, str(run.job_id))
         tag("a", findings.statements[number].body, "link", href=where, dir="auto")
 
 

@@ -1,4 +1,4 @@
-"""Two runs side by side: what they were told, and what has become of groups, comments, common ground and topics."""
+"""Two runs side by side: their settings, and what changed in groups, comments, common ground and topics."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from gateleg.apps.delphi import service
 from gateleg.apps.delphi.errors import RunMissing
 from gateleg.apps.delphi.runs.origin import VOTES_STAGE
 from gateleg.apps.delphi.runs.topic_changes import TopicChange, compare_topics
-from gateleg.apps.delphi.web.portraits import stages_of
+from gateleg.apps.delphi.web.overviews import stage_runs_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from gateleg.apps.delphi.runs.comparing import Comparison
     from gateleg.apps.delphi.runs.run_tables import Run
-    from gateleg.apps.delphi.web.portraits import Outing, Stages
-    from gateleg.apps.delphi.web.readings import Reading
+    from gateleg.apps.delphi.web.overviews import PipelineRun, StageRuns
+    from gateleg.apps.delphi.web.run_cache import LoadedRun
     from gateleg.store import AsyncStore
 
 
 @dataclass(frozen=True)
 class SettingChange:
-    """A setting of a stage that two runs were given differently."""
+    """A setting of a stage in which two runs differ."""
 
     stage: str
     name: str
@@ -35,30 +35,30 @@ class SettingChange:
 class SideBySide:
     """Two runs, and what differs."""
 
-    before: Reading
-    after: Reading
+    before: LoadedRun
+    after: LoadedRun
     settings: tuple[SettingChange, ...]
     votes: Comparison
     topics: tuple[TopicChange, ...]
 
 
-async def side_by_side(store: AsyncStore, before: Outing, after: Outing) -> SideBySide:
-    """Compare what two outings tell of; `RunMissing` when one of them has no groups."""
-    from gateleg.apps.delphi.web.readings import read
+async def side_by_side(store: AsyncStore, before: PipelineRun, after: PipelineRun) -> SideBySide:
+    """Compare two pipeline runs; raises `RunMissing` when one of them has no groups."""
+    from gateleg.apps.delphi.web.run_cache import load_run
 
-    stages = [await stages_of(store, outing) for outing in (before, after)]
-    readings = []
-    for outing, told in zip((before, after), stages, strict=True):
-        if told.votes is None:
-            raise RunMissing(f"Job {outing.job_id} has no completed run of {VOTES_STAGE}.")
-        readings.append(await read(store, told.votes, told.topics))
-    old, new = readings
+    stages = [await stage_runs_of(store, run) for run in (before, after)]
+    loaded = []
+    for run, found in zip((before, after), stages, strict=True):
+        if found.votes is None:
+            raise RunMissing(f"Job {run.job_id} has no completed run of {VOTES_STAGE}.")
+        loaded.append(await load_run(store, found.votes, found.topics))
+    old, new = loaded
     differences = await service.compare_runs(store, old.votes.job_id, new.votes.job_id)
     return SideBySide(old, new, tuple(setting_changes(*stages)), differences, tuple(topic_changes(old, new)))
 
 
-def setting_changes(before: Stages, after: Stages) -> Iterator[SettingChange]:
-    """What the stages of two runs were given differently, what they read included."""
+def setting_changes(before: StageRuns, after: StageRuns) -> Iterator[SettingChange]:
+    """The settings in which the stages of two runs differ, and the upload that they read."""
     pairs: Sequence[tuple[Run | None, Run | None]] = (
         (before.votes, after.votes),
         (before.topics, after.topics),
@@ -66,10 +66,10 @@ def setting_changes(before: Stages, after: Stages) -> Iterator[SettingChange]:
     )
     for old, new in pairs:
         if old is not None and new is not None and old.job_id != new.job_id:
-            told, now = dict(_flat(old.config)), dict(_flat(new.config))
-            for name in dict.fromkeys((*told, *now)):
-                if told.get(name) != now.get(name):
-                    yield SettingChange(new.stage, name, told.get(name), now.get(name))
+            earlier, now = dict(_flat(old.config)), dict(_flat(new.config))
+            for name in dict.fromkeys((*earlier, *now)):
+                if earlier.get(name) != now.get(name):
+                    yield SettingChange(new.stage, name, earlier.get(name), now.get(name))
             if old.upload_id != new.upload_id:
                 yield SettingChange(new.stage, "upload", str(old.upload_id), str(new.upload_id))
 
@@ -82,8 +82,8 @@ def _flat(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
             yield f"{prefix}{name}", value
 
 
-def topic_changes(before: Reading, after: Reading) -> list[TopicChange]:
-    """What has become of the topics, from the layer that one run begins with to that of the other."""
+def topic_changes(before: LoadedRun, after: LoadedRun) -> list[TopicChange]:
+    """How the topics changed between the main layers of two runs."""
     old, new = before.findings, after.findings
     if not old.topics or not new.topics:
         return []

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from gateleg.apps.delphi.reports.findings import Findings, Group, Statement
     from gateleg.apps.delphi.reports.markup import Markup
-    from gateleg.apps.delphi.web.portraits import Portrait
-    from gateleg.apps.delphi.web.readings import Reading
+    from gateleg.apps.delphi.web.overviews import Overview
+    from gateleg.apps.delphi.web.run_cache import LoadedRun
     from gateleg.web.console.components import View
 
 #: Statements of each kind that are shown.
@@ -29,22 +29,22 @@ _DIVIDED = "Comments that a majority of one group agrees with and a majority of 
 _UNSURE = "Comments that at least a fifth of those who saw them passed on."
 
 
-async def groups_part(view: View, shown: Portrait) -> None:
+async def groups_part(view: View, shown: Overview) -> None:
     """The groups of the picked run."""
-    from gateleg.apps.delphi.web.readings import read
+    from gateleg.apps.delphi.web.run_cache import load_run
 
     if shown.stages.votes is None:
         empty("people", "There are no groups yet", "This run has not finished finding groups.")
         return
     run = view.request.query_params.get("run", "")
     await show_when_there(
-        read(view.host.store, shown.stages.votes, shown.stages.topics),
-        lambda reading: _show(reading, shown.conversation.conversation_id, run),
+        load_run(view.host.store, shown.stages.votes, shown.stages.topics),
+        lambda loaded: _show(loaded, shown.conversation.conversation_id, run),
     )
 
 
-def _show(reading: Reading, name: str, run: str) -> None:
-    findings = reading.findings
+def _show(loaded: LoadedRun, name: str, run: str) -> None:
+    findings = loaded.findings
 
     def drawn(statement: Statement) -> Markup:
         return statement_card(findings, statement, comment_address(name, statement.comment_id, run))

@@ -10,7 +10,7 @@ from gateleg.apps.delphi.web.places import comment_address
 from gateleg.web.console.components import empty
 
 if TYPE_CHECKING:
-    from gateleg.apps.delphi.web.portraits import Portrait
+    from gateleg.apps.delphi.web.overviews import Overview
     from gateleg.web.console.components import View
 
 
@@ -25,14 +25,14 @@ class Maps(Element, component="delphi_maps.js", esm={"delphi-maps": "../reports/
         self.props["comments"] = comments
 
 
-async def map_part(view: View, shown: Portrait) -> None:
+async def map_part(view: View, shown: Overview) -> None:
     """The maps of the picked run; the address says what is chosen."""
-    assert shown.outing is not None
+    assert shown.selected is not None
     if shown.stages.votes is None:
         empty("people", "There is no map yet", "This run has not finished finding groups.")
         return
     asked = view.request.query_params
     number = asked.get("comment", "")
     start = {"comment": int(number) if number.isdecimal() else None, "group": asked.get("group"), "topic": asked.get("topic")}
-    run = str(shown.outing.job_id)
+    run = str(shown.selected.job_id)
     Maps(f"/api/delphi/runs/{run}/atlas", start, comment_address(shown.conversation.conversation_id, "ID", asked.get("run", "")))

@@ -10,7 +10,7 @@ from gateleg.apps.delphi.reports.config import TIMELINE
 from gateleg.web.console.components import empty, section
 
 if TYPE_CHECKING:
-    from gateleg.apps.delphi.web.portraits import Portrait
+    from gateleg.apps.delphi.web.overviews import Overview
     from gateleg.web.console.components import View
 
 
@@ -22,7 +22,7 @@ class Replay(Element, component="delphi_replay.js", esm={"delphi-maps": "../repo
         self.props["source"] = source
 
 
-async def replay_part(view: View, shown: Portrait) -> None:
+async def replay_part(view: View, shown: Overview) -> None:
     """How the groups of the picked run came about."""
     report = shown.stages.report
     if report is None or TIMELINE not in report.summary.get("artifacts", []):

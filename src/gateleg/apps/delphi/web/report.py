@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from gateleg.apps.delphi.reports.config import MAP, REPLAY, REPORT, SUMMARY, TIMELINE
-from gateleg.apps.delphi.web.portraits import files_of
+from gateleg.apps.delphi.web.overviews import files_of
 from gateleg.web.console.components import card, empty, show_when_there, tag
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gateleg.apps.delphi.web.portraits import Portrait
+    from gateleg.apps.delphi.web.overviews import Overview
     from gateleg.web.console.components import View
 
 #: The kinds of files in the order in which they are offered: how a name ends, what it is, and its icon.
@@ -43,7 +43,7 @@ _NAMES = {
 }
 
 
-async def report_part(view: View, shown: Portrait) -> None:
+async def report_part(view: View, shown: Overview) -> None:
     """The report of the picked run."""
     if shown.stages.report is None:
         empty("box", "There is no report yet", "This run has not written one.")

@@ -20,8 +20,7 @@ from gateleg.apps.delphi.runs.run_tables import Run, StoredConversation
 from gateleg.apps.delphi.runs.topic_names import rename_topic
 from gateleg.apps.delphi.service import delete_run
 from gateleg.apps.delphi.web.comparisons import side_by_side
-from gateleg.apps.delphi.web.portraits import Outing
-from gateleg.apps.delphi.web.portraits import stages_of as told_by
+from gateleg.apps.delphi.web.overviews import PipelineRun, stage_runs_of
 from gateleg.apps.delphi.web.views import Artifact, ComparisonView, RunView, SettingView, TopicChangeView, key_parts, result_view
 from gateleg.web.api.calls import Call, Using
 from gateleg.web.api.pages import Cursor, Limit, Listing
@@ -46,7 +45,7 @@ class NewName(BaseModel):
     name: Text = Field(max_length=500)
 
 
-async def stages_of(call: Call, job_id: UUID) -> list[Run]:
+async def visible_stages(call: Call, job_id: UUID) -> list[Run]:
     """The stages of a job or of a pipeline that are about conversations which the caller may see."""
     store = call.host.store
     runs = [run async for run in store.query(Run.of_job, job_id=job_id, consistent=True)]
@@ -64,7 +63,7 @@ async def stages_of(call: Call, job_id: UUID) -> list[Run]:
 @router.get("/runs/{job_id}")
 async def get_run(call: Using, job_id: UUID) -> list[RunView]:
     """The stages of a job; of a pipeline, those of its children in the order in which they began."""
-    return [await run_view(call, run) for run in await stages_of(call, job_id)]
+    return [await run_view(call, run) for run in await visible_stages(call, job_id)]
 
 
 @router.get("/runs/{job_id}/results/{table}")
@@ -78,7 +77,7 @@ async def list_results(
 ) -> Listing[dict[str, Any]]:
     """The results of one table that a job has, by their identifiers, read consistently. Those of a pipeline lie under the jobs of its
     stages."""
-    runs = await stages_of(call, job_id)
+    runs = await visible_stages(call, job_id)
     kind = kind_of(table)
     question = kind.of_job(job_id=job_id)
     if conversation is not None:
@@ -92,7 +91,7 @@ async def list_results(
 @router.get("/runs/{job_id}/results/{table}/{key}")
 async def get_result(call: Using, job_id: UUID, table: str, key: Annotated[str, Path(max_length=500)]) -> dict[str, Any]:
     """One result of a job by its identifier within the table, such as a comment's id, read consistently."""
-    await stages_of(call, job_id)
+    await visible_stages(call, job_id)
     kind = kind_of(table)
     parts = key_parts(kind, key)
     found = None if parts is None else await call.host.store.find(kind, job_id=job_id, consistent=True, **parts)
@@ -105,14 +104,14 @@ async def get_result(call: Using, job_id: UUID, table: str, key: Annotated[str, 
 async def get_atlas(call: Using, request: Request, job_id: UUID) -> Response:
     """The linked maps as one JSON: participants with their groups and votes, packed; comments, groups and topics. What a job lacks comes
     from what it was made from, or from the latest run."""
-    from gateleg.apps.delphi.web.readings import read
+    from gateleg.apps.delphi.web.run_cache import load_run
 
-    runs = await stages_of(call, job_id)
-    stages = await told_by(call.host.store, Outing(job_id, tuple(reversed(runs))))
+    runs = await visible_stages(call, job_id)
+    stages = await stage_runs_of(call.host.store, PipelineRun(job_id, tuple(reversed(runs))))
     if stages.votes is None:
         raise RunMissing(f"Job {job_id} has no completed run of {VOTES_STAGE}.")
-    reading = await read(call.host.store, stages.votes, stages.topics)
-    body = await asyncio.to_thread(lambda: reading.atlas)
+    loaded = await load_run(call.host.store, stages.votes, stages.topics)
+    body = await asyncio.to_thread(lambda: loaded.atlas)
     etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
     headers = {"ETag": etag, "Cache-Control": "private, no-cache"}
     if fits(request.headers.get("if-none-match"), etag):
@@ -124,7 +123,7 @@ async def get_atlas(call: Using, request: Request, job_id: UUID) -> Response:
 async def get_timeline(call: Using, job_id: UUID) -> Response:
     """How the groups came about, as one JSON: for each moment its figures, and where people lay in which group, packed. It comes with the
     report; there is none where all votes were cast at one moment."""
-    for run in await stages_of(call, job_id):
+    for run in await visible_stages(call, job_id):
         if run.stage == REPORT_STAGE and TIMELINE in run.summary.get("artifacts", []):
             key = artifact_key(Origin(run.job_id, run.conversation_id, run.created_at), TIMELINE)
             return Response(await call.host.objects.get(key), media_type="application/json", headers={"Cache-Control": "private, no-cache"})
@@ -136,7 +135,7 @@ async def list_artifacts(
     call: Using, job_id: UUID, expires: Annotated[int, Query(ge=1, le=86_400, description="Seconds for which links hold.")] = 3600
 ) -> list[Artifact]:
     """The files of a job's report, or of its pipeline's, each by a signed link. There are none before the report is completed."""
-    reports = [run for run in await stages_of(call, job_id) if run.stage == REPORT_STAGE]
+    reports = [run for run in await visible_stages(call, job_id) if run.stage == REPORT_STAGE]
     files = [
         (name, artifact_key(Origin(run.job_id, run.conversation_id, run.created_at), name))
         for run in reports
@@ -148,8 +147,8 @@ async def list_artifacts(
 @router.get("/comparison")
 async def compare(call: Using, before: UUID, after: UUID) -> ComparisonView:
     """What differs between two runs: the jobs of two votes stages, or two pipelines."""
-    outings = [Outing(job_id, tuple(reversed(await stages_of(call, job_id)))) for job_id in (before, after)]
-    found = await side_by_side(call.host.store, *outings)
+    compared = [PipelineRun(job_id, tuple(reversed(await visible_stages(call, job_id)))) for job_id in (before, after)]
+    found = await side_by_side(call.host.store, *compared)
     return ComparisonView(
         before=before,
         after=after,
@@ -164,9 +163,9 @@ async def compare(call: Using, before: UUID, after: UUID) -> ComparisonView:
 @router.put("/runs/{job_id}/topics/{topic}/name")
 async def rename(call: Using, job_id: UUID, topic: Annotated[str, Path(max_length=200)], new: NewName) -> dict[str, Any]:
     """Give a topic another name; the names that it had stay with it."""
-    for run in await stages_of(call, job_id):
+    for run in await visible_stages(call, job_id):
         found = await call.host.store.get(StoredConversation, conversation_id=run.conversation_id, consistent=True)
-        rules.changed(call.principal, found)
+        rules.check_change(call.principal, found)
     renamed = await rename_topic(call.host.store, job_id, topic, new.name, call.principal.name)
     await call.note("delphi.rename-topic", f"{job_id}/{topic}", name=renamed.topic_name)
     return result_view(renamed, await load_rejections(call.host.store, renamed.conversation_id))
@@ -176,9 +175,9 @@ async def rename(call: Using, job_id: UUID, topic: Annotated[str, Path(max_lengt
 async def delete(call: Using, job_id: UUID) -> Removed:
     """Remove the results of a job; the run before it becomes the latest. Those of a pipeline are removed stage by stage. Its files and the
     job itself stay as long as the queue keeps them."""
-    for run in await stages_of(call, job_id):
+    for run in await visible_stages(call, job_id):
         found = await call.host.store.get(StoredConversation, conversation_id=run.conversation_id, consistent=True)
-        rules.changed(call.principal, found)
+        rules.check_change(call.principal, found)
     removed = await delete_run(call.host.store, job_id)
     await call.note("delphi.delete-run", str(job_id), results=removed)
     return Removed(results=removed)

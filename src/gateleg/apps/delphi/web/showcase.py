@@ -26,7 +26,7 @@ _PICTURE = "maps/groups.svg"
 
 def _recent(store: AsyncStore, principal: Principal, limit: int) -> AsyncIterator[StoredConversation]:
     """The conversations that somebody may see, the last changed first."""
-    question, condition = StoredConversation.recent(), rules.listed(principal)
+    question, condition = StoredConversation.recent(), rules.visible_condition(principal)
     return store.query(question if condition is None else question.filter(condition), limit=limit)
 
 

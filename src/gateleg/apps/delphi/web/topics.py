@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.reports.findings import Count, Findings, Group
     from gateleg.apps.delphi.tables import TopicName
     from gateleg.apps.delphi.topics.stage import Topic
-    from gateleg.apps.delphi.web.portraits import Portrait
-    from gateleg.apps.delphi.web.readings import Reading
+    from gateleg.apps.delphi.web.overviews import Overview
+    from gateleg.apps.delphi.web.run_cache import LoadedRun
     from gateleg.web.console.components import View
 
 _KEYWORDS, _EXAMPLES = 8, 3
@@ -26,15 +26,15 @@ _KEYWORDS, _EXAMPLES = 8, 3
 _OPEN = 8
 
 
-async def topics_part(view: View, shown: Portrait) -> None:
+async def topics_part(view: View, shown: Overview) -> None:
     """The topics of the picked run."""
-    from gateleg.apps.delphi.web.readings import read
+    from gateleg.apps.delphi.web.run_cache import load_run
 
     if shown.stages.votes is None or shown.stages.topics is None:
         empty("search", "There are no topics yet", "This run has not divided the comments into topics.")
         return
     await show_when_there(
-        read(view.host.store, shown.stages.votes, shown.stages.topics), lambda reading: _Tree(view, shown, reading).show()
+        load_run(view.host.store, shown.stages.votes, shown.stages.topics), lambda loaded: _Tree(view, shown, loaded).show()
     )
 
 
@@ -48,12 +48,12 @@ def agreement_of(findings: Findings, topic: Topic) -> list[tuple[Group | None, C
 
 
 class _Tree:
-    """The topics of a reading, each in the one that holds it."""
+    """The topics of a run, each in the one that holds it."""
 
-    def __init__(self, view: View, shown: Portrait, reading: Reading) -> None:
+    def __init__(self, view: View, shown: Overview, loaded: LoadedRun) -> None:
         self._view = view
-        self._reading = reading
-        self._findings = reading.findings
+        self._loaded = loaded
+        self._findings = loaded.findings
         self._name = shown.conversation.conversation_id
         self._run = view.request.query_params.get("run", "")
         self._may_rename = rules.may_change(view.principal, shown.conversation.group, shown.conversation.tenant)
@@ -90,7 +90,7 @@ class _Tree:
 
     def _facts(self, topic: Topic) -> None:
         words = ", ".join(keyword.term for keyword in topic.keywords[:_KEYWORDS])
-        row = self._reading.names[topic.key]
+        row = self._loaded.names[topic.key]
         with tag("div", classes="line gap-2"):
             tag("span", words, "meta", dir="auto")
             tag("a", "On the map", "link meta", href=address_of(self._name, run=self._run, topic=topic.key))
@@ -122,6 +122,6 @@ class _Tree:
 
         view, store = self._view, self._view.host.store
         current = await store.find(StoredConversation, conversation_id=self._name, consistent=True)
-        rules.changed(view.principal, rules.seen(view.principal, current, self._name))
+        rules.check_change(view.principal, rules.check_visible(view.principal, current, self._name))
         renamed = await rename_topic(store, row.job_id, row.topic_key, name, view.principal.name)
         await view.host.audit.note(view.principal, "delphi.rename-topic", f"{row.job_id}/{row.topic_key}", name=renamed.topic_name)

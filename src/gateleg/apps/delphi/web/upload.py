@@ -58,7 +58,7 @@ async def upload_page(conversation: str) -> None:
     with frame(title="Upload", section="delphi", crumbs=crumbs, titled=False) as view:
         found = await view.host.store.find(StoredConversation, conversation_id=conversation, consistent=True)
         try:
-            known = rules.seen(view.principal, found, conversation)
+            known = rules.check_visible(view.principal, found, conversation)
         except Unknown:
             not_there("conversation", button="All conversations", href=HOME, sentence="It may have another name, or you may not see it.")
             return

@@ -7,8 +7,8 @@ from fastapi import APIRouter, Query, Request
 from gateleg.apps.delphi import rules, service
 from gateleg.apps.delphi.api import Name, Text, withdraw
 from gateleg.apps.delphi.runs.run_tables import StoredConversation
-from gateleg.apps.delphi.web.receiving import Bounds
 from gateleg.apps.delphi.web.upload_reading import read_upload
+from gateleg.apps.delphi.web.uploaded_files import UploadLimits
 from gateleg.apps.delphi.web.views import UploadView
 from gateleg.web.api.calls import Using
 from gateleg.web.bodies import body_limit
@@ -62,7 +62,9 @@ async def upload_files(
             sent = await receive_files(request, folder, UploadRules(call.host.settings.upload_limit, files=_MOST))
             files = [one.path for one in sent]
             said = {"topic": topic, "description": description}
-            read = await read_upload(files, folder, Bounds.of(call.host.settings), conversation, **said, scale=scale, inverted=inverted)
+            read = await read_upload(
+                files, folder, UploadLimits.of(call.host.settings), conversation, **said, scale=scale, inverted=inverted
+            )
         made = await service.upload_conversation(
             store,
             read,
@@ -76,6 +78,6 @@ async def upload_files(
 
 
 def _check(call: Using, current: StoredConversation | None, group: str | None, new: bool) -> None:
-    rules.uploaded(call.principal, current, group)
+    rules.check_upload(call.principal, current, group)
     if new and current is not None:
         raise rules.NameTaken("There is a conversation of this name already.")

@@ -1,4 +1,4 @@
-"""Reading an upload in a process with limits: files that somebody sends may be made to cost as much as possible."""
+"""ReadRequest an upload in a process with limits: files that somebody sends may be made to cost as much as possible."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.delphi.conversations.conversation import Comment, Conversation
 from gateleg.apps.delphi.errors import InvertedVotes, MissingColumns, Problem, UnreadableFile, UnreadableRows, UploadTooLarge
-from gateleg.apps.delphi.web.receiving import Bounds, Received, check_lines, read_received, told_apart
+from gateleg.apps.delphi.web.uploaded_files import UploadedFiles, UploadLimits, check_lines, classify_files, read_conversation
 from gateleg.limited_process import LimitReached, ProcessLimits, run_limited
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _FIX = "Send less at once. Whoever runs the host can raise upload_rows, upload_m
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadRequest:
     """What a process is asked to read."""
 
     files: tuple[str, ...]
@@ -38,13 +38,13 @@ class Reading:
     description: str
     scale: int | None
     inverted: bool
-    bounds: Bounds
+    bounds: UploadLimits
 
 
 async def read_upload(
     files: Sequence[Path],
     folder: Path,
-    bounds: Bounds,
+    bounds: UploadLimits,
     conversation: str,
     *,
     topic: str = "",
@@ -58,21 +58,21 @@ async def read_upload(
     Raises what reading them raises, and `UploadTooLarge` when it takes too much memory or time.
     """
     known = None if kinds is None else tuple(kinds)
-    reading = Reading(tuple(map(str, files)), known, str(folder), conversation, topic, description, scale, inverted, bounds)
+    reading = ReadRequest(tuple(map(str, files)), known, str(folder), conversation, topic, description, scale, inverted, bounds)
     limits = ProcessLimits(bounds.seconds, bounds.memory, _MOST)
     imports = ["gateleg.apps.delphi.conversations.exports", "numpy"]
     try:
-        problems = await run_limited(f"{__name__}:write_read", asdict(reading), limits, refusals=_REFUSALS, imports=imports)
+        problems = await run_limited(f"{__name__}:read_in_process", asdict(reading), limits, refusals=_REFUSALS, imports=imports)
     except LimitReached as reached:
         if reached.limit == "seconds":
             raise UploadTooLarge(f"The files cannot be read within {bounds.seconds:g} seconds.", fix=_FIX) from None
         raise UploadTooLarge(f"The files cannot be read with {bounds.memory:,} bytes of memory.", fix=_FIX) from None
     if problems is not None:
         raise UnreadableRows([Problem(**one) for one in problems["problems"]], problems["count"])
-    return await asyncio.to_thread(_taken, folder)
+    return await asyncio.to_thread(_load_result, folder)
 
 
-def _taken(folder: Path) -> Conversation:
+def _load_result(folder: Path) -> Conversation:
     """The conversation that the process has written."""
     import numpy as np
 
@@ -88,12 +88,12 @@ def _taken(folder: Path) -> Conversation:
     return Conversation(votes=votes, comments=comments, **told | {"removed_participants": frozenset(told["removed_participants"])})
 
 
-def write_read(asked: dict[str, Any]) -> dict[str, Any] | None:
+def read_in_process(asked: dict[str, Any]) -> dict[str, Any] | None:
     """Read files and write what is in them into the folder of the request: what the process of `read_upload` calls.
 
     Rows that cannot be read are returned: their error has more to it than others.
     """
-    reading = Reading(**asked | {"bounds": Bounds(**asked["bounds"])})
+    reading = ReadRequest(**asked | {"bounds": UploadLimits(**asked["bounds"])})
     try:
         found = _read(reading)
     except UnreadableRows as error:
@@ -102,19 +102,19 @@ def write_read(asked: dict[str, Any]) -> dict[str, Any] | None:
     return None
 
 
-def _read(reading: Reading) -> dict[str, Any]:
+def _read(reading: ReadRequest) -> dict[str, Any]:
     """Read the files, write the votes, and give back all the rest."""
     import numpy as np
 
     folder = Path(reading.folder)
     files = [Path(name) for name in reading.files]
     if reading.kinds is None:
-        received = told_apart(files, folder, reading.bounds)
+        received = classify_files(files, folder, reading.bounds)
     else:
-        received = Received(**dict(zip(reading.kinds, files, strict=True)))
+        received = UploadedFiles(**dict(zip(reading.kinds, files, strict=True)))
         for path in files:
             check_lines(path, reading.bounds.rows)
-    read = read_received(received, reading.conversation, reading.topic, reading.description, reading.scale, reading.inverted)
+    read = read_conversation(received, reading.conversation, reading.topic, reading.description, reading.scale, reading.inverted)
     np.savez(folder / "votes.npz", **{name: getattr(read.votes, name) for name in _PARTS})
     comments = [asdict(one) | {"created_at": None if one.created_at is None else one.created_at.isoformat()} for one in read.comments]
     return {

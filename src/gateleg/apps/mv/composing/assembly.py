@@ -13,7 +13,7 @@ from gateleg.apps.mv.composing.encoding import TICKS, Canvas
 from gateleg.apps.mv.composing.soundtrack import make_soundtrack
 from gateleg.apps.mv.errors import UnreadableClip, reason_of
 from gateleg.apps.mv.media_files import open_media
-from gateleg.apps.mv.reports import never, quietly, stop_if
+from gateleg.apps.mv.reports import check_cancelled, ignore_progress, never_cancelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,8 +38,8 @@ def compose(
     out: Path,
     canvas: Canvas,
     credits: Credits | None = None,
-    progress: Progress = quietly,
-    cancelled: Cancelling = never,
+    progress: Progress = ignore_progress,
+    cancelled: Cancelling = never_cancelled,
 ) -> float:
     """Join clips and a song into an MP4 that starts playing before it is loaded; returns its length in seconds.
 
@@ -83,7 +83,7 @@ def _join(clips: Sequence[Path], target: Any, canvas: Canvas, soundtrack: bytes 
     frames = 0
     step = Fraction(TICKS, canvas.fps)
     for number, path in enumerate(clips):
-        stop_if(cancelled)
+        check_cancelled(cancelled)
         with _opened(path) as source:
             stream = source.streams.video[0]
             if video is None:

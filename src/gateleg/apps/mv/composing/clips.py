@@ -13,9 +13,9 @@ from gateleg.apps.mv.composing.finishing import Finisher, blacken, darken, keep_
 from gateleg.apps.mv.composing.flashes import CALMER, Bytes, check_flashes, thumbnail
 from gateleg.apps.mv.composing.transitions import draw_transition
 from gateleg.apps.mv.drawing.grade import steps_filter
-from gateleg.apps.mv.drawing.lettering import Letterer
+from gateleg.apps.mv.drawing.lettering import TextPainter
 from gateleg.apps.mv.drawing.scene import Painter, Scene, moment_at
-from gateleg.apps.mv.reports import never, quietly, stop_if
+from gateleg.apps.mv.reports import check_cancelled, ignore_progress, never_cancelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,14 +65,16 @@ class Clip:
 _TITLE, _FADE_IN, _FADE_OUT = 4.2, 0.4, 1.2
 
 
-def render_clip(order: ClipOrder, song: Song, path: Path, progress: Progress = quietly, cancelled: Cancelling = never) -> Clip:
+def render_clip(
+    order: ClipOrder, song: Song, path: Path, progress: Progress = ignore_progress, cancelled: Cancelling = never_cancelled
+) -> Clip:
     """Render a clip to a file. The file appears under its name when it is finished."""
     unfinished = path.with_name(path.name + ".part")
     thumbnails = []
     try:
         with ClipWriter(unfinished, order.canvas) as writer:
             for number, frame in enumerate(frames_of(order, song)):
-                stop_if(cancelled)
+                check_cancelled(cancelled)
                 writer.write_frame(frame)
                 thumbnails.append(thumbnail(frame))
                 progress((number + 1) / order.scene.frames, f"frame {number + 1} of {order.scene.frames}")
@@ -82,13 +84,15 @@ def render_clip(order: ClipOrder, song: Song, path: Path, progress: Progress = q
     return Clip(path, len(thumbnails), np.array(thumbnails))
 
 
-def render_safe_clip(order: ClipOrder, song: Song, path: Path, progress: Progress = quietly, cancelled: Cancelling = never) -> Clip:
+def render_safe_clip(
+    order: ClipOrder, song: Song, path: Path, progress: Progress = ignore_progress, cancelled: Cancelling = never_cancelled
+) -> Clip:
     """Render a clip that is seen on its own; one that flashes is drawn again, calmer each time, until nothing flashes."""
     clip = render_clip(order, song, path, progress, cancelled)
     for calm in CALMER:
         if check_flashes(clip.thumbnails, order.canvas.fps).safe:
             break
-        clip = render_clip(replace(order, calm=calm), song, path, quietly, cancelled)
+        clip = render_clip(replace(order, calm=calm), song, path, ignore_progress, cancelled)
     return clip
 
 
@@ -112,7 +116,7 @@ def _frames(order: ClipOrder, song: Song, first: int, last: int) -> Iterator[av.
     overlapping = order.before is not None and order.overlap > 0 and first < scene.first + order.overlap
     old = Painter(order.before, song, *size, canvas.fps) if order.before is not None and overlapping else None
     finisher = Finisher(*size, scene.preset.grade)
-    letterer = Letterer(*size, scene.preset.typeface, scene.look.palette, order.fonts)
+    letterer = TextPainter(*size, scene.preset.typeface, scene.look.palette, order.fonts)
     drawn, pixels = _surface(canvas)
     steps = steps_filter(scene.preset.grade.poster)
     kept: tuple[Bytes, ...] | None = None
@@ -144,7 +148,7 @@ def _drawing(painter: Painter, frame: int) -> Any:
     return lambda canvas: painter.draw(canvas, frame)
 
 
-def _overlaid(picture: av.VideoFrame, order: ClipOrder, letterer: Letterer, frame: int, moment: Moment, song: Song) -> av.VideoFrame:
+def _overlaid(picture: av.VideoFrame, order: ClipOrder, letterer: TextPainter, frame: int, moment: Moment, song: Song) -> av.VideoFrame:
     """A picture with what lies above it: bars, texts, and the fades at the ends."""
     canvas, seconds = order.canvas, frame / order.canvas.fps
     bar = round(order.scene.preset.letterbox * canvas.height / 2) * 2 if canvas.width > canvas.height else 0

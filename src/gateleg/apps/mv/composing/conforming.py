@@ -11,7 +11,7 @@ import numpy as np
 from gateleg.apps.mv.composing.encoding import Canvas, ClipWriter
 from gateleg.apps.mv.errors import UnreadableClip, reason_of
 from gateleg.apps.mv.media_files import decode_pictures, open_media
-from gateleg.apps.mv.reports import never, quietly, stop_if
+from gateleg.apps.mv.reports import check_cancelled, ignore_progress, never_cancelled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,8 +69,8 @@ def conform_clip(
     frames: int,
     start: float = 0.0,
     end: float | None = None,
-    progress: Progress = quietly,
-    cancelled: Cancelling = never,
+    progress: Progress = ignore_progress,
+    cancelled: Cancelling = never_cancelled,
 ) -> int:
     """Write `frames` frames of a clip, from `start` to `end` seconds of it, for a canvas; the middle is cut out where the shape differs.
 
@@ -115,7 +115,7 @@ def _write(
             continue
         if time >= stop - 1e-6 or writer.count >= frames:
             break
-        stop_if(cancelled)
+        check_cancelled(cancelled)
         while shown is not None and writer.count < frames and start + writer.count * speed / canvas.fps < time - 1e-6:
             writer.write_frame(shown)
         shown = _cropped(frame, canvas)

@@ -12,7 +12,7 @@ import numpy as np
 from av.video.reformatter import Colorspace, VideoReformatter
 from PIL import Image, ImageFilter
 
-from gateleg.apps.mv.drawing.grade import Tones, tones_of
+from gateleg.apps.mv.drawing.grade import ColourTransform, transform_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +53,7 @@ class Finisher:
     def finish(self, pixels: Bytes, number: int, exposure: float) -> av.VideoFrame:
         """A finished frame of pixels that are blue, green, red, alpha. `number` moves the grain, `exposure` brightens."""
         frame = video_frame(pixels, self._to_video)
-        tones = tones_of(self.grade, exposure)
+        tones = transform_of(self.grade, exposure)
         glow = self._glow(frame) if self.grade.glow else None
         bright, blue, red = planes_of(frame)
         halos = planes_of(glow) if glow is not None else None
@@ -64,7 +64,7 @@ class Finisher:
             self._finish_colour(plane, sampled, tones.colour, lean, tint, halos[0][::2, ::2] if halos else None, halo)
         return frame
 
-    def _finish_brightness(self, plane: Bytes, tones: Tones, number: int, halo: Bytes | None) -> None:
+    def _finish_brightness(self, plane: Bytes, tones: ColourTransform, number: int, halo: Bytes | None) -> None:
         lift = np.float32(_BLACK + _RANGE * tones.lift - _BLACK * tones.gain)
         down, across = number * 151 % _SLACK, number * 73 % _SLACK
         for rows in _bands(self.height, _BAND):

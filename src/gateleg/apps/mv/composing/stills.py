@@ -11,7 +11,7 @@ from PIL import Image
 from gateleg.apps.mv.composing.clips import ClipOrder, render_still
 from gateleg.apps.mv.errors import UnreadableClip, reason_of
 from gateleg.apps.mv.media_files import decode_pictures, open_media
-from gateleg.apps.mv.reports import never, quietly, stop_if
+from gateleg.apps.mv.reports import check_cancelled, ignore_progress, never_cancelled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 def draw_storyboard(
-    orders: Sequence[ClipOrder], song: Song, folder: Path, progress: Progress = quietly, cancelled: Cancelling = never
+    orders: Sequence[ClipOrder], song: Song, folder: Path, progress: Progress = ignore_progress, cancelled: Cancelling = never_cancelled
 ) -> tuple[Path, ...]:
     """A picture of each scene, as JPEG files in a folder; takes a moment where rendering takes minutes."""
     paths = []
     for number, order in enumerate(orders):
-        stop_if(cancelled)
+        check_cancelled(cancelled)
         paths.append(folder / f"scene_{number + 1:03d}.jpg")
         Image.fromarray(render_still(order, song)).save(paths[-1], quality=88)
         progress((number + 1) / len(orders), f"scene {number + 1} of {len(orders)}")

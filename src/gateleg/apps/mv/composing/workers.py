@@ -9,7 +9,7 @@ from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.mv.composing.clips import Clip, ClipOrder, render_clip
-from gateleg.apps.mv.reports import never, quietly, stop_if
+from gateleg.apps.mv.reports import check_cancelled, ignore_progress, never_cancelled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from gateleg.apps.mv.listening.song import Song
     from gateleg.apps.mv.reports import Cancelling, Progress
 
-#: frames between two reports of a process
-_OFTEN = 6
+#: Frames that a process draws between two progress reports.
+_FRAMES_PER_REPORT = 6
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ class _Worker:
 
 
 @dataclass(slots=True)
-class _Desk:
+class _RenderQueue:
     """What is to be drawn, what is being drawn, what is finished."""
 
     orders: Sequence[ClipOrder]
@@ -46,8 +46,8 @@ def render_clips(
     song: Song,
     paths: Sequence[Path],
     workers: int | None = None,
-    progress: Progress = quietly,
-    cancelled: Cancelling = never,
+    progress: Progress = ignore_progress,
+    cancelled: Cancelling = never_cancelled,
 ) -> tuple[Clip, ...]:
     """Render clips in processes of their own, as many as there are cores; with `workers=0` in this process.
 
@@ -58,16 +58,16 @@ def render_clips(
     count = min(workers or os.cpu_count() or 1, len(orders))
     # The longest first, so that no process is left with a long one at the end.
     waiting = sorted(range(len(orders)), key=lambda number: orders[number].scene.frames)
-    desk = _Desk(orders, paths, waiting, [0] * len(orders))
+    queue = _RenderQueue(orders, paths, waiting, [0] * len(orders))
     team = [_start(song) for _ in range(count)]
     try:
-        _run(team, desk, progress, cancelled)
+        _run(team, queue, progress, cancelled)
     finally:
         for worker in team:
             worker.line.close()
             worker.process.kill()
             worker.process.join()
-    return tuple(desk.clips[number] for number in range(len(orders)))
+    return tuple(queue.clips[number] for number in range(len(orders)))
 
 
 def _render_here(
@@ -75,7 +75,7 @@ def _render_here(
 ) -> tuple[Clip, ...]:
     total, before, clips = sum(order.scene.frames for order in orders), 0, []
     for order, path in zip(orders, paths, strict=True):
-        clips.append(render_clip(order, song, path, quietly, cancelled))
+        clips.append(render_clip(order, song, path, ignore_progress, cancelled))
         before += order.scene.frames
         progress(before / total, f"frame {before} of {total}")
     return tuple(clips)
@@ -90,33 +90,33 @@ def _start(song: Song) -> _Worker:
     return _Worker(process, ours)
 
 
-def _run(team: Sequence[_Worker], desk: _Desk, progress: Progress, cancelled: Cancelling) -> None:
-    total = sum(order.scene.frames for order in desk.orders)
-    while len(desk.clips) < len(desk.orders):
+def _run(team: Sequence[_Worker], queue: _RenderQueue, progress: Progress, cancelled: Cancelling) -> None:
+    total = sum(order.scene.frames for order in queue.orders)
+    while len(queue.clips) < len(queue.orders):
         for worker in team:
-            if worker.clip < 0 and desk.waiting:
-                worker.clip = desk.waiting.pop()
-                worker.line.send((desk.orders[worker.clip], desk.paths[worker.clip]))
+            if worker.clip < 0 and queue.waiting:
+                worker.clip = queue.waiting.pop()
+                worker.line.send((queue.orders[worker.clip], queue.paths[worker.clip]))
         for line in wait([worker.line for worker in team], timeout=0.25):
-            _receive(next(worker for worker in team if worker.line is line), desk)
-        stop_if(cancelled)
-        progress(sum(desk.drawn) / total, f"frame {sum(desk.drawn)} of {total}")
+            _receive(next(worker for worker in team if worker.line is line), queue)
+        check_cancelled(cancelled)
+        progress(sum(queue.drawn) / total, f"frame {sum(queue.drawn)} of {total}")
 
 
-def _receive(worker: _Worker, desk: _Desk) -> None:
+def _receive(worker: _Worker, queue: _RenderQueue) -> None:
     try:
-        news = worker.line.recv()
+        message = worker.line.recv()
     except EOFError:
         worker.process.join()
         raise ChildProcessError(f"The process that drew clip {worker.clip + 1} ended with exit code {worker.process.exitcode}.") from None
-    if isinstance(news, int):
-        desk.drawn[worker.clip] = news
-    elif isinstance(news, Clip):
-        desk.drawn[worker.clip] = news.frames
-        desk.clips[worker.clip] = news
+    if isinstance(message, int):
+        queue.drawn[worker.clip] = message
+    elif isinstance(message, Clip):
+        queue.drawn[worker.clip] = message.frames
+        queue.clips[worker.clip] = message
         worker.clip = -1
     else:
-        raise news
+        raise message
 
 
 def _work(song: Song, line: Connection) -> None:
@@ -138,7 +138,7 @@ def _reporter(line: Connection) -> Progress:
 
     def report(fraction: float, text: str) -> None:
         counted[0] += 1
-        if counted[0] % _OFTEN == 0:
+        if counted[0] % _FRAMES_PER_REPORT == 0:
             line.send(counted[0])
 
     return report

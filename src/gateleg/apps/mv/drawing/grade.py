@@ -24,7 +24,7 @@ _PIVOT = 0.42
 
 
 @dataclass(frozen=True, slots=True)
-class Tones:
+class ColourTransform:
     """What a grade does to brightness `y`, from 0 to 1, and the differences of colour `u` and `v`, from -0.5 to 0.5.
 
     `y` becomes `gain * y + lift`; `u` becomes `colour * u + lean[0] * y + tint[0]`, and `v` the same with the second numbers.
@@ -37,7 +37,7 @@ class Tones:
     tint: tuple[float, float]
 
 
-def tones_of(grade: Grade, exposure: float) -> Tones:
+def transform_of(grade: Grade, exposure: float) -> ColourTransform:
     """The numbers of a grade: exposure, saturation, warmth, toning, contrast and fade, in this order."""
     warm: Doubles = np.array([0.5, 0.08, -0.5]) * grade.warmth * 0.3
     dark, light = np.array(grade.shadows) - 0.5, np.array(grade.lights) - 0.5
@@ -49,7 +49,7 @@ def tones_of(grade: Grade, exposure: float) -> Tones:
     follow, shift = follow * scale, ((shift - _PIVOT) * grade.contrast + _PIVOT) * (1 - grade.fade) + 0.75 * grade.fade
     own = grade.saturation * exposure * scale
     leans, tints = _TO_VIDEO @ follow, _TO_VIDEO @ shift
-    return Tones(
+    return ColourTransform(
         gain=float(own + leans[0]),
         lift=float(tints[0]),
         colour=float(own),

@@ -56,11 +56,11 @@ def load_typeface(name: Typeface | Path) -> Any:
 def missing_glyphs(text: str, name: Typeface | Path) -> str:
     """The characters of a text that a typeface cannot draw, each once."""
     typeface = load_typeface(name)
-    signs = {sign for sign in unicodedata.normalize("NFC", text) if not sign.isspace() and not _unseen(sign)}
+    signs = {sign for sign in unicodedata.normalize("NFC", text) if not sign.isspace() and not _is_invisible(sign)}
     return "".join(sorted(sign for sign in signs if typeface.unicharToGlyph(ord(sign)) == 0))
 
 
-def _unseen(sign: str) -> bool:
+def _is_invisible(sign: str) -> bool:
     """Whether a character only says how others are drawn: joiners, marks of direction, variation selectors."""
     return unicodedata.category(sign) in {"Cc", "Cf"} or "\ufe00" <= sign <= "\ufe0f"
 
@@ -70,14 +70,14 @@ def check_texts(text: str, fonts: Sequence[Path] = ()) -> None:
     for font in fonts:
         if load_typeface(font) is None:
             raise UnwritableText(f"{font} cannot be read as a font.", fix="Name a TrueType or OpenType file (.ttf, .otf, .ttc).")
-    missing = {sign for word in set(text.split()) if _writer(word, "grotesque", fonts) is None for sign in word}
+    missing = {sign for word in set(text.split()) if _typeface_for(word, "grotesque", fonts) is None for sign in word}
     lacking = [sign for sign in sorted(missing) if all(missing_glyphs(sign, face) for face in (*_FILES, *fonts))]
     if missing:
         shown = "".join(lacking[:20] or sorted(missing)[:20])
         raise UnwritableText(f"The title or the lyrics have characters that no font here can write: {shown}.")
 
 
-def _writer(text: str, name: Typeface, fonts: Sequence[Path]) -> Typeface | Path | None:
+def _typeface_for(text: str, name: Typeface, fonts: Sequence[Path]) -> Typeface | Path | None:
     """The typeface of the preset, or, where it lacks a character, the first other one that has them all."""
     for candidate in (name, *(other for other in _FILES if other != name), *fonts):
         if not missing_glyphs(text, candidate):
@@ -103,7 +103,7 @@ class _Word:
     width: float
 
 
-class Letterer:
+class TextPainter:
     """Draws titles and lyrics onto finished frames of one size."""
 
     def __init__(self, width: int, height: int, typeface: Typeface, palette: Palette, fonts: Sequence[Path] = ()) -> None:
@@ -144,8 +144,8 @@ class Letterer:
 
     def _fonts(self, text: str, size: float) -> dict[str, Any]:
         """The font of each word: one for all where one can write them all."""
-        whole = _writer(text, self.typeface, self.fonts)
-        faces = {word: whole or _writer(word, self.typeface, self.fonts) or self.typeface for word in text.split()}
+        whole = _typeface_for(text, self.typeface, self.fonts)
+        faces = {word: whole or _typeface_for(word, self.typeface, self.fonts) or self.typeface for word in text.split()}
         return {
             word: skia.Font(load_typeface(face), size * (1.0 if isinstance(face, Path) else _SIZES[face])) for word, face in faces.items()
         }

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from gateleg.apps.mv.drawing import elements as _all_elements
 from gateleg.apps.mv.drawing.catalogue import ELEMENTS, Element, Kind
 from gateleg.apps.mv.drawing.palettes import COLOUR_WORDS, PALETTES, Palette, palette_for
-from gateleg.apps.mv.drawing.reading import PEOPLE, read_sentence, stem
+from gateleg.apps.mv.drawing.reading import PEOPLE, parse_sentence, stem
 from gateleg.apps.mv.drawing.vistas import beside, vistas
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ class Look:
     scores: tuple[float, ...] = ()
     #: who is seen, of all who answer to the description: the same in all scenes of a video
     cast: int = 0
+    #: a second figure beside the first, where the words name two; empty otherwise
+    companion: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ class _Name:
     weight: float
     kinds: tuple[Kind, ...]
     only_said: bool = False
+    #: whether the noun is in the plural
+    plural: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +92,9 @@ class Library:
         table = {name: max(by_name[name], by_part[name] if ELEMENTS[name].kind in _SCENERY else 0.0) for name in self.names}
         named = {name: fit > _NAMED for name, fit in by_name.items()}
         place, fit = _place(table)
-        figure = self._figure_of(subject, vectors[-1]) if subject is not None else self._figure(names, naming, vectors[len(parts) : -1])
+        figure, companion = (
+            (self._figure_of(subject, vectors[-1]), "") if subject is not None else self._figures(names, naming, vectors[len(parts) : -1])
+        )
         told = any(fit > _NAMED + _SAID for name, fit in by_name.items() if ELEMENTS[name].kind in ("far", "ground"))
         if not told and any(self._sense(name, naming[:, at], vectors[len(parts) + at]) == _PLACE for at, name in enumerate(names)):
             # Somewhere without an element, such as the name of a town: what is nearest to the whole.
@@ -98,7 +104,8 @@ class Library:
         view = views[setting % len(views)]
         if turn % 4 in _BESIDE:
             view = beside(view, figure, by_part, place, _BESIDE[turn % 4])
-        return Look(view, figure, palette, tuple(round(table[name], 3) for name in view), cast_of(seed, subject or figure))
+        scores_of_view = tuple(round(table[name], 3) for name in view)
+        return Look(view, figure, palette, scores_of_view, cast_of(seed, subject or figure), companion)
 
     def _naming(self, names: Sequence[_Name], vectors: Doubles) -> Doubles:
         """How well each word names each element: 0 unless no other element fits it much better.
@@ -140,16 +147,31 @@ class Library:
         (said,) = self._naming([_Name(subject, stem(subject.split()[-1]) if subject.split() else "", 1.0, ("figure",))], vector[None]).T
         return self.names[int(said.argmax())]
 
-    def _figure(self, names: Sequence[_Name], naming: Doubles, vectors: Doubles) -> str:
-        """The figure of whom a text names first, where a word names no element but means a person, of somebody."""
+    def _figures(self, names: Sequence[_Name], naming: Doubles, vectors: Doubles) -> tuple[str, str]:
+        """The figure that a text names first, and a second one beside it; empty where there is none.
+
+        A word that names no element, but means a person, is drawn as somebody. The second figure must be named by a word of its
+        description ("a girl and her dog"), or the first one be named in the plural ("two foxes").
+        """
         figures = np.array([ELEMENTS[name].kind == "figure" for name in self.names])
+        first = ""
         for at, name in enumerate(names):
-            if (naming[figures, at] > _NAMED).any():
-                return self.names[int(np.where(figures, naming[:, at], 0.0).argmax())]
-            if name.weight == 1.0 and self._sense(name, naming[:, at], vectors[at]) == _PERSON:
+            best = int(np.where(figures, naming[:, at], 0.0).argmax())
+            if first:
+                if name.weight == 1.0 and not name.only_said and naming[best, at] > _NAMED and name.stem in self.said[best]:
+                    other = self.names[best]
+                    if other != first and other not in _GROUPS | _ALONE:
+                        return first, other
+            elif naming[best, at] > _NAMED:
+                first = self.names[best]
+                if first in _GROUPS:
+                    return first, ""
+                if name.plural and first not in _ALONE:
+                    return first, first
+            elif name.weight == 1.0 and self._sense(name, naming[:, at], vectors[at]) == _PERSON:
                 people = np.array([element in _SOMEBODY for element in self.names])
-                return self.names[int(np.where(people, self._fits(vectors[at : at + 1])[:, 0], -1.0).argmax())]
-        return ""
+                first = self.names[int(np.where(people, self._fits(vectors[at : at + 1])[:, 0], -1.0).argmax())]
+        return first, ""
 
     def _sense(self, name: _Name, named: Doubles, vector: Doubles) -> int | None:
         """What a word means that names no element; None for one that does."""
@@ -181,6 +203,9 @@ _SENSES = (
 )
 _PERSON, _PLACE = 0, 3
 _SOMEBODY = frozenset({"walking person", "woman", "child", "couple"})
+#: figures that are more than one already, and those that do not stand beside another: what somebody holds, wears or plays
+_GROUPS = frozenset({"couple", "dancers"})
+_ALONE = frozenset({"guitarist", "ghost", "bottle", "sneaker"})
 #: how alike a text and what is far away must be where the text names a place that has no element
 _NEARBY = 0.34
 #: how alike words and descriptions must be for an element that is not needed
@@ -241,7 +266,7 @@ def _said(phrases: Sequence[str]) -> frozenset[str]:
     """The nouns of a description, without those that say where something is; and deeds, where a phrase is nothing else."""
     found: set[str] = set()
     for phrase in phrases:
-        for term, noun in read_sentence(_PLACED.split(phrase)[0]).nouns:
+        for term, noun in parse_sentence(_PLACED.split(phrase)[0]).nouns:
             found |= {stem(noun), _term(term)}
         if phrase.endswith("ing") and " " not in phrase:
             found.add(phrase)
@@ -260,7 +285,7 @@ def _names(text: str, terms: Collection[str]) -> list[_Name]:
     sentences = _sentences(text)
     names: list[_Name] = []
     for number, sentence in enumerate(sentences[:6]):
-        reading, weight = read_sentence(sentence), 1.0 if number == 0 else _LATER
+        reading, weight = parse_sentence(sentence), 1.0 if number == 0 else _LATER
         # A deed shows a figure only where a pronoun says no more: "we danced".
         vague = any(noun in PEOPLE for _, noun in reading.nouns)
         names += [_Name(verb, verb, weight, _KINDS if vague else _KINDS[:-1], only_said=True) for verb in reading.verbs]
@@ -269,7 +294,7 @@ def _names(text: str, terms: Collection[str]) -> list[_Name]:
             if phrase != noun and _term(phrase) in terms:
                 names.append(_Name(phrase, _term(phrase), weight, kinds))
                 continue
-            names.append(_Name(noun, stem(noun), weight, kinds))
+            names.append(_Name(noun, stem(noun), weight, kinds, plural=stem(noun) != noun))
             if phrase != noun:
                 names.append(_Name(phrase, stem(noun), weight, kinds))
                 names += [_Name(word, stem(word), 0.9 * weight, kinds, only_said=True) for word in phrase.split()[:-1]]
@@ -287,7 +312,7 @@ _BREAKS = re.compile(
 
 def _parts(text: str) -> list[tuple[str, float]]:
     """A text and the pieces of it, each with its weight: sentences, and what stands between prepositions and commas."""
-    sentences = [read_sentence(sentence).plain or sentence for sentence in _sentences(text)]
+    sentences = [parse_sentence(sentence).plain or sentence for sentence in _sentences(text)]
     pieces = [piece.strip() for piece in _BREAKS.split(sentences[0])]
     parts = [(sentences[0], 1.0), *((piece, 0.92) for piece in pieces if piece.lower() not in ("", "a", "the"))]
     parts += [(sentence, 0.8 if sentence is sentences[-1] else 0.6) for sentence in sentences[1:6]]

@@ -100,6 +100,7 @@ _HUES = {
 #: words that take colour away, with the lightness that they lean to
 _GREYS = {"black": 0.12, "white": 0.97, "grey": 0.55, "gray": 0.55, "monochrome": 0.5, "pale": 0.85}
 _DARK = frozenset(["night", "midnight", "dark", "darkness", "nocturnal", "moonlit", "moonlight"])
+_SNOW = frozenset(["snow", "snowy", "snowfall", "snowstorm", "blizzard", "winter", "wintry", "frost", "frosty"])
 _BRIGHT = frozenset(["noon", "midday", "daylight", "bright", "sunny", "morning"])
 
 
@@ -114,6 +115,8 @@ def palette_for(text: str, nearest: Palette, second: Palette, share: float, seed
         mixed = _nightly(mixed)
     elif _BRIGHT & set(words) and mixed.dark:
         mixed = _daily(mixed)
+    if _SNOW & set(words):
+        mixed = _snowy(mixed)
     hues = [_HUES[word] for word in words if word in _HUES and word not in worn]
     for number, (hue, chroma) in enumerate(hues[:2]):
         mixed = _bent(mixed, hue, chroma, 1.0 if number == 0 else 0.45, last=number == len(hues[:2]) - 1)
@@ -155,6 +158,13 @@ def _nightly(palette: Palette) -> Palette:
 def _daily(palette: Palette) -> Palette:
     day = PALETTES["summer day"]
     return _each(palette, {name: mix(getattr(palette, name), getattr(day, name), 0.6) for name in _FIELDS[:7]})
+
+
+def _snowy(palette: Palette) -> Palette:
+    """The same place under snow: the ground white, as far as there is light, and the air cooler."""
+    winter = PALETTES["winter day"]
+    shares = {"zenith": 0.3, "middle": 0.3, "horizon": 0.3, "far": 0.45, "ground": 0.4 if palette.dark else 0.8, "light": 0.3}
+    return _each(palette, {name: mix(getattr(palette, name), getattr(winter, name), share) for name, share in shares.items()})
 
 
 #: how vivid a colour word makes each colour

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 #: pictures are made no larger than this, in pixels of their longer side
-_LARGEST = 1024
-_MOST_PIXELS = 40_000_000
+_MAX_SIDE = 1024
+_MAX_PIXELS = 40_000_000
 #: how far a pixel may differ from the border to be taken for background, in steps of 255
 _NEAR = 34
 
@@ -35,7 +35,7 @@ def read_picture(path: Path) -> tuple[Any, bool]:
     """
     try:
         with Image.open(path) as opened:
-            if opened.width * opened.height > _MOST_PIXELS:
+            if opened.width * opened.height > _MAX_PIXELS:
                 raise UnreadablePicture(f"{path.name} has {opened.width * opened.height / 1e6:.0f} megapixels.")
             picture = ImageOps.exif_transpose(opened).convert("RGBA")
     except UnidentifiedImageError as error:
@@ -43,7 +43,7 @@ def read_picture(path: Path) -> tuple[Any, bool]:
         raise UnreadablePicture(f"{path.name} cannot be decoded: it is not a picture, or damaged.") from error
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise UnreadablePicture(f"{path.name} cannot be decoded: {reason_of(error)}.") from error
-    picture.thumbnail((_LARGEST, _LARGEST), Image.Resampling.LANCZOS)
+    picture.thumbnail((_MAX_SIDE, _MAX_SIDE), Image.Resampling.LANCZOS)
     pixels = np.array(picture)
     cut = bool((pixels[..., 3] < 250).mean() > 0.02)
     if not cut:

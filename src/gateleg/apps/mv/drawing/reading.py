@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["PEOPLE", "Reading", "read_sentence", "stem"]
+__all__ = ["PEOPLE", "ParsedSentence", "parse_sentence", "stem"]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ParsedSentence:
     """A sentence, read."""
 
     #: what is named: each with the words that describe it, and without them
@@ -58,7 +58,7 @@ _CLOSED = _DETERMINERS | _SUBJECTS | _OTHERS | _JOINTS | _AUXILIARIES | _ADVERBS
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*|\d+|[,:]")
 
 
-def read_sentence(text: str) -> Reading:
+def parse_sentence(text: str) -> ParsedSentence:
     """The nouns and verbs of one sentence."""
     words = [word.replace("\u2019", "'") for word in _WORD.findall(text)]
     lower = [word.lower() for word in words]
@@ -79,7 +79,7 @@ def read_sentence(text: str) -> Reading:
     nouns = tuple((" ".join(run), run[-1]) for run in runs if run)
     forms = {at: participle(lower[at], base=at > 0 and _names_many(lower[at - 1])) for at in sorted(verbs)}
     spoken = [forms.get(at, word) for at, word in enumerate(words)]
-    return Reading(nouns, tuple(forms.values()), " ".join(spoken).replace(" ,", ","))
+    return ParsedSentence(nouns, tuple(forms.values()), " ".join(spoken).replace(" ,", ","))
 
 
 def stem(noun: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.mv.drawing import elements as _all_elements
@@ -119,6 +119,13 @@ def set_stage(scene: Scene, width: int, height: int) -> Stage:
     return Stage(width, height, look.palette, scene.seed, scene.energy, scene.motion, horizon, light, spot, look.cast)
 
 
+def companion_stage(stage: Stage) -> Stage:
+    """The stage as a second figure sees it: beside the first one, towards the middle of the frame and a little behind."""
+    x, foot, height = stage.spot
+    side = -1 if x > 0 else 1
+    return replace(stage, spot=(x + side * 0.58 * height, foot - 0.05 * height, height * 0.8), cast=stage.cast + 1)
+
+
 class Painter:
     """Draws the frames of one scene. Its pictures are painted when it is made."""
 
@@ -144,9 +151,12 @@ class Painter:
     def _subject(self) -> list[Layer]:
         if self.scene.picture is not None:
             return place_picture(self.stage, self.scene.picture)
-        if self.scene.look.figure:
-            return list(ELEMENTS[self.scene.look.figure].build(self.stage))
-        return []
+        if not self.scene.look.figure:
+            return []
+        layers = list(ELEMENTS[self.scene.look.figure].build(self.stage))
+        if self.scene.look.companion:
+            layers = [*ELEMENTS[self.scene.look.companion].build(companion_stage(self.stage)), *layers]
+        return layers
 
     def draw(self, canvas: Any, frame: int) -> Moment:
         """Draw a frame, counted from the start of the song, onto a canvas of the frame's size."""

@@ -34,7 +34,7 @@ WORLDS: dict[str, frozenset[str]] = {
     "home": frozenset({"room floor", "candles", "clock", "screens"}),
 }
 #: Nobody walks on water, and nothing is built on it: who is by the sea is on its shore.
-_SHORES, _SWIMS = {"ocean": "beach"}, frozenset({"whale", "ghost"})
+_SHORES, _SWIMS = {"ocean": "beach"}, frozenset({"whale", "ghost", "swan", "eagle"})
 _WATER, _AFLOAT = frozenset({"ocean", "still lake", "seabed"}), frozenset({"sailing boat", "birds", "lanterns"})
 #: Above this, words name a ground plainly; below the other, they say little about it, and it goes with what is seen on it.
 _PLAINLY, _UNSAID = 0.5, 0.42

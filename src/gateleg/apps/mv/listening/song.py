@@ -12,10 +12,10 @@ from gateleg.apps.mv.listening.beats import track_beats
 from gateleg.apps.mv.listening.keys import find_key
 from gateleg.apps.mv.listening.loudness import Loudness, measure
 from gateleg.apps.mv.listening.sections import Section, find_sections
-from gateleg.apps.mv.listening.sound import LONGEST, Doubles, Sound, read_sound
+from gateleg.apps.mv.listening.sound import MAX_SECONDS, Doubles, Sound, read_sound
 from gateleg.apps.mv.listening.spectrum import FRAMES, RATE, Spectrum, analyse_spectrum
 from gateleg.apps.mv.listening.tempo import find_tempo
-from gateleg.apps.mv.reports import never, quietly, stop_if
+from gateleg.apps.mv.reports import check_cancelled, ignore_progress, never_cancelled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,23 +73,23 @@ class Song:
         return cls(**fields | {"sections": sections, "onsets": (low, mid, high), "loudness": Loudness(**data["loudness"])})
 
 
-def listen(path: Path, longest: float = LONGEST, progress: Progress = quietly, cancelled: Cancelling = never) -> Song:
+def listen(path: Path, longest: float = MAX_SECONDS, progress: Progress = ignore_progress, cancelled: Cancelling = never_cancelled) -> Song:
     """Decode a song and hear what is in it."""
     progress(0.0, "decoding the song")
     sound = read_sound(path, 44_100, 2, longest, cancelled)
     return hear(sound, progress, cancelled)
 
 
-def hear(sound: Sound, progress: Progress = quietly, cancelled: Cancelling = never) -> Song:
+def hear(sound: Sound, progress: Progress = ignore_progress, cancelled: Cancelling = never_cancelled) -> Song:
     """What is in a decoded song."""
-    stop_if(cancelled)
+    check_cancelled(cancelled)
     progress(0.3, "measuring loudness")
     loudness = measure(sound)
-    stop_if(cancelled)
+    check_cancelled(cancelled)
     progress(0.5, "listening for the pulse")
     spectrum = analyse_spectrum(_resampled(sound))
     tempo = find_tempo(spectrum.onsets + 1.2 * spectrum.low)
-    stop_if(cancelled)
+    check_cancelled(cancelled)
     pulse = tempo.clarity >= _PULSE
     beats = track_beats(spectrum, tempo) if pulse else np.zeros(0)
     if len(beats) < 4:

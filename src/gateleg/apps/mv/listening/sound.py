@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gateleg.apps.mv.errors import SongTooLong, UnreadableSong, reason_of
 from gateleg.apps.mv.media_files import open_media
-from gateleg.apps.mv.reports import never, stop_if
+from gateleg.apps.mv.reports import check_cancelled, never_cancelled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
 
 #: the longest song that is decoded unless the caller says otherwise, in seconds
-LONGEST = 15 * 60.0
+MAX_SECONDS = 15 * 60.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +42,9 @@ class Sound:
         return np.asarray(self.samples.mean(axis=0), dtype=np.float32)
 
 
-def read_sound(path: Path, rate: int = 48_000, channels: int = 2, longest: float = LONGEST, cancelled: Cancelling = never) -> Sound:
+def read_sound(
+    path: Path, rate: int = 48_000, channels: int = 2, longest: float = MAX_SECONDS, cancelled: Cancelling = never_cancelled
+) -> Sound:
     """Decode the first audio track of a file, resampled to a rate and to one or two channels.
 
     A file that ends in the middle of a packet gives what can be decoded of it. More than `longest` seconds are refused
@@ -56,7 +58,7 @@ def read_sound(path: Path, rate: int = 48_000, channels: int = 2, longest: float
                 raise UnreadableSong(f"{path.name} has no audio track.")
             resampler = av.AudioResampler(format="fltp", layout="stereo" if channels == 2 else "mono", rate=rate)
             for frame in _frames(container):
-                stop_if(cancelled)
+                check_cancelled(cancelled)
                 for resampled in resampler.resample(frame):
                     parts.append(np.asarray(resampled.to_ndarray(), dtype=np.float32))
                     count += parts[-1].shape[1]

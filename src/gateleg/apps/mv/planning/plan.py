@@ -17,7 +17,7 @@ Role = Literal["establish", "introduce", "develop", "lift", "break", "climax", "
 #: the length of a scene in seconds where the song is quiet, and where it is loudest
 _CALM, _WILD = 7.0, 2.6
 #: no scene is shorter than this, in seconds, unless the song is
-SHORTEST = 1.2
+MIN_SCENE_SECONDS = 1.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def _cuts(song: Song, preset: Preset, fps: int, frames: int, stretch: float) -> 
         wanted = (_CALM + (_WILD - _CALM) * section.energy) * preset.pace * stretch
         for time in (section.start, *_spaced(lines, section, wanted)):
             first = round(time * fps)
-            if not cuts or (first - cuts[-1][0] >= SHORTEST * fps and frames - first >= SHORTEST * fps):
+            if not cuts or (first - cuts[-1][0] >= MIN_SCENE_SECONDS * fps and frames - first >= MIN_SCENE_SECONDS * fps):
                 cuts.append((first if cuts else 0, section))
     return cuts
 

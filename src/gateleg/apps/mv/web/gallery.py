@@ -19,7 +19,7 @@ from gateleg.web.console.components import address, ago, empty, frame, pager, se
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gateleg.apps.mv.service import Standing
+    from gateleg.apps.mv.service import StatusCount
     from gateleg.apps.mv.settings import MVSettings
     from gateleg.store import AsyncStore
     from gateleg.web import Resources
@@ -105,7 +105,7 @@ def _cards(cards: Sequence[Card]) -> None:
                     ago(project.updated_at)
 
 
-def _board(rows: Sequence[Standing], wanted: ProjectStatus | None) -> None:
+def _board(rows: Sequence[StatusCount], wanted: ProjectStatus | None) -> None:
     """How many projects are in which state, and how long the oldest has been there."""
     with tag("nav", classes="mv-board", aria_label="Projects by state"):
         for row in rows:

@@ -11,11 +11,11 @@ from nicegui import ui
 
 from gateleg.apps.mv import rules, service
 from gateleg.apps.mv.progress import progress_of
-from gateleg.apps.mv.settling import settle
+from gateleg.apps.mv.reconciling import reconcile
 from gateleg.apps.mv.tables import FinalVersion
 from gateleg.apps.mv.web.films import films_part, player_part
 from gateleg.apps.mv.web.places import HOME, place_of
-from gateleg.apps.mv.web.project_deeds import deeds_part
+from gateleg.apps.mv.web.project_actions import actions_part
 from gateleg.apps.mv.web.scene_editor import editor_part
 from gateleg.apps.mv.web.statuses import project_badge, scene_badge
 from gateleg.apps.mv.web.timeline import draw_song, place_scenes, section_labels
@@ -29,14 +29,14 @@ from gateleg.web.errors import Unknown
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gateleg.apps.mv.service import Loaded
+    from gateleg.apps.mv.service import ProjectWithScenes
     from gateleg.apps.mv.settings import MVSettings
     from gateleg.apps.mv.tables import Project, Scene
     from gateleg.web import Principal, Resources
     from gateleg.web.console.components import View
 
 #: Seconds between two looks at a project.
-_EVERY = 1.0
+_POLL_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ async def project_page(resources: Resources[MVSettings], project: str, scene: st
     """A project, if who looks may see it."""
     with frame(title="Video", section="mv", crumbs=[Crumb("Music videos", HOME)], wide=True, titled=False) as view:
         try:
-            loaded = await seen(resources, view.principal, project)
+            loaded = await visible_project(resources, view.principal, project)
         except Unknown:
             not_there("video", button="All videos", href=HOME)
             return
@@ -74,21 +74,21 @@ async def project_page(resources: Resources[MVSettings], project: str, scene: st
         _about(loaded)
 
 
-async def seen(resources: Resources[MVSettings], principal: Principal, project: str) -> Loaded:
+async def visible_project(resources: Resources[MVSettings], principal: Principal, project: str) -> ProjectWithScenes:
     """A project by the part of an address; `Unknown` for what is not there or is not theirs to see."""
     try:
         project_id = UUID(project)
     except ValueError:
         raise Unknown("There is no such project.") from None
-    rules.seen(principal, await service.find_project(resources.store, project_id), "such project")
-    return await settle(resources.store, resources.queue, project_id)
+    rules.check_visible(principal, await service.find_project(resources.store, project_id), "such project")
+    return await reconcile(resources.store, resources.queue, project_id)
 
 
 def _number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() else None
 
 
-def _head(view: View, resources: Resources[MVSettings], loaded: Loaded) -> None:
+def _head(view: View, resources: Resources[MVSettings], loaded: ProjectWithScenes) -> None:
     project = loaded.project
     with tag("div", classes="head"):
         with tag("div", classes="titles"):
@@ -104,15 +104,15 @@ def _head(view: View, resources: Resources[MVSettings], loaded: Loaded) -> None:
                 tag("span", ", ".join(word for word in words if word))
                 ago(project.updated_at)
         if rules.may_change(view.principal, project.owner_id):
-            deeds_part(view, resources, loaded)
+            actions_part(view, resources, loaded)
     if project.error_message:
         with tag("div", classes="note failed", role="status"):
             tag("span", project.error_message)
 
 
-async def look(resources: Resources[MVSettings], project_id: UUID) -> Progress:
+async def load_progress(resources: Resources[MVSettings], project_id: UUID) -> Progress:
     """How far the work on a project is."""
-    loaded = await settle(resources.store, resources.queue, project_id)
+    loaded = await reconcile(resources.store, resources.queue, project_id)
     project = loaded.project
     fraction, message = 0.0, ""
     if project.status in rules.BUSY:
@@ -122,7 +122,7 @@ async def look(resources: Resources[MVSettings], project_id: UUID) -> Progress:
     return Progress(project.status.value, fraction, words, _drawn(loaded))
 
 
-def _drawn(loaded: Loaded) -> tuple[object, ...]:
+def _drawn(loaded: ProjectWithScenes) -> tuple[object, ...]:
     """What a page shows of a project that the work on it changes."""
     project = loaded.project
     status = "busy" if project.status in rules.BUSY else project.status.value
@@ -130,7 +130,7 @@ def _drawn(loaded: Loaded) -> tuple[object, ...]:
     return (status, tuple(project.scene_order), project.final_version, scenes)
 
 
-def _progress(view: View, resources: Resources[MVSettings], loaded: Loaded) -> None:
+def _progress(view: View, resources: Resources[MVSettings], loaded: ProjectWithScenes) -> None:
     """The work while it goes on; when something else is to be seen than what is drawn, the page is shown anew."""
     project, shown = loaded.project, _Shown(_drawn(loaded))
     box = tag("div", classes="card mv-progress", role="status")
@@ -151,7 +151,7 @@ def _progress(view: View, resources: Resources[MVSettings], loaded: Loaded) -> N
             ui.run_javascript("if (!document.querySelector('.mv-editor')?.contains(document.activeElement)) location.reload()")
         shown.drawn = now.drawn
 
-    follow(view.live, Topic(("mv", project.project_id), lambda: look(resources, project.project_id), _EVERY), show)
+    follow(view.live, Topic(("mv", project.project_id), lambda: load_progress(resources, project.project_id), _POLL_SECONDS), show)
 
 
 @dataclass
@@ -159,7 +159,7 @@ class _Shown:
     drawn: tuple[object, ...]
 
 
-async def _timeline(resources: Resources[MVSettings], loaded: Loaded, chosen: int | None, links: Links) -> None:
+async def _timeline(resources: Resources[MVSettings], loaded: ProjectWithScenes, chosen: int | None, links: Links) -> None:
     if not loaded.scenes:
         if loaded.project.status not in rules.BUSY:
             empty("clock", "No scenes yet", "They are written to the sections and bars of the song when the video is made.")
@@ -227,7 +227,7 @@ async def read_song(resources: Resources[MVSettings], project: Project) -> Mappi
     return found
 
 
-def _about(loaded: Loaded) -> None:
+def _about(loaded: ProjectWithScenes) -> None:
     project = loaded.project
     facts: list[tuple[str, str | None]] = [
         ("Who is seen", project.character_description or project.product_description),

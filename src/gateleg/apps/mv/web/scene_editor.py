@@ -9,12 +9,12 @@ from gateleg.apps.mv import rules, scenes, submitting
 from gateleg.apps.mv.settings import STUDIO
 from gateleg.apps.mv.tables import Scene, Take, TrimPoints
 from gateleg.apps.mv.web.places import place_of
-from gateleg.apps.mv.web.project_deeds import Deeds
+from gateleg.apps.mv.web.project_actions import ProjectActions
 from gateleg.apps.mv.web.statuses import scene_badge
 from gateleg.web.console.components import Field, FileForm, ago, button, card, confirm, section, tag
 
 if TYPE_CHECKING:
-    from gateleg.apps.mv.service import Loaded
+    from gateleg.apps.mv.service import ProjectWithScenes
     from gateleg.apps.mv.settings import MVSettings
     from gateleg.apps.mv.web.views import Links
     from gateleg.web import Resources
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 _TAKES = 12
 
 
-async def editor_part(view: View, resources: Resources[MVSettings], loaded: Loaded, scene: Scene, links: Links) -> None:
+async def editor_part(view: View, resources: Resources[MVSettings], loaded: ProjectWithScenes, scene: Scene, links: Links) -> None:
     """The scene, and for those who may what can be done with it."""
     place = loaded.position(scene.sequence)
     question = Take.of_scene(project_id=scene.project_id, sequence=scene.sequence)
     takes = [take async for take in resources.store.query(question, limit=_TAKES)]
-    editor = _Editor(Deeds(view, resources, loaded.project), loaded, scene)
+    editor = _Editor(ProjectActions(view, resources, loaded.project), loaded, scene)
     with section(f"Scene {place}", "mv-editor").props("id=scene"), tag("div", classes="mv-edit"):
         with card("stack gap-2", label="Clip"):
             await _clip(scene, links)
@@ -85,7 +85,7 @@ async def _takes(editor: _Editor, scene: Scene, takes: list[Take], links: Links)
 class _Editor:
     """What can be done with a scene."""
 
-    def __init__(self, deeds: Deeds, loaded: Loaded, scene: Scene) -> None:
+    def __init__(self, deeds: ProjectActions, loaded: ProjectWithScenes, scene: Scene) -> None:
         self.deeds, self.loaded, self.scene = deeds, loaded, scene
         self.store, self.project_id, self.sequence = deeds.resources.store, scene.project_id, scene.sequence
         self.here = place_of(scene.project_id, scene.sequence)
@@ -161,7 +161,7 @@ class _Editor:
 
             async def split() -> None:
                 async def work() -> None:
-                    rules.room(await self.deeds.changeable(), 1, self.deeds.resources.settings.most_scenes)
+                    rules.check_room(await self.deeds.changeable(), 1, self.deeds.resources.settings.most_scenes)
                     await scenes.split_scene(self.store, self.project_id, self.sequence, float(at.text))
 
                 await self.deeds.do(work, "Split", self.here)

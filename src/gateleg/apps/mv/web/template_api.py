@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from gateleg.apps.mv import rules, templates
-from gateleg.apps.mv.api import seen, shown
+from gateleg.apps.mv.api import project_view, visible_project
 from gateleg.apps.mv.tables import Template
 from gateleg.apps.mv.web.bodies import CAMEL
 from gateleg.apps.mv.web.views import ProjectView, View
@@ -55,7 +55,7 @@ def _view(template: Template) -> TemplateView:
 
 async def _found(call: Call, template_id: UUID) -> Template:
     found = await call.host.store.find(Template, template_id=template_id, consistent=True)
-    rules.seen(call.principal, found, f"template {template_id}")
+    rules.check_visible(call.principal, found, f"template {template_id}")
     assert found is not None
     return found
 
@@ -63,7 +63,7 @@ async def _found(call: Call, template_id: UUID) -> Template:
 @router.post("/projects/{project_id}/template", status_code=201)
 async def save_template(call: Using, project_id: UUID, new: NewTemplate) -> TemplateView:
     """Keep the choices and scene texts of a project as a template of the caller."""
-    await seen(call, project_id)
+    await visible_project(call, project_id)
     owner = call.principal.owner
     return _view(await templates.save_template(call.host.store, project_id, owner, new.name, new.placeholders))
 
@@ -81,12 +81,12 @@ async def use_template(call: Using, template_id: UUID, filling: Filling) -> Proj
     template = await _found(call, template_id)
     project = await templates.use_template(call.host.store, template, call.principal.owner, filling.values)
     await call.note("mv.create", str(project.project_id), template=str(template_id))
-    return await shown(call, project.project_id)
+    return await project_view(call, project.project_id)
 
 
 @router.delete("/templates/{template_id}", status_code=204)
 async def delete_template(call: Using, template_id: UUID) -> None:
     """Delete a template. Projects that were made of it stay."""
     template = await _found(call, template_id)
-    rules.changed(call.principal, template)
+    rules.check_changeable(call.principal, template)
     await call.host.store.run(delete(template))

@@ -77,7 +77,7 @@ def _card(view: View, resources: Resources[MVSettings], template: Template) -> N
 async def _owned(store: AsyncStore, view: View, template_id: UUID) -> Template:
     """A template as it is now, if who looks may see it: a page may be old."""
     found = await store.find(Template, template_id=template_id, consistent=True)
-    rules.seen(view.principal, found, "such template")
+    rules.check_visible(view.principal, found, "such template")
     assert found is not None
     return found
 
@@ -91,7 +91,7 @@ async def _use(view: View, resources: Resources[MVSettings], template_id: UUID) 
         if not fields:
             tag("p", "The template has no placeholders: the new video has the same texts.", "meta")
         with tag("div", classes="deeds"):
-            tag("button", "Leave it", "deed", type="button").on("click", lambda: dialog.submit(False))
+            tag("button", "Cancel", "deed", type="button").on("click", lambda: dialog.submit(False))
             tag("button", "Make a project", "deed first", type="button").on("click", lambda: dialog.submit(True))
     answer = await dialog
     values = {name: field.text for name, field in fields.items()}
@@ -111,7 +111,7 @@ async def _delete(view: View, resources: Resources[MVSettings], template_id: UUI
 
     async def work() -> None:
         template = await _owned(resources.store, view, template_id)
-        rules.changed(view.principal, template)
+        rules.check_changeable(view.principal, template)
         await resources.store.run(delete(template))
 
     if await carry_out(view, Role.MEMBER, work, "Deleted"):
@@ -125,7 +125,7 @@ async def keep_as_template(view: View, resources: Resources[MVSettings], project
         words = Field("Words that change, one a line: name = words in the texts", kind="area", rows=3, placeholder="city = Austin")
         tag("p", "Whoever uses the template is asked for a text for each name.", "meta")
         with tag("div", classes="deeds"):
-            tag("button", "Leave it", "deed", type="button").on("click", lambda: dialog.submit(False))
+            tag("button", "Cancel", "deed", type="button").on("click", lambda: dialog.submit(False))
             tag("button", "Keep", "deed first", type="button").on("click", lambda: dialog.submit(True))
     answer = await dialog
     title, lines = name.text, words.text
@@ -133,7 +133,7 @@ async def keep_as_template(view: View, resources: Resources[MVSettings], project
 
     async def work() -> None:
         found = await service.find_project(resources.store, project.project_id)
-        rules.seen(view.principal, found, "such project")
+        rules.check_visible(view.principal, found, "such project")
         texts = templates.read_placeholders(lines)
         await templates.save_template(resources.store, project.project_id, view.principal.owner, title, texts)
 

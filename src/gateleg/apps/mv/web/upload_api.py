@@ -7,7 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Request
 
 from gateleg.apps.mv import rules, submitting, uploads
-from gateleg.apps.mv.api import Sequence, changeable, links_of, mine, shown, shown_scene
+from gateleg.apps.mv.api import Sequence, changeable_project, links_of, project_view, resources_of, scene_view
 from gateleg.apps.mv.probing import Bounds, Facts, Kind, probe
 from gateleg.apps.mv.scenes import get_scene
 from gateleg.apps.mv.tables import Reference
@@ -30,19 +30,19 @@ _KINDS: dict[str, Kind] = {"audio": "audio", "character": "picture", "product": 
 
 def _most(call: Call, asset: str) -> int:
     """The most bytes of a file."""
-    own = mine(call).settings
+    own = resources_of(call).settings
     wanted = {"audio": own.song_bytes, "lyrics": _LYRICS, "clip": own.clip_bytes}.get(asset, own.picture_bytes)
     return min(wanted, call.host.settings.upload_limit)
 
 
 async def _looked_into(call: Call, path: Path, kind: Kind) -> Facts:
     """What is in a file that was sent, as a process of its own sees it."""
-    own = mine(call).settings
+    own = resources_of(call).settings
     longest = own.longest_song if kind == "audio" else own.longest_clip
     return await probe(path, kind, Bounds(longest, own.probe_seconds, own.probe_memory))
 
 
-class MadeBy(View):
+class StartedJob(View):
     """The job that makes something."""
 
     job_id: UUID
@@ -53,29 +53,29 @@ class MadeBy(View):
 @body_limit("upload")
 async def put_asset(call: Using, project_id: UUID, asset: Asset, request: Request) -> ProjectView:
     """Give a project its track (any audio or video), its character or product (PNG, JPEG, WebP), or its lyrics (LRC, SRT or plain text)."""
-    project = await changeable(call, project_id)
-    rules.startable(project)
+    project = await changeable_project(call, project_id)
+    rules.check_startable(project)
     async with turn(call.principal), upload_folder() as folder:
         (file,) = await receive_files(request, folder, UploadRules(_most(call, asset), types=uploads.TYPES[asset]))
         if asset in _KINDS:
             await _looked_into(call, file.path, _KINDS[asset])
-        await uploads.keep_asset(call.host.store, call.host.objects, project, asset, file)
+        await uploads.store_asset(call.host.store, call.host.objects, project, asset, file)
     await call.note("mv.upload", str(project_id), asset=asset, size=file.size)
-    return await shown(call, project_id)
+    return await project_view(call, project_id)
 
 
 @router.post("/projects/{project_id}/scenes/{sequence}/upload_video", openapi_extra=_BODY)
 @body_limit("upload")
 async def upload_clip(call: Using, project_id: UUID, sequence: Sequence, request: Request) -> SceneView:
     """Play your own clip in a scene: MP4, MOV, WebM or MKV. It becomes a take like those that are rendered."""
-    await changeable(call, project_id)
+    await changeable_project(call, project_id)
     await get_scene(call.host.store, project_id, sequence)
     async with turn(call.principal), upload_folder() as folder:
         (file,) = await receive_files(request, folder, UploadRules(_most(call, "clip"), types=uploads.VIDEOS))
         facts = await _looked_into(call, file.path, "video")
-        await uploads.keep_clip(call.host.store, call.host.objects, project_id, sequence, file, facts.seconds)
+        await uploads.store_clip(call.host.store, call.host.objects, project_id, sequence, file, facts.seconds)
     await call.note("mv.upload", str(project_id), asset=f"scene {sequence}", size=file.size)
-    return await shown_scene(call, project_id, sequence)
+    return await scene_view(call, project_id, sequence)
 
 
 @router.post("/references", status_code=201, openapi_extra=_BODY)
@@ -85,16 +85,18 @@ async def upload_reference(call: Using, request: Request, description: Annotated
     async with turn(call.principal), upload_folder() as folder:
         (file,) = await receive_files(request, folder, UploadRules(_most(call, "picture"), types=uploads.PICTURES))
         await _looked_into(call, file.path, "picture")
-        made = await uploads.keep_reference(call.host.store, call.host.objects, call.principal.owner, file, description)
+        made = await uploads.store_reference(call.host.store, call.host.objects, call.principal.owner, file, description)
     return await view_reference(links_of(call), made)
 
 
 @router.post("/references/generate", status_code=202)
-async def generate_references(call: Using, wanted: NewReferences, once: Once = None) -> MadeBy:
+async def generate_references(call: Using, wanted: NewReferences, once: Once = None) -> StartedJob:
     """Draw one to four pictures of somebody or something. They are among the caller's references when the job is completed."""
     text, count = wanted.character_description, wanted.num_images
-    job = await submitting.make_references(mine(call), call.principal, text, count, wanted.seed, provider=wanted.provider, once=once)
-    return MadeBy(job_id=job.job_id, status=job.status.value)
+    job = await submitting.make_references(
+        resources_of(call), call.principal, text, count, wanted.seed, provider=wanted.provider, once=once
+    )
+    return StartedJob(job_id=job.job_id, status=job.status.value)
 
 
 @router.get("/references")
@@ -107,7 +109,7 @@ async def list_references(call: Using, limit: Limit = 50, cursor: Cursor = None)
 
 async def _reference(call: Call, reference_id: UUID) -> Reference:
     found = await call.host.store.find(Reference, reference_id=reference_id, consistent=True)
-    rules.seen(call.principal, found, f"reference {reference_id}")
+    rules.check_visible(call.principal, found, f"reference {reference_id}")
     assert found is not None
     return found
 
@@ -122,14 +124,14 @@ async def get_reference(call: Using, reference_id: UUID) -> ReferenceView:
 async def delete_reference(call: Using, reference_id: UUID) -> None:
     """Delete a reference picture."""
     found = await _reference(call, reference_id)
-    rules.changed(call.principal, found)
+    rules.check_changeable(call.principal, found)
     await uploads.delete_reference(call.host.store, call.host.objects, found)
 
 
 @router.put("/projects/{project_id}/{asset}/reference/{reference_id}")
 async def use_reference(call: Using, project_id: UUID, asset: Literal["character", "product"], reference_id: UUID) -> ProjectView:
     """Show a reference picture as the character or the product of a project."""
-    project = await changeable(call, project_id)
+    project = await changeable_project(call, project_id)
     reference = await _reference(call, reference_id)
     await uploads.use_reference(call.host.store, project, asset, reference)
-    return await shown(call, project_id)
+    return await project_view(call, project_id)

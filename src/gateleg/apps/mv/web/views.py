@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from gateleg.apps.mv.service import Loaded, Standing
+from gateleg.apps.mv.service import ProjectWithScenes, StatusCount
 from gateleg.apps.mv.tables import FinalVersion, Mode, Project, ProjectStatus, Reference, Scene, SceneStatus, Take
 from gateleg.objects import AsyncObjects
 
@@ -160,7 +160,7 @@ class StandingView(View):
     oldest: datetime | None
 
     @classmethod
-    def of(cls, row: Standing) -> "StandingView":
+    def of(cls, row: StatusCount) -> "StandingView":
         """The row."""
         return cls(status=row.status, count=row.count, more=row.more, oldest=row.oldest)
 
@@ -175,7 +175,7 @@ def summary_of(project: Project) -> ProjectSummary:
     return ProjectSummary.model_validate(_same(ProjectSummary, project))
 
 
-async def view_project(links: Links, loaded: Loaded) -> ProjectView:
+async def view_project(links: Links, loaded: ProjectWithScenes) -> ProjectView:
     """A project with URLs."""
     project = loaded.project
     return ProjectView.model_validate(

@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 
 from gateleg.apps.mv import costs, service, submitting
-from gateleg.apps.mv.api import Sequence, changeable, mine, seen, shown_scene
+from gateleg.apps.mv.api import Sequence, changeable_project, resources_of, scene_view, visible_project
 from gateleg.apps.mv.job_types import Shape
 from gateleg.apps.mv.planning.presets import PRESETS
 from gateleg.apps.mv.settings import STUDIO
@@ -66,7 +66,7 @@ class ProviderView(View):
 @router.get("/providers")
 async def providers(call: Using) -> list[ProviderView]:
     """Who makes clips and pictures here: the studio on this machine, and the models of the settings."""
-    settings = mine(call).settings
+    settings = resources_of(call).settings
     films = [ProviderView(name=name, makes="clips", model=model.model) for name, model in settings.film_models.items()]
     pictures = [ProviderView(name=name, makes="pictures", model=model) for name, model in settings.picture_models.items()]
     return [ProviderView(name=STUDIO, makes="clips"), *films, ProviderView(name=STUDIO, makes="pictures"), *pictures]
@@ -79,9 +79,9 @@ def _work(project_id: UUID, job: Job) -> Work:
 @router.get("/projects/{project_id}/estimate")
 async def estimate(call: Using, project_id: UUID, again: bool = False, scene: Selection = ()) -> EstimateView:
     """What `generate` would cost, in US dollars, and whether the project's `spendCap` permits it. The studio costs nothing."""
-    await seen(call, project_id)
-    loaded = await service.load(call.host.store, project_id)
-    found = costs.estimate(loaded.project, loaded.scenes, mine(call), again=again, only=scene)
+    await visible_project(call, project_id)
+    loaded = await service.load_project(call.host.store, project_id)
+    found = costs.estimate(loaded.project, loaded.scenes, resources_of(call), again=again, only=scene)
     return EstimateView(scenes=found.scenes, seconds=found.seconds, cost=found.cost, spend_cap=found.cap, allowed=found.allowed)
 
 
@@ -91,42 +91,44 @@ async def generate(
 ) -> Work:
     """Plan the scenes if there are none, render those without a clip and compose the film. `again` renders all that are not locked,
     `scene`, given once for each, only some; `storyboard` ends with the scenes on paper."""
-    await changeable(call, project_id)
-    job = await submitting.generate(mine(call), call.principal, project_id, again=again, only=scene, storyboard=storyboard, once=once)
+    await changeable_project(call, project_id)
+    job = await submitting.generate(
+        resources_of(call), call.principal, project_id, again=again, only=scene, storyboard=storyboard, once=once
+    )
     return _work(project_id, job)
 
 
 @router.post("/projects/{project_id}/retry", status_code=202)
 async def retry(call: Using, project_id: UUID, once: Once = None) -> Work:
     """Render all scenes that have failed again, and compose the film."""
-    await changeable(call, project_id)
-    return _work(project_id, await submitting.retry_failed(mine(call), call.principal, project_id, once=once))
+    await changeable_project(call, project_id)
+    return _work(project_id, await submitting.retry_failed(resources_of(call), call.principal, project_id, once=once))
 
 
 @router.post("/projects/{project_id}/scenes/{sequence}/prompt")
 async def rewrite(call: Using, project_id: UUID, sequence: Sequence) -> SceneView:
     """Write the text of a scene anew. Its clip stays until it is rendered again."""
-    await changeable(call, project_id)
-    await rewrite_prompt(mine(call), project_id, sequence)
-    return await shown_scene(call, project_id, sequence)
+    await changeable_project(call, project_id)
+    await rewrite_prompt(resources_of(call), project_id, sequence)
+    return await scene_view(call, project_id, sequence)
 
 
 @router.post("/projects/{project_id}/scenes/{sequence}/render", status_code=202)
 async def render(call: Using, project_id: UUID, sequence: Sequence, once: Once = None) -> Work:
     """Make another take of one scene."""
-    await changeable(call, project_id)
-    return _work(project_id, await submitting.render(mine(call), call.principal, project_id, sequence, once=once))
+    await changeable_project(call, project_id)
+    return _work(project_id, await submitting.render(resources_of(call), call.principal, project_id, sequence, once=once))
 
 
 @router.post("/projects/{project_id}/compose", status_code=202)
 async def compose(call: Using, project_id: UUID, variants: Shapes = (), once: Once = None) -> Work:
     """Compose the film of the clips that play, and other shapes of it."""
-    await changeable(call, project_id)
-    return _work(project_id, await submitting.compose(mine(call), call.principal, project_id, variants, once=once))
+    await changeable_project(call, project_id)
+    return _work(project_id, await submitting.compose(resources_of(call), call.principal, project_id, variants, once=once))
 
 
 @router.post("/projects/{project_id}/cancel", status_code=202)
 async def cancel(call: Using, project_id: UUID) -> Work:
     """Cancel what works on a project. Scenes that have their clips keep them."""
-    await changeable(call, project_id)
-    return Work(job_id=await submitting.cancel(mine(call), project_id), project_id=project_id, status="CANCELLED")
+    await changeable_project(call, project_id)
+    return Work(job_id=await submitting.cancel(resources_of(call), project_id), project_id=project_id, status="CANCELLED")

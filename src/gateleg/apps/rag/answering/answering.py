@@ -13,12 +13,12 @@ from gateleg.ai import AiError
 from gateleg.apps.rag.answering.answers import Answer, AnswerEvent, AnswerSentence
 from gateleg.apps.rag.answering.candidates import candidates_of, context_of
 from gateleg.apps.rag.answering.extracting import choose, judge, judge_again, open_words, shortlist
-from gateleg.apps.rag.answering.followups import LOOKED_BACK, Earlier, complete, needs_earlier
+from gateleg.apps.rag.answering.followups import LOOKED_BACK, PreviousTurn, complete, needs_earlier
 from gateleg.apps.rag.answering.generating import Checker
 from gateleg.apps.rag.answering.prompting import answer_messages, rewrite_messages
 from gateleg.apps.rag.answering.questions import parse_question
 from gateleg.apps.rag.answering.relevance import is_mentioned
-from gateleg.apps.rag.searching.requests import LONGEST_QUERY, Mode, SearchRequest, says_something
+from gateleg.apps.rag.searching.requests import MAX_QUERY_CHARACTERS, Mode, SearchRequest, check_query_text
 from gateleg.apps.rag.searching.search import SearchTools, search
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class AskRequest(BaseModel):
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True, extra="forbid")
 
-    question: str = Field(min_length=1, max_length=LONGEST_QUERY)
+    question: str = Field(min_length=1, max_length=MAX_QUERY_CHARACTERS)
     top_k: int = Field(default=10, ge=1, le=20, description="passages that the answer may use")
     search_mode: Mode = "hybrid"
     filter: dict[str, Any] | None = Field(default=None, description="a metadata filter")
@@ -61,7 +61,7 @@ class AskRequest(BaseModel):
     @field_validator("question")
     @classmethod
     def _says_something(cls, question: str) -> str:
-        return says_something(question)
+        return check_query_text(question)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class AnswerTools:
 
 
 async def answer(
-    tools: AnswerTools, collections: Sequence[Collection], request: AskRequest, earlier: Sequence[Earlier] = ()
+    tools: AnswerTools, collections: Sequence[Collection], request: AskRequest, earlier: Sequence[PreviousTurn] = ()
 ) -> AsyncIterator[AnswerEvent]:
     """An answer as it comes: the passages, each sentence once it is checked, and the whole. `earlier` are the turns before."""
     searched = await _searched(tools, request.question, earlier)
@@ -159,7 +159,7 @@ async def _written(chat: AsyncChat, base: Answer) -> AsyncIterator[AnswerEvent]:
     yield AnswerEvent(kind="answer", answer=base.model_copy(update=update))
 
 
-async def _searched(tools: AnswerTools, question: str, earlier: Sequence[Earlier]) -> str:
+async def _searched(tools: AnswerTools, question: str, earlier: Sequence[PreviousTurn]) -> str:
     """What to search for: a follow-up question, completed by those before it."""
     if not earlier or not needs_earlier(question):
         return question
@@ -185,7 +185,7 @@ async def _generate(chat: AsyncChat, question: str, checker: Checker) -> AsyncIt
 
 
 async def _extract(
-    tools: SearchTools, collections: Sequence[Collection], text: str, hits: Sequence[SearchHit], earlier: Sequence[Earlier]
+    tools: SearchTools, collections: Sequence[Collection], text: str, hits: Sequence[SearchHit], earlier: Sequence[PreviousTurn]
 ) -> list[AnswerSentence]:
     """Sentences, rows and lines of hits that answer a question."""
     question = parse_question(text)

@@ -6,14 +6,14 @@ from typing import Literal
 
 from pydantic import Field, computed_field
 
-from gateleg.apps.rag.searching.results import Answered, SearchHit
+from gateleg.apps.rag.searching.results import ResponseModel, SearchHit
 
 #: What is said when the documents do not answer.
 NOT_FOUND = "This is not in these documents."
 Way = Literal["extracted", "generated"]
 
 
-class AnswerSentence(Answered):
+class AnswerSentence(ResponseModel):
     """A sentence of an answer."""
 
     #: what it says, without markup
@@ -31,7 +31,7 @@ class AnswerSentence(Answered):
     page: int | None = None
 
 
-class Answer(Answered):
+class Answer(ResponseModel):
     """An answer. What no passage supports is not in it."""
 
     question: str
@@ -57,7 +57,7 @@ class Answer(Answered):
         return " ".join(f"{one.text} {''.join(f'[{number}]' for number in one.citations)}" for one in self.sentences)
 
 
-class AnswerEvent(Answered):
+class AnswerEvent(ResponseModel):
     """A piece of an answer as it comes: the passages, then sentence by sentence, then the whole."""
 
     kind: Literal["passages", "sentence", "answer"]

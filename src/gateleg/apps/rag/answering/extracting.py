@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gateleg.apps.rag.answering.candidates import Candidate
-    from gateleg.apps.rag.answering.followups import Earlier
+    from gateleg.apps.rag.answering.followups import PreviousTurn
 
 #: Sentences of an answer, candidates that are compared by meaning, and those whose words are compared one by one.
 _MOST, _COMPARED, _LOOKED_AT = 3, 60, 6
@@ -36,7 +36,7 @@ _LEAST = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class ScoredCandidate:
     """A candidate, what it has of the question, and how near it is to it; without a model, that is not known."""
 
     candidate: Candidate
@@ -67,18 +67,18 @@ def judge(
     candidates: Sequence[Candidate],
     own: NDArray[np.float32] | None = None,
     vectors: NDArray[np.float32] | None = None,
-) -> list[Judged]:
+) -> list[ScoredCandidate]:
     """The candidates, best first. `own` is the question's vector and `vectors` are those of the candidates."""
     found = []
     for place, one in enumerate(candidates):
         vector = None if vectors is None else vectors[place]
         near = None if vector is None or own is None else float(vector @ own)
         gain = instruction(question, one) if question.wanted == "steps" else None
-        found.append(Judged(one, relevance(question, one), near, vector, gain))
+        found.append(ScoredCandidate(one, relevance(question, one), near, vector, gain))
     return sorted(found, key=lambda one: -one.worth)
 
 
-def open_words(judged: Sequence[Judged]) -> tuple[list[str], list[str]]:
+def open_words(judged: Sequence[ScoredCandidate]) -> tuple[list[str], list[str]]:
     """Words of the question that the best candidates lack, and the words of these candidates: they may mean the same."""
     best = [one for one in judged if one.relevance.fits and one.relevance.facts and one.relevance.missing][:_LOOKED_AT]
     missing = dict.fromkeys(word[0] for one in best for word in one.relevance.missing if len(word) == 1)
@@ -86,7 +86,7 @@ def open_words(judged: Sequence[Judged]) -> tuple[list[str], list[str]]:
     return list(missing), list(held)
 
 
-def judge_again(question: Question, judged: Sequence[Judged], near: Mapping[tuple[str, str], float]) -> list[Judged]:
+def judge_again(question: Question, judged: Sequence[ScoredCandidate], near: Mapping[tuple[str, str], float]) -> list[ScoredCandidate]:
     """The candidates judged once more, knowing how near some words are in meaning."""
 
     def nearness(one: str, other: str) -> float:
@@ -96,7 +96,7 @@ def judge_again(question: Question, judged: Sequence[Judged], near: Mapping[tupl
     return sorted(found, key=lambda one: -one.worth)
 
 
-def choose(question: Question, judged: Sequence[Judged], earlier: Sequence[Earlier] = ()) -> list[AnswerSentence]:
+def choose(question: Question, judged: Sequence[ScoredCandidate], earlier: Sequence[PreviousTurn] = ()) -> list[AnswerSentence]:
     """The sentences that answer a question, in the order of their passages; none if the documents do not.
 
     What the answers to `earlier` questions said is said again only where it has what is new in this question.
@@ -108,7 +108,7 @@ def choose(question: Question, judged: Sequence[Judged], earlier: Sequence[Earli
         for one in judged
         if _answers(question, one) and ((one.candidate.document_id, one.candidate.start) not in said or _has_news(question, one, new))
     ]
-    chosen: list[Judged] = []
+    chosen: list[ScoredCandidate] = []
     for one in passing:
         if len(chosen) == _MOST or one.worth < (_BESIDE_STEPS if question.wanted == "steps" else _BESIDE) * passing[0].worth:
             break
@@ -118,7 +118,7 @@ def choose(question: Question, judged: Sequence[Judged], earlier: Sequence[Earli
     return [_sentence(one.candidate) for one in chosen]
 
 
-def _answers(question: Question, one: Judged) -> bool:
+def _answers(question: Question, one: ScoredCandidate) -> bool:
     found = one.relevance
     if question.english:
         return found.answers and (one.near is None or found.follows or one.near >= _LEAST)
@@ -127,12 +127,12 @@ def _answers(question: Question, one: Judged) -> bool:
     return one.near >= _RELATED or (one.near >= _UNRELATED and found.own >= _AGREEING)
 
 
-def _new_words(question: Question, earlier: Sequence[Earlier]) -> list[tuple[str, ...]]:
+def _new_words(question: Question, earlier: Sequence[PreviousTurn]) -> list[tuple[str, ...]]:
     asked = {word for one in earlier for word in parse_question(one.whole).words}
     return [word for word in question.words if word not in asked]
 
 
-def _has_news(question: Question, one: Judged, new: Sequence[tuple[str, ...]]) -> bool:
+def _has_news(question: Question, one: ScoredCandidate, new: Sequence[tuple[str, ...]]) -> bool:
     """Whether a candidate that was said before answers this question as well: by a word that is new in it, or with a value of its kind."""
     if question.wanted in (None, "steps", "reason"):
         return bool(new) and all(set(analyse(one.candidate.text)).issuperset(word) for word in new)
@@ -143,13 +143,13 @@ def _sentence(one: Candidate) -> AnswerSentence:
     return AnswerSentence(text=one.text, citations=[one.number], support=1.0, start=one.start, end=one.end, quote=one.quote, page=one.page)
 
 
-def _is_beside(one: Judged, best: Judged) -> bool:
+def _is_beside(one: ScoredCandidate, best: ScoredCandidate) -> bool:
     """Whether a candidate stands in the section of the best one: the steps of a task stand together."""
     own, other = one.candidate, best.candidate
     return own is other or (own.document_id == other.document_id and own.path == other.path and tells(own))
 
 
-def _same(one: Judged, other: Judged) -> bool:
+def _same(one: ScoredCandidate, other: ScoredCandidate) -> bool:
     if one.candidate.text in other.candidate.text or other.candidate.text in one.candidate.text:
         return True
     if one.vector is not None and other.vector is not None:

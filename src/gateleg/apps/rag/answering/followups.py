@@ -37,12 +37,12 @@ _VERB = re.compile(
 _NEXT_PART = r"(?=\s+(?:of|for|in|on|at|by|with|from|to|when|if)\b|\s*\?|$)"
 #: A question with fewer words of its own is taken to go on from the one before.
 _FEWEST = 2
-#: Earlier questions that are looked back to.
+#: Earlier questions of a conversation that a follow-up may refer to.
 LOOKED_BACK = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class PreviousTurn:
     """A turn of a conversation: its question, the question as it was completed, and the places that its answer consisted of."""
 
     question: str
@@ -51,7 +51,7 @@ class Earlier:
     said: tuple[tuple[str, int], ...] = ()
 
     @classmethod
-    def of(cls, answer: Answer) -> Earlier:
+    def of(cls, answer: Answer) -> PreviousTurn:
         """The turn that an answer ends."""
         hits = answer.hits
         said = tuple((hits[one.citations[0] - 1].document_id, one.start) for one in answer.sentences if one.start is not None)
@@ -69,7 +69,7 @@ def needs_earlier(question: str) -> bool:
     return len(own) < _FEWEST or bool(_GOES_ON.search(question)) or (len(own) < 6 and bool(_REFERS.search(question)))
 
 
-def complete(question: str, earlier: Sequence[Earlier]) -> str:
+def complete(question: str, earlier: Sequence[PreviousTurn]) -> str:
     """A question that can be understood without those before it."""
     if not earlier or not needs_earlier(question):
         return question

@@ -6,17 +6,17 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from gateleg.apps.rag.answering.answering import AnswerTools, answer
-from gateleg.apps.rag.answering.followups import Earlier
+from gateleg.apps.rag.answering.followups import PreviousTurn
 from gateleg.apps.rag.answering.tables import KEPT_DAYS, ConversationTurn
 from gateleg.apps.rag.errors import BadSearch
-from gateleg.apps.rag.searching.service import open_places, tools_of
+from gateleg.apps.rag.searching.service import open_scopes, tools_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from gateleg.apps.rag.answering.answering import AskRequest
     from gateleg.apps.rag.answering.answers import Answer, AnswerEvent
-    from gateleg.apps.rag.searching.service import Place
+    from gateleg.apps.rag.searching.service import SearchScope
     from gateleg.apps.rag.settings import RagSettings
     from gateleg.apps.rag.tables import Collection
     from gateleg.web import Principal, Resources
@@ -26,10 +26,10 @@ MOST_TURNS = 500
 
 
 async def ask(
-    resources: Resources[RagSettings], principal: Principal, places: Sequence[Place], request: AskRequest
+    resources: Resources[RagSettings], principal: Principal, places: Sequence[SearchScope], request: AskRequest
 ) -> AsyncIterator[AnswerEvent]:
     """Answer a question from collections that the caller may search. Raises before the first event if they may not."""
-    collections = await open_places(resources, principal, places)
+    collections = await open_scopes(resources, principal, places)
     turns = await read_conversation(resources, principal, request.conversation_id) if request.conversation_id else []
     if len(turns) >= MOST_TURNS:
         raise BadSearch(f"The conversation has {MOST_TURNS} questions already.", fix="Begin a new one: choose another conversationId.")
@@ -53,12 +53,12 @@ async def _asked(
         yield event.model_copy(update={"answer": whole})
 
 
-def _earlier(turn: ConversationTurn) -> Earlier:
+def _earlier(turn: ConversationTurn) -> PreviousTurn:
     said = (place.rpartition("#") for place in turn.said)
-    return Earlier(turn.question, turn.searched, tuple((document, int(start)) for document, _, start in said))
+    return PreviousTurn(turn.question, turn.searched, tuple((document, int(start)) for document, _, start in said))
 
 
-async def ask_once(resources: Resources[RagSettings], principal: Principal, places: Sequence[Place], request: AskRequest) -> Answer:
+async def ask_once(resources: Resources[RagSettings], principal: Principal, places: Sequence[SearchScope], request: AskRequest) -> Answer:
     """`ask`, as a whole."""
     found: Answer | None = None
     async for event in await ask(resources, principal, places, request):
@@ -101,7 +101,7 @@ async def _record(
         found=whole.found,
         places=[f"{collection.repository_id}/{collection.collection_id}" for collection in collections],
         citations=[f"{hit.document_id}#{hit.generation}#{hit.ordinal}" for hit in hits],
-        said=[f"{document}#{start}" for document, start in Earlier.of(whole).said],
+        said=[f"{document}#{start}" for document, start in PreviousTurn.of(whole).said],
         expires_at=resources.store.setup.now() + timedelta(days=KEPT_DAYS),
     )
     await resources.store.put(turn)

@@ -24,7 +24,7 @@ SHORTEST, LONGEST = 20, 500
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownCode:
     """A command or a paragraph of code: where it stands, and how it reads."""
 
     start: int
@@ -33,7 +33,7 @@ class Shown:
     kind: Literal["code", "command"]
 
 
-def shown_code(text: str, block: Block) -> Iterator[Shown]:
+def shown_code(text: str, block: Block) -> Iterator[ShownCode]:
     """What a block of fenced code shows. Nothing is taken of one that names no language, unless a chunk has cut off its beginning."""
     opening = _OPENING.match(text, block.start, block.end)
     start = block.start if opening is None else opening.end()
@@ -46,7 +46,7 @@ def shown_code(text: str, block: Block) -> Iterator[Shown]:
         yield from _paragraphs(text, start, block.end)
 
 
-def _commands(text: str, start: int, end: int) -> Iterator[Shown]:
+def _commands(text: str, start: int, end: int) -> Iterator[ShownCode]:
     """Each command. Where some lines have a prompt, those without are what comes out."""
     lines = text[start:end].splitlines(keepends=True)
     prompted = any(line.startswith(_PROMPT) for line in lines)
@@ -54,11 +54,11 @@ def _commands(text: str, start: int, end: int) -> Iterator[Shown]:
     for line in lines:
         bare = line.strip()
         if bare and not _CLOSING.match(line.rstrip("\n")) and (line.startswith(_PROMPT) or not prompted) and not bare.startswith("#"):
-            yield Shown(place, place + len(line), _REMARK.sub("  # ", bare.removeprefix(_PROMPT), count=1), "command")
+            yield ShownCode(place, place + len(line), _REMARK.sub("  # ", bare.removeprefix(_PROMPT), count=1), "command")
         place += len(line)
 
 
-def _paragraphs(text: str, start: int, end: int) -> Iterator[Shown]:
+def _paragraphs(text: str, start: int, end: int) -> Iterator[ShownCode]:
     """The statements of a piece of source code that stand together and do something, with what is indented below them; those that are
     long or tiny are left out."""
     first = last = place = start
@@ -69,7 +69,7 @@ def _paragraphs(text: str, start: int, end: int) -> Iterator[Shown]:
         if lines and (closed or (gap and line.strip() and _margin(line) <= _margin(lines[0]))):
             shown = _dedented(lines)
             if len(shown) >= SHORTEST and last - first <= LONGEST and not all(_IDLE.match(one) for one in lines):
-                yield Shown(first, last, shown, "code")
+                yield ShownCode(first, last, shown, "code")
             lines = []
         if line.strip() and not closed:
             first = place if not lines else first

@@ -10,12 +10,13 @@ from gateleg.apps.rag.deleting.hiding import hide_document
 from gateleg.apps.rag.deleting.job_types import CollectionDeletion, DocumentsDeletion, Removal, RepositoryDeletion
 from gateleg.apps.rag.documents import find_document
 from gateleg.apps.rag.errors import RagError
-from gateleg.apps.rag.purging import Counts, Premises, count_left, drop_indexes, forget_pipelines, purge_collection, purge_document
+from gateleg.apps.rag.purging import Counts, PurgeResources, count_left, drop_indexes, forget_pipelines, purge_collection, purge_document
+from gateleg.apps.rag.repository_list import entry_of
 from gateleg.apps.rag.rules import is_default
 from gateleg.apps.rag.subjects import Subject
 from gateleg.apps.rag.tables import Collection, CollectionStatus, Document, DocumentStatus, Repository, RepositoryStatus
 from gateleg.jobs import JobMissing, JobStatus, Snooze
-from gateleg.store import IllegalTransition, NotFound
+from gateleg.store import IllegalTransition, NotFound, delete
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -38,7 +39,7 @@ class NotRemoved(RagError):
     fix = "The job tries again by itself."
 
 
-async def delete_collection(job: JobContext, premises: Premises, queue: AsyncQueue, config: CollectionDeletion) -> Removal:
+async def delete_collection(job: JobContext, premises: PurgeResources, queue: AsyncQueue, config: CollectionDeletion) -> Removal:
     """The handler: remove a collection."""
     store = premises.store
     repository = await store.find(Repository, repository_id=config.repository_id, consistent=True)
@@ -60,7 +61,7 @@ async def delete_collection(job: JobContext, premises: Premises, queue: AsyncQue
     return Removal.of(removed, collections=0 if row is None else 1)
 
 
-async def _removed(job: JobContext, premises: Premises, queue: AsyncQueue, config: CollectionDeletion) -> Counts:
+async def _removed(job: JobContext, premises: PurgeResources, queue: AsyncQueue, config: CollectionDeletion) -> Counts:
     await _stop_ingestions(job, queue, Subject(config.repository_id, config.collection_id))
     everything = Document.in_partition(repository_id=config.repository_id, collection_id=config.collection_id)
     total = await premises.store.count(everything)
@@ -113,7 +114,7 @@ async def _unfinished(queue: AsyncQueue, subject: str) -> AsyncIterator[Job]:
             return
 
 
-async def delete_repository(job: JobContext, premises: Premises, queue: AsyncQueue, config: RepositoryDeletion) -> Removal:
+async def delete_repository(job: JobContext, premises: PurgeResources, queue: AsyncQueue, config: RepositoryDeletion) -> Removal:
     """The handler: remove a repository, collection by collection, its own row last."""
     store = premises.store
     row = await store.find(Repository, repository_id=config.repository_id, consistent=True)
@@ -123,7 +124,7 @@ async def delete_repository(job: JobContext, premises: Premises, queue: AsyncQue
         row = await store.patch(row, Repository.status.to(RepositoryStatus.DELETE_IN_PROGRESS))
     try:
         removed, collections = await _removed_collections(job, premises, queue, row)
-        await store.delete(row, check_version=False)
+        await store.transact([delete(row, check_version=False), delete(entry_of(row).key)])
     except Snooze:
         raise
     except (Exception, asyncio.CancelledError):
@@ -134,7 +135,7 @@ async def delete_repository(job: JobContext, premises: Premises, queue: AsyncQue
     return Removal.of(removed, collections)
 
 
-async def _removed_collections(job: JobContext, premises: Premises, queue: AsyncQueue, repository: Repository) -> tuple[Counts, int]:
+async def _removed_collections(job: JobContext, premises: PurgeResources, queue: AsyncQueue, repository: Repository) -> tuple[Counts, int]:
     store, repository_id = premises.store, repository.repository_id
     rows = [row async for row in store.query(Collection.in_repository, repository_id=repository_id)]
     known = {row.collection_id for row in rows} | {repository.config.embedding_model_id}
@@ -154,7 +155,7 @@ async def _removed_collections(job: JobContext, premises: Premises, queue: Async
     return total, len(rows)
 
 
-async def delete_documents(job: JobContext, premises: Premises, queue: AsyncQueue, config: DocumentsDeletion) -> Removal:
+async def delete_documents(job: JobContext, premises: PurgeResources, queue: AsyncQueue, config: DocumentsDeletion) -> Removal:
     """The handler: remove documents."""
     store = premises.store
     repository = await store.find(Repository, repository_id=config.repository_id, consistent=True)

@@ -56,11 +56,11 @@ class Removal(BaseModel):
         )
 
 
-class Nothing(BaseModel):
+class NoConfig(BaseModel):
     """The config of a job that needs none."""
 
 
-class Purged(BaseModel):
+class PurgeResult(BaseModel):
     """How many collections are being removed because their time to be restored is over."""
 
     collections: int = 0

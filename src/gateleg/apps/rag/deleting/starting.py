@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gateleg.apps.rag.access import Action
-from gateleg.apps.rag.collections import Opened, open_collection, stored
+from gateleg.apps.rag.collections import OpenedCollection, ensure_stored, open_collection
 from gateleg.apps.rag.deleting.hiding import hide_document
 from gateleg.apps.rag.deleting.job_types import (
     DELETE_COLLECTION,
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from gateleg.apps.rag.access import Caller
-    from gateleg.jobs import ArchivedJob, AsyncQueue, Job
+    from gateleg.jobs import AsyncQueue, Job
+    from gateleg.jobs.tables import ArchivedJob
     from gateleg.store import AsyncStore
 
 #: Documents that one request may name.
@@ -38,7 +39,7 @@ MOST_DOCUMENTS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class StartedDeletion:
     """The job that removes something. `created` is False for a job that was there already."""
 
     job: Job | ArchivedJob
@@ -53,7 +54,7 @@ class Impact:
     found: int
 
 
-async def impact_of(store: AsyncStore, opened: Opened) -> Impact:
+async def impact_of(store: AsyncStore, opened: OpenedCollection) -> Impact:
     """What the deletion of a collection will remove."""
     uploaded = found = 0
     collection = opened.collection
@@ -66,11 +67,13 @@ async def impact_of(store: AsyncStore, opened: Opened) -> Impact:
     return Impact(uploaded, found)
 
 
-async def start_collection_deletion(queue: AsyncQueue, caller: Caller, repository_id: str, id_or_name: str) -> tuple[Opened, Started]:
+async def start_collection_deletion(
+    queue: AsyncQueue, caller: Caller, repository_id: str, id_or_name: str
+) -> tuple[OpenedCollection, StartedDeletion]:
     """Have a job remove a collection for good; of the default collection, everything in it. Asked again, it answers with the same job."""
     store = queue.store
     opened = await open_collection(store, caller, repository_id, id_or_name, Action.CHANGE_COLLECTION)
-    row = await stored(store, opened)
+    row = await ensure_stored(store, opened)
     if (running := await _running(queue, row.status is CollectionStatus.DELETE_IN_PROGRESS, row.delete_job_id)) is not None:
         return opened, running
     subject = Subject(repository_id, row.collection_id)
@@ -78,7 +81,7 @@ async def start_collection_deletion(queue: AsyncQueue, caller: Caller, repositor
     submission = Submission(DELETE_COLLECTION, config, subject=str(subject), idempotency_key=f"{subject}:delete:v{row.version}")
     enlisted = await queue.enlist(submitted_by(caller.principal, submission))
     if not enlisted.created:
-        return opened, Started(enlisted.job, created=False)
+        return opened, StartedDeletion(enlisted.job, created=False)
     actions = [Collection.delete_job_id.set(enlisted.job.job_id), Collection.deleted_at.remove()]
     if row.status is not CollectionStatus.DELETE_IN_PROGRESS:  # else its job was cancelled or lost
         actions.append(Collection.status.to(CollectionStatus.DELETE_IN_PROGRESS))
@@ -90,10 +93,10 @@ async def start_collection_deletion(queue: AsyncQueue, caller: Caller, repositor
         if running is None:
             raise NotActive(f"The collection is {again.collection.status.value} by now.", fix="Try again.") from None
         return again, running
-    return opened, Started(enlisted.job)
+    return opened, StartedDeletion(enlisted.job)
 
 
-async def _running(queue: AsyncQueue, deleting: bool, job_id: UUID | None) -> Started | None:
+async def _running(queue: AsyncQueue, deleting: bool, job_id: UUID | None) -> StartedDeletion | None:
     """The job that removes something already, unless it has failed or was cancelled."""
     if not deleting or job_id is None:
         return None
@@ -101,10 +104,10 @@ async def _running(queue: AsyncQueue, deleting: bool, job_id: UUID | None) -> St
         job = await queue.get_or_archived(job_id)
     except JobMissing:
         return None
-    return None if job.status in (JobStatus.FAILED, JobStatus.CANCELLED) else Started(job, created=False)
+    return None if job.status in (JobStatus.FAILED, JobStatus.CANCELLED) else StartedDeletion(job, created=False)
 
 
-async def start_repository_deletion(queue: AsyncQueue, caller: Caller, repository_id: str) -> Started:
+async def start_repository_deletion(queue: AsyncQueue, caller: Caller, repository_id: str) -> StartedDeletion:
     """Have a job remove a repository with all its collections. Asked again, it answers with the same job."""
     store = queue.store
     row = await get_repository(store, caller, repository_id, Action.CHANGE_REPOSITORY)
@@ -119,12 +122,12 @@ async def start_repository_deletion(queue: AsyncQueue, caller: Caller, repositor
     )
     enlisted = await queue.enlist(submitted_by(caller.principal, submission))
     if not enlisted.created:
-        return Started(enlisted.job, created=False)
+        return StartedDeletion(enlisted.job, created=False)
     actions = [Repository.delete_job_id.set(enlisted.job.job_id)]
     if row.status is not RepositoryStatus.DELETE_IN_PROGRESS:
         actions.append(Repository.status.to(RepositoryStatus.DELETE_IN_PROGRESS))
     await store.transact([patch(row, *actions), *enlisted.writes])
-    return Started(enlisted.job)
+    return StartedDeletion(enlisted.job)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +142,7 @@ class DocumentOutcome:
 
 async def start_document_deletion(
     queue: AsyncQueue, caller: Caller, repository_id: str, document_ids: Sequence[str]
-) -> tuple[Started | None, list[DocumentOutcome]]:
+) -> tuple[StartedDeletion | None, list[DocumentOutcome]]:
     """Have a job remove documents. Each has an outcome of its own: those that cannot be deleted do not keep the others from it."""
     store = queue.store
     await get_repository(store, caller, repository_id)
@@ -161,4 +164,4 @@ async def start_document_deletion(
     for document_id in wanted:
         # So that searches stop finding it at once; the job does the same for what is not reached here.
         await hide_document(store, repository, document_id, submitted.job.job_id)
-    return Started(submitted.job), outcomes
+    return StartedDeletion(submitted.job), outcomes

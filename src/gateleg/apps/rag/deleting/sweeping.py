@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from gateleg.apps.rag.access import Caller
 from gateleg.apps.rag.deleting.starting import start_collection_deletion
-from gateleg.apps.rag.tables import Collection, CollectionStatus, Repository
+from gateleg.apps.rag.repository_list import listed_repositories
+from gateleg.apps.rag.tables import Collection, CollectionStatus
 from gateleg.store import NotFound
 from gateleg.web import Principal, Role
 
@@ -25,7 +26,7 @@ async def purge_deleted(queue: AsyncQueue) -> int:
     store = queue.store.reading(expired=True)
     now = store.setup.now()
     begun = 0
-    async for repository in store.export(Repository):
+    async for repository in listed_repositories(store):
         deleted = Collection.with_status(repository_id=repository.repository_id, status=CollectionStatus.DELETED)
         async for row in store.query(deleted):
             if row.deleted_at is None or row.deleted_at > now + AHEAD:

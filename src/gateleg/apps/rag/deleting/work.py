@@ -12,14 +12,14 @@ from gateleg.apps.rag.deleting.job_types import (
     PURGE,
     CollectionDeletion,
     DocumentsDeletion,
-    Nothing,
-    Purged,
+    NoConfig,
+    PurgeResult,
     Removal,
     RepositoryDeletion,
 )
 from gateleg.apps.rag.deleting.sweeping import purge_deleted
 from gateleg.apps.rag.index.registry import indexes_of
-from gateleg.apps.rag.purging import Premises
+from gateleg.apps.rag.purging import PurgeResources
 from gateleg.jobs import Jobs
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from gateleg.web import Resources
 
 
-def premises_of(resources: Resources[RagSettings]) -> Premises:
+def premises_of(resources: Resources[RagSettings]) -> PurgeResources:
     """Where documents lie on this host."""
-    return Premises(resources.store, resources.objects, indexes_of(resources))
+    return PurgeResources(resources.store, resources.objects, indexes_of(resources))
 
 
 def deletion_jobs(resources: Resources[RagSettings]) -> Jobs:
@@ -50,8 +50,8 @@ def deletion_jobs(resources: Resources[RagSettings]) -> Jobs:
         return await delete_repository(job, premises_of(resources), resources.queue, config)
 
     @jobs.every("0 3 * * *")
-    @jobs.handler(PURGE, config=Nothing, result=Purged, priority=30, timeout=3600)
-    async def purge(job: JobContext, config: Nothing) -> Purged:
-        return Purged(collections=await purge_deleted(resources.queue))
+    @jobs.handler(PURGE, config=NoConfig, result=PurgeResult, priority=30, timeout=3600)
+    async def purge(job: JobContext, config: NoConfig) -> PurgeResult:
+        return PurgeResult(collections=await purge_deleted(resources.queue))
 
     return jobs

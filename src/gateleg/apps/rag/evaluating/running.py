@@ -23,7 +23,7 @@ _CHUNKS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class EvaluatedQuestion:
     """A question, what was found for it, and how good that is."""
 
     question: GoldenQuestion
@@ -37,7 +37,7 @@ class Asked:
 class Outcome:
     """All questions with one configuration."""
 
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[EvaluatedQuestion] = field(default_factory=list)
 
     @property
     def searched(self) -> list[Measures]:
@@ -54,7 +54,7 @@ class Outcome:
         """The mean time of a search."""
         return sum(one.milliseconds for one in self.asked) / len(self.asked) if self.asked else 0.0
 
-    def part(self, holds: Callable[[Asked], bool | None]) -> float | None:
+    def part(self, holds: Callable[[EvaluatedQuestion], bool | None]) -> float | None:
         """The part of the questions for which something holds, of those for which it can be said."""
         decided = [found for one in self.asked if (found := holds(one)) is not None]
         return sum(decided) / len(decided) if decided else None
@@ -77,7 +77,7 @@ async def run_questions(
         result = await search(tools.search, [collection], request)
         documents = list(dict.fromkeys(hit.document_id for hit in result.hits))
         found = await _answer(tools, collection, question) if answers else None
-        outcome.asked.append(Asked(question, documents, measure(documents, question.documents, k), result.milliseconds, found))
+        outcome.asked.append(EvaluatedQuestion(question, documents, measure(documents, question.documents, k), result.milliseconds, found))
         if progress is not None:
             await progress(number)
     return outcome
@@ -90,12 +90,12 @@ async def _answer(tools: AnswerTools, collection: Collection, question: GoldenQu
     return found
 
 
-def is_answered(one: Asked) -> bool | None:
+def is_answered(one: EvaluatedQuestion) -> bool | None:
     """Whether a question that the documents answer was answered."""
     return one.answer.found if one.answer is not None and one.question.documents else None
 
 
-def is_correct(one: Asked) -> bool | None:
+def is_correct(one: EvaluatedQuestion) -> bool | None:
     """Whether an answer has the numbers and names of the right one, and most of its words."""
     if one.answer is None or one.question.answer is None:
         return None
@@ -107,7 +107,7 @@ def is_correct(one: Asked) -> bool | None:
     return support(one.question.answer, said).score >= ENOUGH
 
 
-def cites_relevant(one: Asked) -> bool | None:
+def cites_relevant(one: EvaluatedQuestion) -> bool | None:
     """Whether an answer cites a relevant document."""
     if one.answer is None or not one.answer.found or not one.question.documents:
         return None
@@ -115,6 +115,6 @@ def cites_relevant(one: Asked) -> bool | None:
     return not cited.isdisjoint(one.question.documents)
 
 
-def is_refused(one: Asked) -> bool | None:
+def is_refused(one: EvaluatedQuestion) -> bool | None:
     """Whether a question that the documents do not answer was said not to be in them."""
     return not one.answer.found if one.answer is not None and not one.question.documents else None

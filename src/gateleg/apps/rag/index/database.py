@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.index.entries import IndexEntry
 
 FORMAT = 1
-#: Rows of one transaction: other writers wait no longer than it takes.
-_SLICE = 500
-_LONGEST_WAIT_MS = 60_000
-#: Bytes of the file that are read as memory: a search reads vectors here and there, and copies no pages for them.
-_MAPPED = 16_000_000_000
+#: Rows written in one transaction; other writers wait for no longer than that.
+_ROWS_PER_TRANSACTION = 500
+_BUSY_TIMEOUT_MS = 60_000
+#: Bytes of the file that are memory-mapped, so that a search that reads scattered vectors copies no pages.
+_MMAP_BYTES = 16_000_000_000
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS profiles (id INTEGER PRIMARY KEY, metadata BLOB UNIQUE);
@@ -106,12 +106,12 @@ class IndexDatabase:
 
     def _connect(self) -> apsw.Connection:
         connection = apsw.Connection(str(self.path))
-        connection.set_busy_timeout(_LONGEST_WAIT_MS)
+        connection.set_busy_timeout(_BUSY_TIMEOUT_MS)
         connection.execute("PRAGMA page_size=8192").fetchall()
         connection.execute("PRAGMA journal_mode=WAL").fetchall()
         connection.execute(f"PRAGMA synchronous={'FULL' if self._synchronous else 'NORMAL'}").fetchall()
         connection.execute("PRAGMA cache_size=-8000").fetchall()
-        connection.execute(f"PRAGMA mmap_size={_MAPPED}").fetchall()
+        connection.execute(f"PRAGMA mmap_size={_MMAP_BYTES}").fetchall()
         connection.register_fts5_function("occurrences", _occurrences)
         return connection
 
@@ -152,14 +152,15 @@ class IndexDatabase:
 
     def add(self, document_id: str, generation: int, entries: Sequence[IndexEntry]) -> None:
         """Add chunks of a document, or replace those of the same generation and ordinal."""
-        for start in range(0, len(entries), _SLICE):
+        for start in range(0, len(entries), _ROWS_PER_TRANSACTION):
             # Words are cut and stemmed before other writers have to wait.
-            analysed = [(entry, analyse(_searchable(entry), language_of(entry.language))) for entry in entries[start : start + _SLICE]]
+            part = entries[start : start + _ROWS_PER_TRANSACTION]
+            analysed = [(entry, analyse(_searchable(entry), language_of(entry.language))) for entry in part]
             with self.writing() as connection:
-                self._check_dimensions(connection, entries[start : start + _SLICE])
+                self._check_dimensions(connection, part)
                 for entry, words in analysed:
                     _replace(connection, document_id, generation, entry, words)
-                _count_languages(connection, [entry for entry, _ in analysed])
+                _count_languages(connection, part)
 
     def _check_dimensions(self, connection: apsw.Connection, entries: Sequence[IndexEntry]) -> None:
         """The first vector of an index fixes how many dimensions all have."""
@@ -178,10 +179,10 @@ class IndexDatabase:
         bindings = (document_id,) if generation is None else (document_id, generation)
         while True:
             with self.writing() as connection:
-                found = [row[0] for row in connection.execute(f"{sql} LIMIT {_SLICE}", bindings)]
+                found = [row[0] for row in connection.execute(f"{sql} LIMIT {_ROWS_PER_TRANSACTION}", bindings)]
                 _delete(connection, found)
             removed += len(found)
-            if len(found) < _SLICE:
+            if len(found) < _ROWS_PER_TRANSACTION:
                 return removed
 
     def clear(self) -> None:
@@ -231,7 +232,7 @@ def _write(connection: apsw.Connection) -> Iterator[None]:
             break
         except apsw.BusyError:
             # Switching to WAL ignores the busy timeout.
-            if time.monotonic() - began > _LONGEST_WAIT_MS / 1000:
+            if time.monotonic() - began > _BUSY_TIMEOUT_MS / 1000:
                 raise
             time.sleep(0.005)
     try:

@@ -34,21 +34,21 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.tables import Chunk
 
 _log = logging.getLogger(__name__)
-#: How many more candidates are rescored exactly than are asked for, at most: rounding may exchange those that are nearly alike.
-_SPARE = 30
-#: How many more candidates the graph gives where a filter is there: it is the less exact, the farther away they are.
-_MARGIN = 2
-#: Exact comparisons that take as long as one more candidate of the graph.
-_COMPARED = 8
-#: Rows that are read at a time when a process catches up.
-_READ = 5_000
-#: Languages of an index that a query is analysed in: the most frequent ones.
-_MOST_LANGUAGES = 3
-#: A snapshot is written when this part of the graph, and this many vectors, are newer than the last one.
-_SNAPSHOT_PART, _SNAPSHOT_LEAST = 0.1, 5_000
-#: Removed rows that are kept in memory at most, if more of them are removed than not.
-_COMPACTED = 5_000
-#: Removals that other processes may still have to read.
+#: Candidates beyond `k` that are rescored with exact vectors: rounding in the graph may swap neighbours that are nearly equal.
+_EXTRA_CANDIDATES = 30
+#: Factor for the graph's candidates when a filter applies: the graph is less exact for vectors that are farther away.
+_FILTER_OVERSAMPLING = 2
+#: Exact comparisons that cost as much as one further candidate of the graph.
+_COMPARISONS_PER_CANDIDATE = 8
+#: Rows read at a time when a process catches up with the file.
+_ROWS_PER_READ = 5_000
+#: A query is analysed in this many languages: the most frequent ones of the index.
+_MAX_QUERY_LANGUAGES = 3
+#: A snapshot is written when both this share of the graph and this many vectors are newer than the last one.
+_SNAPSHOT_SHARE, _SNAPSHOT_MIN_VECTORS = 0.1, 5_000
+#: Rows are compacted once this many are removed and most rows are.
+_MAX_REMOVED_ROWS = 5_000
+#: Removals kept in the file for processes that have not read them yet.
 _REMOVALS_KEPT = 100_000
 
 
@@ -246,18 +246,18 @@ class EmbeddedIndex:
             raise BadVector(f"The query's vector has {len(vector)} dimensions; those of the collection have {graph.dimensions}.")
         candidates = _candidates(k, left, len(graph), everything=left == self._rows.count)
         places = similar = None
-        if left > _COMPARED * candidates:
+        if left > _COMPARISONS_PER_CANDIDATE * candidates:
             ids, similar = graph.nearest(vector, candidates)
             if left == len(graph):
                 # All of them pass.
-                ids, similar = ids[: k + _SPARE], similar[: k + _SPARE]
+                ids, similar = ids[: k + _EXTRA_CANDIDATES], similar[: k + _EXTRA_CANDIDATES]
             places = self._rows.places(ids)
             there = np.flatnonzero((places >= 0) & (places < len(passing)))
             there = there[passing[places[there]]]
             places, similar = places[there], similar[there]
         if places is None or similar is None or len(places) < min(k, left):
             every = np.flatnonzero(passing)
-            found, similar = graph.nearest_of(vector, self._rows.ids.view[every], k + _SPARE)
+            found, similar = graph.nearest_of(vector, self._rows.ids.view[every], k + _EXTRA_CANDIDATES)
             places = every[found]
         exact = self._exact_similarities(connection, vector, _contenders(places, similar, k).tolist())
         best_rows = sorted(exact, key=lambda row: (-exact[row], row))[:k]
@@ -294,9 +294,9 @@ class EmbeddedIndex:
             removed = connection.execute("SELECT chunk FROM removals WHERE number > ?", (self._position.removal,))
             self._rows.remove([row[0] for row in removed])
             sql = "SELECT language FROM languages ORDER BY chunks DESC LIMIT ?"
-            self._languages = tuple(row[0] for row in connection.execute(sql, (_MOST_LANGUAGES,))) or (DEFAULT_LANGUAGE,)
+            self._languages = tuple(row[0] for row in connection.execute(sql, (_MAX_QUERY_LANGUAGES,))) or (DEFAULT_LANGUAGE,)
             self._position = Position(now.epoch, max(now.chunk, self._position.chunk), max(now.removal, self._position.removal))
-            if self._rows.removed > max(self._rows.count, _COMPACTED):
+            if self._rows.removed > max(self._rows.count, _MAX_REMOVED_ROWS):
                 self._compact(connection)
 
     def _compact(self, connection: apsw.Connection) -> None:
@@ -316,7 +316,7 @@ class EmbeddedIndex:
         first = int(self._rows.ids.view[-1]) if len(self._rows) else 0
         sql = "SELECT id, document, generation, ordinal, profile, words FROM chunks WHERE id > ? AND id <= ? ORDER BY id LIMIT ?"
         graphed = self._saved
-        while rows := _all(connection, sql, first, last, _READ):
+        while rows := _all(connection, sql, first, last, _ROWS_PER_READ):
             profiles = _all(connection, "SELECT id, metadata FROM profiles WHERE id > ?", self._rows.known_profile)
             self._rows.extend(rows, profiles)
             first = rows[-1][0]
@@ -366,7 +366,7 @@ class EmbeddedIndex:
         graph, database = self._vectors, self._database
         if graph is None or not graph.graphed or database is None or database.replaced:
             return
-        if graph.last - self._saved < max(_SNAPSHOT_LEAST, _SNAPSHOT_PART * graph.graphed):
+        if graph.last - self._saved < max(_SNAPSHOT_MIN_VECTORS, _SNAPSHOT_SHARE * graph.graphed):
             return
         name = secrets.token_hex(6)
         path = self.path.with_name(f"{self.path.name}.graph-{name}")
@@ -383,7 +383,7 @@ class EmbeddedIndex:
 
 def _candidates(k: int, left: int, vectors: int, *, everything: bool) -> int:
     """How many candidates the graph should give, so that enough of them pass: as many more as there are vectors for each that passes."""
-    needed = k + _SPARE if everything else int(_MARGIN * (k + _SPARE) * vectors / left)
+    needed = k + _EXTRA_CANDIDATES if everything else int(_FILTER_OVERSAMPLING * (k + _EXTRA_CANDIDATES) * vectors / left)
     return min(max(needed, EXPANSION_SEARCH), vectors)
 
 
@@ -391,8 +391,8 @@ def _contenders(places: NDArray[np.int64], similar: NDArray[np.float32], k: int)
     """The first of some candidates, which are sorted: without those that rounding cannot have kept from the best `k`."""
     if len(places) <= k:
         return places
-    near: NDArray[np.bool_] = similar[: k + _SPARE] >= similar[k - 1] - 2 * ROUNDING
-    return places[: k + _SPARE][near]
+    near: NDArray[np.bool_] = similar[: k + _EXTRA_CANDIDATES] >= similar[k - 1] - 2 * ROUNDING
+    return places[: k + _EXTRA_CANDIDATES][near]
 
 
 def _all(connection: apsw.Connection, sql: str, *bindings: Any) -> list[Any]:

@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-#: How many vectors are searched exactly before there is a graph, or before they are added to it.
+#: Up to this many vectors are searched exactly, without a graph or beside it; more are added to the graph.
 EXACT = 4_000
 #: HNSW: neighbours of a node, candidates while adding, and while searching. docs/why/rag.md has the figures that chose them.
 CONNECTIVITY, EXPANSION_ADD, EXPANSION_SEARCH = 16, 128, 256
-#: How far a similarity in the graph is from the true one at most: bfloat16 rounds each number of two unit vectors by 1/512 of it.
+#: The largest error of a similarity in the graph: bfloat16 rounds each number of two unit vectors by up to 1/512 of it.
 ROUNDING = 2 / 512
-#: What a saved graph must be to be read again.
+#: Format of a saved graph; one of another format is not loaded.
 KIND = f"bf16-{CONNECTIVITY}-{EXPANSION_ADD}"
-#: Vectors that are added to the graph between two searches.
-_STEP = 32
-#: Several threads would take less time, but make another graph each time, which misses other neighbours.
+#: Vectors added to the graph at a time; searches may run in between.
+_VECTORS_PER_STEP = 32
+#: One thread: several would be faster, but build a different graph each time, which misses different neighbours.
 _THREADS = 1
-#: Seconds after which adding to the graph no longer lets new searches go first.
-_PATIENCE = 0.05
-#: Rows that are multiplied at a time: with more of them, BLAS wakes threads, which spin for a while when they are done.
-_BLOCK = 1_000
-#: Vectors that are copied out of the graph at a time.
-_COPIED = 1_000
+#: For this long, adding to the graph gives way to new searches.
+_YIELD_SECONDS = 0.05
+#: Rows multiplied at a time: with more, BLAS wakes threads that keep spinning after they are done.
+_ROWS_PER_BLOCK = 1_000
+#: Vectors copied out of the graph at a time.
+_VECTORS_PER_COPY = 1_000
 
 
 class VectorGraph:
@@ -53,7 +53,7 @@ class VectorGraph:
         self._on_grown = on_grown
         self._exact = exact
         self._graph = self._empty()
-        self._turns = _Turns()
+        self._lock = _ReadWriteLock()
         self._recent_ids = Column(np.int64)
         self._recent = Column(np.float32, dimensions)
         #: all vectors in float16, by id, once they are needed
@@ -103,7 +103,7 @@ class VectorGraph:
 
     def nearest(self, vector: NDArray[np.float32], k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """The ids of about the `k` nearest vectors, with their similarities; removed chunks included."""
-        with self._turns.shared():
+        with self._lock.shared():
             with self._swap:
                 ids, recent, graph = self._recent_ids.view, self._recent.view, self._graph
             if len(graph):
@@ -137,15 +137,15 @@ class VectorGraph:
 
     def _halve(self) -> None:
         """Copy all vectors into a matrix, in the order of their ids; made when it is first needed, and kept up to date from then on."""
-        with self._turns.shared():
+        with self._lock.shared():
             keys = np.sort(np.asarray(self._graph.keys, dtype=np.int64)) if len(self._graph) else np.zeros(0, dtype=np.int64)
             recent = self._recent_ids.view
             # While vectors are added to the graph, they are in both.
             keys = keys[keys < recent[0]] if len(recent) else keys
             room = len(keys) + len(recent)
             self._half_ids, self._halves = Column(np.int64, room=room), Column(np.float16, self.dimensions, room=room)
-            for start in range(0, len(keys), _COPIED):
-                part = keys[start : start + _COPIED]
+            for start in range(0, len(keys), _VECTORS_PER_COPY):
+                part = keys[start : start + _VECTORS_PER_COPY]
                 self._halves.extend(np.asarray(self._graph.get(part, dtype="f16"), dtype=np.float16).reshape(len(part), -1))
         self._half_ids.extend(keys)
         self._halves.extend(self._recent.view)
@@ -154,7 +154,7 @@ class VectorGraph:
 
     def save(self, path: Path) -> tuple[int, int]:
         """Write the graph to a file; its last id and a checksum of the file."""
-        with self._turns.shared():
+        with self._lock.shared():
             graph, last = self._graph, self._last
             # In memory, so that nobody waits for the disk.
             data = bytes(graph.save() or b"")
@@ -177,7 +177,7 @@ class VectorGraph:
         # Loading sets them to the library's own.
         graph.expansion_search = EXPANSION_SEARCH  # type: ignore[misc]
         graph.expansion_add = EXPANSION_ADD  # type: ignore[misc]
-        with self._turns.alone():
+        with self._lock.alone():
             self._graph, self._last = graph, last
         return True
 
@@ -212,9 +212,9 @@ class VectorGraph:
                 ids, vectors = self._recent_ids.view, self._recent.view
                 if not len(ids):
                     return
-            with self._turns.alone():
-                self._graph.add(ids[done : done + _STEP], vectors[done : done + _STEP], threads=_THREADS)
-                done = min(done + _STEP, len(ids))
+            with self._lock.alone():
+                self._graph.add(ids[done : done + _VECTORS_PER_STEP], vectors[done : done + _VECTORS_PER_STEP], threads=_THREADS)
+                done = min(done + _VECTORS_PER_STEP, len(ids))
                 self._last = int(ids[done - 1])
 
     def _without_graphed(self, done: int) -> int:
@@ -239,7 +239,7 @@ def nearest_rows(matrix: NDArray[Any], vector: NDArray[np.float32], k: int) -> t
     if not len(matrix):
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
     if matrix.dtype == np.float32:
-        similar = np.concatenate([matrix[start : start + _BLOCK] @ vector for start in range(0, len(matrix), _BLOCK)])
+        similar = np.concatenate([matrix[start : start + _ROWS_PER_BLOCK] @ vector for start in range(0, len(matrix), _ROWS_PER_BLOCK)])
         best = np.argpartition(-similar, k)[:k] if len(similar) > k else np.arange(len(similar))
         best = best[np.argsort(-similar[best], kind="stable")]
         return best, similar[best]
@@ -248,10 +248,10 @@ def nearest_rows(matrix: NDArray[Any], vector: NDArray[np.float32], k: int) -> t
     return np.asarray(matches.keys, dtype=np.int64), 1.0 - np.asarray(matches.distances, dtype=np.float32)
 
 
-class _Turns:
-    """Many who search, or one who changes the graph.
+class _ReadWriteLock:
+    """A read-write lock that prefers readers: many searches, or one change of the graph.
 
-    Who wants to change it waits for a moment in which nobody searches; if there is none for a while, new searches wait for the change.
+    A change waits until no search runs. If that takes longer than `_YIELD_SECONDS`, new searches wait for the change.
     """
 
     def __init__(self) -> None:
@@ -262,7 +262,7 @@ class _Turns:
 
     @contextmanager
     def shared(self) -> Iterator[None]:
-        """Search, beside others who search."""
+        """Hold the lock for a search."""
         with self._changed:
             while self._changing or self._insisting:
                 self._changed.wait()
@@ -277,10 +277,10 @@ class _Turns:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Change the graph."""
+        """Hold the lock for a change of the graph."""
         with self._changed:
             while self._changing or self._sharing:
-                self._insisting = not self._changed.wait(_PATIENCE) or self._insisting
+                self._insisting = not self._changed.wait(_YIELD_SECONDS) or self._insisting
             self._changing, self._insisting = True, False
         try:
             yield

@@ -26,23 +26,25 @@ if TYPE_CHECKING:
 
 #: BM25: how soon repetitions of a word stop counting, and how much long chunks are held against their words.
 K1, B = 1.2, 0.75
-#: Postings that are kept in memory, 8 bytes each.
-_MOST_POSTINGS = 10_000_000
-#: Different words of a query that count: those that occur in it most often, and of these the rarest.
-_MOST_WORDS = 200
-#: A word in more than this part of many chunks tells nothing where a query has other words.
-_COMMON, _MANY = 0.4, 5_000
-#: Words beside the quoted ones up to which a query is a search for that phrase.
-_SHORT = 6
+#: Postings kept in memory, 5 bytes each: this many in all, or this many for each chunk, whichever is more.
+_MAX_POSTINGS, _POSTINGS_PER_ROW = 10_000_000, 30
+#: Occurrences of a word in a chunk are counted up to this number; more hardly change its score.
+_MAX_OCCURRENCES = 255
+#: Distinct words of a query that are scored: those it repeats most, then the rarest.
+_MAX_QUERY_WORDS = 200
+#: In an index of at least this many rows, a word that this share of them has is ignored if the query has rarer words.
+_COMMON_SHARE, _MIN_ROWS_FOR_COMMON = 0.4, 5_000
+#: A query with at most this many words outside its quotation marks demands the quoted phrases.
+_MAX_WORDS_BESIDE_PHRASE = 6
 _PHRASE = re.compile(r'"([^"]+)"')
 
 
 @dataclass(frozen=True, slots=True)
 class _Posting:
-    """Where a word occurs: rows, and how often in each. `upto` is the last id that was looked at."""
+    """Where a word occurs: rows, and how often in each. `upto` is the last id that has been read."""
 
     rows: NDArray[np.int32]
-    counts: NDArray[np.float32]
+    counts: NDArray[np.uint8]
     upto: int
 
 
@@ -76,8 +78,11 @@ class KeywordScores:
 class Postings:
     """The postings of one index that this process has read."""
 
-    def __init__(self, most: int = _MOST_POSTINGS) -> None:
+    def __init__(self, most: int = _MAX_POSTINGS) -> None:
         self._most = most
+        self._norms = np.zeros(0, dtype=np.float32)
+        #: words in too many rows to tell anything, with the number of rows of the index when that was found
+        self._common: dict[tuple[str, ...], int] = {}
         self._kept: OrderedDict[tuple[str, ...], _Posting] = OrderedDict()
         self._size = 0
 
@@ -86,7 +91,10 @@ class Postings:
     ) -> KeywordScores:
         """BM25 of the rows that pass and have a word of the text."""
         words = query_words(text, languages)
-        postings = self._informative([(self._posting(connection, rows, forms), count) for forms, count in words.items()], rows)
+        rare = {forms: count for forms, count in words.items() if not self._is_common(forms, rows)}
+        # Of common words alone, the rarest counts.
+        read = [(self._posting(connection, rows, forms), count) for forms, count in (rare or words).items()]
+        postings = self._informative(read, rows)
         total = self._total(postings, rows, len(passing))
         kept = np.flatnonzero(passing & (total > 0))
         return KeywordScores(kept, total[kept])
@@ -94,24 +102,28 @@ class Postings:
     def _total(self, postings: Sequence[tuple[_Posting, int]], rows: Rows, count: int) -> NDArray[np.float32]:
         """BM25 of the first rows; those that were added meanwhile are left out."""
         total = np.zeros(count, dtype=np.float32)
-        words = rows.words.view[:count]
-        average = max(float(words.mean()), 1.0) if count else 1.0
+        if len(self._norms) != count:
+            self._norms = _length_norms(rows.words.view[:count])
         for posting, times in postings:
             until = int(np.searchsorted(posting.rows, count))
-            places, counts = posting.rows[:until], posting.counts[:until]
+            places, counts = posting.rows[:until], posting.counts[:until].astype(np.float32)
             # Removed rows stay in postings: a word may be in more of them than there are.
             others = max(count - len(places), 0)
-            weight = times * np.log1p((others + 0.5) / (len(places) + 0.5))
-            total[places] += weight * counts * (K1 + 1) / (counts + K1 * (1 - B + B * words[places] / average))
+            weight = np.float32(times * np.log1p((others + 0.5) / (len(places) + 0.5)) * (K1 + 1))
+            total[places] += weight * counts / (counts + self._norms[places])
         return total
+
+    def _is_common(self, forms: tuple[str, ...], rows: Rows) -> bool:
+        """Whether a word is known to be in so many rows that it tells nothing; decided again when the index has doubled."""
+        return len(rows) < 2 * self._common.get(forms, 0)
 
     def _informative(self, postings: Sequence[tuple[_Posting, int]], rows: Rows) -> list[tuple[_Posting, int]]:
         """The rarest words; not those that nearly every chunk has, unless there is nothing else."""
         there = [one for one in postings if len(one[0].rows)]
-        found = sorted(there, key=lambda one: (-one[1], len(one[0].rows)))[:_MOST_WORDS]
-        if len(rows) < _MANY or not found:
+        found = sorted(there, key=lambda one: (-one[1], len(one[0].rows)))[:_MAX_QUERY_WORDS]
+        if len(rows) < _MIN_ROWS_FOR_COMMON or not found:
             return found
-        return [one for one in found if len(one[0].rows) < _COMMON * len(rows)] or [min(found, key=lambda one: len(one[0].rows))]
+        return [one for one in found if len(one[0].rows) < _COMMON_SHARE * len(rows)] or [min(found, key=lambda one: len(one[0].rows))]
 
     def _posting(self, connection: apsw.Connection, rows: Rows, forms: tuple[str, ...]) -> _Posting:
         last = int(rows.ids.view[-1]) if len(rows) else 0
@@ -127,18 +139,26 @@ class Postings:
         ids, counts = np.array(read, dtype=np.int64).reshape(-1, 2).T
         places = rows.places(ids)
         there = places >= 0
-        posting = _Posting(places[there].astype(np.int32), counts[there].astype(np.float32), last)
+        posting = _Posting(places[there].astype(np.int32), np.minimum(counts[there], _MAX_OCCURRENCES).astype(np.uint8), last)
         if known is not None:
             posting = _Posting(np.concatenate([known.rows, posting.rows]), np.concatenate([known.counts, posting.counts]), last)
-        self._keep(forms, posting)
+        if len(rows) >= _MIN_ROWS_FOR_COMMON and len(posting.rows) >= _COMMON_SHARE * len(rows):
+            self._common[forms] = len(rows)
+        self._keep(forms, posting, max(self._most, _POSTINGS_PER_ROW * len(rows)))
         return posting
 
-    def _keep(self, forms: tuple[str, ...], posting: _Posting) -> None:
+    def _keep(self, forms: tuple[str, ...], posting: _Posting, most: int) -> None:
         old = self._kept.pop(forms, None)
         self._size += len(posting.rows) - (len(old.rows) if old else 0)
         self._kept[forms] = posting
-        while self._size > self._most and len(self._kept) > 1:
+        while self._size > most and len(self._kept) > 1:
             self._size -= len(self._kept.popitem(last=False)[1].rows)
+
+
+def _length_norms(words: NDArray[np.int32]) -> NDArray[np.float32]:
+    """The part of BM25's denominator that depends on a row alone: the longer a chunk, the less each of its words counts."""
+    average = max(float(words.mean()), 1.0) if len(words) else 1.0
+    return (K1 * (1 - B + B * words / average)).astype(np.float32)
 
 
 def with_phrases(
@@ -159,7 +179,7 @@ def demanded_phrases(text: str, languages: Sequence[str]) -> list[list[str]]:
     """The phrases that must occur, each with its forms in the languages of an index. In a longer text, such as a question, quotation
     marks demand nothing."""
     quoted = _PHRASE.findall(text)
-    if len(_PHRASE.sub(" ", text).split()) > _SHORT:
+    if len(_PHRASE.sub(" ", text).split()) > _MAX_WORDS_BESIDE_PHRASE:
         return []
     forms = [list(dict.fromkeys(" ".join(analyse(phrase, language)) for language in languages)) for phrase in quoted]
     return [found for one in forms if (found := [form for form in one if form])]

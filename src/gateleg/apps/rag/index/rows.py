@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: Filters whose result is remembered.
-_MOST_FILTERS = 64
+_MAX_CACHED_FILTERS = 64
 
 
 class Column:
@@ -178,7 +178,7 @@ class Profiles:
         if known is None or len(known) < len(self._metadata):
             self._fill(fields_of(found))
             known = self._decide(found)
-            if len(self._results) >= _MOST_FILTERS:
+            if len(self._results) >= _MAX_CACHED_FILTERS:
                 self._results.pop(next(iter(self._results)))
             self._results[found] = known
         return known

@@ -1,4 +1,4 @@
-"""Adding files of this machine to a collection: for the command line and the demonstration."""
+"""Adds local files to a collection, for the command line and the demo."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from gateleg.apps.rag.access import Caller
-    from gateleg.apps.rag.collections import Opened
+    from gateleg.apps.rag.collections import OpenedCollection
     from gateleg.apps.rag.settings import RagSettings
     from gateleg.web import Resources
 
 
 @dataclass(frozen=True, slots=True)
 class LocalFile:
-    """A file, and what it is called in the collection."""
+    """A file and its name in the collection."""
 
     path: Path
     name: str
 
 
 @dataclass
-class Added:
-    """What became of files: jobs by name, files that are there already, and files that were refused."""
+class AddResult:
+    """Submitted jobs and document ids by file name, unchanged files, and refused files with the reason."""
 
     jobs: dict[str, UUID] = field(default_factory=dict)
     documents: dict[str, str] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Added:
 
 
 def find_files(paths: Iterable[Path]) -> list[LocalFile]:
-    """Files, and all files below folders but hidden ones, named by their place in the folder."""
+    """The given files, and all files below the given folders except hidden ones, named by their path below the folder."""
     found: dict[Path, LocalFile] = {}
     for path in paths:
         if path.is_file():
@@ -70,15 +70,15 @@ async def open_or_create(
     *,
     title: str | None = None,
     strategy: Mapping[str, Any] | None = None,
-) -> Opened:
+) -> OpenedCollection:
     """A collection by its name, made with its repository where they do not exist."""
     store = resources.store
     if await store.find(Repository, repository_id=repository_id, consistent=True) is None:
-        usual = resources.settings.embedding_model or str(resources.models.embeddings().model)
+        default_model = resources.settings.embedding_model or str(resources.models.embeddings().model)
         new = NewRepository(repository_id=repository_id, repository_name=title)
-        # Of two processes that begin at once, one is faster.
+        # Another process may create it at the same time.
         with suppress(RepositoryExists):
-            await create_repository(store, caller, new, usual)
+            await create_repository(store, caller, new, default_model)
     repository = await get_repository(store, caller, repository_id)
     if await find_collection(store, repository, collection) is None:
         chosen = None if strategy is None else dict(strategy)
@@ -90,14 +90,14 @@ async def open_or_create(
 async def add_files(
     resources: Resources[RagSettings],
     caller: Caller,
-    opened: Opened,
+    opened: OpenedCollection,
     files: Sequence[LocalFile],
     *,
     force: bool = False,
     report: Callable[[int], None] = lambda done: None,
-) -> Added:
-    """Upload files and submit their ingestion. Those that are there with the same content are left alone, unless `force` is given."""
-    added = Added()
+) -> AddResult:
+    """Upload files and submit their ingestion. Skips files whose content has not changed, unless `force` is set."""
+    added = AddResult()
     for place, file in enumerate(files):
         report(place)
         try:
@@ -110,21 +110,23 @@ async def add_files(
     return added
 
 
-async def _add(resources: Resources[RagSettings], caller: Caller, opened: Opened, file: LocalFile, force: bool, added: Added) -> None:
+async def _add(
+    resources: Resources[RagSettings], caller: Caller, opened: OpenedCollection, file: LocalFile, force: bool, added: AddResult
+) -> None:
     repository_id, collection_id = opened.repository.repository_id, opened.collection.collection_id
     document_id = document_id_of(repository_id, collection_id, f"file:{file.name}")
     digest = await asyncio.to_thread(_digest, file.path)
-    there = await resources.store.find(
+    existing = await resources.store.find(
         Document, repository_id=repository_id, collection_id=collection_id, document_id=document_id, consistent=True
     )
-    if there is not None and there.content_hash == digest and there.status is DocumentStatus.COMPLETED and not force:
+    if existing is not None and existing.content_hash == digest and existing.status is DocumentStatus.COMPLETED and not force:
         added.unchanged.append(file.name)
         return
     key = source_key(repository_id, collection_id, document_id, f"{digest[:16]}/{plain_name(file.path.name)}")
     await resources.objects.put(key, file.path)
-    # Added again while it waits, it is the same job. What has failed is tried again.
-    again = force or (there is not None and there.status is DocumentStatus.FAILED)
-    once = None if again else f"{digest}:{0 if there is None else there.revision}"
+    # Adding a file again while its job waits returns the same job; if its ingestion failed, it is retried.
+    again = force or (existing is not None and existing.status is DocumentStatus.FAILED)
+    once = None if again else f"{digest}:{0 if existing is None else existing.revision}"
     new = NewDocument(key=key, name=file.name, force=force, once=once)
     submitted = await ingest_document(resources, caller, repository_id, collection_id, new)
     added.jobs[file.name] = submitted.job.job_id

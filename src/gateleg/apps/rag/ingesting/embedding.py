@@ -1,4 +1,4 @@
-"""Vectors of chunks: those of the generation before where its texts are the same, the others from the model, batch by batch."""
+"""Vectors of chunks: reused from the previous generation if the text is the same, otherwise computed by the model in batches."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.tables import Document
     from gateleg.store import AsyncStore
 
-#: Texts that are embedded at a time: small enough to stop soon and to show progress.
+#: Texts per call of the model: small enough to stop quickly and to show progress.
 BATCH = 64
 
 
 def embedded_text(text: str, heading: str | None) -> str:
-    """What is embedded of a chunk: its text below its headings, which often name what the text only refers to."""
+    """The text to embed for a chunk: its headings and its text, because headings often name what the text only refers to."""
     return text if not heading or text.startswith(heading.rpartition(" > ")[2]) else f"{heading}\n\n{text}"
 
 
 def chunk_hash(text: str, heading: str | None) -> str:
-    """What tells whether a chunk has changed."""
+    """A hash that changes if the text or the heading of a chunk changes."""
     return hashlib.sha256(f"{heading or ''}\0{text}".encode("utf-8", "replace")).hexdigest()
 
 
 async def known_vectors(store: AsyncStore, document: Document, model: str) -> dict[str, bytes]:
-    """The vectors of the generation that is found now, by the hashes of its chunks."""
+    """The vectors of the current generation, by the hashes of its chunks."""
     if document.generation is None:
         return {}
     query = Chunk.of_document(document_id=document.document_id, generation=document.generation)
@@ -44,7 +44,7 @@ async def known_vectors(store: AsyncStore, document: Document, model: str) -> di
 async def embed_chunks(
     model: AsyncEmbeddings, texts: Sequence[str], hashes: Sequence[str], known: dict[str, bytes], report: Callable[[int], None]
 ) -> tuple[list[bytes], int]:
-    """A vector for each text, and how many were known. `report` hears how many are done, and may end it."""
+    """A vector for each text, and how many were reused. `report` is called with the number done so far, and may raise to stop."""
     wanted = {one: text for one, text in zip(hashes, texts, strict=True) if one not in known}
     reused = sum(one in known for one in hashes)
     found = dict(known)

@@ -1,6 +1,6 @@
-"""Generations of a document's chunks. A new one is written beside the one that searches find; one conditional update then replaces it.
+"""Generations of a document's chunks. A new generation is written next to the current one, which one conditional update then replaces.
 
-Whatever is interrupted, searches find the old generation or the new one, never a part of either: they compare every hit with the document.
+After any interruption searches find the whole old generation or the whole new one, because they check every hit against the document.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from gateleg.objects import AsyncObjects
     from gateleg.store import AsyncStore
 
-#: Chunks that are written at a time.
+#: Chunks per batch write.
 BATCH = 200
-#: Earlier contents of a document that are kept.
-KEPT_REVISIONS = 10
+#: Maximum earlier contents of a document.
+MAX_REVISIONS = 10
 
 
 class IndexesChanged(Exception):
-    """The collection has got or lost an index since the ingestion began: the next attempt fills the present ones."""
+    """The collection has gained or lost an index since the ingestion began; the next attempt writes to the current ones."""
 
 
 class Superseded(Exception):
@@ -37,7 +37,7 @@ class Superseded(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the document is to be once its new generation is found."""
+    """The attributes of the document once its new generation is published."""
 
     generation: int
     chunks: int
@@ -62,32 +62,32 @@ class Outcome:
 
 
 async def begin_generation(store: AsyncStore, document: Document, job_id: UUID) -> Document:
-    """Take the next generation's number. Raises `Superseded` if the document is no longer this job's."""
+    """Reserve the next generation number. Raises `Superseded` if the document belongs to another job by now."""
     try:
-        actions, condition = moved(document, DocumentStatus.IN_PROGRESS, job_id)
+        actions, condition = status_change(document, DocumentStatus.IN_PROGRESS, job_id)
         return await store.patch(document.key, *actions, Document.last_generation.add(1), condition=condition)
     except (ConditionFailed, IllegalTransition, NotFound):
         raise Superseded from None
 
 
-def moved(document: Document, status: DocumentStatus, job_id: UUID) -> tuple[list[Any], Any]:
-    """What moves a document to a status on behalf of its job, and on which condition; one that an earlier attempt has left there stays."""
+def status_change(document: Document, status: DocumentStatus, job_id: UUID) -> tuple[list[Any], Any]:
+    """The actions and the condition that set a document's status for its job; no action if an earlier attempt has set it."""
     own = Document.job_id == job_id
     return ([], own & (Document.status == status)) if document.status is status else ([Document.status.to(status)], own)
 
 
 async def write_chunks(store: AsyncStore, chunks: Sequence[Chunk], report: Callable[[int], None]) -> None:
-    """Write chunks of a generation that nobody finds yet. `report` hears how many are written, and may end it."""
+    """Write the chunks of an unpublished generation. `report` is called with the number written so far, and may raise to stop."""
     for start in range(0, len(chunks), BATCH):
         report(start)
         await store.batch_write(chunks[start : start + BATCH])
 
 
 async def finish_generation(store: AsyncStore, document: Document, job_id: UUID, found: Outcome, collection: Collection) -> Document:
-    """Let searches find the new generation in place of the old one: the one update that replaces a document.
+    """Publish the new generation in place of the old one, with a single transaction.
 
-    Raises `IndexesChanged` if the collection, as it was read, has got or lost a shadow index since: the generation is not in all of its
-    indexes then.
+    Raises `IndexesChanged` if the collection has gained or lost a shadow index since it was read, because the generation is then missing
+    from one of its indexes.
     """
     actions: list[Any] = [
         Document.generation.set(found.generation),
@@ -117,28 +117,28 @@ async def finish_generation(store: AsyncStore, document: Document, job_id: UUID,
     ]
     actions += [attribute.remove() if value is None else attribute.set(value) for attribute, value in optional]
     if document.content_hash != found.content_hash:
-        actions += [Document.revision.set(document.revision + 1), Document.revisions.set(kept_revisions(document, found))]
+        actions += [Document.revision.set(document.revision + 1), Document.revisions.set(next_revisions(document, found))]
     try:
-        # Of two workers that both believe to have the job, the one with the later generation has it.
+        # If two workers both believe that they own the job, the one with the later generation wins.
         condition = (Document.job_id == job_id) & (Document.last_generation == found.generation)
         await store.transact([patch(document.key, *actions, condition=condition), check(collection.key, same_indexes(collection))])
     except TransactionCanceled as error:
         if isinstance(error.reasons[0], ConditionFailed | IllegalTransition | NotFound):
             raise Superseded from None
         if isinstance(error.reasons[1], ConditionFailed | NotFound):
-            raise IndexesChanged("the collection is being embedded anew, or has been") from None
+            raise IndexesChanged("the indexes of the collection have changed") from None
         raise
     return await store.get(document.key, consistent=True)
 
 
 def same_indexes(collection: Collection) -> Condition:
-    """That a collection has the indexes that it had when it was read. Rows that have never changed theirs may lack the number."""
+    """The condition that a collection still has the indexes that it had when it was read. Old rows may lack the number."""
     same = Collection.index_changes == collection.index_changes
     return same if collection.index_changes else same | Collection.index_changes.missing()
 
 
-def kept_revisions(document: Document, found: Outcome) -> list[Revision]:
-    """The earlier contents, with the one that is replaced first. One whose object was overwritten is not kept."""
+def next_revisions(document: Document, found: Outcome) -> list[Revision]:
+    """The earlier contents, newest first, including the one being replaced. Contents whose object was overwritten are dropped."""
     if document.content_hash is None or document.revision == 0:
         return list(document.revisions)
     replaced = Revision(
@@ -150,33 +150,33 @@ def kept_revisions(document: Document, found: Outcome) -> list[Revision]:
         upload_date=document.upload_date,
         username=document.username,
     )
-    there = [one for one in (replaced, *document.revisions) if (one.bucket, one.source) != (found.bucket, found.source)]
-    return there[:KEPT_REVISIONS]
+    revisions = (replaced, *document.revisions)
+    return [one for one in revisions if (one.bucket, one.source) != (found.bucket, found.source)][:MAX_REVISIONS]
 
 
 def stale_generations(document: Document) -> list[int]:
-    """The generations that may have chunks and that searches do not find."""
+    """The generations that may still have chunks but are not the current one."""
     return [number for number in range(document.first_generation, document.last_generation + 1) if number != document.generation]
 
 
 async def mark_removed(store: AsyncStore, document: Document) -> None:
-    """Record that the stale generations of a document are gone, once everything of them is."""
+    """Record that the stale generations of a document are removed; call it after removing them."""
     kept = document.generation if document.generation is not None else document.last_generation + 1
     if kept > document.first_generation:
         condition = Document.last_generation == document.last_generation
-        # An ingestion that has begun meanwhile does it.
+        # If another ingestion has begun, it will do this.
         with suppress(ConditionFailed, LostRace, NotFound):
             await store.patch(document.key, Document.first_generation.set(kept), condition=condition)
 
 
 def text_key(document: Document, generation: int) -> str:
-    """The object that holds the text of a generation, with its pages, lines and headings."""
+    """The key of the object with the text of a generation, its pages, lines and headings."""
     own = document_prefix(document.repository_id, document.collection_id, document.document_id)
     return f"{own}text/{generation:06d}.json.gz"
 
 
-async def forget_page_images(objects: AsyncObjects, document: Document, generation: int) -> None:
-    """Remove the pictures of a generation that is no longer shown."""
+async def delete_page_images(objects: AsyncObjects, document: Document, generation: int) -> None:
+    """Delete the page images of a stale generation."""
     prefix = page_prefix(document.repository_id, document.collection_id, document.document_id, generation)
     while found := (await objects.list(prefix)).objects:
         await objects.delete_many([one.key for one in found])

@@ -1,4 +1,4 @@
-"""The ingestion of one document, stage by stage: fetch, parse, chunk, embed, write, index, and then the one update that replaces it."""
+"""Ingestion of one document in stages: fetch, parse, chunk, embed, write, index, and finally the one update that publishes it."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from gateleg.apps.rag.errors import IndexDamaged, RagError
 from gateleg.apps.rag.index.entries import entry_of
 from gateleg.apps.rag.index.names import Target, searched_index, shadow_target
 from gateleg.apps.rag.ingesting.embedding import chunk_hash, embed_chunks, embedded_text, known_vectors
-from gateleg.apps.rag.ingesting.fingerprints import Alike, find_alike, forget_fingerprint, keep_fingerprint, simhash
+from gateleg.apps.rag.ingesting.fingerprints import SimilarDocuments, delete_fingerprint, find_similar, simhash, write_fingerprint
 from gateleg.apps.rag.ingesting.generations import (
     IndexesChanged,
     Outcome,
     Superseded,
     begin_generation,
+    delete_page_images,
     finish_generation,
-    forget_page_images,
     mark_removed,
-    moved,
     stale_generations,
+    status_change,
     text_key,
     write_chunks,
 )
 from gateleg.apps.rag.ingesting.job_types import IngestResult
 from gateleg.apps.rag.ingesting.preparation import (
-    Cut,
+    PreparedChunks,
     chosen_strategy,
     chunks_metadata,
     cut_document,
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.chunking import Strategy
     from gateleg.apps.rag.index.entries import CollectionIndex, IndexEntry
     from gateleg.apps.rag.ingesting.job_types import IngestConfig
-    from gateleg.apps.rag.ingesting.sourcing import Fetched
+    from gateleg.apps.rag.ingesting.sourcing import FetchedSource
     from gateleg.apps.rag.settings import RagSettings
     from gateleg.apps.rag.tables import Collection
     from gateleg.jobs import JobContext
@@ -69,21 +69,21 @@ class Indexes(Protocol):
     """The search indexes of collections."""
 
     async def run(self, repository_id: str, collection_id: str, act: Callable[[CollectionIndex], Any]) -> Any:
-        """Do something with the index of a collection, in a thread. One that is damaged is made anew, and `IndexDamaged` raised."""
+        """Run a function on the index of a collection, in a thread. A damaged index is emptied and `IndexDamaged` raised."""
         ...
 
 
-#: Where each stage ends in the whole.
+#: Overall progress at the end of each stage.
 _STAGES = {"fetch": 0.05, "parse": 0.3, "chunk": 0.35, "embed": 0.8, "write": 0.92, "index": 1.0}
-#: Seconds after which an ingestion begins again whose collection has got another index meanwhile.
-_LOOK_AGAIN = 0.2
-#: Chunks of one document.
-MOST_CHUNKS = 1_000_000
+#: Delay before an ingestion starts again because the collection's indexes have changed.
+_RESTART_SECONDS = 0.2
+#: Maximum chunks of one document.
+MAX_CHUNKS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Opened:
-    """What an ingestion works with."""
+class _IngestionTarget:
+    """The rows that an ingestion works with, and the strategy and metadata that follow from them."""
 
     repository: Repository
     collection: Collection
@@ -97,47 +97,47 @@ class _Opened:
 
     @property
     def targets(self) -> list[Target]:
-        """The indexes that the document is added to: the one that is searched, and the one that is to take its place."""
+        """The indexes that the document is added to: the current one, and the shadow index if there is one."""
         shadow = shadow_target(self.collection)
         return [Target(searched_index(self.collection), self.model), *([] if shadow is None else [shadow])]
 
 
 async def ingest(job: JobContext, config: IngestConfig, resources: Resources[RagSettings], indexes: Indexes) -> IngestResult:
-    """Ingest one document. It can be interrupted anywhere and run again. The document's row says why a final attempt failed."""
+    """Ingest one document. It can be interrupted anywhere and run again. If the last attempt fails, the document's row has the reason."""
     try:
         return await _Ingestion(job, config, resources, indexes).run()
     except IndexesChanged:
-        # Not a failure: the same again, with the indexes that there are now.
-        raise Snooze(_LOOK_AGAIN) from None
+        # Not a failure: start again with the current indexes.
+        raise Snooze(_RESTART_SECONDS) from None
     except Superseded:
         return IngestResult(document_id=config.document_id, outcome="superseded")
     except (RagError, AddressRefused, AnswerTooLarge, TooManyRedirects, StoreNotConfigured) as error:
-        # The same again would fail again.
-        await settle(resources, config, job, error.message)
+        # A retry would fail in the same way.
+        await record_failure(resources, config, job, error.message)
         raise GiveUp(str(error)) from error
     except AiError as error:
         if not error.passing:
-            await settle(resources, config, job, error.message)
+            await record_failure(resources, config, job, error.message)
             raise GiveUp(str(error)) from error
-        await _note(resources, config, job, error.message)
+        await _record_if_final(resources, config, job, error.message)
         raise
     except asyncio.CancelledError:
         if job.cancelled:
-            await settle(resources, config, job, "The ingestion was cancelled.")
+            await record_failure(resources, config, job, "The ingestion was cancelled.")
         raise
     except Exception as error:
-        await _note(resources, config, job, f"{type(error).__name__}: {error}")
+        await _record_if_final(resources, config, job, f"{type(error).__name__}: {error}")
         raise
 
 
-async def _note(resources: Resources[Any], config: IngestConfig, job: JobContext, message: str) -> None:
-    """Record an error that may pass: for good when the job is not tried again."""
+async def _record_if_final(resources: Resources[Any], config: IngestConfig, job: JobContext, message: str) -> None:
+    """Record a temporary error, if the job has no retries left."""
     if job.job.retry_count >= job.job.max_retries:
-        await settle(resources, config, job, message)
+        await record_failure(resources, config, job, message)
 
 
-async def settle(resources: Resources[Any], config: IngestConfig, job: JobContext, message: str) -> None:
-    """Record that an ingestion did not succeed. A document that searches find stays as it was."""
+async def record_failure(resources: Resources[Any], config: IngestConfig, job: JobContext, message: str) -> None:
+    """Record on the document that its ingestion failed. A generation that searches use stays as it was."""
     key = Document.key(repository_id=config.repository_id, collection_id=config.collection_id, document_id=config.document_id)
     document = await resources.store.find(key, consistent=True)
     if document is None:
@@ -151,7 +151,7 @@ async def settle(resources: Resources[Any], config: IngestConfig, job: JobContex
             condition=Document.job_id == job.job_id,
         )
     except (ConditionFailed, IllegalTransition, NotFound):
-        # Another ingestion has begun, or the document is being deleted: it speaks for itself.
+        # Another ingestion or a deletion has taken over and sets the status itself.
         return
 
 
@@ -182,31 +182,31 @@ class _Ingestion:
         for target in opened.targets:
             entries = [entry_of(chunk, language, target.model) for chunk in numbered]
             await self._in_index(target.index_id, _addition(document.document_id, generation, entries))
-        mark = await asyncio.to_thread(simhash, cut.document.text)
-        alike = await find_alike(self.resources.store, document, fetched.digest, mark)
+        fingerprint = await asyncio.to_thread(simhash, cut.document.text)
+        similar = await find_similar(self.resources.store, document, fetched.digest, fingerprint)
         self.job.check()
-        outcome = self._outcome(opened, fetched, cut, digest, generation, mark)
-        await forget_fingerprint(self.resources.store, document)
+        outcome = self._outcome(opened, fetched, cut, digest, generation, fingerprint)
+        await delete_fingerprint(self.resources.store, document)
         done = await finish_generation(self.resources.store, document, self.job.job_id, outcome, opened.collection)
-        await keep_fingerprint(self.resources.store, done)
+        await write_fingerprint(self.resources.store, done)
         await self._clean(opened, done)
-        return self._result("ingested", done, reused, alike)
+        return self._result("ingested", done, reused, similar)
 
     async def _in_index(self, index_id: str, act: Callable[[CollectionIndex], Any]) -> None:
-        """Change an index. One that was damaged is empty then, and filled again from the tables before it is searched."""
+        """Change an index. A damaged one is emptied, changed, and rebuilt from the tables before it is searched."""
         try:
             await self.indexes.run(self.config.repository_id, index_id, act)
         except IndexDamaged:
             await self.indexes.run(self.config.repository_id, index_id, act)
 
     def _report(self, stage: str, share: float, words: str = "") -> None:
-        """Say how far the work is, and stop where the job is to stop."""
+        """Report progress, and raise if the job is to stop."""
         self.job.check()
         names = list(_STAGES)
         start = _STAGES[names[names.index(stage) - 1]] if stage != names[0] else 0.0
         self.job.progress(start + (_STAGES[stage] - start) * min(1.0, share), 1.0, f"{stage}: {words}" if words else stage)
 
-    async def _open(self) -> _Opened:
+    async def _open(self) -> _IngestionTarget:
         config, store = self.config, self.resources.store
         repository = await store.find(Repository, repository_id=config.repository_id, consistent=True)
         collection = None if repository is None else await find_collection(store, repository, config.collection_id)
@@ -223,28 +223,28 @@ class _Ingestion:
         pipeline = find_pipeline(repository, collection, config.pipeline_id)
         strategy = chosen_strategy(repository, collection, config.strategy, pipeline)
         merged = merged_metadata(repository, collection, pipeline, document, config)
-        return _Opened(repository, collection, document, strategy, merged)
+        return _IngestionTarget(repository, collection, document, strategy, merged)
 
-    async def _fetch(self, opened: _Opened) -> Fetched:
+    async def _fetch(self, opened: _IngestionTarget) -> FetchedSource:
         self._report("fetch", 0.0, self.config.name)
         fetched = await fetch_source(self.resources, self.config.source, self.job.scratch, self.resources.settings.upload_bytes)
         if self.config.source.kind != "object":
             await self.resources.objects.put(self._source(fetched), fetched.path, content_type=fetched.content_type)
         return fetched
 
-    def _source(self, fetched: Fetched) -> str:
-        """The key of the content. What was fetched from an address or a folder is kept under its digest."""
+    def _source(self, fetched: FetchedSource) -> str:
+        """The object key of the content. Content fetched from a URL or a folder is stored under its digest."""
         config = self.config
         if config.source.kind == "object":
             return config.source.key
         name = f"{fetched.digest[:16]}/{plain_name(config.name)}"
         return source_key(config.repository_id, config.collection_id, config.document_id, name)
 
-    async def _unchanged(self, opened: _Opened) -> IngestResult:
-        """Nothing to do but what an interrupted ingestion may have left."""
+    async def _unchanged(self, opened: _IngestionTarget) -> IngestResult:
+        """Complete the document without new chunks, and clean up after an interrupted ingestion."""
         document = opened.document
         try:
-            actions, condition = moved(document, DocumentStatus.COMPLETED, self.job.job_id)
+            actions, condition = status_change(document, DocumentStatus.COMPLETED, self.job.job_id)
             actions.append(Document.error_message.remove())
             if self.config.source.etag is not None:
                 actions.append(Document.source_etag.set(self.config.source.etag))
@@ -252,40 +252,40 @@ class _Ingestion:
         except (ConditionFailed, IllegalTransition, NotFound):
             raise Superseded from None
         if self.job.attempt > 1:
-            # The attempt before may have ended between replacing the document and this.
-            await keep_fingerprint(self.resources.store, done)
+            # The previous attempt may have stopped after it published the document.
+            await write_fingerprint(self.resources.store, done)
         await self._clean(opened, done)
-        return self._result("unchanged", done, done.chunks, Alike())
+        return self._result("unchanged", done, done.chunks, SimilarDocuments())
 
-    async def _cut(self, opened: _Opened, fetched: Fetched) -> Cut:
+    async def _cut(self, opened: _IngestionTarget, fetched: FetchedSource) -> PreparedChunks:
         self._report("parse", 0.0, self.config.name)
         bounds = parse_bounds(self.resources.settings)
         cut = await read_source(fetched.path, self.config.name, fetched.content_type, bounds)
         self._report("chunk", 0.0, opened.strategy.type.value)
         models = self.resources.models.for_threads()
         cut = await cut_document(cut, opened.strategy, models.embeddings(opened.model, cache=False).embed)
-        if len(cut.spans) > MOST_CHUNKS:
-            raise RagError(f"The document has {len(cut.spans):,} chunks; at most {MOST_CHUNKS:,} are kept.", fix="Raise chunkSize.")
+        if len(cut.spans) > MAX_CHUNKS:
+            raise RagError(f"The document has {len(cut.spans):,} chunks; {MAX_CHUNKS:,} are allowed.", fix="Raise chunkSize.")
         return cut
 
-    async def _chunks(self, opened: _Opened, cut: Cut) -> tuple[list[Chunk], int]:
-        """The chunks with their vectors, without a generation so far."""
+    async def _chunks(self, opened: _IngestionTarget, cut: PreparedChunks) -> tuple[list[Chunk], int]:
+        """The chunks with their vectors, before they get a generation, and how many vectors were reused."""
         parsed, spans = cut.document, cut.spans
         texts = [span.of(parsed.text) for span in spans]
         hashes = [chunk_hash(text, span.heading) for text, span in zip(texts, spans, strict=True)]
-        wanted = [embedded_text(text, span.heading) for text, span in zip(texts, spans, strict=True)]
-        vectors, reused = await self._vectors(opened, opened.model, wanted, hashes)
+        inputs = [embedded_text(text, span.heading) for text, span in zip(texts, spans, strict=True)]
+        vectors, reused = await self._vectors(opened, opened.model, inputs, hashes)
         rows = await asyncio.to_thread(self._rows, opened, cut, texts, hashes, vectors)
         shadow = shadow_target(opened.collection)
         if shadow is not None:
-            beside, _ = await self._vectors(opened, shadow.model, wanted, hashes)
-            for row, vector in zip(rows, beside, strict=True):
+            shadow_vectors, _ = await self._vectors(opened, shadow.model, inputs, hashes)
+            for row, vector in zip(rows, shadow_vectors, strict=True):
                 row.shadow_vector, row.shadow_model = vector, shadow.model
         return rows, reused
 
-    async def _vectors(self, opened: _Opened, model: str, texts: Sequence[str], hashes: Sequence[str]) -> tuple[list[bytes], int]:
-        """A vector for each text by a model, and how many of them were known."""
-        # A forced ingestion computes new vectors, too.
+    async def _vectors(self, opened: _IngestionTarget, model: str, texts: Sequence[str], hashes: Sequence[str]) -> tuple[list[bytes], int]:
+        """A vector by a model for each text, and how many of them were reused."""
+        # A forced ingestion also computes new vectors.
         known = {} if self.config.force else await known_vectors(self.resources.store, opened.document, model)
         total = max(1, len(texts))
         embeddings = self.resources.models.embeddings(model, cache=False)
@@ -293,8 +293,10 @@ class _Ingestion:
             embeddings, texts, hashes, known, lambda done: self._report("embed", done / total, f"{done} of {total} chunks")
         )
 
-    def _rows(self, opened: _Opened, cut: Cut, texts: Sequence[str], hashes: Sequence[str], vectors: Sequence[bytes]) -> list[Chunk]:
-        """The chunks as they are stored. In a thread: a long document has tens of thousands."""
+    def _rows(
+        self, opened: _IngestionTarget, cut: PreparedChunks, texts: Sequence[str], hashes: Sequence[str], vectors: Sequence[bytes]
+    ) -> list[Chunk]:
+        """Build the rows of the chunks. Runs in a thread, because a long document has tens of thousands."""
         parsed = cut.document
         facts = document_facts(opened.document, self.config, parsed)
         extras = cut.extras or [{}] * len(cut.spans)
@@ -320,7 +322,7 @@ class _Ingestion:
             for place, (text, span, digest, vector, extra) in enumerate(zip(texts, cut.spans, hashes, vectors, extras, strict=True))
         ]
 
-    async def _write(self, document: Document, generation: int, chunks: Sequence[Chunk], cut: Cut) -> None:
+    async def _write(self, document: Document, generation: int, chunks: Sequence[Chunk], cut: PreparedChunks) -> None:
         total = max(1, len(chunks))
         self._report("write", 0.0)
         packed = await asyncio.to_thread(lambda: gzip.compress(orjson.dumps(cut.document.to_json()), 5, mtime=0))
@@ -334,7 +336,9 @@ class _Ingestion:
     def _numbered(self, chunks: Sequence[Chunk], generation: int) -> list[Chunk]:
         return [chunk.model_copy(update={"generation": generation}) for chunk in chunks]
 
-    def _outcome(self, opened: _Opened, fetched: Fetched, cut: Cut, digest: str, generation: int, mark: str) -> Outcome:
+    def _outcome(
+        self, opened: _IngestionTarget, fetched: FetchedSource, cut: PreparedChunks, digest: str, generation: int, fingerprint: str
+    ) -> Outcome:
         parsed, own = cut.document, self.config.metadata
         return Outcome(
             generation=generation,
@@ -349,7 +353,7 @@ class _Ingestion:
             warnings=parsed.warnings[:100],
             strategy=opened.strategy.stored(),
             override=self.config.strategy,
-            simhash=mark,
+            simhash=fingerprint,
             source=self._source(fetched),
             bucket=self.config.source.bucket,
             name=self.config.name,
@@ -359,25 +363,25 @@ class _Ingestion:
             metadata=opened.document.metadata if own is None else Metadata(tags=own.tags, custom_fields=own.custom_fields),
         )
 
-    async def _clean(self, opened: _Opened, document: Document) -> None:
-        """Remove what searches no longer find."""
+    async def _clean(self, opened: _IngestionTarget, document: Document) -> None:
+        """Remove the generations that searches no longer use."""
         for number in stale_generations(document):
             for target in opened.targets:
                 await self._in_index(target.index_id, _removal(document.document_id, number))
             await self.resources.objects.delete(text_key(document, number))
-            await forget_page_images(self.resources.objects, document, number)
+            await delete_page_images(self.resources.objects, document, number)
             await self.resources.store.delete_all(Chunk.of_document(document_id=document.document_id, generation=number))
         await mark_removed(self.resources.store, document)
 
-    def _result(self, outcome: Any, document: Document, reused: int, alike: Alike) -> IngestResult:
+    def _result(self, outcome: Any, document: Document, reused: int, similar: SimilarDocuments) -> IngestResult:
         return IngestResult(
             document_id=document.document_id,
             outcome=outcome,
             chunks=document.chunks,
             pages=document.pages,
             reused=reused,
-            duplicates=list(alike.same),
-            similar=list(alike.near),
+            duplicates=list(similar.same),
+            similar=list(similar.near),
             warnings=list(document.warnings),
         )
 

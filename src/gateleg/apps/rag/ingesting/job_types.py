@@ -1,4 +1,4 @@
-"""The job types of ingestion: their names, what they are asked for and what they answer."""
+"""The job types of ingestion: names, configurations and results."""
 
 from typing import Any, Literal
 
@@ -7,29 +7,29 @@ from pydantic import BaseModel, ConfigDict, Field
 from gateleg.apps.rag.tables import IngestionType
 
 INGEST, REINGEST, REEMBED = "rag.ingest", "rag.reingest", "rag.reembed"
-#: The queue of ingestion: it has a limit of its own, so that small jobs need not wait for large documents.
+#: The queue of ingestions. It has its own concurrency limit, so that small jobs need not wait for large documents.
 INGESTION_QUEUE = "rag-ingestion"
 
 
 class SourceConfig(BaseModel):
-    """Where the content of a document is."""
+    """The location of a document's content."""
 
     model_config = ConfigDict(extra="forbid")
 
-    #: an object, or an address that is fetched into one
+    #: an object, or a URL or a file whose content is copied to one
     kind: Literal["object", "url", "folder"] = "object"
     #: the key of the object; the path below the pipeline's folder
     key: str = ""
-    #: the object store of the settings that has it; None for the host's own
+    #: the name of an object store in the settings; None for the host's own
     bucket: str | None = None
     url: str | None = None
-    #: a folder of this machine
+    #: a folder on this machine
     folder: str | None = None
     etag: str | None = None
 
 
 class DocumentMetadata(BaseModel):
-    """Tags and custom fields that somebody gives to a document."""
+    """Tags and custom fields sent with a document."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -47,25 +47,25 @@ class IngestConfig(BaseModel):
     document_id: str
     name: str
     source: SourceConfig
-    #: in place of the collection's strategy, where it allows that
+    #: overrides the collection's strategy, if the collection allows it
     strategy: dict[str, Any] | None = None
-    #: None keeps those that the document has
+    #: None keeps the document's metadata
     metadata: DocumentMetadata | None = None
     ingestion_type: IngestionType = IngestionType.MANUAL
     pipeline_id: str | None = None
     username: str = ""
-    #: also when nothing has changed, and with new vectors for all chunks
+    #: ingest even if nothing has changed, with new vectors for all chunks
     force: bool = False
 
 
 class IngestResult(BaseModel):
-    """What became of a document."""
+    """The result of an ingestion."""
 
     document_id: str
     outcome: Literal["ingested", "unchanged", "superseded"]
     chunks: int = 0
     pages: int | None = None
-    #: chunks whose vectors were taken from the generation before
+    #: chunks whose vectors were reused from the previous generation
     reused: int = 0
     #: documents of the collection with the same content, and with almost the same text
     duplicates: list[str] = Field(default_factory=list)
@@ -74,26 +74,26 @@ class IngestResult(BaseModel):
 
 
 class ReingestConfig(BaseModel):
-    """All documents of a collection to be made anew: with its present strategy, model and metadata."""
+    """A collection whose documents are to be ingested again with its current strategy, model and metadata."""
 
     model_config = ConfigDict(extra="forbid")
 
     repository_id: str
     collection_id: str
     username: str = ""
-    #: also documents that are up to date
+    #: also ingest documents that are up to date
     force: bool = False
 
 
 class ReingestResult(BaseModel):
-    """What became of a collection."""
+    """The result of ingesting a collection again."""
 
     documents: int
     failed: list[str] = Field(default_factory=list)
 
 
 class ReembedConfig(BaseModel):
-    """A collection whose chunks are to be embedded by another model."""
+    """A collection whose chunks are to be embedded with another model."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -104,10 +104,10 @@ class ReembedConfig(BaseModel):
 
 
 class ReembedResult(BaseModel):
-    """What became of a collection's vectors."""
+    """The result of embedding a collection with another model."""
 
     outcome: Literal["reembedded", "unchanged"]
     documents: int = 0
     chunks: int = 0
-    #: chunks that were embedded; the others had a vector by the model, from an attempt before
+    #: chunks embedded by this attempt; the others already had a vector by the new model
     embedded: int = 0

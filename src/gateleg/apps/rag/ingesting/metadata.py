@@ -1,4 +1,4 @@
-"""What filters see of a chunk: the metadata of repository, collection, pipeline and document together. Pure."""
+"""The metadata of a chunk, as filters see it: merged from repository, collection, pipeline and document. Pure."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ if TYPE_CHECKING:
 
 
 class Described(Protocol):
-    """Something with tags and custom fields."""
+    """Anything with tags and custom fields."""
 
     @property
     def tags(self) -> list[str]:
-        """Words."""
+        """The tags."""
         ...
 
     @property
     def custom_fields(self) -> dict[str, Any]:
-        """Values by name."""
+        """The custom fields by name."""
         ...
 
 
-#: Fields that the product writes; custom fields cannot take their place.
+#: Fields that the application writes; custom fields cannot override them.
 RESERVED = frozenset(
     {"tags", "documentId", "documentName", "repositoryId", "collectionId", "source", "contentType", "username", "uploadDate"}
     | {"ingestionType", "language", "title", "author"}
@@ -32,7 +32,7 @@ RESERVED = frozenset(
 
 
 def merge_metadata(*levels: Described | None) -> dict[str, Any]:
-    """Tags of all levels in order, each once, and custom fields, of which the later level wins. Objects are merged field by field."""
+    """Merge the tags of all levels without repetition, and the custom fields; later levels win. Objects are merged field by field."""
     tags: dict[str, None] = {}
     fields: dict[str, Any] = {}
     for level in levels:
@@ -51,21 +51,22 @@ def _merged(outer: Mapping[str, Any], inner: Mapping[str, Any]) -> dict[str, Any
 
 
 def check_reserved(fields: Mapping[str, Any]) -> None:
-    """Refuse custom fields that would hide what the product writes."""
+    """Refuse custom fields with the names of fields that the application writes."""
     taken = sorted(RESERVED & fields.keys())
     if taken:
         raise BadField(
-            f"metadata.customFields may not have {taken[0]!r}: every chunk has a field of that name.", fix="Choose another name."
+            f"metadata.customFields must not contain {taken[0]!r}: the name is reserved for a field that every chunk has.",
+            fix="Choose another name.",
         )
 
 
 def chunk_metadata(merged: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The metadata of a document's chunks: what was merged, and the product's own fields, which nothing overwrites."""
+    """The metadata of a document's chunks: the merged fields, and the reserved ones, which nothing overrides."""
     return {**{name: value for name, value in merged.items() if name not in facts}, **{n: v for n, v in facts.items() if v is not None}}
 
 
 def without_nulls(value: Any) -> Any:
-    """A value as a table stores it: null is absent, and empty names are left out."""
+    """A value as it is stored: without nulls and without empty names."""
     if isinstance(value, dict):
         return {name: without_nulls(inner) for name, inner in value.items() if inner is not None and name}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Chunks that somebody has made: kept as one object, and read back as a document with its spans. Pure."""
+"""Chunks made by the client: stored as one object, and read back as a document with its spans. Pure."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from gateleg.apps.rag.parsing import Page, ParsedDocument
 
 #: The content type under which they are stored.
 PREMADE = "application/vnd.gateleg.chunks+json"
-MOST_CHUNKS = 100_000
+MAX_CHUNKS = 100_000
 _BETWEEN = "\n\n"
 
 
 class PremadeChunk(BaseModel):
-    """A chunk as it is sent."""
+    """A chunk in a request."""
 
     model_config = ConfigDict(extra="forbid")
 
     text: str = Field(min_length=1, max_length=LARGEST_CHUNK)
     page: int | None = Field(default=None, ge=1)
     heading: str | None = Field(default=None, max_length=1_000)
-    #: beside that of the document
+    #: in addition to the document's metadata
     metadata: dict[str, Any] = Field(default_factory=dict)
 
 
 class PremadeChunks(BaseModel):
     """The chunks of a document."""
 
-    chunks: list[PremadeChunk] = Field(min_length=1, max_length=MOST_CHUNKS)
+    chunks: list[PremadeChunk] = Field(min_length=1, max_length=MAX_CHUNKS)
 
 
 def pack_chunks(chunks: list[PremadeChunk]) -> bytes:
-    """The chunks as an object has them."""
+    """Serialise chunks for the object store."""
     if not chunks:
         raise BadField("chunks is empty.", fix="Send at least one chunk.")
     return orjson.dumps({"chunks": [chunk.model_dump() for chunk in chunks]})

@@ -1,4 +1,4 @@
-"""From a file to chunks without vectors: which strategy and model hold, what is read, where it is cut."""
+"""From a file to chunks without vectors: choose the strategy, merge the metadata, parse and split."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.settings import RagSettings
     from gateleg.apps.rag.tables import Collection, Document, Pipeline, Repository
 
-#: Raised when parsers or chunking change so that documents should be made anew.
+#: Increased when a change of the parsers or of chunking requires documents to be ingested again.
 FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
-    """A document that was read and cut."""
+class PreparedChunks:
+    """A parsed document and the spans of its chunks."""
 
     document: ParsedDocument
     spans: list[Span]
-    #: metadata of each chunk beside the document's, for chunks that were sent as such
+    #: metadata of each chunk in addition to the document's, for pre-made chunks
     extras: list[dict[str, Any]] = field(default_factory=list)
 
 
 def checked_override(collection: Collection, override: Mapping[str, Any]) -> Strategy:
-    """The strategy that somebody asks for in an ingestion. Raises `BadChunking`, and `OverrideRefused` where the collection forbids it."""
+    """The strategy requested for one ingestion. Raises `BadChunking`, or `OverrideRefused` if the collection does not allow it."""
     asked = parse_strategy(override)
     if not collection.allow_chunking_override and asked.stored() != parse_strategy(collection.chunking_strategy).stored():
         name = collection.name or collection.collection_id
@@ -51,8 +51,8 @@ def checked_override(collection: Collection, override: Mapping[str, Any]) -> Str
 def chosen_strategy(
     repository: Repository, collection: Collection, override: Mapping[str, Any] | None, pipeline: Pipeline | None = None
 ) -> Strategy:
-    """The strategy of a document: its own, else that of its pipeline, its collection, or the repository's first pipeline that has one,
-    else the usual one."""
+    """The strategy of a document, from the first of these that has one: the ingestion, the document's pipeline, the collection, the
+    repository's pipelines; otherwise the default strategy."""
     if override is not None:
         return parse_strategy(override)
     own = None if pipeline is None else strategy_of(pipeline)
@@ -65,25 +65,25 @@ def chosen_strategy(
 
 
 def find_pipeline(repository: Repository, collection: Collection, pipeline_id: str | None) -> Pipeline | None:
-    """The pipeline that a document came from, as it is now."""
+    """The current state of the pipeline that a document came from."""
     pipelines = (*(collection.pipelines or ()), *(repository.config.pipelines or ()))
     return next((one for one in pipelines if one.pipeline_id == pipeline_id), None)
 
 
 def strategy_of(pipeline: Pipeline) -> Strategy | None:
-    """The strategy that a pipeline names, in either of its forms; None when it leaves that to its collection."""
+    """The strategy of a pipeline, in either of its forms; None if it leaves the choice to its collection."""
     if pipeline.chunking_strategy is not None:
         return parse_strategy(pipeline.chunking_strategy)
     return legacy_strategy(pipeline.chunk_size, pipeline.chunk_overlap)
 
 
 def parse_bounds(settings: RagSettings) -> ParseBounds:
-    """What reading a document may cost on this host."""
+    """The limits for parsing a document on this host."""
     return ParseBounds(settings.parse_seconds, settings.parse_memory, settings.parse_pages, settings.parse_characters, settings.ocr)
 
 
 def ingestion_digest(content: str, strategy: Strategy, model: str, merged: Mapping[str, Any], name: str) -> str:
-    """What an ingestion makes chunks of, as one text: two that are equal would make the same chunks."""
+    """A digest of everything that determines the chunks: if it is unchanged, so are they."""
     text = orjson.dumps([FORMAT, content, strategy.stored(), model, merged, name], option=orjson.OPT_SORT_KEYS, default=str)
     return hashlib.sha256(text).hexdigest()
 
@@ -91,14 +91,14 @@ def ingestion_digest(content: str, strategy: Strategy, model: str, merged: Mappi
 def merged_metadata(
     repository: Repository, collection: Collection, pipeline: Pipeline | None, document: Document, config: IngestConfig
 ) -> dict[str, Any]:
-    """The metadata of repository, collection, pipeline and document; each overrules those before it."""
+    """The metadata of repository, collection, pipeline and document; later ones override earlier ones."""
     own = document.metadata if config.metadata is None else config.metadata
     found = None if pipeline is None else pipeline.metadata
     return merge_metadata(repository.config.metadata, collection.metadata, found, own)
 
 
 def document_facts(document: Document, config: IngestConfig, parsed: ParsedDocument) -> dict[str, Any]:
-    """The product's own fields of a chunk's metadata."""
+    """The reserved fields of a chunk's metadata."""
     return {
         "documentId": document.document_id,
         "documentName": config.name,
@@ -121,16 +121,16 @@ def chunks_metadata(merged: Mapping[str, Any], facts: Mapping[str, Any], extra: 
     return found
 
 
-async def read_source(path: Path, name: str, content_type: str | None, bounds: ParseBounds) -> Cut:
-    """Read a file. Chunks that were sent as such come with their spans."""
+async def read_source(path: Path, name: str, content_type: str | None, bounds: ParseBounds) -> PreparedChunks:
+    """Parse a file. Pre-made chunks already have their spans."""
     if content_type == PREMADE:
         document, spans, extras = await asyncio.to_thread(lambda: unpack_chunks(path.read_bytes()))
-        return Cut(document, spans, extras)
-    return Cut(await parse(path, name, bounds), [])
+        return PreparedChunks(document, spans, extras)
+    return PreparedChunks(await parse(path, name, bounds), [])
 
 
-async def cut_document(cut: Cut, strategy: Strategy, embed: Any) -> Cut:
-    """Cut what was read, if it was not cut before. SEMANTIC embeds with `embed`, in a thread."""
+async def cut_document(cut: PreparedChunks, strategy: Strategy, embed: Any) -> PreparedChunks:
+    """Split a parsed document into spans, unless it has them already. `embed` is used by SEMANTIC, in a thread."""
     if cut.spans:
         return cut
     tokenize = None

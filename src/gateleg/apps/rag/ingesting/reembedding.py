@@ -1,8 +1,8 @@
-"""Embedding a collection anew with another model.
+"""Embeds the chunks of a collection with another model.
 
-The vectors are written beside those that searches use, and into a shadow index. One update of the collection's row then makes that
-index, with its model, the one that is searched: until then searches find what they found before, whatever is interrupted. Ingestions
-that end meanwhile write to both indexes, and are refused if they have not seen both (`finish_generation`).
+The new vectors are written next to the current ones and into a shadow index. One update of the collection's row then switches searches to
+that index and its model; until then they use the old ones, whatever is interrupted. Ingestions in the meantime write to both indexes, and
+`finish_generation` refuses those that did not.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from gateleg.ai.errors import AiError
 from gateleg.apps.rag.access import Action
-from gateleg.apps.rag.collections import open_collection, stored
+from gateleg.apps.rag.collections import ensure_stored, open_collection
 from gateleg.apps.rag.errors import IndexDamaged, RagError
 from gateleg.apps.rag.host_checks import check_model
 from gateleg.apps.rag.index.entries import entry_of, pack_vector
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 async def start_reembedding(
     resources: Resources[RagSettings], caller: Caller, repository_id: str, collection: str, model: str, *, once: str | None = None
 ) -> Job:
-    """Have a job embed all chunks of a collection by another model. One that has the model already costs nothing."""
+    """Start a job that embeds all chunks of a collection with another model. It does nothing if the collection already has that model."""
     opened = await open_collection(resources.store, caller, repository_id, collection, Action.CHANGE_COLLECTION)
     check_accepts_documents(opened.repository, opened.collection)
     check_model(resources, model)
-    row = await stored(resources.store, opened)
+    row = await ensure_stored(resources.store, opened)
     subject = Subject(repository_id, row.collection_id)
     config = ReembedConfig(repository_id=repository_id, collection_id=row.collection_id, model=model, username=caller.user)
     key = None if once is None else f"{subject}:reembed:{once}"
@@ -55,7 +55,7 @@ async def start_reembedding(
 
 
 async def reembed(job: JobContext, config: ReembedConfig, resources: Resources[RagSettings], indexes: Indexes) -> ReembedResult:
-    """The handler. It can be interrupted anywhere and run again; what was embedded is not embedded again."""
+    """Job handler. It can be interrupted anywhere and run again; chunks that are already embedded are skipped."""
     work = _Reembedding(job, config, resources, indexes)
     try:
         return await work.run()
@@ -90,26 +90,26 @@ class _Reembedding:
         if row.shadow_job_id != self.job.job_id:
             await check_unclaimed(self.resources, row)
             if is_swapped(row):
-                # The job that has swapped the index was stopped before it was done.
-                row = await self._settle(row)
+                # The job that swapped the index was stopped before the cleanup.
+                row = await self._clean_up(row)
             if row.embedding_model == self.config.model:
                 return ReembedResult(outcome="unchanged")
             row = await begin_shadow(self.store, row, self.job.job_id, self.config.model)
         if not is_swapped(row):
-            await self._fill(row)
+            await self._fill_index(row)
             self.job.check()
             row = await swap_index(self.store, row)
-            self.job.log(f"searches use {row.embedding_model} from now on")
-        await self._settle(row)
+            self.job.log(f"searches now use {row.embedding_model}")
+        await self._clean_up(row)
         return ReembedResult(outcome="reembedded", documents=self.documents, chunks=self.chunks, embedded=self.embedded)
 
     async def abandon(self) -> None:
-        """Leave the collection as it was; or as it is to be, if the new index is searched already."""
+        """Drop the shadow index; if searches already use it, finish the cleanup of the old one instead."""
         row = await self._row()
         if row.shadow_job_id != self.job.job_id or row.shadow_number is None:
             return
         if is_swapped(row):
-            await self._settle(row)
+            await self._clean_up(row)
             return
         await end_shadow(self.store, row)
         await asyncio.to_thread(self.indexes.drop, row.repository_id, index_name(row.collection_id, row.shadow_number))
@@ -127,8 +127,8 @@ class _Reembedding:
             if document.generation is not None:
                 yield document
 
-    async def _fill(self, row: Collection) -> None:
-        """Write the vectors of all chunks that searches find, and add them to the shadow index."""
+    async def _fill_index(self, row: Collection) -> None:
+        """Write the new vectors of all chunks of current generations, and add them to the shadow index."""
         assert row.shadow_number is not None
         name = index_name(row.collection_id, row.shadow_number)
         total = await self.store.count(Chunk.in_collection, repository_id=row.repository_id, collection_id=row.collection_id)
@@ -148,7 +148,7 @@ class _Reembedding:
             self.job.check()
             done = await self._embed(batch)
             if done is None:
-                # It was replaced or removed meanwhile; who does that sees to the shadow index as well.
+                # The document was replaced or removed meanwhile; that ingestion or deletion also updates the shadow index.
                 break
             entries = [entry_of(chunk, document.language, self.config.model) for chunk in done]
             await self._in_index(name, lambda index, rows=entries: index.add_entries(document.document_id, document.generation or 0, rows))
@@ -169,7 +169,7 @@ class _Reembedding:
             yield batch
 
     async def _embed(self, batch: Sequence[Chunk]) -> list[Chunk] | None:
-        """Chunks with their vectors by the new model, written; None if one of them is gone."""
+        """Embed the chunks that lack a vector by the new model and write it; None if a chunk no longer exists."""
         model = self.config.model
         known = [stored_vector(chunk, model) for chunk in batch]
         wanted = [chunk for chunk, vector in zip(batch, known, strict=True) if vector is None]
@@ -193,17 +193,18 @@ class _Reembedding:
             chunk.shadow_vector, chunk.shadow_model = vector, model
         return list(batch)
 
-    async def _settle(self, row: Collection) -> Collection:
-        """Remove the old indexes, and the vectors of the old model; then let others embed the collection anew. It is not cancelled:
-        there is no way back."""
+    async def _clean_up(self, row: Collection) -> Collection:
+        """Remove the old indexes and the vectors of the old model, and release the collection. Cannot be cancelled: the swap is final."""
         for number in range(row.index_number):
             await asyncio.to_thread(self.indexes.drop, row.repository_id, index_name(row.collection_id, number))
         async for document in self._documents():
             async for batch in self._batches(document):
-                await self._move([one for one in batch if one.shadow_model == row.embedding_model and one.shadow_vector is not None])
+                await self._replace_vectors(
+                    [one for one in batch if one.shadow_model == row.embedding_model and one.shadow_vector is not None]
+                )
         return await end_shadow(self.store, row)
 
-    async def _move(self, chunks: Sequence[Chunk]) -> None:
+    async def _replace_vectors(self, chunks: Sequence[Chunk]) -> None:
         writes: list[Any] = [
             patch(
                 chunk.key,
@@ -218,7 +219,7 @@ class _Reembedding:
             if writes:
                 await self.store.transact(writes)
         except TransactionCanceled as error:
-            # A document that was replaced or removed meanwhile has no such chunks any more.
+            # The document was replaced or removed meanwhile, and its chunks with it.
             if not any(isinstance(reason, NotFound | ConditionFailed) for reason in error.reasons):
                 raise
 

@@ -1,7 +1,6 @@
-"""Making the documents of a collection anew, with its present strategy, model and metadata.
+"""Ingests the documents of a collection again, with its current strategy, model and metadata.
 
-Each document is ingested into a new generation beside the one that searches find, and replaced at once when that is complete: nothing is
-missing from searches meanwhile.
+Each document gets a new generation, which replaces the current one when it is complete. Until then searches find the current one.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from gateleg.apps.rag.collections import open_collection
 from gateleg.apps.rag.documents import open_document
 from gateleg.apps.rag.errors import BadField, RagError, SourceMissing
 from gateleg.apps.rag.ingesting.job_types import REINGEST, IngestConfig, ReingestConfig, ReingestResult, SourceConfig
-from gateleg.apps.rag.ingesting.submitting import Submitted, check_not_deleting, submit_ingestion
+from gateleg.apps.rag.ingesting.submitting import SubmittedDocument, check_not_deleting, submit_ingestion
 from gateleg.apps.rag.rules import check_accepts_documents
 from gateleg.apps.rag.subjects import Subject
 from gateleg.apps.rag.tables import Document, DocumentStatus
@@ -28,16 +27,16 @@ if TYPE_CHECKING:
     from gateleg.jobs import Job, JobContext
     from gateleg.web import Resources
 
-#: Seconds after which the documents are looked at again.
-_LOOK_AGAIN = 2.0
-_ENDED = (JobStatus.FAILED, JobStatus.CANCELLED)
+#: Delay before the job checks its documents again.
+_POLL_SECONDS = 2.0
+_UNSUCCESSFUL = (JobStatus.FAILED, JobStatus.CANCELLED)
 _DELETING = (DocumentStatus.DELETE_IN_PROGRESS, DocumentStatus.DELETE_FAILED)
 
 
 async def start_reingestion(
     resources: Resources[RagSettings], caller: Caller, repository_id: str, collection: str, *, force: bool = False, once: str | None = None
 ) -> Job:
-    """Have a job make all documents of a collection anew. Those that are up to date cost nothing, unless `force` is given."""
+    """Start a job that ingests all documents of a collection again. It skips those that are up to date, unless `force` is set."""
     opened = await open_collection(resources.store, caller, repository_id, collection, Action.CHANGE_COLLECTION)
     check_accepts_documents(opened.repository, opened.collection)
     subject = Subject(repository_id, opened.collection.collection_id)
@@ -48,7 +47,7 @@ async def start_reingestion(
 
 
 async def reingest(job: JobContext, config: ReingestConfig, resources: Resources[RagSettings]) -> ReingestResult:
-    """The handler: submit an ingestion for each document, and come back until all have ended."""
+    """Job handler: submit an ingestion for each document, and snooze until all have ended."""
     store = resources.store
     total = done = 0
     failed: list[str] = []
@@ -60,42 +59,42 @@ async def reingest(job: JobContext, config: ReingestConfig, resources: Resources
             done += 1
             continue
         try:
-            ended = await _has_ended(job, config, document, resources)
+            status = await _final_status(job, config, document, resources)
         except RagError as error:
             job.log(f"{document.document_name}: {error}", "WARNING")
-            ended = JobStatus.FAILED
-        if ended is None:
+            status = JobStatus.FAILED
+        if status is None:
             continue
         done += 1
-        failed += [document.document_id] if ended in _ENDED else []
+        failed += [document.document_id] if status in _UNSUCCESSFUL else []
     job.progress(done, max(total, 1), f"{done} of {total} documents")
     if done < total:
-        raise Snooze(_LOOK_AGAIN)
+        raise Snooze(_POLL_SECONDS)
     return ReingestResult(documents=total, failed=failed[:1_000])
 
 
-async def _has_ended(job: JobContext, config: ReingestConfig, document: Document, resources: Resources[RagSettings]) -> JobStatus | None:
-    """How the ingestion of a document has ended that this job submits, once; None while it has not."""
+async def _final_status(job: JobContext, config: ReingestConfig, document: Document, resources: Resources[RagSettings]) -> JobStatus | None:
+    """Submit the ingestion of a document once, and return its final status; None while it has not ended."""
     try:
         job_id: UUID | None = (await submit_again(resources, document, once=f"reingest:{job.job_id}", force=config.force)).job.job_id
     except KeyReused:
-        # Somebody has sent another content since: its own job makes it anew.
+        # New content was sent since; its own job ingests the document.
         job_id = document.job_id
     if job_id is None:
         return JobStatus.COMPLETED
     found = await resources.queue.get_or_archived(job_id)
-    return found.status if found.status in (JobStatus.COMPLETED, *_ENDED) else None
+    return found.status if found.status in (JobStatus.COMPLETED, *_UNSUCCESSFUL) else None
 
 
 async def submit_again(
     resources: Resources[Any], document: Document, *, once: str | None = None, force: bool = False, caller: Caller | None = None
-) -> Submitted:
-    """Ingest a document again from where its content is."""
+) -> SubmittedDocument:
+    """Submit the ingestion of a document again, from its stored content."""
     return await submit_ingestion(resources, config_of(document, force=force), document, caller=caller, once=once)
 
 
 def config_of(document: Document, *, force: bool = False) -> IngestConfig:
-    """What ingests a document again as it is."""
+    """The configuration that ingests a document again unchanged."""
     if document.source and "://" not in document.source:
         source = SourceConfig(key=document.source, bucket=document.bucket, etag=document.source_etag)
     elif document.url is not None:
@@ -121,8 +120,8 @@ def config_of(document: Document, *, force: bool = False) -> IngestConfig:
 
 async def retry_document(
     resources: Resources[RagSettings], caller: Caller, repository_id: str, document_id: str, *, force: bool = False
-) -> Submitted:
-    """Ingest a document again: after it has failed, or because it should be made anew."""
+) -> SubmittedDocument:
+    """Ingest a document again, for example after a failure."""
     opened = await open_document(resources.store, caller, repository_id, document_id, Action.CHANGE_DOCUMENT)
     check_accepts_documents(opened.repository, opened.collection)
     check_not_deleting(opened.document)
@@ -131,14 +130,14 @@ async def retry_document(
 
 async def restore_revision(
     resources: Resources[RagSettings], caller: Caller, repository_id: str, document_id: str, number: int
-) -> Submitted:
-    """Make an earlier content of a document the present one. What is replaced becomes a revision itself."""
+) -> SubmittedDocument:
+    """Restore an earlier content of a document. The content that it replaces becomes a revision."""
     opened = await open_document(resources.store, caller, repository_id, document_id, Action.CHANGE_DOCUMENT)
     check_accepts_documents(opened.repository, opened.collection)
-    wanted = next((one for one in opened.document.revisions if one.number == number), None)
-    if wanted is None:
+    revision = next((one for one in opened.document.revisions if one.number == number), None)
+    if revision is None:
         known = ", ".join(str(one.number) for one in opened.document.revisions) or "none"
         raise BadField(f"The document has no revision {number}; it has {known}.", fix="Name one of those.")
     config = config_of(opened.document)
-    config = config.model_copy(update={"source": SourceConfig(key=wanted.source, bucket=wanted.bucket)})
+    config = config.model_copy(update={"source": SourceConfig(key=revision.source, bucket=revision.bucket)})
     return await submit_ingestion(resources, config, opened.document, caller=caller)

@@ -1,4 +1,4 @@
-"""Documents whose job has ended without saying so: it was cancelled before it began, or its worker was lost for good."""
+"""Documents whose job ended without updating them: it was cancelled before it began, or its worker died."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from gateleg.jobs import JobMissing, JobStatus
 from gateleg.store import ConditionFailed, IllegalTransition, NotFound
 
 if TYPE_CHECKING:
-    from gateleg.jobs import ArchivedJob, AsyncQueue, Job
+    from gateleg.jobs import AsyncQueue, Job
+    from gateleg.jobs.tables import ArchivedJob
     from gateleg.store import AsyncStore
 
 _WAITING = (DocumentStatus.PENDING, DocumentStatus.IN_PROGRESS)
 
 
-async def settled(store: AsyncStore, queue: AsyncQueue, document: Document) -> Document:
-    """The document as it is; one that waits for a job that has ended is changed to what came of it."""
+async def reconcile_with_job(store: AsyncStore, queue: AsyncQueue, document: Document) -> Document:
+    """Return the document; if it waits for a job that has ended without success, mark it as failed first."""
     if document.status not in _WAITING or document.job_id is None:
         return document
-    message = await _ending(queue, document)
+    message = await _failure(queue, document)
     if message is None:
         return document
     try:
@@ -35,19 +36,19 @@ async def settled(store: AsyncStore, queue: AsyncQueue, document: Document) -> D
         return document
 
 
-async def _ending(queue: AsyncQueue, document: Document) -> str | None:
-    """Why the job of a document has not ingested it; None while it may."""
+async def _failure(queue: AsyncQueue, document: Document) -> str | None:
+    """Why the job of a document did not ingest it; None if it may still do so."""
     assert document.job_id is not None
     try:
         job = await queue.get_or_archived(document.job_id)
     except JobMissing:
-        return "The job that was to ingest it is gone."
-    return failure_of(job) if job.status in (JobStatus.FAILED, JobStatus.CANCELLED) else None
+        return "The ingestion job no longer exists."
+    return failure_message(job) if job.status in (JobStatus.FAILED, JobStatus.CANCELLED) else None
 
 
-def failure_of(job: Job | ArchivedJob) -> str:
-    """Why a job has not succeeded."""
+def failure_message(job: Job | ArchivedJob) -> str:
+    """The error message of a failed or cancelled job."""
     if job.status is JobStatus.CANCELLED:
         return "The ingestion was cancelled."
     message = job.job_results.summary_metrics.get("message") if job.job_results is not None else None
-    return str(message or "The process that ingested it ended.")[:4_000]
+    return str(message or "The process that was ingesting the document died.")[:4_000]

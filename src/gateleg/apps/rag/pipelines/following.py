@@ -17,8 +17,9 @@ from gateleg.apps.rag.pipelines.job_types import RUN_PIPELINE, FollowedPipelines
 from gateleg.apps.rag.pipelines.matching import cron_of
 from gateleg.apps.rag.pipelines.sources import check_source
 from gateleg.apps.rag.repositories import get_repository
+from gateleg.apps.rag.repository_list import listed_repositories
 from gateleg.apps.rag.subjects import Subject
-from gateleg.apps.rag.tables import READY, Collection, CollectionStatus, Repository
+from gateleg.apps.rag.tables import READY, Collection, CollectionStatus
 from gateleg.jobs import BadSchedule, ScheduleMissing, Submission
 from gateleg.web import submitted_by
 
@@ -117,7 +118,7 @@ async def follow_pipelines(resources: Resources[RagSettings], warn: Callable[[st
 
 async def all_pipelines(resources: Resources[Any]) -> AsyncIterator[tuple[PipelineConfig, Pipeline]]:
     """The pipelines of all repositories and collections that take documents."""
-    async for repository in resources.store.export(Repository):
+    async for repository in listed_repositories(resources.store):
         if repository.status not in READY:
             continue
         for pipeline in repository.config.pipelines or ():

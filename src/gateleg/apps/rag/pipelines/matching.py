@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from gateleg.apps.rag.errors import BadField
 from gateleg.apps.rag.tables import DocumentStatus
-from gateleg.jobs import BadSchedule, DeclaredSchedule
+from gateleg.jobs import BadSchedule
+from gateleg.jobs.handlers import DeclaredSchedule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +22,7 @@ _COMPANION = ".metadata.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SourceObject:
     """An object or a file that a pipeline has seen."""
 
     key: str
@@ -53,7 +54,7 @@ def takes(pipeline: Pipeline, key: str) -> bool:
     return matches(key, pipeline.s3_prefix if pipeline.folder is None else "", pipeline.include, pipeline.exclude)
 
 
-def is_due(seen: Seen, document: Document | None, *, again: bool = False) -> bool:
+def is_due(seen: SourceObject, document: Document | None, *, again: bool = False) -> bool:
     """Whether an object is to be ingested: it is new, or another than the one that was ingested last; with `again` also what has failed."""
     if document is None or document.source_etag != seen.etag:
         return True

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateleg.apps.rag.pipelines.job_types import PipelineConfig
-    from gateleg.apps.rag.pipelines.matching import Seen
+    from gateleg.apps.rag.pipelines.matching import SourceObject
     from gateleg.apps.rag.settings import RagSettings
     from gateleg.apps.rag.tables import Pipeline
     from gateleg.jobs import JobContext
@@ -41,7 +41,7 @@ _REMOVED = 100
 
 
 @dataclass
-class _Look:
+class _PipelineRun:
     """What a look has found so far."""
 
     config: PipelineConfig
@@ -66,7 +66,7 @@ async def run_pipeline(job: JobContext, config: PipelineConfig, resources: Resou
     try:
         check_source(resources.settings, frozenset(resources.stores), pipeline)
         check_accepts_documents(repository, collection)
-        look = _Look(config, pipeline, collection, state, PipelineResult(dry_run=config.dry_run))
+        look = _PipelineRun(config, pipeline, collection, state, PipelineResult(dry_run=config.dry_run))
         return await _look(job, look, resources)
     except RagError as error:
         await _save(resources, state, error_message=error.message)
@@ -101,7 +101,7 @@ async def _save(resources: Resources[Any], state: PipelineState, **changes: Any)
     return made
 
 
-async def _look(job: JobContext, look: _Look, resources: Resources[RagSettings]) -> PipelineResult:
+async def _look(job: JobContext, look: _PipelineRun, resources: Resources[RagSettings]) -> PipelineResult:
     began = resources.store.setup.now()
     after = None if look.config.dry_run else look.state.cursor
     if after is not None:
@@ -121,7 +121,7 @@ async def _look(job: JobContext, look: _Look, resources: Resources[RagSettings])
     return look.result
 
 
-async def _take(look: _Look, page: Sequence[Seen], resources: Resources[RagSettings]) -> None:
+async def _take(look: _PipelineRun, page: Sequence[SourceObject], resources: Resources[RagSettings]) -> None:
     """Ingest what is due among the objects of a page."""
     wanted = [one for one in page if takes(look.pipeline, one.key)]
     look.result.left_out += len(page) - len(wanted)
@@ -145,22 +145,22 @@ async def _take(look: _Look, page: Sequence[Seen], resources: Resources[RagSetti
             await _submit(look, one, document, resources)
 
 
-def _is_recent(look: _Look, seen: Seen) -> bool:
+def _is_recent(look: _PipelineRun, seen: SourceObject) -> bool:
     """Whether an object may have changed since the last complete look. Somebody who asks for a look has all of them compared."""
     before = look.state.looked_at
     return look.config.now or look.config.dry_run or before is None or seen.modified > before - _MARGIN
 
 
-def _document_id(look: _Look, key: str) -> str:
+def _document_id(look: _PipelineRun, key: str) -> str:
     place = f"folder:{look.pipeline.folder}" if look.pipeline.folder is not None else f"bucket:{look.pipeline.s3_bucket}"
     return document_id_of(look.collection.repository_id, look.collection.collection_id, f"{place}:{key}")
 
 
-def _key(look: _Look, document_id: str) -> Any:
+def _key(look: _PipelineRun, document_id: str) -> Any:
     return Document.key(repository_id=look.collection.repository_id, collection_id=look.collection.collection_id, document_id=document_id)
 
 
-async def _submit(look: _Look, seen: Seen, document: Document | None, resources: Resources[RagSettings]) -> None:
+async def _submit(look: _PipelineRun, seen: SourceObject, document: Document | None, resources: Resources[RagSettings]) -> None:
     pipeline = look.pipeline
     if pipeline.folder is not None:
         source = SourceConfig(kind="folder", folder=pipeline.folder, key=seen.key, etag=seen.etag)
@@ -180,7 +180,7 @@ async def _submit(look: _Look, seen: Seen, document: Document | None, resources:
     await submit_ingestion(resources, config, document, caller=SYSTEM)
 
 
-async def _remove_gone(job: JobContext, look: _Look, resources: Resources[RagSettings]) -> None:
+async def _remove_gone(job: JobContext, look: _PipelineRun, resources: Resources[RagSettings]) -> None:
     """Remove the documents whose objects are gone. If as many are there as were at the last look, and none is new, none is gone."""
     before = look.state
     if look.present is None or (before.looked_at is None and not look.config.now and not look.config.dry_run):

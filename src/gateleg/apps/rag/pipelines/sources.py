@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gateleg.apps.rag.errors import PipelineRefused
 from gateleg.apps.rag.host_checks import check_folder
-from gateleg.apps.rag.pipelines.matching import Seen
+from gateleg.apps.rag.pipelines.matching import SourceObject
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -38,7 +38,7 @@ def check_source(settings: RagSettings, stores: frozenset[str], pipeline: Pipeli
 
 async def look_around(
     resources: Resources[RagSettings], pipeline: Pipeline, after: str | None
-) -> AsyncIterator[tuple[list[Seen], str | None]]:
+) -> AsyncIterator[tuple[list[SourceObject], str | None]]:
     """What is there, page by page, each with what to give as `after` to go on behind it; None behind the last."""
     if pipeline.folder is not None:
         found = await asyncio.to_thread(_files, Path(pipeline.folder))
@@ -51,12 +51,12 @@ async def look_around(
     while True:
         listed = await objects.list(pipeline.s3_prefix, cursor=cursor, limit=_PAGE)
         cursor = listed.cursor
-        yield [Seen(one.key, one.size, one.etag, one.modified) for one in listed.objects], cursor
+        yield [SourceObject(one.key, one.size, one.etag, one.modified) for one in listed.objects], cursor
         if cursor is None:
             return
 
 
-def _files(folder: Path) -> list[Seen]:
+def _files(folder: Path) -> list[SourceObject]:
     """The files below a folder, by their paths. Links are not followed: they may lead anywhere."""
     if not folder.is_dir():
         raise PipelineRefused(f"There is no folder {str(folder)!r} on this machine.")
@@ -68,7 +68,7 @@ def _files(folder: Path) -> list[Seen]:
         # A file that was moved here keeps the time of its last change.
         changed = datetime.fromtimestamp(max(facts.st_mtime, facts.st_ctime), UTC)
         key = path.relative_to(folder).as_posix()
-        found.append(Seen(key, facts.st_size, f"{facts.st_mtime_ns:x}-{facts.st_size:x}", changed))
+        found.append(SourceObject(key, facts.st_size, f"{facts.st_mtime_ns:x}-{facts.st_size:x}", changed))
         if len(found) > _MOST_FILES:
             raise PipelineRefused(f"The folder has more than {_MOST_FILES:,} files.", fix="Name a folder below it.")
     return sorted(found, key=lambda one: one.key)

@@ -1,4 +1,4 @@
-"""From verified hits to citations: text, place in the document, neighbours, highlights, and why."""
+"""Turns verified hits into results: text, location in the document, neighbours, highlights and explanation."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from gateleg.apps.rag.index.analysis import language_of
 from gateleg.apps.rag.index.entries import ChunkKey
 from gateleg.apps.rag.searching.highlighting import best_snippet, matched_spans, matched_words
-from gateleg.apps.rag.searching.results import Passage, SearchHit, Why
+from gateleg.apps.rag.searching.results import HitExplanation, Passage, SearchHit
 from gateleg.apps.rag.searching.verifying import read_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gateleg.apps.rag.searching.fusion import Ranked
+    from gateleg.apps.rag.searching.fusion import RankedCandidate
     from gateleg.apps.rag.searching.requests import Mode, SearchRequest
-    from gateleg.apps.rag.searching.verifying import Verified
+    from gateleg.apps.rag.searching.verifying import VerifiedHit
     from gateleg.apps.rag.tables import Chunk, Collection
     from gateleg.store import AsyncStore
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 async def cite(
     store: AsyncStore,
     collections: Sequence[Collection],
-    found: Sequence[tuple[Verified, float | None]],
+    verified: Sequence[tuple[VerifiedHit, float | None]],
     mode: Mode,
     request: SearchRequest,
 ) -> list[SearchHit]:
-    """Hits as they are returned. `found` has the reranker's score with each, where there is one."""
-    beside = {key for one, _ in found for key in _around(one, request.neighbours)}
-    chunks = {one.ranked.candidate.key: one.chunk for one, _ in found}
-    chunks |= await read_chunks(store, sorted(beside - chunks.keys()))
-    return [_hit(one, chunks, collections[one.ranked.candidate.source], rerank, mode, request) for one, rerank in found]
+    """Build the hits of the response from verified hits, each with the reranker's score if there is one."""
+    neighbours = {key for one, _ in verified for key in _neighbour_keys(one, request.neighbours)}
+    chunks = {one.ranked.candidate.key: one.chunk for one, _ in verified}
+    chunks |= await read_chunks(store, sorted(neighbours - chunks.keys()))
+    return [_hit(one, chunks, collections[one.ranked.candidate.source], rerank, mode, request) for one, rerank in verified]
 
 
-def _around(one: Verified, neighbours: int) -> list[ChunkKey]:
+def _neighbour_keys(one: VerifiedHit, neighbours: int) -> list[ChunkKey]:
     document, generation, ordinal = one.ranked.candidate.key
     last = one.document.chunks - 1
     places = range(max(0, ordinal - neighbours), min(max(last, ordinal), ordinal + neighbours) + 1)
@@ -42,13 +42,13 @@ def _around(one: Verified, neighbours: int) -> list[ChunkKey]:
 
 
 def _hit(
-    one: Verified, chunks: Mapping[ChunkKey, Chunk], collection: Collection, rerank: float | None, mode: Mode, request: SearchRequest
+    one: VerifiedHit, chunks: Mapping[ChunkKey, Chunk], collection: Collection, rerank: float | None, mode: Mode, request: SearchRequest
 ) -> SearchHit:
     candidate, document, chunk = one.ranked.candidate, one.document, one.chunk
     languages = tuple(dict.fromkeys((language_of(document.language), language_of(None))))
     marked = request.highlight or request.explain
     spans = matched_spans(request.query, chunk.text, languages) if marked else []
-    passages = [_passage(chunks[key]) for key in _around(one, request.neighbours) if key in chunks]
+    passages = [_passage(chunks[key]) for key in _neighbour_keys(one, request.neighbours) if key in chunks]
     return SearchHit(
         repository_id=collection.repository_id,
         collection_id=collection.collection_id,
@@ -73,7 +73,7 @@ def _hit(
         metadata=chunk.metadata,
         before=[passage for passage in passages if passage.ordinal < chunk.ordinal],
         after=[passage for passage in passages if passage.ordinal > chunk.ordinal],
-        why=_why(one.ranked, matched_words(chunk.text, spans), rerank, mode) if request.explain else None,
+        why=_explain(one.ranked, matched_words(chunk.text, spans), rerank, mode) if request.explain else None,
     )
 
 
@@ -81,7 +81,7 @@ def _passage(chunk: Chunk) -> Passage:
     return Passage(ordinal=chunk.ordinal, text=chunk.text, page=chunk.page, start=chunk.start, end=chunk.end, heading=chunk.heading)
 
 
-def _why(ranked: Ranked, words: list[str], rerank: float | None, mode: Mode) -> Why:
+def _explain(ranked: RankedCandidate, words: list[str], rerank: float | None, mode: Mode) -> HitExplanation:
     candidate = ranked.candidate
     reasons = []
     if candidate.similarity is not None and mode != "keyword":
@@ -91,7 +91,7 @@ def _why(ranked: Ranked, words: list[str], rerank: float | None, mode: Mode) -> 
         reasons.append(f"it has {shown} (BM25 {candidate.keyword:.2f}, place {ranked.keyword_rank})")
     if rerank is not None:
         reasons.append(f"the reranker gives it {rerank:.2f}")
-    return Why(
+    return HitExplanation(
         vector_rank=ranked.vector_rank,
         keyword_rank=ranked.keyword_rank,
         vector_part=ranked.vector_part,

@@ -1,4 +1,4 @@
-"""Maximal marginal relevance: hits that are good, and not all the same. Pure."""
+"""Maximal marginal relevance: relevant hits that differ from each other. Pure."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ if TYPE_CHECKING:
 
 
 def diversify(scores: Sequence[float], vectors: Sequence[NDArray[Any] | None], diversity: float, count: int) -> list[int]:
-    """The places of `count` hits in a new order: each next one is good, and unlike those before it.
+    """Choose `count` hits one by one, each relevant and unlike those before it, and return their positions in this order.
 
-    `diversity` is the weight of being unlike the others; with 0 the order stays. Hits without a vector are unlike everything.
+    `diversity` is the weight of dissimilarity; 0 keeps the order. A hit without a vector counts as unlike all others.
     """
     if diversity <= 0 or len(scores) < 2:
         return list(range(min(count, len(scores))))
     relevance = np.asarray(scores, dtype=np.float64)
     low, high = relevance.min(), relevance.max()
     relevance = (relevance - low) / (high - low) if high > low else np.ones(len(relevance))
-    alike = np.full(len(scores), 0.0)
-    left = np.ones(len(scores), dtype=np.bool_)
+    redundancy = np.full(len(scores), 0.0)
+    remaining = np.ones(len(scores), dtype=np.bool_)
     chosen: list[int] = []
     while len(chosen) < min(count, len(scores)):
-        worth = np.where(left, (1 - diversity) * relevance - diversity * alike, -np.inf)
-        best = int(np.argmax(worth))
+        value = np.where(remaining, (1 - diversity) * relevance - diversity * redundancy, -np.inf)
+        best = int(np.argmax(value))
         chosen.append(best)
-        left[best] = False
-        own = vectors[best]
-        if own is not None:
-            alike = np.maximum(alike, [_similarity(own, other) for other in vectors])
+        remaining[best] = False
+        vector = vectors[best]
+        if vector is not None:
+            redundancy = np.maximum(redundancy, [_similarity(vector, other) for other in vectors])
     return chosen
 
 

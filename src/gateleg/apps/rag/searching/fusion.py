@@ -1,4 +1,4 @@
-"""One ranking from two: similarities and BM25 of the same chunks. Pure."""
+"""Fusion of two rankings of the same chunks, by vector similarity and by BM25. Pure."""
 
 from __future__ import annotations
 
@@ -12,47 +12,55 @@ if TYPE_CHECKING:
 
 
 class Candidate(NamedTuple):
-    """A chunk that one of the ways of searching has found."""
+    """A chunk found by vector search, keyword search or both."""
 
-    #: which of the searched collections it is in
+    #: position of its collection among the searched ones
     source: int
     key: ChunkKey
     similarity: float | None
     keyword: float | None
-    #: similarities are compared within one embedding model
+    #: the embedding model: only similarities of the same model are comparable
     model: str = ""
 
 
-class Ranked(NamedTuple):
-    """A candidate with its place among the others, and where that comes from."""
+class RankedCandidate(NamedTuple):
+    """A candidate with its score, its rank in each search, and the parts of the score."""
 
     candidate: Candidate
     score: float
     vector_rank: int | None = None
     keyword_rank: int | None = None
-    #: what each way of searching has added to the score
+    #: contribution of each search to the score
     vector_part: float = 0.0
     keyword_part: float = 0.0
 
 
-def rank(candidates: Sequence[Candidate], mode: Mode, request: SearchRequest) -> list[Ranked]:
-    """Candidates in order, best first. Equal scores keep the order of collection, document and ordinal."""
+def rank(candidates: Sequence[Candidate], mode: Mode, request: SearchRequest) -> list[RankedCandidate]:
+    """Sort candidates, best first. Equal scores are ordered by collection, document and ordinal."""
     ordered = sorted(candidates, key=lambda one: (one.source, one.key))
-    nearest = _places([one.similarity for one in ordered], [one.model for one in ordered])
-    worded = _places([one.keyword for one in ordered], [one.model for one in ordered])
-    rows = zip(ordered, nearest, worded, strict=True)
+    vector_ranks = _ranks([one.similarity for one in ordered], [one.model for one in ordered])
+    keyword_ranks = _ranks([one.keyword for one in ordered], [one.model for one in ordered])
+    rows = zip(ordered, vector_ranks, keyword_ranks, strict=True)
     if mode == "vector":
-        found = [Ranked(one, one.similarity, near, word) for one, near, word in rows if one.similarity is not None]
+        ranked = [
+            RankedCandidate(one, one.similarity, vector_rank, keyword_rank)
+            for one, vector_rank, keyword_rank in rows
+            if one.similarity is not None
+        ]
     elif mode == "keyword":
-        found = [Ranked(one, one.keyword, near, word) for one, near, word in rows if one.keyword is not None]
+        ranked = [
+            RankedCandidate(one, one.keyword, vector_rank, keyword_rank)
+            for one, vector_rank, keyword_rank in rows
+            if one.keyword is not None
+        ]
     elif request.fusion == "rrf":
-        found = [_by_rank(one, near, word, request) for one, near, word in rows]
+        ranked = [_reciprocal_rank(one, vector_rank, keyword_rank, request) for one, vector_rank, keyword_rank in rows]
     else:
-        found = _weighted(ordered, nearest, worded, request)
+        ranked = _weighted(ordered, vector_ranks, keyword_ranks, request)
     if request.score_threshold is not None:
-        found = [one for one in found if _passes(one.candidate, mode, request.score_threshold)]
-    found.sort(key=lambda one: -one.score)
-    return found
+        ranked = [one for one in ranked if _passes(one.candidate, mode, request.score_threshold)]
+    ranked.sort(key=lambda one: -one.score)
+    return ranked
 
 
 def _passes(candidate: Candidate, mode: Mode, threshold: float) -> bool:
@@ -60,35 +68,35 @@ def _passes(candidate: Candidate, mode: Mode, threshold: float) -> bool:
     return score is not None and score >= threshold
 
 
-def _places(scores: Sequence[float | None], models: Sequence[str]) -> list[int | None]:
-    """The place of each candidate by one score, from 1; models whose similarities do not compare have rankings of their own."""
-    found: list[int | None] = [None] * len(scores)
+def _ranks(scores: Sequence[float | None], models: Sequence[str]) -> list[int | None]:
+    """The rank of each candidate by one score, from 1. Each model has its own ranking, because their similarities are not comparable."""
+    ranked: list[int | None] = [None] * len(scores)
     last: dict[str, int] = {}
     for _, number in sorted((-score, number) for number, score in enumerate(scores) if score is not None):
-        found[number] = last[models[number]] = last.get(models[number], 0) + 1
-    return found
+        ranked[number] = last[models[number]] = last.get(models[number], 0) + 1
+    return ranked
 
 
-def _by_rank(candidate: Candidate, near: int | None, word: int | None, request: SearchRequest) -> Ranked:
-    """Reciprocal rank fusion: what counts is the place in each ranking."""
-    # With equal weights, the sum that the method's authors have.
-    vector = 2 * request.vector_weight / (request.rrf_k + near) if near else 0.0
-    keyword = 2 * request.lexical_weight / (request.rrf_k + word) if word else 0.0
-    return Ranked(candidate, vector + keyword, near, word, vector, keyword)
+def _reciprocal_rank(candidate: Candidate, vector_rank: int | None, keyword_rank: int | None, request: SearchRequest) -> RankedCandidate:
+    """Reciprocal rank fusion: only the rank in each search counts."""
+    # The factor 2 makes equal weights give the published formula.
+    vector = 2 * request.vector_weight / (request.rrf_k + vector_rank) if vector_rank else 0.0
+    keyword = 2 * request.lexical_weight / (request.rrf_k + keyword_rank) if keyword_rank else 0.0
+    return RankedCandidate(candidate, vector + keyword, vector_rank, keyword_rank, vector, keyword)
 
 
 def _weighted(
-    candidates: Sequence[Candidate], nearest: Sequence[int | None], worded: Sequence[int | None], request: SearchRequest
-) -> list[Ranked]:
-    """Each score as a part of the best one, weighted: how much better a chunk is counts, not only that it is."""
+    candidates: Sequence[Candidate], vector_ranks: Sequence[int | None], keyword_ranks: Sequence[int | None], request: SearchRequest
+) -> list[RankedCandidate]:
+    """Weighted sum of each score divided by the best one, so that the distance between scores counts, not only their order."""
     best: dict[str, float] = {}
     for one in candidates:
         best[one.model] = max(best.get(one.model, 0.0), one.similarity or 0.0)
-    best_word = max((one.keyword or 0.0 for one in candidates), default=0.0)
-    found = []
-    for one, near, word in zip(candidates, nearest, worded, strict=True):
+    best_keyword = max((one.keyword or 0.0 for one in candidates), default=0.0)
+    ranked = []
+    for one, vector_rank, keyword_rank in zip(candidates, vector_ranks, keyword_ranks, strict=True):
         top = best[one.model]
         vector = request.vector_weight * max(one.similarity or 0.0, 0.0) / top if top > 0 else 0.0
-        keyword = request.lexical_weight * (one.keyword or 0.0) / best_word if best_word > 0 else 0.0
-        found.append(Ranked(one, vector + keyword, near, word, vector, keyword))
-    return found
+        keyword = request.lexical_weight * (one.keyword or 0.0) / best_keyword if best_keyword > 0 else 0.0
+        ranked.append(RankedCandidate(one, vector + keyword, vector_rank, keyword_rank, vector, keyword))
+    return ranked

@@ -1,4 +1,4 @@
-"""What a search returns: hits that cite document, page, span and chunk."""
+"""The result of a search: hits that cite document, page, characters and chunk."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pydantic.alias_generators import to_camel
 from gateleg.apps.rag.searching.requests import Fusion, Mode  # noqa: TC001 - pydantic reads them
 
 
-class Answered(BaseModel):
-    """A value of an answer: frozen, in camelCase on the wire."""
+class ResponseModel(BaseModel):
+    """Base of response models: frozen, in camelCase on the wire."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
 
 
-class Passage(Answered):
-    """A chunk beside a hit."""
+class Passage(ResponseModel):
+    """A chunk next to a hit."""
 
     ordinal: int
     text: str
@@ -27,21 +27,21 @@ class Passage(Answered):
     heading: str | None = None
 
 
-class Why(Answered):
-    """Why a hit was found, and what its score is made of."""
+class HitExplanation(ResponseModel):
+    """Why a hit was found, and the parts of its score."""
 
-    #: its place by similarity and by BM25, from 1; None where that way did not find it
+    #: rank by similarity and by BM25, from 1; None if that search did not find it
     vector_rank: int | None = None
     keyword_rank: int | None = None
     vector_part: float = 0.0
     keyword_part: float = 0.0
-    #: words of the query that its text has, as they are written there
+    #: words of the query, as they are written in the text
     matched_words: list[str] = Field(default_factory=list)
     sentence: str = ""
 
 
-class SearchHit(Answered):
-    """A passage, where it is, and how well it fits."""
+class SearchHit(ResponseModel):
+    """A passage with its location and scores."""
 
     repository_id: str
     collection_id: str
@@ -50,12 +50,12 @@ class SearchHit(Answered):
     #: the object key of the document
     source: str
     generation: int
-    #: 0-based place of the chunk in its document
+    #: 0-based number of the chunk in its document
     ordinal: int
     #: the characters [start, end) of the document's extracted text
     start: int
     end: int
-    #: where the passage begins
+    #: the page on which the passage begins
     page: int | None = None
     #: [page, start] of the further pages that it reaches into, as characters of the document's extracted text
     page_starts: list[list[int]] = Field(default_factory=list)
@@ -66,7 +66,7 @@ class SearchHit(Answered):
     snippet: tuple[int, int] | None = None
     #: words of the query, as spans of the text
     highlights: list[tuple[int, int]] = Field(default_factory=list)
-    #: what hits are ordered by: similarity (vector), BM25 (keyword), both combined (hybrid), or the reranker's
+    #: hits are sorted by this: similarity (vector), BM25 (keyword), both combined (hybrid), or the reranker's score
     score: float
     #: cosine
     similarity: float | None = None
@@ -76,30 +76,30 @@ class SearchHit(Answered):
     metadata: dict[str, Any] = Field(default_factory=dict)
     before: list[Passage] = Field(default_factory=list)
     after: list[Passage] = Field(default_factory=list)
-    why: Why | None = None
+    why: HitExplanation | None = None
 
     @property
     def citation(self) -> str:
-        """The hit in a few words: document and pages."""
+        """A short citation: document and pages."""
         if self.page is None:
             return self.document_name
         last = self.page_starts[-1][0] if self.page_starts else self.page
         return f"{self.document_name}, " + (f"page {self.page}" if last == self.page else f"pages {self.page} to {last}")
 
     def page_at(self, position: int) -> int | None:
-        """The page of a character of the document's extracted text that the passage has."""
+        """The page of a character of the passage, given its position in the document's extracted text."""
         return next((page for page, start in reversed(self.page_starts) if start <= position), self.page)
 
 
-class SearchResult(Answered):
+class SearchResult(ResponseModel):
     """Hits, best first, and how they were found."""
 
     hits: list[SearchHit]
     search_mode: Mode
-    #: the mode that was used: another one than asked for when the embedding model did not answer
+    #: the mode that was used: `keyword` instead of `hybrid` if the embedding model did not respond
     actual_mode_used: Mode
     fusion: Fusion | None = None
-    #: why another mode was used
+    #: why another mode was used, or no reranker
     note: str | None = None
     reranked_by: str | None = None
     #: the offset of the next page; None on the last one

@@ -1,6 +1,6 @@
-"""Searching collections that the caller may search: find, rank, verify, rerank, diversify, cite.
+"""Search in collections: find candidates, rank, verify, rerank, diversify, cite.
 
-Rights are decided before: what is given here may be searched. `service.search` opens it.
+Nothing here checks access; `service.search` does so before it calls `search`.
 """
 
 from __future__ import annotations
@@ -33,59 +33,59 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.index.entries import ChunkKey, CollectionIndex, IndexHit
     from gateleg.apps.rag.index.filters import Filter
     from gateleg.apps.rag.index.registry import Indexes
-    from gateleg.apps.rag.searching.fusion import Ranked
+    from gateleg.apps.rag.searching.fusion import RankedCandidate
     from gateleg.apps.rag.searching.requests import Mode, SearchRequest
-    from gateleg.apps.rag.searching.verifying import Verified
+    from gateleg.apps.rag.searching.verifying import VerifiedHit
     from gateleg.apps.rag.tables import Collection
     from gateleg.store import AsyncStore
 
     Vectors = Mapping[str, NDArray[np.float32]]
 
-#: Candidates of each way of searching: at least in hybrid, and at most.
-_DEPTH, _DEEPEST = 100, 4_000
-#: Hits that a reranker reads, and that diversity chooses from.
-_POOL = 50
-#: Feedback: the weight of the best hits beside the query, and how many they are.
+#: Candidates per index: the minimum in hybrid search, and the maximum.
+_HYBRID_DEPTH, _MAX_DEPTH = 100, 4_000
+#: Number of hits that the reranker reads, and that diversity chooses from.
+_POOL_HITS = 50
+#: Feedback: the weight of the best hits relative to the query, and their number.
 FEEDBACK_WEIGHT, FEEDBACK_HITS = 0.3, 3
-#: How often a search is widened because hits were out of date.
-_WIDENINGS = 2
-_PROCESSED_TOGETHER = 4
-#: How often a search begins again because another index has taken the place of the one that it began with.
-_REPLACED = 3
+#: How often a search asks for more candidates because too many hits were out of date.
+_MAX_WIDENINGS = 2
+_MAX_CONCURRENT_INDEXES = 4
+#: How often a search starts again because its index was replaced meanwhile.
+_MAX_RESTARTS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class SearchTools:
-    """What searches use."""
+    """The services that a search uses."""
 
     store: AsyncStore
     models: AsyncModels
     indexes: Indexes
-    #: the address of a reranker; empty for none
+    #: the name of the reranker model; empty for none
     reranker: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """A ranking before it is verified."""
+class _Ranking:
+    """A ranking that is not yet verified against the tables."""
 
-    ranking: list[Ranked]
-    #: whether an index had more to give
+    ranking: list[RankedCandidate]
+    #: whether an index has more candidates
     cut: bool
 
 
 async def search(tools: SearchTools, collections: Sequence[Collection], request: SearchRequest) -> SearchResult:
-    """Search collections together. Every hit is of its document's current generation."""
-    for _ in range(_REPLACED):
+    """Search collections together. Every hit belongs to the current generation of its document."""
+    for _ in range(_MAX_RESTARTS):
         try:
             return await _search(tools, collections, request)
         except IndexReplaced:
-            collections = await _with_present_index(tools.store, collections)
+            collections = await _reload_indexes(tools.store, collections)
     return await _search(tools, collections, request)
 
 
-async def _with_present_index(store: AsyncStore, collections: Sequence[Collection]) -> list[Collection]:
-    """Collections with the model and the index that they have now. Their rights have been decided, and are not looked at again."""
+async def _reload_indexes(store: AsyncStore, collections: Sequence[Collection]) -> list[Collection]:
+    """The collections with their current model and index. Access is not checked again."""
     rows = await store.batch_get([collection.key for collection in collections], consistent=True)
     return [
         old if new is None else old.model_copy(update={"embedding_model": new.embedding_model, "index_number": new.index_number})
@@ -101,16 +101,16 @@ async def _search(tools: SearchTools, collections: Sequence[Collection], request
     reader = HitReader(tools.store, collections)
     wanted = request.offset + request.top_k + 1
     reranks = bool(tools.reranker) and request.rerank
-    pool = max(wanted, _POOL) if reranks or request.diversity else wanted
-    # Hybrid needs deep rankings, because a chunk may be far down in both and first in their sum.
-    depth = min(max(_DEPTH if mode == "hybrid" or request.feedback else 0, 2 * pool), _DEEPEST)
-    verified: list[Verified] = []
-    for _ in range(_WIDENINGS + 1):
-        found = await _ranking(tools, collections, request, mode, vectors, filters, depth)
+    pool = max(wanted, _POOL_HITS) if reranks or request.diversity else wanted
+    # Hybrid needs deep rankings: a chunk far down in both can be first in the combination.
+    depth = min(max(_HYBRID_DEPTH if mode == "hybrid" or request.feedback else 0, 2 * pool), _MAX_DEPTH)
+    verified: list[VerifiedHit] = []
+    for _ in range(_MAX_WIDENINGS + 1):
+        found = await _rank_candidates(tools, collections, request, mode, vectors, filters, depth)
         verified = await reader.verified(found.ranking, pool)
-        if len(verified) >= wanted or not found.cut or depth >= _DEEPEST:
+        if len(verified) >= wanted or not found.cut or depth >= _MAX_DEPTH:
             break
-        depth = min(4 * depth, _DEEPEST)
+        depth = min(4 * depth, _MAX_DEPTH)
     scores: Mapping[int, float] = {}
     if reranks:
         verified, scores, note = await _rerank(tools, verified, request.query, note)
@@ -132,7 +132,7 @@ async def _search(tools: SearchTools, collections: Sequence[Collection], request
 
 
 async def _embed(tools: SearchTools, collections: Sequence[Collection], request: SearchRequest) -> tuple[Vectors, str | None]:
-    """The query's vector by each model; none for a keyword search, or if hybrid has to do without."""
+    """The query's vector by each model, and a note; no vectors for a keyword search, or if a hybrid search falls back to keywords."""
     if request.search_mode == "keyword":
         return {}, None
     found: dict[str, NDArray[np.float32]] = {}
@@ -142,11 +142,11 @@ async def _embed(tools: SearchTools, collections: Sequence[Collection], request:
     except AiError as error:
         if request.search_mode == "vector":
             raise
-        return {}, f"The embedding model did not answer, so words alone were searched for: {error.message}"
+        return {}, f"The embedding model did not respond, so only keywords were searched: {error.message}"
     return found, None
 
 
-async def _ranking(
+async def _rank_candidates(
     tools: SearchTools,
     collections: Sequence[Collection],
     request: SearchRequest,
@@ -154,17 +154,17 @@ async def _ranking(
     vectors: Vectors,
     filters: Filter | None,
     depth: int,
-) -> _Found:
-    candidates, cut = await _candidates(tools, collections, request, mode, vectors, filters, depth)
+) -> _Ranking:
+    candidates, cut = await _find_candidates(tools, collections, request, mode, vectors, filters, depth)
     ranking = rank(candidates, mode, request)
     if request.feedback and mode != "keyword" and ranking:
-        nearer = await _nearer(tools, collections, ranking[:FEEDBACK_HITS], vectors)
-        candidates, cut = await _candidates(tools, collections, request, mode, nearer, filters, depth)
+        nearer = await _move_towards(tools, collections, ranking[:FEEDBACK_HITS], vectors)
+        candidates, cut = await _find_candidates(tools, collections, request, mode, nearer, filters, depth)
         ranking = rank(candidates, mode, request)
-    return _Found(ranking, cut)
+    return _Ranking(ranking, cut)
 
 
-async def _candidates(
+async def _find_candidates(
     tools: SearchTools,
     collections: Sequence[Collection],
     request: SearchRequest,
@@ -173,9 +173,9 @@ async def _candidates(
     filters: Filter | None,
     depth: int,
 ) -> tuple[list[Candidate], bool]:
-    """What the index of each collection finds; and whether one of them was cut off at `depth`."""
+    """The candidates of all indexes, and whether one of them was cut off at `depth`."""
     text = request.query if mode != "vector" else None
-    turns = asyncio.Semaphore(_PROCESSED_TOGETHER)
+    turns = asyncio.Semaphore(_MAX_CONCURRENT_INDEXES)
 
     async def one(collection: Collection) -> list[IndexHit]:
         vector = vectors.get(collection.embedding_model)
@@ -210,7 +210,7 @@ async def _search_index(
             while (found := await tools.indexes.run(*place, ask)) is None:
                 await ready_index(tools.store, tools.indexes, collection)
         except IndexDamaged:
-            # It has been removed; the second time it is filled from the tables.
+            # The registry has removed it; the second attempt rebuilds it from the tables.
             if not again:
                 raise
         else:
@@ -218,9 +218,11 @@ async def _search_index(
     raise AssertionError("unreachable")
 
 
-async def _nearer(tools: SearchTools, collections: Sequence[Collection], best: Sequence[Ranked], vectors: Vectors) -> Vectors:
+async def _move_towards(
+    tools: SearchTools, collections: Sequence[Collection], best: Sequence[RankedCandidate], vectors: Vectors
+) -> Vectors:
     """The query's vectors, moved towards the best hits (Rocchio)."""
-    known = await _vectors_of(tools, collections, best)
+    known = await _read_vectors(tools, collections, best)
     moved = dict(vectors)
     for model, vector in vectors.items():
         own = [found for one, found in zip(best, known, strict=True) if one.candidate.model == model and found is not None]
@@ -230,7 +232,9 @@ async def _nearer(tools: SearchTools, collections: Sequence[Collection], best: S
     return moved
 
 
-async def _vectors_of(tools: SearchTools, collections: Sequence[Collection], ranked: Sequence[Ranked]) -> list[NDArray[np.float32] | None]:
+async def _read_vectors(
+    tools: SearchTools, collections: Sequence[Collection], ranked: Sequence[RankedCandidate]
+) -> list[NDArray[np.float32] | None]:
     found: dict[tuple[int, ChunkKey], NDArray[np.float32]] = {}
     for source in {one.candidate.source for one in ranked}:
         keys = [one.candidate.key for one in ranked if one.candidate.source == source]
@@ -241,14 +245,14 @@ async def _vectors_of(tools: SearchTools, collections: Sequence[Collection], ran
 
 
 async def _rerank(
-    tools: SearchTools, verified: list[Verified], query: str, note: str | None
-) -> tuple[list[Verified], dict[int, float], str | None]:
-    """The first hits in the order of the reranker, with its scores; as they were if it does not answer."""
-    first, rest = verified[:_POOL], verified[_POOL:]
+    tools: SearchTools, verified: list[VerifiedHit], query: str, note: str | None
+) -> tuple[list[VerifiedHit], dict[int, float], str | None]:
+    """Reorder the first hits by the reranker, and return its scores by position. The order stays if it does not respond."""
+    first, rest = verified[:_POOL_HITS], verified[_POOL_HITS:]
     try:
         scores = await tools.models.reranker(tools.reranker).scores(query, [one.chunk.text for one in first])
     except AiError as error:
-        return verified, {}, note or f"The reranker did not answer, so hits are in the order of the search: {error.message}"
+        return verified, {}, note or f"The reranker did not respond, so hits keep the order of the search: {error.message}"
     order = sorted(range(len(first)), key=lambda place: -scores[place])
     return [*(first[place] for place in order), *rest], {new: scores[old] for new, old in enumerate(order)}, note
 
@@ -256,19 +260,19 @@ async def _rerank(
 async def _diversify(
     tools: SearchTools,
     collections: Sequence[Collection],
-    verified: list[Verified],
+    verified: list[VerifiedHit],
     scores: Mapping[int, float],
     request: SearchRequest,
     wanted: int,
-) -> tuple[list[Verified], dict[int, float]]:
-    vectors = await _vectors_of(tools, collections, [one.ranked for one in verified])
+) -> tuple[list[VerifiedHit], dict[int, float]]:
+    vectors = await _read_vectors(tools, collections, [one.ranked for one in verified])
     worth = [scores.get(place, one.ranked.score) for place, one in enumerate(verified)]
     order = diversify(worth, vectors, request.diversity, wanted)
     return [verified[place] for place in order], {new: scores[old] for new, old in enumerate(order) if old in scores}
 
 
 def check_request(request: SearchRequest, most: int) -> SearchRequest:
-    """The request, if it asks for no more hits than the settings allow."""
+    """Return the request unchanged; raise `BadSearch` if it asks for more hits than the settings allow."""
     if request.top_k > most:
         raise BadSearch(f"topK is {request.top_k}; {most} are allowed.", fix=f"Ask for at most {most} hits, and page with offset.")
     return request

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateleg.apps.rag.access import Decision
-    from gateleg.apps.rag.collections import Opened
+    from gateleg.apps.rag.collections import OpenedCollection
     from gateleg.apps.rag.web.visiting import Visit
     from gateleg.web import Principal
 
@@ -40,7 +40,7 @@ class Person:
         return self.decisions[Action.READ]
 
 
-def person_of(principal: Principal, opened: Opened, admin_group: str) -> Person:
+def person_of(principal: Principal, opened: OpenedCollection, admin_group: str) -> Person:
     """What the rules decide for somebody."""
     caller = Caller(principal, admin_group)
     return Person(principal, {action: caller.decide(action, opened.repository, opened.collection) for action in ACTIONS})

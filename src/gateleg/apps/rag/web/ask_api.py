@@ -13,7 +13,7 @@ from gateleg.apps.rag.answering.answers import Answer, AnswerEvent
 from gateleg.apps.rag.answering.service import ask, ask_once, forget_conversation
 from gateleg.apps.rag.answering.tables import ConversationTurn
 from gateleg.apps.rag.api import mine
-from gateleg.apps.rag.searching.service import Place
+from gateleg.apps.rag.searching.service import SearchScope
 from gateleg.apps.rag.web.search_api import PlaceBody
 from gateleg.apps.rag.web.views import View
 from gateleg.web.api.calls import Call, Using
@@ -61,7 +61,7 @@ def _request(body: AskRequest, *others: str) -> AskRequest:
     return AskRequest.model_validate(body.model_dump(exclude=set(others)))
 
 
-async def _answered(call: Call, places: list[Place], request: AskRequest, accept: str) -> Response:
+async def _answered(call: Call, places: list[SearchScope], request: AskRequest, accept: str) -> Response:
     if _STREAM not in accept:
         found = await ask_once(mine(call), call.principal, places, request)
         return Response(found.model_dump_json(by_alias=True), media_type="application/json")
@@ -79,14 +79,14 @@ async def _events(answer: AsyncIterator[AnswerEvent]) -> AsyncIterator[bytes]:
 @router.post("/ask", response_model=Answer, responses=_ANSWERS)
 async def ask_places(call: Using, body: Question, accept: Accept = "") -> Response:
     """Ask collections of several repositories."""
-    places = [Place(place.repository_id, place.collection_id) for place in body.places]
+    places = [SearchScope(place.repository_id, place.collection_id) for place in body.places]
     return await _answered(call, places, _request(body, "places"), accept)
 
 
 @router.post("/repository/{repository_id}/ask", response_model=Answer, responses=_ANSWERS)
 async def ask_repository(call: Using, repository_id: str, body: RepositoryQuestion, accept: Accept = "") -> Response:
     """Ask a repository. Each sentence of the answer cites the passages that support it; what no passage says is not in it."""
-    places = [Place(repository_id, one) for one in body.collection_ids] or [Place(repository_id)]
+    places = [SearchScope(repository_id, one) for one in body.collection_ids] or [SearchScope(repository_id)]
     return await _answered(call, places, _request(body, "collection_ids"), accept)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gateleg.apps.rag.answering.answering import AskRequest
 from gateleg.apps.rag.answering.answers import NOT_FOUND
 from gateleg.apps.rag.answering.service import ask
-from gateleg.apps.rag.searching.service import Place
+from gateleg.apps.rag.searching.service import SearchScope
 from gateleg.apps.rag.web.places import passage_place
 from gateleg.web.console.components import Field, button, tag, trouble
 
@@ -39,7 +39,7 @@ def ask_part(visit: Visit) -> None:
             sources = tag("ul", classes="stack gap-1 meta rag-sources")
         question.set("")
         collection = visit.opened.collection
-        place = Place(collection.repository_id, collection.collection_id)
+        place = SearchScope(collection.repository_id, collection.collection_id)
         try:
             request = AskRequest(question=asked, conversation_id=conversation)
             hits: Sequence[SearchHit] = ()

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Response
 
 from gateleg.apps.rag.access import Action, explain
 from gateleg.apps.rag.api import IfMatch, PageSize, Token, caller_of, clamped, expected, mine, tag
-from gateleg.apps.rag.collections import Opened, create_collection, delete_softly, open_collection, update_collection
+from gateleg.apps.rag.collections import OpenedCollection, create_collection, open_collection, soft_delete_collection, update_collection
 from gateleg.apps.rag.deleting.starting import impact_of, start_collection_deletion
 from gateleg.apps.rag.drafts import CollectionChanges, NewCollection
 from gateleg.apps.rag.host_checks import check_folders, check_model
@@ -77,7 +77,7 @@ def _wanted(text: str | None, status: CollectionStatus | None, label: str | None
     return CollectionFilter(text, status, label, sort_by, descending=order.lower() == "desc")
 
 
-def _shown(response: Response, opened: Opened, warnings: tuple[str, ...] = ()) -> CollectionView:
+def _shown(response: Response, opened: OpenedCollection, warnings: tuple[str, ...] = ()) -> CollectionView:
     tag(response, opened.collection.version)
     return CollectionView.of(opened, warnings)
 
@@ -202,7 +202,7 @@ async def delete(
     if hard:
         return await _delete_for_good(call, repository_id, collection_id, response)
     days = mine(call).settings.restore_days
-    opened = await delete_softly(call.host.store, caller_of(call), repository_id, collection_id, days=days)
+    opened = await soft_delete_collection(call.host.store, caller_of(call), repository_id, collection_id, days=days)
     await call.note("rag.delete-collection", f"{repository_id}/{opened.collection.collection_id}")
     return _shown(response, opened)
 

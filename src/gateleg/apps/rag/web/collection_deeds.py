@@ -8,7 +8,7 @@ from nicegui import ui
 from pydantic import BaseModel, Field
 
 from gateleg.apps.rag.access import Action
-from gateleg.apps.rag.collections import delete_softly, update_collection
+from gateleg.apps.rag.collections import soft_delete_collection, update_collection
 from gateleg.apps.rag.deleting.starting import start_collection_deletion
 from gateleg.apps.rag.drafts import CollectionChanges
 from gateleg.apps.rag.ingesting.reembedding import start_reembedding
@@ -49,7 +49,7 @@ def deeds_part(visit: Visit) -> None:
     async def delete() -> None:
         days = visit.resources.settings.restore_days
         if await confirm("Delete this collection?", f"It is not searched any more, and can be restored for {days} days.", verb="Delete"):
-            await do(visit.view, lambda: delete_softly(store, visit.caller, *where, days=days), "Deleted", visit.here)
+            await do(visit.view, lambda: soft_delete_collection(store, visit.caller, *where, days=days), "Deleted", visit.here)
 
     async def remove() -> None:
         loss = "Documents, passages, vectors and files are removed for good. A job does it and counts that nothing is left."

@@ -21,7 +21,7 @@ from gateleg.apps.rag.documents import (
 )
 from gateleg.apps.rag.drafts import Draft
 from gateleg.apps.rag.ingesting.reingestion import submit_again
-from gateleg.apps.rag.ingesting.settling import settled
+from gateleg.apps.rag.ingesting.settling import reconcile_with_job
 from gateleg.apps.rag.object_keys import source_key
 from gateleg.apps.rag.rules import check_accepts_documents
 from gateleg.apps.rag.tables import Chunk, CollectionStatus, DocumentStatus
@@ -39,13 +39,13 @@ _ONE = "/repository/{repository_id}/document/{document_id}"
 CollectionId = Annotated[str | None, Query(alias="collectionId", max_length=200, description="A collection's id or name; all without it.")]
 
 
-class Doomed(Draft):
+class DocumentDeletionRequest(Draft):
     """Documents to delete."""
 
     document_ids: list[str] = Field(min_length=1, max_length=MOST_DOCUMENTS)
 
 
-class DoomedView(View):
+class DocumentDeletionView(View):
     """What becomes of one of them."""
 
     document_id: str
@@ -59,7 +59,7 @@ class DoomedView(View):
 class DeletionsView(View):
     """What becomes of each document that was to be deleted."""
 
-    jobs: list[DoomedView]
+    jobs: list[DocumentDeletionView]
 
 
 class NewUpload(Draft):
@@ -139,7 +139,7 @@ async def list_all(
 
 
 @router.delete(_MANY, status_code=202)
-async def delete_many(call: Using, repository_id: str, doomed: Doomed) -> DeletionsView:
+async def delete_many(call: Using, repository_id: str, doomed: DocumentDeletionRequest) -> DeletionsView:
     """Delete up to 100 documents, by a job. Each has an outcome of its own; searches find none of them from now on."""
     started, outcomes = await start_document_deletion(call.host.queue, caller_of(call), repository_id, doomed.document_ids)
     refused = [one.error for one in outcomes if one.error is not None]
@@ -149,10 +149,10 @@ async def delete_many(call: Using, repository_id: str, doomed: Doomed) -> Deleti
     return DeletionsView(jobs=[_outcome(one, started.job.job_id) for one in outcomes])
 
 
-def _outcome(one: DocumentOutcome, job_id: UUID) -> DoomedView:
+def _outcome(one: DocumentOutcome, job_id: UUID) -> DocumentDeletionView:
     if one.error is None:
-        return DoomedView(document_id=one.document_id, job_id=job_id, status="DELETE_PENDING", s3_path=one.source)
-    return DoomedView(document_id=one.document_id, status="REFUSED", error=one.error.code, message=one.error.message)
+        return DocumentDeletionView(document_id=one.document_id, job_id=job_id, status="DELETE_PENDING", s3_path=one.source)
+    return DocumentDeletionView(document_id=one.document_id, status="REFUSED", error=one.error.code, message=one.error.message)
 
 
 async def _opened(call: Call, repository_id: str, document_id: str) -> OpenedDocument:
@@ -164,7 +164,7 @@ async def _opened(call: Call, repository_id: str, document_id: str) -> OpenedDoc
 async def get_one(call: Using, repository_id: str, document_id: str, response: Response) -> DocumentView:
     """A document."""
     found = (await _opened(call, repository_id, document_id)).document
-    found = await settled(call.host.store, call.host.queue, found)
+    found = await reconcile_with_job(call.host.store, call.host.queue, found)
     tag(response, found.version)
     return DocumentView.of(found)
 
@@ -186,9 +186,9 @@ async def update(
 
 
 @router.delete(_ONE, status_code=202)
-async def delete_one(call: Using, repository_id: str, document_id: str) -> DoomedView:
+async def delete_one(call: Using, repository_id: str, document_id: str) -> DocumentDeletionView:
     """Delete a document, by a job. Searches do not find it from now on."""
-    return (await delete_many(call, repository_id, Doomed(document_ids=[document_id]))).jobs[0]
+    return (await delete_many(call, repository_id, DocumentDeletionRequest(document_ids=[document_id]))).jobs[0]
 
 
 @older.get("/repository/{repository_id}/{document_id}/download")

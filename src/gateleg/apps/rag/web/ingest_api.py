@@ -10,16 +10,16 @@ from pydantic import Field
 from gateleg.apps.rag.access import Action
 from gateleg.apps.rag.api import caller_of, mine
 from gateleg.apps.rag.chunking import legacy_strategy, parse_strategy, preview
-from gateleg.apps.rag.collections import DEFAULT_ALIAS, Opened, open_collection
+from gateleg.apps.rag.collections import DEFAULT_ALIAS, OpenedCollection, open_collection
 from gateleg.apps.rag.drafts import Draft, MetadataDraft
 from gateleg.apps.rag.ingesting.job_types import DocumentMetadata
 from gateleg.apps.rag.ingesting.premade import PremadeChunk
 from gateleg.apps.rag.ingesting.submitting import (
-    MOST_IN_BATCH,
-    MOST_TEXT,
+    MAX_BATCH_DOCUMENTS,
+    MAX_TEXT_CHARACTERS,
     BatchResult,
     NewDocument,
-    Submitted,
+    SubmittedDocument,
     document_id_of,
     ingest_batch,
 )
@@ -47,7 +47,7 @@ class ModelName(Draft):
 class Bulk(Draft):
     """Uploaded objects to ingest, by their keys."""
 
-    keys: list[str] = Field(min_length=1, max_length=MOST_IN_BATCH)
+    keys: list[str] = Field(min_length=1, max_length=MAX_BATCH_DOCUMENTS)
     collection_id: str | None = Field(default=None, max_length=200)
     #: the collection's model is used; the public system's clients name it
     embedding_model: ModelName | None = None
@@ -59,7 +59,7 @@ class NewContent(Draft):
     """One document: `key`, `text`, `url` or `chunks` is its content."""
 
     key: str | None = Field(default=None, max_length=1_024)
-    text: str | None = Field(default=None, max_length=MOST_TEXT)
+    text: str | None = Field(default=None, max_length=MAX_TEXT_CHARACTERS)
     url: str | None = Field(default=None, max_length=8_000)
     chunks: list[PremadeChunk] | None = Field(default=None, max_length=100_000)
     document_name: str | None = Field(default=None, max_length=1_024)
@@ -72,7 +72,7 @@ class NewContent(Draft):
 class Batch(Draft):
     """Documents to ingest. One that is refused does not keep the others from it."""
 
-    documents: list[NewContent] = Field(min_length=1, max_length=MOST_IN_BATCH)
+    documents: list[NewContent] = Field(min_length=1, max_length=MAX_BATCH_DOCUMENTS)
     collection_id: str | None = Field(default=None, max_length=200)
 
 
@@ -121,7 +121,7 @@ class PreviewView(View):
     chunks: list[Piece]
 
 
-async def _target(call: Call, repository_id: str, collection_id: str | None) -> Opened:
+async def _target(call: Call, repository_id: str, collection_id: str | None) -> OpenedCollection:
     opened = await open_collection(call.host.store, caller_of(call), repository_id, collection_id or DEFAULT_ALIAS, Action.INGEST)
     check_accepts_documents(opened.repository, opened.collection)
     return opened
@@ -131,7 +131,7 @@ def _metadata(draft: MetadataDraft | None) -> DocumentMetadata | None:
     return None if draft is None else DocumentMetadata(tags=draft.tags, custom_fields=draft.custom_fields)
 
 
-async def _ingested(call: Call, opened: Opened, batch: list[NewDocument]) -> IngestsView:
+async def _ingested(call: Call, opened: OpenedCollection, batch: list[NewDocument]) -> IngestsView:
     collection = opened.collection
     result = await ingest_batch(mine(call), caller_of(call), collection.repository_id, collection.collection_id, batch)
     if result.refused == len(batch) == 1:
@@ -141,12 +141,12 @@ async def _ingested(call: Call, opened: Opened, batch: list[NewDocument]) -> Ing
     return _shown(opened, batch, result)
 
 
-def _shown(opened: Opened, batch: list[NewDocument], result: BatchResult) -> IngestsView:
+def _shown(opened: OpenedCollection, batch: list[NewDocument], result: BatchResult) -> IngestsView:
     rows = [_one(new, found) for new, found in zip(batch, result.results, strict=True)]
     return IngestsView(jobs=rows, collection_id=opened.collection.collection_id, collection_name=opened.collection.name)
 
 
-def _one(new: NewDocument, found: Submitted | GatelegError) -> IngestView:
+def _one(new: NewDocument, found: SubmittedDocument | GatelegError) -> IngestView:
     if isinstance(found, GatelegError):
         return IngestView(status="REFUSED", s3_path=new.key or "", document_id=new.document_id, error=found.code, message=found.message)
     document = found.document
@@ -206,7 +206,7 @@ async def upload(call: Using, repository_id: str, request: Request, collection_i
     return await _ingested(call, opened, batch)
 
 
-async def _kept(call: Call, opened: Opened, file: ReceivedFile) -> str:
+async def _kept(call: Call, opened: OpenedCollection, file: ReceivedFile) -> str:
     """The key of a file that was sent: the same document for the same name of the same person, another object for another content."""
     repository_id, collection_id = opened.repository.repository_id, opened.collection.collection_id
     document_id = document_id_of(repository_id, collection_id, f"upload:{caller_of(call).user}:{file.name}")

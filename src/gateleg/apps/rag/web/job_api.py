@@ -12,7 +12,8 @@ from gateleg.apps.rag.job_listing import list_repository_jobs
 from gateleg.apps.rag.repositories import get_repository
 from gateleg.apps.rag.subjects import parse_subject
 from gateleg.apps.rag.web.views import View
-from gateleg.jobs import ArchivedJob, Job
+from gateleg.jobs import Job
+from gateleg.jobs.tables import ArchivedJob
 from gateleg.web.api.calls import Call, Using
 from gateleg.web.api.jobs.views import JobDetail
 from gateleg.web.errors import Unknown

@@ -9,7 +9,7 @@ from gateleg.apps.rag.api import JobStarted, caller_of, mine
 from gateleg.apps.rag.drafts import Draft
 from gateleg.apps.rag.ingesting.reembedding import start_reembedding
 from gateleg.apps.rag.ingesting.reingestion import restore_revision, retry_document, start_reingestion
-from gateleg.apps.rag.ingesting.submitting import Submitted
+from gateleg.apps.rag.ingesting.submitting import SubmittedDocument
 from gateleg.web.api.calls import Using
 
 router = APIRouter()
@@ -17,7 +17,7 @@ Force = Annotated[bool, Query(description="Also what is up to date.")]
 Once = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200, description="Sent again, it gives the first job back.")]
 
 
-def _started(submitted: Submitted) -> JobStarted:
+def _started(submitted: SubmittedDocument) -> JobStarted:
     return JobStarted(job_id=submitted.job.job_id, status=submitted.job.status.value)
 
 

@@ -21,7 +21,7 @@ from gateleg.web.console.components import Column, Crumb, Grid, ModelForm, Row, 
 
 if TYPE_CHECKING:
     from gateleg.apps.rag.access import Caller
-    from gateleg.apps.rag.collections import Opened
+    from gateleg.apps.rag.collections import OpenedCollection
     from gateleg.apps.rag.settings import RagSettings
     from gateleg.apps.rag.tables import Repository
     from gateleg.web import Resources
@@ -103,7 +103,7 @@ async def _collections(resources: Resources[RagSettings], caller: Caller, reposi
         )
 
 
-def _row(opened: Opened) -> Row:
+def _row(opened: OpenedCollection) -> Row:
     found = opened.collection
     readers = "private" if found.private else ", ".join(found.allowed_groups) if found.allowed_groups else "as the repository"
     cells = {

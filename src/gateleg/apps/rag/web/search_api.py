@@ -10,9 +10,9 @@ from gateleg.apps.rag.api import caller_of, mine
 from gateleg.apps.rag.collections import DEFAULT_ALIAS
 from gateleg.apps.rag.errors import BadSearch
 from gateleg.apps.rag.repositories import get_repository
-from gateleg.apps.rag.searching.requests import LONGEST_QUERY, SearchRequest
+from gateleg.apps.rag.searching.requests import MAX_QUERY_CHARACTERS, SearchRequest
 from gateleg.apps.rag.searching.results import SearchHit, SearchResult
-from gateleg.apps.rag.searching.service import Place, search
+from gateleg.apps.rag.searching.service import SearchScope, search
 from gateleg.web.api.calls import Call, Using
 
 router = APIRouter()
@@ -70,14 +70,14 @@ class SimilarView(BaseModel):
 @router.post("/search")
 async def search_places(call: Using, body: SearchBody) -> SearchResult:
     """Search collections of several repositories together."""
-    places = [Place(place.repository_id, place.collection_id) for place in body.places]
+    places = [SearchScope(place.repository_id, place.collection_id) for place in body.places]
     return await search(mine(call), call.principal, places, body.request())
 
 
 @router.post("/repository/{repository_id}/search")
 async def search_repository(call: Using, repository_id: str, body: RepositorySearch) -> SearchResult:
     """Search collections of a repository: those that are named, or all that the caller may search."""
-    places = [Place(repository_id, one) for one in body.collection_ids] or [Place(repository_id)]
+    places = [SearchScope(repository_id, one) for one in body.collection_ids] or [SearchScope(repository_id)]
     return await search(mine(call), call.principal, places, body.request())
 
 
@@ -85,7 +85,7 @@ async def search_repository(call: Using, repository_id: str, body: RepositorySea
 async def similarity_search(
     call: Using,
     repository_id: str,
-    query: Annotated[str, Query(min_length=1, max_length=LONGEST_QUERY)],
+    query: Annotated[str, Query(min_length=1, max_length=MAX_QUERY_CHARACTERS)],
     collection_id: Annotated[str | None, Query(alias="collectionId", max_length=200, description="A collection's id or name.")] = None,
     model: Annotated[str | None, Query(alias="modelName", max_length=200, description="The id of the default collection.")] = None,
     top: Annotated[int, Query(alias="topK", ge=1, le=100)] = 3,
@@ -97,7 +97,7 @@ async def similarity_search(
     """The best passages of a collection, or of all collections that the caller may search, in the form of the public system."""
     weights = {"vectorWeight": vector_weight, "lexicalWeight": lexical_weight}
     asked = {"query": query, "topK": top, "searchMode": mode, **{name: value for name, value in weights.items() if value is not None}}
-    place = Place(repository_id, await _named(call, repository_id, collection_id, model))
+    place = SearchScope(repository_id, await _named(call, repository_id, collection_id, model))
     found = await search(mine(call), call.principal, [place], _checked(asked))
     used = {"search_mode": found.search_mode, "actual_mode_used": found.actual_mode_used, "backend": "embedded", "hybrid_supported": True}
     return SimilarView(docs=[Found(document=_excerpt(hit, score)) for hit in found.hits], metadata=used)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from gateleg.apps.rag.searching.requests import SearchRequest
-from gateleg.apps.rag.searching.service import Place, search
+from gateleg.apps.rag.searching.service import SearchScope, search
 from gateleg.apps.rag.web.marking import marked
 from gateleg.apps.rag.web.places import passage_place
 from gateleg.web.console.components import Field, button, empty, section, tag, trouble
@@ -32,7 +32,7 @@ def search_part(visit: Visit) -> None:
         if not query.text.strip():
             return
         collection = visit.opened.collection
-        place = Place(collection.repository_id, collection.collection_id)
+        place = SearchScope(collection.repository_id, collection.collection_id)
         try:
             request = SearchRequest.model_validate({"query": query.text, "searchMode": mode.text, "explain": True})
             result = await search(visit.resources, visit.view.principal, [place], request)

@@ -16,7 +16,7 @@ from gateleg.web import Found, Tile
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from gateleg.apps.rag.collections import Opened
+    from gateleg.apps.rag.collections import OpenedCollection
     from gateleg.apps.rag.settings import RagSettings
     from gateleg.web import Principal, Resources
 
@@ -92,11 +92,11 @@ def _title(repository: Repository) -> str:
     return repository.config.repository_name or repository.repository_id
 
 
-def _name(opened: Opened) -> str:
+def _name(opened: OpenedCollection) -> str:
     return opened.collection.name or "Default collection"
 
 
-def _place(opened: Opened) -> str:
+def _place(opened: OpenedCollection) -> str:
     return collection_place(opened.collection.repository_id, opened.collection.collection_id)
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from gateleg.apps.rag.collections import Opened
+from gateleg.apps.rag.collections import OpenedCollection
 from gateleg.apps.rag.keyset import KeysetPage
 from gateleg.apps.rag.rules import is_default
 from gateleg.apps.rag.tables import (
@@ -132,7 +132,7 @@ class CollectionView(View):
     warnings: list[str] = Field(default_factory=list, description="What the caller should know about a change.")
 
     @classmethod
-    def of(cls, opened: Opened, warnings: tuple[str, ...] = ()) -> "CollectionView":
+    def of(cls, opened: OpenedCollection, warnings: tuple[str, ...] = ()) -> "CollectionView":
         """The view of a collection."""
         row, repository = opened.collection, opened.repository
         derived = {"repository_name", "metadata", "pipelines", "default", "warnings"}
@@ -165,7 +165,7 @@ class CollectionsView(View):
     has_previous_page: bool
 
     @classmethod
-    def of(cls, page: KeysetPage[Opened], size: int, token: str | None) -> "CollectionsView":
+    def of(cls, page: KeysetPage[OpenedCollection], size: int, token: str | None) -> "CollectionsView":
         """The view of a page."""
         counted = PaginationView()
         if page.total is not None and page.before is not None:

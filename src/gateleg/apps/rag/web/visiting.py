@@ -14,7 +14,7 @@ from gateleg.web.console.components import carry_out_and_open
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from gateleg.apps.rag.collections import Opened
+    from gateleg.apps.rag.collections import OpenedCollection
     from gateleg.apps.rag.settings import RagSettings
     from gateleg.web import Resources
     from gateleg.web.console.components import View
@@ -36,7 +36,7 @@ class Visit:
     view: View
     resources: Resources[RagSettings]
     caller: Caller
-    opened: Opened
+    opened: OpenedCollection
 
     @property
     def here(self) -> str:

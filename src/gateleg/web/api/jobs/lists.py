@@ -1,4 +1,4 @@
-"""`/api/jobs`: what there is, and submitting."""
+"""`/api/jobs`: list and submit jobs, and cancel or retry many at once."""
 
 from typing import Annotated, Any
 from uuid import UUID
@@ -9,13 +9,13 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from gateleg.jobs import JobStatus, Submission
 from gateleg.web.api.calls import Operating, Viewing
 from gateleg.web.api.jobs.views import JobDetail, JobView, TypeView, WorkerView
-from gateleg.web.api.pages import Cursor, Limit, Listing
+from gateleg.web.api.pages import Cursor, Limit, Listing, page_by_key
 from gateleg.web.errors import BadRequest
 from gateleg.web.newest import jobs_page
 
 router = APIRouter(prefix="/api/jobs", tags=["Jobs"])
 #: Jobs that one request may submit, or act on.
-MOST = 1000
+MAX_JOBS_PER_REQUEST = 1000
 Text = Annotated[str, Field(min_length=1, max_length=500)]
 Filter = Annotated[str | None, Query(min_length=1, max_length=500)]
 
@@ -32,7 +32,7 @@ TypeFilter = Annotated[str | None, Depends(_job_type)]
 
 
 class NewJob(BaseModel):
-    """A job to be. What is left out comes from its type."""
+    """A job to submit. Its type provides the defaults."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -61,8 +61,8 @@ class NewJob(BaseModel):
         return Submission(**self.model_dump(), created_by=by)
 
 
-class Receipt(BaseModel):
-    """What came of a submission."""
+class SubmissionResult(BaseModel):
+    """The result of a submission."""
 
     job: JobDetail
     created: bool = Field(description="False when its key was taken; `job` is then the job that has it.")
@@ -73,13 +73,13 @@ class NewJobs(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    jobs: list[NewJob] = Field(min_length=1, max_length=MOST)
+    jobs: list[NewJob] = Field(min_length=1, max_length=MAX_JOBS_PER_REQUEST)
 
 
-class Receipts(BaseModel):
-    """What came of submissions, in their order."""
+class SubmissionResults(BaseModel):
+    """The results of submissions, in their order."""
 
-    jobs: list[Receipt]
+    jobs: list[SubmissionResult]
 
 
 @router.get("")
@@ -95,14 +95,14 @@ async def list_jobs(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Listing[JobView]:
-    """Jobs that fit all of what is given, newest first; internal ones only if `internal` is true, or their type is named."""
+    """Jobs that match all filters, newest first. Internal jobs are included if `internal` is true or `job_type` names their type."""
     filters = {"status": status, "job_type": job_type, "queue": queue, "subject": subject, "worker": worker, "tag": tag}
     page = await jobs_page(call.host, limit=limit, cursor=cursor, internal=internal, **filters)
     return Listing(items=[JobView.of(job) for job in page], next=page.next)
 
 
 @router.post("", status_code=201)
-async def submit(call: Operating, new: NewJob, response: Response) -> Receipt:
+async def submit(call: Operating, new: NewJob, response: Response) -> SubmissionResult:
     """Submit a job. 200 instead of 201 when its key was taken."""
     answer = await call.host.queue.submit(new.submission(call.principal.name))
     if answer.created:
@@ -110,27 +110,31 @@ async def submit(call: Operating, new: NewJob, response: Response) -> Receipt:
     else:
         response.status_code = 200
     response.headers["Location"] = f"/api/jobs/{answer.job.job_id}"
-    return Receipt(job=JobDetail.of(answer.job), created=answer.created)
+    return SubmissionResult(job=JobDetail.of(answer.job), created=answer.created)
 
 
 @router.post("/bulk", status_code=201)
-async def submit_many(call: Operating, new: NewJobs) -> Receipts:
+async def submit_many(call: Operating, new: NewJobs) -> SubmissionResults:
     """Submit many jobs, which may depend on each other; nothing is submitted when one of them is refused."""
     answers = await call.host.queue.submit_many([job.submission(call.principal.name) for job in new.jobs])
     await call.note("job.submit-many", answers[0].job.job_type, count=len(answers), created=sum(one.created for one in answers))
-    return Receipts(jobs=[Receipt(job=JobDetail.of(one.job), created=one.created) for one in answers])
+    return SubmissionResults(jobs=[SubmissionResult(job=JobDetail.of(one.job), created=one.created) for one in answers])
 
 
 @router.get("/types")
-async def list_types(call: Viewing) -> list[TypeView]:
-    """The job types that can be submitted, with the schema of their config."""
-    return sorted((TypeView.of(handler) for handler in call.host.queue.context.jobs), key=lambda view: view.job_type)
+async def list_types(call: Viewing, limit: Limit = 50, cursor: Cursor = None) -> Listing[TypeView]:
+    """The job types that can be submitted, by name, with the schema of their config."""
+    handlers, query = call.host.queue.context.jobs, "/api/jobs/types"
+    page = page_by_key(handlers, lambda handler: handler.job_type, secret=call.host.secret, query=query, limit=limit, cursor=cursor)
+    return Listing(items=[TypeView.of(handler) for handler in page], next=page.next)
 
 
 @router.get("/workers")
-async def list_workers(call: Viewing) -> list[WorkerView]:
-    """The workers that are alive."""
-    return [WorkerView.of(record) for record in await call.host.queue.workers()]
+async def list_workers(call: Viewing, limit: Limit = 50, cursor: Cursor = None) -> Listing[WorkerView]:
+    """The running workers, by id."""
+    records, query = await call.host.queue.workers(), "/api/jobs/workers"
+    page = page_by_key(records, lambda record: record.worker_id, secret=call.host.secret, query=query, limit=limit, cursor=cursor)
+    return Listing(items=[WorkerView.of(record) for record in page], next=page.next)
 
 
 @router.get("/archive")
@@ -139,51 +143,53 @@ async def list_archive(
 ) -> Listing[JobView]:
     """Archived jobs about a subject, or of a type, newest first."""
     if (subject is None) == (job_type is None):
-        raise BadRequest("The archive is asked for a subject or for a type.", fix="Give `subject` or `job_type`, not both.")
+        raise BadRequest("The archive needs either a subject or a job type.", fix="Give `subject` or `job_type`, not both.")
     page = await call.host.queue.archive_page(subject=subject, job_type=job_type, limit=limit, cursor=cursor)
     return Listing(items=[JobView.of(job) for job in page], next=page.next)
 
 
-class Which(BaseModel):
-    """Failed jobs to begin again: all of them, or those that fit."""
+class RetryFilter(BaseModel):
+    """Selects the failed jobs to retry: those that match all filters, or all without a filter."""
 
     model_config = ConfigDict(extra="forbid")
 
     job_type: Text | None = None
     queue: Text | None = None
     subject: Text | None = None
-    limit: int = Field(default=MOST, ge=1, le=MOST)
+    limit: int = Field(default=MAX_JOBS_PER_REQUEST, ge=1, le=MAX_JOBS_PER_REQUEST)
 
 
-class Changed(BaseModel):
+class ChangedJobs(BaseModel):
     """The jobs that were changed."""
 
     jobs: list[JobView]
 
 
 @router.post("/retry")
-async def retry_failed(call: Operating, which: Which) -> Changed:
-    """Let failed jobs begin again, oldest first."""
-    jobs = await call.host.queue.retry_failed(**which.model_dump())
-    await call.note("job.retry-failed", which.job_type or which.queue or which.subject or "all", count=len(jobs))
-    return Changed(jobs=[JobView.of(job) for job in jobs])
+async def retry_failed(call: Operating, filters: RetryFilter) -> ChangedJobs:
+    """Retry failed jobs, oldest first."""
+    jobs = await call.host.queue.retry_failed(**filters.model_dump())
+    await call.note("job.retry-failed", filters.job_type or filters.queue or filters.subject or "all", count=len(jobs))
+    return ChangedJobs(jobs=[JobView.of(job) for job in jobs])
 
 
-class Named(BaseModel):
+class JobSelection(BaseModel):
     """Jobs by their ids."""
 
     model_config = ConfigDict(extra="forbid")
 
-    job_ids: list[UUID] = Field(min_length=1, max_length=MOST)
+    job_ids: list[UUID] = Field(min_length=1, max_length=MAX_JOBS_PER_REQUEST)
     reason: Text | None = None
     force: bool = Field(default=False, description="Take running jobs from their workers instead of asking them to stop.")
 
 
 @router.post("/cancel")
-async def cancel_many(call: Operating, named: Named) -> Changed:
-    """Cancel jobs. Finished ones stay as they are; of ids that are none, none is cancelled."""
-    for job_id in named.job_ids:
+async def cancel_many(call: Operating, selection: JobSelection) -> ChangedJobs:
+    """Cancel jobs. Finished jobs stay as they are. If one of the ids does not exist, nothing is cancelled."""
+    for job_id in selection.job_ids:
         await call.host.queue.get(job_id)
-    jobs = [await call.host.queue.cancel(job_id, reason=named.reason, force=named.force) for job_id in named.job_ids]
-    await call.note("job.cancel-many", f"{len(jobs)} jobs", reason=named.reason, job_ids=[str(job_id) for job_id in named.job_ids[:50]])
-    return Changed(jobs=[JobView.of(job) for job in jobs])
+    jobs = [await call.host.queue.cancel(job_id, reason=selection.reason, force=selection.force) for job_id in selection.job_ids]
+    await call.note(
+        "job.cancel-many", f"{len(jobs)} jobs", reason=selection.reason, job_ids=[str(job_id) for job_id in selection.job_ids[:50]]
+    )
+    return ChangedJobs(jobs=[JobView.of(job) for job in jobs])

@@ -6,10 +6,11 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from gateleg.jobs import QueueState
-from gateleg.jobs.monitor.history import Count, moments, series
+from gateleg.jobs.monitor import Count, moments, series
+from gateleg.jobs.tables import QueueState
 from gateleg.web.api.calls import Operating, Viewing
-from gateleg.web.queue_stats import MINUTES
+from gateleg.web.api.pages import Cursor, Limit, Listing, page_by_key
+from gateleg.web.queue_stats import WINDOW_MINUTES
 
 router = APIRouter(prefix="/api/jobs", tags=["Jobs"])
 Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.:/-]{1,100}$")]
@@ -77,13 +78,17 @@ def _work(found: Any) -> WorkView:
 async def get_stats(
     call: Viewing,
     queue: Annotated[str | None, Query(pattern=r"^[A-Za-z0-9_.:/-]{1,100}$")] = None,
-    minutes: Annotated[int, Query(ge=1, le=1440)] = MINUTES,
-) -> list[QueueStatsView]:
-    """How one queue does, or every queue that is known."""
-    if queue is None and minutes == MINUTES:
-        return [QueueStatsView.of(found) for found in await call.host.pulse.read()]
-    names = [queue] if queue is not None else await call.host.pulse.queue_names()
-    return [QueueStatsView.of(await call.host.queue.stats(name, minutes=minutes)) for name in names]
+    minutes: Annotated[int, Query(ge=1, le=1440)] = WINDOW_MINUTES,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Listing[QueueStatsView]:
+    """The statistics of one queue, or of every known queue by name."""
+    cached = {stats.queue: stats for stats in await call.host.queue_stats.read()} if queue is None and minutes == WINDOW_MINUTES else {}
+    names = [queue] if queue is not None else list(cached) or await call.host.queue_stats.queue_names()
+    query = f"/api/jobs/stats?queue={queue or ''}"
+    page = page_by_key(names, str, secret=call.host.secret, query=query, limit=limit, cursor=cursor)
+    found = [cached.get(name) or await call.host.queue.stats(name, minutes=minutes) for name in page]
+    return Listing(items=[QueueStatsView.of(stats) for stats in found], next=page.next)
 
 
 class HistoryView(BaseModel):
@@ -111,11 +116,12 @@ async def get_history(
 
 
 @router.get("/queues")
-async def list_queues(call: Viewing) -> list[QueueView]:
-    """The queues that are known, and how each is run."""
+async def list_queues(call: Viewing, limit: Limit = 50, cursor: Cursor = None) -> Listing[QueueView]:
+    """The known queues by name, with their mode and rate limit."""
     states = await call.host.queue.states()
-    names = await call.host.pulse.queue_names()
-    return [QueueView.of(states.get(name) or QueueState(name=name)) for name in names]
+    names = await call.host.queue_stats.queue_names()
+    page = page_by_key(names, str, secret=call.host.secret, query="/api/jobs/queues", limit=limit, cursor=cursor)
+    return Listing(items=[QueueView.of(states.get(name) or QueueState(name=name)) for name in page], next=page.next)
 
 
 @router.post("/queues/{name:path}/pause")

@@ -5,9 +5,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from gateleg.jobs import Schedule, ScheduleMissing, Submission
+from gateleg.jobs import ScheduleMissing, Submission
+from gateleg.jobs.tables import Schedule
 from gateleg.web.api.calls import Operating, Viewing
-from gateleg.web.api.jobs.lists import Receipt, Text
+from gateleg.web.api.jobs.lists import SubmissionResult, Text
 from gateleg.web.api.jobs.views import JobDetail, ScheduleView
 from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.api.tagging import tagged
@@ -89,7 +90,7 @@ async def disable(call: Operating, name: Name) -> ScheduleView:
 
 
 @router.post("/schedules/{name:path}/run", status_code=201)
-async def run_now(call: Operating, name: Name) -> Receipt:
+async def run_now(call: Operating, name: Name) -> SubmissionResult:
     """Submit a schedule's job now, besides its times."""
     found = await _found(call.host, name)
     submission = Submission(
@@ -103,4 +104,4 @@ async def run_now(call: Operating, name: Name) -> Receipt:
     )
     answer = await call.host.queue.submit(submission)
     await call.note("schedule.run", name, job_id=str(answer.job.job_id))
-    return Receipt(job=JobDetail.of(answer.job), created=answer.created)
+    return SubmissionResult(job=JobDetail.of(answer.job), created=answer.created)

@@ -1,4 +1,4 @@
-"""`/api/jobs/{job_id}`: one job, its tree and log, and what is done to it."""
+"""`/api/jobs/{job_id}`: one job, its tree and log, and the actions on it."""
 
 from typing import Annotated
 from uuid import UUID
@@ -6,11 +6,12 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from gateleg.jobs import ArchivedJob, AsyncQueue, Job
-from gateleg.jobs.retention.archiving import Archivist
+from gateleg.jobs import AsyncQueue, Job
+from gateleg.jobs.retention.archiving import Archiver
+from gateleg.jobs.tables import ArchivedJob
 from gateleg.objects import AsyncObjects
 from gateleg.web.api.calls import Operating, Viewing
-from gateleg.web.api.jobs.lists import Changed, Text
+from gateleg.web.api.jobs.lists import ChangedJobs, Text
 from gateleg.web.api.jobs.views import BranchView, JobDetail, JobView, LineView
 from gateleg.web.api.tagging import tagged
 
@@ -29,8 +30,8 @@ async def get_tree(call: Viewing, request: Request, job_id: UUID) -> Response:
     return tagged(request, BranchView.of(await call.host.queue.tree(job_id)))
 
 
-class Lines(BaseModel):
-    """A part of a job's log."""
+class LogPage(BaseModel):
+    """Consecutive lines of a job's log."""
 
     lines: list[LineView]
     next: int = Field(description="Give it back as `after` for the lines that come next.")
@@ -43,24 +44,24 @@ async def get_logs(
     job_id: UUID,
     after: Annotated[int, Query(ge=0, le=10**9)] = 0,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
-) -> Lines:
+) -> LogPage:
     """The lines of a job's log from number `after` on, counted from 0; also while it runs, and once it is archived."""
-    return await read_lines(call.host.queue, call.host.objects, await call.host.queue.get_or_archived(job_id), after, limit)
+    return await read_log_page(call.host.queue, call.host.objects, await call.host.queue.get_or_archived(job_id), after, limit)
 
 
-async def read_lines(queue: AsyncQueue, objects: AsyncObjects, job: Job | ArchivedJob, after: int, limit: int) -> Lines:
-    """A part of the log of a job, wherever its lines are."""
+async def read_log_page(queue: AsyncQueue, objects: AsyncObjects, job: Job | ArchivedJob, after: int, limit: int) -> LogPage:
+    """Read log lines of a job, from the table or from the object store."""
     if job.logs.log_location is None:
         lines = await queue.log(job.job_id, after=after)
     else:
-        lines = (await Archivist(queue, objects).log(job))[after:]
+        lines = (await Archiver(queue, objects).log(job))[after:]
     shown = lines[:limit]
     finished = len(shown) == len(lines) and bool(getattr(job, "finished", True))
-    return Lines(lines=LineView.numbered(shown, after), next=after + len(shown), finished=finished)
+    return LogPage(lines=LineView.numbered(shown, after), next=after + len(shown), finished=finished)
 
 
-class Cancelling(BaseModel):
-    """How a job is cancelled."""
+class CancelOptions(BaseModel):
+    """Options for cancelling a job."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -69,33 +70,33 @@ class Cancelling(BaseModel):
 
 
 @router.post("/{job_id}/cancel")
-async def cancel(call: Operating, job_id: UUID, how: Cancelling | None = None) -> JobDetail:
+async def cancel(call: Operating, job_id: UUID, options: CancelOptions | None = None) -> JobDetail:
     """Cancel a job. One that waits is cancelled at once, a running one is asked to stop; a finished one stays as it is."""
-    chosen = how or Cancelling()
-    job = await call.host.queue.cancel(job_id, reason=chosen.reason, force=chosen.force)
-    await call.note("job.cancel", str(job_id), reason=chosen.reason, force=chosen.force or None)
+    options = options or CancelOptions()
+    job = await call.host.queue.cancel(job_id, reason=options.reason, force=options.force)
+    await call.note("job.cancel", str(job_id), reason=options.reason, force=options.force or None)
     return JobDetail.of(job)
 
 
 @router.post("/{job_id}/tree/cancel")
-async def cancel_tree(call: Operating, job_id: UUID, how: Cancelling | None = None) -> Changed:
+async def cancel_tree(call: Operating, job_id: UUID, options: CancelOptions | None = None) -> ChangedJobs:
     """Cancel a job and all jobs below it."""
-    chosen = how or Cancelling()
-    jobs = await call.host.queue.cancel_tree(job_id, reason=chosen.reason, force=chosen.force)
-    await call.note("job.cancel-tree", str(job_id), reason=chosen.reason, count=len(jobs))
-    return Changed(jobs=[JobView.of(job) for job in jobs])
+    options = options or CancelOptions()
+    jobs = await call.host.queue.cancel_tree(job_id, reason=options.reason, force=options.force)
+    await call.note("job.cancel-tree", str(job_id), reason=options.reason, count=len(jobs))
+    return ChangedJobs(jobs=[JobView.of(job) for job in jobs])
 
 
 @router.post("/{job_id}/retry")
 async def retry(call: Operating, job_id: UUID) -> JobDetail:
-    """Let a failed or cancelled job begin again."""
+    """Retry a failed or cancelled job."""
     job = await call.host.queue.retry(job_id)
     await call.note("job.retry", str(job_id))
     return JobDetail.of(job)
 
 
 class Priority(BaseModel):
-    """Where a job stands in its queue."""
+    """The priority of a job."""
 
     model_config = ConfigDict(extra="forbid")
 

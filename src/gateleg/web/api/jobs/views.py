@@ -6,7 +6,10 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from gateleg.jobs import ArchivedJob, Attempt, Branch, Handler, Job, LogEntry, Progress, Schedule, WorkerRecord
+from gateleg.jobs import Job
+from gateleg.jobs.handlers import Handler
+from gateleg.jobs.monitor import Branch
+from gateleg.jobs.tables import ArchivedJob, Attempt, LogEntry, Progress, Schedule, WorkerRecord
 
 __all__ = ["JobDetail", "JobView"]
 

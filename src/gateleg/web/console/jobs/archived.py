@@ -10,14 +10,14 @@ from nicegui import context, ui
 from gateleg.web.console.empty import empty
 from gateleg.web.console.frame import frame
 from gateleg.web.console.grid import Grid
-from gateleg.web.console.jobs.places import CRUMBS, section_head
 from gateleg.web.console.jobs.rows import ARCHIVE_COLUMNS, archived_row
+from gateleg.web.console.jobs.section import CRUMBS, section_head
 from gateleg.web.console.markup import tag
 from gateleg.web.console.paging import pager
 from gateleg.web.console.patience import PATIENT, show_when_there
 
 if TYPE_CHECKING:
-    from gateleg.jobs import ArchivedJob
+    from gateleg.jobs.tables import ArchivedJob
     from gateleg.store import Page
 
 _LENGTH = 50
@@ -49,8 +49,8 @@ def _filters(types: list[str], wanted: str | None, subject: str | None) -> None:
             tag("option", "By subject", value="")
             for one in [*types, *([wanted] if wanted and wanted not in types else [])]:
                 tag("option", one, value=one, selected=True if one == wanted else None)
-        tag("input", classes="box", type="search", name="subject", value=subject or "", placeholder="About", aria_label="About")
-        tag("button", "Look", "deed", type="submit")
+        tag("input", classes="box", type="search", name="subject", value=subject or "", placeholder="Subject", aria_label="Subject")
+        tag("button", "Show", "deed", type="submit")
 
 
 def _list(job_type: str | None, subject: str | None, cursor: str | None, page: Page[ArchivedJob]) -> None:
@@ -65,5 +65,5 @@ def _list(job_type: str | None, subject: str | None, cursor: str | None, page: P
 
 def _nothing() -> None:
     with tag("section", classes="card", aria_label="Archive"):
-        sentence = "Jobs come here 7 days after they were done or cancelled, and 30 days after they failed. Nothing is lost."
-        empty("box", "Nothing is archived here", sentence)
+        sentence = "Completed and cancelled jobs are archived after 7 days, failed ones after 30. Nothing is deleted."
+        empty("box", "No archived jobs", sentence)

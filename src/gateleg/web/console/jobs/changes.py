@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from gateleg.jobs import FailedChange, Submission
-from gateleg.web.console.cells import Column, Row, ago_cell, deed_cell, id_cell, mono_cell
+from gateleg.jobs import Submission
+from gateleg.jobs.table_streams import FailedChange
+from gateleg.web.console.actions import button, carry_out
+from gateleg.web.console.cells import Column, Row, ago_cell, button_cell, id_cell, mono_cell
 from gateleg.web.console.confirm import confirm
-from gateleg.web.console.deeds import carry_out, deed
 from gateleg.web.console.empty import empty
 from gateleg.web.console.frame import View, frame
-from gateleg.web.console.jobs.places import CRUMBS, section_head
+from gateleg.web.console.jobs.section import CRUMBS, section_head
 from gateleg.web.console.live import Topic
 from gateleg.web.console.live_list import live_list
 from gateleg.web.console.markup import tag
@@ -25,7 +26,7 @@ from gateleg.web.stream_jobs import REPEAT_JOB, RepeatedChanges
 
 if TYPE_CHECKING:
     from gateleg.store import Page
-    from gateleg.web.console.live import Pulse
+    from gateleg.web.console.live import LiveIndicator
 
 PATH = "/jobs/changes"
 _LENGTH = 50
@@ -50,7 +51,7 @@ def register() -> None:
             pulse = section_head(view, PATH)
             names = {one.name: one.title for one in view.host.applications if one.table_streams is not None}
             if not names:
-                sentence = "An application that has handlers for the changes of its tables keeps those here that a handler has refused."
+                sentence = "Changes that a stream consumer of an application failed to process are listed here. No application has one."
                 empty("tray", "No application consumes changes", sentence)
                 return
             chosen = application if application in names else next(iter(names))
@@ -60,7 +61,7 @@ def register() -> None:
                         current = "true" if name == chosen else None
                         tag("a", title, href=address(PATH, {"application": name}), aria_current=current)
                 if view.may(Role.OPERATOR):
-                    deed("Repeat all", partial(_repeat, view, chosen, None), icon="replay")
+                    button("Repeat all", partial(_repeat, view, chosen, None), icon="replay")
             topic = changes_topic(view, chosen, cursor)
             await show_when_there(view.live.now(topic), lambda first: _list(view, chosen, topic, first, pulse, cursor), pulse=pulse)
 
@@ -68,10 +69,10 @@ def register() -> None:
 def changes_topic(view: View, application: str, cursor: str | None) -> Topic[Page[FailedChange]]:
     """The failed changes of an application."""
 
-    async def look() -> Page[FailedChange]:
+    async def read() -> Page[FailedChange]:
         return await view.host.store.page(FailedChange.of_consumer, consumer=application, limit=_LENGTH, cursor=cursor)
 
-    return Topic(("failed changes", application, cursor), look, every=3.0)
+    return Topic(("failed changes", application, cursor), read, every=3.0)
 
 
 def change_row(one: FailedChange, *, deeds: bool) -> Row:
@@ -87,13 +88,13 @@ def change_row(one: FailedChange, *, deeds: bool) -> Row:
             "attempts": str(one.attempts),
             "failed": ago_cell(one.failed_at),
             "id": id_cell(one.event_id),
-            "deeds": deed_cell("repeat", "Repeat") if deeds else None,
+            "deeds": button_cell("repeat", "Repeat") if deeds else None,
         },
     )
 
 
 def _list(
-    view: View, application: str, topic: Topic[Page[FailedChange]], first: Page[FailedChange], pulse: Pulse, cursor: str | None
+    view: View, application: str, topic: Topic[Page[FailedChange]], first: Page[FailedChange], pulse: LiveIndicator, cursor: str | None
 ) -> None:
     operator = view.may(Role.OPERATOR)
     live_list(
@@ -103,11 +104,11 @@ def _list(
         label="Failed changes",
         columns=_COLUMNS if operator else _COLUMNS[:-1],
         row=partial(change_row, deeds=operator),
-        nothing=lambda: empty("check", "No failed changes", "Changes that a handler has refused are kept here until they are repeated."),
+        nothing=lambda: empty("check", "No failed changes", "Changes that a stream consumer failed to process are listed here."),
         path=PATH,
         cursor=cursor,
         pulse=pulse,
-        on_deed=lambda row, verb: _repeat(view, application, row.partition(" ")[0]),
+        on_action=lambda row, verb: _repeat(view, application, row.partition(" ")[0]),
     )
 
 

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from gateleg.jobs import Job, JobStatus, WrongState
-from gateleg.jobs.retention.archiving import Archivist
-from gateleg.web.console.cells import Column, Row, ago_cell, deed_cell, id_cell, meta_cell
+from gateleg.jobs.retention.archiving import Archiver
+from gateleg.web.console.actions import carry_out
+from gateleg.web.console.cells import Column, Row, ago_cell, button_cell, id_cell, meta_cell
 from gateleg.web.console.confirm import confirm
-from gateleg.web.console.deeds import carry_out
 from gateleg.web.console.empty import empty
 from gateleg.web.console.frame import View, frame
 from gateleg.web.console.grid import Grid
-from gateleg.web.console.jobs.deeds import Choice, bulk_bar
+from gateleg.web.console.jobs.actions import JobSelection, bulk_bar
 from gateleg.web.console.jobs.filters import Filters
-from gateleg.web.console.jobs.places import CRUMBS, section_head
-from gateleg.web.console.jobs.shown import short_kind
-from gateleg.web.console.live import Pulse, Topic, follow
+from gateleg.web.console.jobs.job_details import short_kind
+from gateleg.web.console.jobs.section import CRUMBS, section_head
+from gateleg.web.console.live import LiveIndicator, Topic, follow
 from gateleg.web.console.markup import tag
 from gateleg.web.console.paging import pager
 from gateleg.web.console.patience import PATIENT, show_when_there
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from gateleg.jobs import AsyncQueue, Failure
+    from gateleg.jobs import AsyncQueue
+    from gateleg.jobs.tables import Failure
     from gateleg.store import Page
 
 _LENGTH = 100
@@ -41,7 +42,7 @@ MOST = 1000
 COLUMNS = (
     Column("type", "Type"),
     Column("error", "Error", wraps=True),
-    Column("about", "About"),
+    Column("about", "Subject"),
     Column("attempts", "Attempts", right=True),
     Column("ended", "Failed"),
     Column("id", "Id", desk=True),
@@ -133,12 +134,12 @@ def register() -> None:
             await show_when_there(view.live.now(topic), lambda first: _list(view, topic, first, pulse, cursor), pulse=pulse)
 
 
-def _list(view: View, topic: Topic[Page[Job]], first: Page[Job], pulse: Pulse, cursor: str | None) -> None:
+def _list(view: View, topic: Topic[Page[Job]], first: Page[Job], pulse: LiveIndicator, cursor: str | None) -> None:
     operator = view.may(Role.OPERATOR)
-    choice = Choice()
+    choice = JobSelection()
     with tag("section", classes="card tight", aria_label="By error") as kinds:
         columns = GROUPS if operator else GROUPS[:-1]
-        groups = Grid("By error", columns, on_deed=lambda row, verb: _act_on_group(view, row, verb, topic))
+        groups = Grid("By error", columns, on_action=lambda row, verb: _act_on_group(view, row, verb, topic))
     with tag("section", classes="card tight", aria_label="Failed jobs"):
         if operator:
             bulk_bar(view, choice, topic.name, archives=True)
@@ -171,8 +172,8 @@ def _group_row(group: Group, *, deeds: bool, alone: bool) -> Row:
     """A kind of failure. Where its type has failed in other ways too, there is a button for all of them."""
     several = [] if len(group.messages) == 1 else [meta_cell(f"{len(group.messages)} different messages")]
     cells = {"type": group.job_type, "kind": [group.error, *several], "count": str(group.count), "last": ago_cell(group.last)}
-    retries = [deed_cell("kind", "Retry these"), *([] if alone else [deed_cell("type", f"Retry all {group.job_type}")])]
-    return Row(f"{group.job_type} {group.kind}", {**cells, "deeds": [*retries, deed_cell("archive", "Archive these")] if deeds else None})
+    retries = [button_cell("kind", "Retry these"), *([] if alone else [button_cell("type", f"Retry all {group.job_type}")])]
+    return Row(f"{group.job_type} {group.kind}", {**cells, "deeds": [*retries, button_cell("archive", "Archive these")] if deeds else None})
 
 
 async def _act_on_group(view: View, row: str, verb: str, topic: Topic[Page[Job]]) -> None:
@@ -215,7 +216,7 @@ async def retry_all(queue: AsyncQueue, job_type: str, kind: str | None) -> int:
 
 async def archive_all(view: View, job_type: str, kind: str) -> int:
     """Archive the failed jobs of a type with one kind of error; how many there were."""
-    archivist = Archivist(view.host.queue, view.host.objects)
+    archivist = Archiver(view.host.queue, view.host.objects)
     return sum([await archivist.archive(job) for job in await _failed(view.host.queue, job_type, kind)])
 
 

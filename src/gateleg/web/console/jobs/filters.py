@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gateleg.jobs import JobStatus
 
 #: The states by the words that addresses have for them.
-STATUS_WORDS = {look.word.lower(): status for status, look in BY_STATUS.items()}
+STATUS_WORDS = {badge.word.lower(): status for status, badge in BY_STATUS.items()}
 _WORDS = {status: word for word, status in STATUS_WORDS.items()}
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
-from gateleg.web.console.badges import Look, look_of
+from gateleg.web.console.badges import Badge, badge_of
 from gateleg.web.console.jobs.labels import labels
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Node:
     job_id: UUID
     title: str
     about: str
-    look: Look
+    badge: Badge
     column: int
     row: int
 
@@ -69,7 +69,7 @@ def placed(jobs: Mapping[UUID, Job]) -> list[Node]:
         inside = [job for job in jobs.values() if columns[job.job_id] == column]
         for row, job in enumerate(sorted(inside, key=lambda one: (height(one), one.created_at, str(one.job_id)))):
             about = told_apart.get(job.job_id) or (job.job_type if job.job_stage else (job.subject or str(job.job_id)[:8]))
-            nodes[job.job_id] = Node(job.job_id, job.job_stage or job.job_type, about, look_of(job), column, row)
+            nodes[job.job_id] = Node(job.job_id, job.job_stage or job.job_type, about, badge_of(job), column, row)
     return list(nodes.values())
 
 
@@ -102,10 +102,10 @@ def _edge(start: Node, stop: Node, *, done: bool) -> str:
 def _box(node: Node, current: UUID) -> str:
     here = " here" if node.job_id == current else ""
     return (
-        f'<a href="/jobs/{node.job_id}"><title>{escape(node.title)}, {escape(node.about)}: {node.look.word}</title>'
-        f'<g class="k-{node.look.kind}{here}" transform="translate({node.x} {node.y})"><rect width="{_WIDTH}" height="{_HEIGHT}" rx="8"/>'
+        f'<a href="/jobs/{node.job_id}"><title>{escape(node.title)}, {escape(node.about)}: {node.badge.word}</title>'
+        f'<g class="k-{node.badge.kind}{here}" transform="translate({node.x} {node.y})"><rect width="{_WIDTH}" height="{_HEIGHT}" rx="8"/>'
         f'<circle cx="16" cy="{_HEIGHT // 2}" r="5"/><text x="30" y="19">{escape(_cut(node.title))}</text>'
-        f'<text class="about" x="30" y="34">{node.look.word} · {escape(_cut(node.about, 18))}</text></g></a>'
+        f'<text class="about" x="30" y="34">{node.badge.word} · {escape(_cut(node.about, 18))}</text></g></a>'
     )
 
 

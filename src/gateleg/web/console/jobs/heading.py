@@ -7,86 +7,89 @@ from uuid import UUID
 
 from nicegui import ui
 
+from gateleg.web.console.actions import button, carry_out
 from gateleg.web.console.badges import chip
 from gateleg.web.console.confirm import confirm
-from gateleg.web.console.deeds import carry_out, deed
 from gateleg.web.console.dialogs import sheet
 from gateleg.web.console.fields import Field
 from gateleg.web.console.ids import short_id
-from gateleg.web.console.jobs.deeds import may_cancel, may_force, may_prioritise, may_retry
+from gateleg.web.console.jobs.actions import may_cancel, may_force, may_prioritise, may_retry
 from gateleg.web.console.jobs.filters import Filters
-from gateleg.web.console.jobs.trees import tree_look
-from gateleg.web.console.live import Pulse
+from gateleg.web.console.jobs.trees import tree_badge
+from gateleg.web.console.live import LiveIndicator
 from gateleg.web.console.markup import tag
-from gateleg.web.console.redrawing import Redrawn
+from gateleg.web.console.redraw_cache import RedrawCache
 from gateleg.web.console.times import ago, duration, since
 from gateleg.web.principal import Role
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from gateleg.jobs import Branch, Job
+    from gateleg.jobs import Job
+    from gateleg.jobs.monitor import Branch
     from gateleg.web import Found
-    from gateleg.web.console.badges import Look
+    from gateleg.web.console.badges import Badge
     from gateleg.web.console.frame import View
-    from gateleg.web.console.jobs.shown import Shown
+    from gateleg.web.console.jobs.job_details import JobDetails
 
 
 class Heading:
     """The head of the page. `show` draws it anew when something in it has changed."""
 
-    def __init__(self, view: View, shown: Shown, branch: Branch | None, subject: Found | None = None) -> None:
+    def __init__(self, view: View, details: JobDetails, branch: Branch | None, subject: Found | None = None) -> None:
         self._view = view
         self._subject = subject
-        self._parts = Redrawn()
+        self._parts = RedrawCache()
         with tag("header", classes="stack gap-2"):
             with tag("div", classes="head"):
                 self._titles = tag("div", classes="titles")
                 with tag("div", classes="deeds"):
-                    self.pulse = Pulse()
+                    self.pulse = LiveIndicator()
                     self._deeds = tag("div", classes="deeds")
             self._below = tag("div", classes="stack gap-1")
-        self.show(shown, branch)
+        self.show(details, branch)
 
-    def show(self, shown: Shown, branch: Branch | None) -> None:
+    def show(self, details: JobDetails, branch: Branch | None) -> None:
         """Draw what has changed and leave the rest: a button that is drawn anew while it is pressed hears nothing."""
-        moments = (shown.started_at, shown.completed_at, shown.archived_at)
-        look = shown.look if branch is None or not branch.children else tree_look(branch, shown.look)
+        moments = (details.started_at, details.completed_at, details.archived_at)
+        badge = details.badge if branch is None or not branch.children else tree_badge(branch, details.badge)
         words = branch.summary if branch is not None and branch.children else ""
         self._branch = branch
-        self._parts.draw(self._titles, (look, words, moments, shown.retry_count, shown.tags), lambda: self._draw_titles(shown, look, words))
-        below = open_below(shown, branch)
+        self._parts.draw(
+            self._titles, (badge, words, moments, details.retry_count, details.tags), lambda: self._draw_titles(details, badge, words)
+        )
+        below = open_below(details, branch)
         if self._view.may(Role.OPERATOR):
-            self._parts.draw(self._deeds, offered(shown, below), lambda: self._offer(shown, below))
-        self._parts.draw(self._below, (shown.archived_at, shown.progress, shown.status), lambda: _draw_below(shown))
+            self._parts.draw(self._deeds, offered(details, below), lambda: self._offer(details, below))
+        self._parts.draw(self._below, (details.archived_at, details.progress, details.status), lambda: _draw_below(details))
 
-    def _draw_titles(self, shown: Shown, look: Look, words: str) -> None:
+    def _draw_titles(self, details: JobDetails, badge: Badge, words: str) -> None:
         with tag("div", classes="line gap-2"):
-            tag("h1", shown.title)
-            chip(look, large=True)
+            tag("h1", details.title)
+            chip(badge, large=True)
             if words:
                 tag("span", words, "meta")
-        _facts(shown, self._subject)
+        _facts(details, self._subject)
 
-    def _offer(self, shown: Shown, below: bool) -> None:
-        if shown.job is not None:
-            self._offer_for(shown.job, below)
-        with tag("a", classes="deed", href=f"/jobs/submit?like={shown.job_id}"):
+    def _offer(self, details: JobDetails, below: bool) -> None:
+        if details.job is not None:
+            self._offer_for(details.job, below)
+        with tag("a", classes="deed", href=f"/jobs/submit?like={details.job_id}"):
             ui.icon("content_copy")
             tag("span", "Submit again")
 
     def _offer_for(self, job: Job, below: bool) -> None:
         if may_prioritise(job):
-            deed(f"Priority {job.priority}", lambda: self._ask_priority(job), icon="low_priority")
+            button(f"Priority {job.priority}", lambda: self._ask_priority(job), icon="low_priority")
         if may_retry(job):
-            deed("Retry", self.retry, icon="replay", look="first")
+            button("Retry", self.retry, icon="replay", look="first")
         if may_force(job):
-            deed("Stop now", lambda: self._force(job), icon="dangerous", look="danger")
+            button("Stop now", lambda: self._force(job), icon="dangerous", look="danger")
         if below:
-            deed("Cancel tree", self._cancel_below, icon="cancel", look="danger")
+            button("Cancel tree", self._cancel_below, icon="cancel", look="danger")
         elif may_cancel(job):
             queue = self._view.host.queue
-            deed("Cancel", lambda: self._do("job.cancel", lambda: queue.cancel(job.job_id), "Cancelled"), icon="cancel", look="danger")
+            button("Cancel", lambda: self._do("job.cancel", lambda: queue.cancel(job.job_id), "Cancelled"), icon="cancel", look="danger")
 
     async def _do(self, action: str, act: Callable[[], Awaitable[object]], done: str, *, on: UUID | None = None, **details: Any) -> None:
         view, job_id = self._view, str(on or self._view.request.path_params["job_id"])
@@ -125,8 +128,8 @@ class Heading:
             tag("p", "From 0 to 100. Jobs of a higher priority are started first.", "meta")
             wanted = Field("Priority", str(job.priority), kind="number", least=0, most=100, on_enter=lambda: dialog.submit(wanted.text))
             with tag("div", classes="deeds"):
-                deed("Leave it", lambda: dialog.submit(None))
-                deed("Set", lambda: dialog.submit(wanted.text), look="first")
+                button("Cancel", lambda: dialog.submit(None))
+                button("Set", lambda: dialog.submit(wanted.text), look="first")
         answer = await dialog
         dialog.delete()
         if isinstance(answer, str) and answer.isdigit() and int(answer) <= 100:
@@ -134,66 +137,66 @@ class Heading:
             await self._do("job.priority", lambda: queue.set_priority(job.job_id, int(answer)), f"Priority {answer}", priority=int(answer))
 
 
-def open_below(shown: Shown, branch: Branch | None) -> bool:
+def open_below(details: JobDetails, branch: Branch | None) -> bool:
     """Whether jobs below a job still wait or run; the job itself may have ended long ago."""
-    return branch is not None and branch.unfinished > (0 if shown.finished else 1)
+    return branch is not None and branch.unfinished > (0 if details.finished else 1)
 
 
-def offered(shown: Shown, below: bool = False) -> tuple[object, ...]:
+def offered(details: JobDetails, below: bool = False) -> tuple[object, ...]:
     """What can be done with a job now: as long as it stays the same, so do the buttons."""
-    job = shown.job
+    job = details.job
     return (False,) if job is None else (may_prioritise(job), job.priority, may_retry(job), may_force(job), may_cancel(job), below)
 
 
-def _draw_below(shown: Shown) -> None:
-    if shown.archived_at is not None:
+def _draw_below(details: JobDetails) -> None:
+    if details.archived_at is not None:
         with tag("div", classes="note"):
             tag("span", "This job is in the archive: it can be read, and submitted again.")
-    _progress(shown)
+    _progress(details)
 
 
-def _facts(shown: Shown, subject: Found | None) -> None:
+def _facts(details: JobDetails, subject: Found | None) -> None:
     with tag("div", classes="job-meta"):
-        short_id(str(shown.job_id))
-        if shown.subject is not None:
+        short_id(str(details.job_id))
+        if details.subject is not None:
             with tag("span"):
                 tag("span", "about")
-                jobs = Filters(subject=shown.subject).address()
+                jobs = Filters(subject=details.subject).address()
                 if subject is None:
-                    tag("a", shown.subject, "link", href=jobs)
+                    tag("a", details.subject, "link", href=jobs)
                 else:
-                    tag("a", subject.title, "link", href=subject.href, title=f"{subject.kind} {shown.subject}")
+                    tag("a", subject.title, "link", href=subject.href, title=f"{subject.kind} {details.subject}")
                     tag("a", "all its jobs", "link meta", href=jobs)
         with tag("span"):
             tag("span", "in")
-            tag("a", shown.queue, "link", href=Filters(queue=shown.queue).address())
+            tag("a", details.queue, "link", href=Filters(queue=details.queue).address())
         with tag("span"):
             tag("span", "submitted")
-            ago(shown.created_at)
-            if shown.created_by:
-                tag("span", f"by {shown.created_by}")
-        if shown.status == "PROCESSING" and shown.started_at is not None:
+            ago(details.created_at)
+            if details.created_by:
+                tag("span", f"by {details.created_by}")
+        if details.status == "PROCESSING" and details.started_at is not None:
             with tag("span"):
                 tag("span", "running for")
-                since(shown.started_at)
-        elif shown.run_seconds is not None:
+                since(details.started_at)
+        elif details.run_seconds is not None:
             with tag("span"):
                 tag("span", "took")
-                tag("span", duration(shown.run_seconds), "num")
-        if shown.retry_count:
-            tag("span", f"retried {shown.retry_count} time{'' if shown.retry_count == 1 else 's'}")
-        for word in shown.tags:
+                tag("span", duration(details.run_seconds), "num")
+        if details.retry_count:
+            tag("span", f"retried {details.retry_count} time{'' if details.retry_count == 1 else 's'}")
+        for word in details.tags:
             tag("a", word, "plain-chip", href=Filters(tag=word).address())
 
 
-def _progress(shown: Shown) -> None:
-    if shown.status != "PROCESSING":
+def _progress(details: JobDetails) -> None:
+    if details.status != "PROCESSING":
         return
-    part = None if shown.progress is None else shown.progress.fraction
+    part = None if details.progress is None else details.progress.fraction
     with tag("div", classes="progress-line"):
         percent = None if part is None else round(part * 100)
         with tag("span", classes="bar unsure" if part is None else "bar", role="progressbar", aria_label="Progress", aria_valuenow=percent):
             tag("span").style(f"width:{percent or 0}%")
-        if shown.progress is not None:
+        if details.progress is not None:
             tag("span", f"{percent} %", "num strong")
-            tag("span", shown.progress.message, "meta")
+            tag("span", details.progress.message, "meta")

@@ -8,17 +8,17 @@ from uuid import UUID
 from nicegui import context, ui
 
 from gateleg.jobs import JobMissing
+from gateleg.web.console.actions import button
 from gateleg.web.console.badges import BY_STATUS, chip
-from gateleg.web.console.deeds import deed
 from gateleg.web.console.empty import empty
 from gateleg.web.console.frame import View, current_view, frame
 from gateleg.web.console.ids import shortened
 from gateleg.web.console.jobs import panels
 from gateleg.web.console.jobs.heading import Heading
-from gateleg.web.console.jobs.looking import Story, Tree, story_topic, tree_topic
-from gateleg.web.console.jobs.places import CRUMBS
-from gateleg.web.console.jobs.shown import Shown, shown_of
-from gateleg.web.console.jobs.trees import Drawing, found_in, tree_html, tree_look
+from gateleg.web.console.jobs.job_details import JobDetails, job_details
+from gateleg.web.console.jobs.section import CRUMBS
+from gateleg.web.console.jobs.topics import JobWithLog, Tree, job_topic, tree_topic
+from gateleg.web.console.jobs.trees import Drawing, found_in, tree_badge, tree_html
 from gateleg.web.console.live import follow
 from gateleg.web.console.markup import tag
 from gateleg.web.console.patience import PATIENT
@@ -29,7 +29,7 @@ from gateleg.web.principal import Role
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gateleg.jobs import Branch
+    from gateleg.jobs.monitor import Branch
     from gateleg.web.console.live import Topic
 
 
@@ -44,15 +44,15 @@ def register() -> None:
             _missing(job_id)
             return
         console = current_view()
-        topic = story_topic(console.host.queue, known)
+        topic = job_topic(console.host.queue, known)
         try:
             story = await console.live.now(topic)
         except JobMissing:
             _missing(job_id)
             return
-        shown = shown_of(story.job)
-        with frame(title=shown.title, section="jobs", crumbs=CRUMBS, wide=True, titled=False) as view:
-            await _Page(view, topic, story, shown).build(tab, whole_tree=tree == "whole")
+        details = job_details(story.job)
+        with frame(title=details.title, section="jobs", crumbs=CRUMBS, wide=True, titled=False) as view:
+            await _Page(view, topic, story, details).build(tab, whole_tree=tree == "whole")
 
 
 def _missing(job_id: str) -> None:
@@ -66,18 +66,18 @@ def _missing(job_id: str) -> None:
 class _Page:
     """One open page of a job."""
 
-    def __init__(self, view: View, topic: Topic[Story], story: Story, shown: Shown) -> None:
-        self.view, self.topic, self.story, self.shown = view, topic, story, shown
-        self._update: Callable[[Story, Shown], None] | None = None
+    def __init__(self, view: View, topic: Topic[JobWithLog], story: JobWithLog, details: JobDetails) -> None:
+        self.view, self.topic, self.story, self.details = view, topic, story, details
+        self._update: Callable[[JobWithLog, JobDetails], None] | None = None
         self._shown_failure: object = None
         self._shown_facts: object = None
         self._leave: Callable[[], None] = lambda: None
 
     async def build(self, tab: str | None, *, whole_tree: bool) -> None:
-        topic = tree_topic(self.view.host.queue, self.shown.root or self.shown.job_id)
+        topic = tree_topic(self.view.host.queue, self.details.root or self.details.job_id)
         self.tree = await self.view.live.now(topic)
         subject = await self.view.host.subject_of(self.view.principal, self.story.job)
-        self.heading = Heading(self.view, self.shown, self._branch(), subject)
+        self.heading = Heading(self.view, self.details, self._branch(), subject)
         self._failure = tag("div", classes="fill")
         self._show_failure()
         with tag("div", classes="beside"):
@@ -93,76 +93,86 @@ class _Page:
         self._update = None
         self._leave()
         if key == "timeline":
-            self._update = panels.timeline_panel(self.view, self.story, self.shown)
+            self._update = panels.timeline_panel(self.view, self.story, self.details)
         elif key == "artifacts":
-            await panels.artifacts_panel(self.view, self.story, self.shown)
+            await panels.artifacts_panel(self.view, self.story, self.details)
         elif key == "graph":
-            self._leave = await panels.graph_panel(self.view, self.story, self.shown)
+            self._leave = await panels.graph_panel(self.view, self.story, self.details)
         else:
             simple = {"config": panels.config_panel, "result": panels.result_panel, "raw": panels.raw_panel}
-            simple[key](self.view, self.story, self.shown)
-            self._update = self._again(simple[key], self.shown)
+            simple[key](self.view, self.story, self.details)
+            self._update = self._again(simple[key], self.details)
 
-    def _again(self, panel: Callable[[View, Story, Shown], None], drawn: Shown) -> Callable[[Story, Shown], None]:
+    def _again(self, panel: Callable[[View, JobWithLog, JobDetails], None], drawn: JobDetails) -> Callable[[JobWithLog, JobDetails], None]:
         """Draw a panel anew when the job has got to another state."""
         box = context.slot.parent
 
-        def show(story: Story, shown: Shown) -> None:
+        def show(story: JobWithLog, details: JobDetails) -> None:
             nonlocal drawn
-            if (shown.status, shown.results) != (drawn.status, drawn.results):
-                drawn = shown
+            if (details.status, details.results) != (drawn.status, drawn.results):
+                drawn = details
                 box.clear()
                 with box:
-                    panel(self.view, story, shown)
+                    panel(self.view, story, details)
 
         return show
 
-    def _show(self, story: Story) -> None:
-        self.story, self.shown = story, shown_of(story.job)
-        self.heading.show(self.shown, self._branch())
+    def _show(self, story: JobWithLog) -> None:
+        self.story, self.details = story, job_details(story.job)
+        self.heading.show(self.details, self._branch())
         self._show_failure()
         self._show_facts()
         if self._update is not None:
-            self._update(story, self.shown)
+            self._update(story, self.details)
 
     def _show_failure(self) -> None:
-        key = (self.shown.failure, self.shown.status)
+        key = (self.details.failure, self.details.status)
         if key == self._shown_failure:
             return
         self._shown_failure = key
         self._failure.clear()
         with self._failure:
-            panels.failure_note(self.story, self.shown)
+            panels.failure_note(self.story, self.details)
 
     def _branch(self) -> Branch | None:
         """The job with all that it has started."""
-        return None if self.tree is None else found_in(self.tree.branch, self.shown.job_id)
+        return None if self.tree is None else found_in(self.tree.branch, self.details.job_id)
 
     def _show_facts(self) -> None:
-        shown = self.shown
-        key = (shown.status, shown.attempt, shown.priority, shown.worker_id, shown.started_at, shown.completed_at, shown.dependents)
+        details = self.details
+        key = (
+            details.status,
+            details.attempt,
+            details.priority,
+            details.worker_id,
+            details.started_at,
+            details.completed_at,
+            details.dependents,
+        )
         if key == self._shown_facts:
             return
         self._shown_facts = key
         self._facts.clear()
         with self._facts, tag("dl", classes="facts"):
-            _fact("State", shown.look.word)
-            _fact("Attempts", str(shown.attempt) if shown.max_retries is None else f"{shown.attempt} (up to {shown.max_retries + 1})")
-            _fact("Priority", str(shown.priority))
-            if shown.worker_id:
-                _fact("Worker", shown.worker_id)
-            for name, moment in (("Started", shown.started_at), ("Ended", shown.completed_at), ("Archived", shown.archived_at)):
+            _fact("State", details.badge.word)
+            _fact(
+                "Attempts", str(details.attempt) if details.max_retries is None else f"{details.attempt} (up to {details.max_retries + 1})"
+            )
+            _fact("Priority", str(details.priority))
+            if details.worker_id:
+                _fact("Worker", details.worker_id)
+            for name, moment in (("Started", details.started_at), ("Ended", details.completed_at), ("Archived", details.archived_at)):
                 if moment is not None:
                     tag("dt", name)
                     with tag("dd"):
                         ago(moment)
-            if shown.parent is not None:
+            if details.parent is not None:
                 tag("dt", "Submitted by")
                 with tag("dd"):
-                    tag("a", shortened(str(shown.parent)), "link", href=f"/jobs/{shown.parent}")
-            if shown.cancel_reason:
-                _fact("Cancelled because", shown.cancel_reason)
-            for name, count in (("Waits for", len(shown.dependencies)), ("Waited for by", len(shown.dependents))):
+                    tag("a", shortened(str(details.parent)), "link", href=f"/jobs/{details.parent}")
+            if details.cancel_reason:
+                _fact("Cancelled because", details.cancel_reason)
+            for name, count in (("Waits for", len(details.dependencies)), ("Waited for by", len(details.dependents))):
                 if count:
                     tag("dt", name)
                     with tag("dd"):
@@ -175,7 +185,7 @@ class _Page:
                     tag("h3", "Tree")
                     state = tag("span", classes="line")
                 if self.view.may(Role.OPERATOR):
-                    cancel = deed("Cancel tree", self._cancel_tree, look="small danger")
+                    cancel = button("Cancel tree", self._cancel_tree, look="small danger")
                 else:
                     cancel = tag("span")
             words = tag("p", "", "meta below-head")
@@ -185,23 +195,23 @@ class _Page:
         def show(tree: Tree | None) -> None:
             nonlocal drawn
             self.tree = tree
-            self.heading.show(self.shown, self._branch())
+            self.heading.show(self.details, self._branch())
             box.set_visibility(tree is not None and bool(tree.branch.children))
             if tree is None:
                 return
-            look = tree_look(tree.branch, BY_STATUS[tree.branch.status])
-            if look != drawn:
-                drawn = look
+            badge = tree_badge(tree.branch, BY_STATUS[tree.branch.status])
+            if badge != drawn:
+                drawn = badge
                 state.clear()
                 with state:
-                    chip(look)
+                    chip(badge)
             # On the page of the root the heading has all of this.
-            below = tree.branch.job_id != self.shown.job_id
+            below = tree.branch.job_id != self.details.job_id
             state.set_visibility(below)
             words.set_visibility(below)
             cancel.set_visibility(below and bool(tree.branch.unfinished))
             words.set_text(tree.branch.summary)
-            drawing.set_content(tree_html(tree.branch, Drawing(self.shown.job_id, tree.labels, whole=whole)))
+            drawing.set_content(tree_html(tree.branch, Drawing(self.details.job_id, tree.labels, whole=whole)))
 
         show(self.tree)
         follow(self.view.live, topic, show, known=self.tree)

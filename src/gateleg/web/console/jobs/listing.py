@@ -13,11 +13,11 @@ from gateleg.web.console.badges import BY_STATUS
 from gateleg.web.console.empty import empty
 from gateleg.web.console.frame import View, frame
 from gateleg.web.console.grid import Grid
-from gateleg.web.console.jobs.deeds import Choice, bulk_bar
+from gateleg.web.console.jobs.actions import JobSelection, bulk_bar
 from gateleg.web.console.jobs.filters import STATUS_WORDS, Filters
-from gateleg.web.console.jobs.places import section_head
 from gateleg.web.console.jobs.rows import COLUMNS, job_row
-from gateleg.web.console.live import Pulse, Topic, follow
+from gateleg.web.console.jobs.section import section_head
+from gateleg.web.console.live import LiveIndicator, Topic, follow
 from gateleg.web.console.markup import tag
 from gateleg.web.console.paging import pager
 from gateleg.web.console.patience import PATIENT, show_when_there
@@ -34,7 +34,7 @@ _LENGTH = 50
 
 
 @dataclass(frozen=True)
-class Listed:
+class JobRows:
     """A page of jobs, and its rows for everybody who looks at it."""
 
     page: Page[Job]
@@ -55,10 +55,10 @@ def register() -> None:
             pulse = section_head(view, "/jobs")
             _filter_bar(view, filters)
 
-            async def look() -> Listed:
-                return Listed(await jobs_page(view.host, limit=_LENGTH, cursor=filters.cursor, **filters.arguments()))
+            async def read() -> JobRows:
+                return JobRows(await jobs_page(view.host, limit=_LENGTH, cursor=filters.cursor, **filters.arguments()))
 
-            topic = Topic(("jobs", filters), look, every=2.0)
+            topic = Topic(("jobs", filters), read, every=2.0)
             await show_when_there(view.live.now(topic), lambda first: _list(view, filters, topic, first, pulse), rows=12, pulse=pulse)
 
 
@@ -66,18 +66,18 @@ def _filter_bar(view: View, filters: Filters) -> None:
     with tag("form", classes="filters", action="/jobs", method="get", data_tidy="", aria_label="Filters"):
         with tag("nav", classes="choices", aria_label="State"):
             tag("a", "All", href=filters.address(status=None), aria_current="true" if filters.status is None else None)
-            for status, look in BY_STATUS.items():
+            for status, badge in BY_STATUS.items():
                 current = "true" if filters.status == status else None
-                with tag("a", classes=f"k-{look.kind}", href=filters.address(status=status), aria_current=current):
-                    ui.icon(look.icon).style("color:var(--tone)")
-                    tag("span", look.word)
+                with tag("a", classes=f"k-{badge.kind}", href=filters.address(status=status), aria_current=current):
+                    ui.icon(badge.icon).style("color:var(--tone)")
+                    tag("span", badge.word)
         if filters.status is not None:
             word = next(word for word, status in STATUS_WORDS.items() if status == filters.status)
             tag("input", type="hidden", name="status", value=word)
         handlers = sorted(view.host.queue.context.jobs, key=lambda handler: handler.job_type)
         _select("type", "Any type", filters.type, [handler.job_type for handler in handlers])
         _select("queue", "Any queue", filters.queue, sorted({handler.queue for handler in handlers}))
-        for name, label in (("subject", "About"), ("tag", "Tag"), ("worker", "Worker")):
+        for name, label in (("subject", "Subject"), ("tag", "Tag"), ("worker", "Worker")):
             value = getattr(filters, name)
             if value is not None or name == "subject":
                 tag("input", classes="box", type="search", name=name, value=value or "", placeholder=label, aria_label=label)
@@ -99,8 +99,8 @@ def _select(name: str, anything: str, value: str | None, known: list[str]) -> No
             tag("option", choice, value=choice, selected=True if choice == value else None)
 
 
-def _list(view: View, filters: Filters, topic: Topic[Listed], first: Listed, pulse: Pulse) -> None:
-    choice = Choice()
+def _list(view: View, filters: Filters, topic: Topic[JobRows], first: JobRows, pulse: LiveIndicator) -> None:
+    choice = JobSelection()
     with tag("section", classes="card tight", aria_label="Jobs"):
         bar = bulk_bar(view, choice, topic.name) if view.may(Role.OPERATOR) else None
         grid = Grid("Jobs", COLUMNS, on_choose=None if bar is None else choice.take)
@@ -112,7 +112,7 @@ def _list(view: View, filters: Filters, topic: Topic[Listed], first: Listed, pul
 
     drawn: tuple[str | None, int] | None = None
 
-    def show(listed: Listed) -> None:
+    def show(listed: JobRows) -> None:
         page = listed.page
         grid.show(listed.rows)
         choice.known = {str(job.job_id): job for job in page}

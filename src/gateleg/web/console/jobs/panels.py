@@ -10,12 +10,12 @@ from gateleg.objects import ObjectMissing
 from gateleg.web.console.cells import Column, Row, link_cell, meta_cell, mono_cell
 from gateleg.web.console.code import json_block
 from gateleg.web.console.empty import empty
-from gateleg.web.console.failures import Told, trouble
+from gateleg.web.console.failures import ErrorText, trouble
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.jobs.graphs import graph_svg
-from gateleg.web.console.jobs.looking import graph_topic
-from gateleg.web.console.jobs.shown import failure_text, telling_line
+from gateleg.web.console.jobs.job_details import failure_text, telling_line
 from gateleg.web.console.jobs.timeline import Bar, bars
+from gateleg.web.console.jobs.topics import graph_topic
 from gateleg.web.console.jobs.traces import parts_of
 from gateleg.web.console.live import follow
 from gateleg.web.console.logs import LogView
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from gateleg.jobs import Job
     from gateleg.web.console.frame import View
-    from gateleg.web.console.jobs.looking import Story
-    from gateleg.web.console.jobs.shown import Shown
+    from gateleg.web.console.jobs.job_details import JobDetails
+    from gateleg.web.console.jobs.topics import JobWithLog
 
 _NAMES = ("timeline", "config", "result", "artifacts", "graph", "raw")
 #: How many artifacts are shown as pictures.
@@ -40,29 +40,29 @@ _PICTURES = 8
 TABS = tuple((name, name.capitalize()) for name in _NAMES)
 
 
-def timeline_panel(view: View, story: Story, shown: Shown) -> Callable[[Story, Shown], None]:
+def timeline_panel(view: View, story: JobWithLog, details: JobDetails) -> Callable[[JobWithLog, JobDetails], None]:
     """Attempts as bars, and the log beneath."""
     box = tag("section", classes="card", aria_label="Attempts")
     drawn: object = None
 
-    def show_bars(shown: Shown) -> None:
+    def show_bars(details: JobDetails) -> None:
         nonlocal drawn
-        key = (shown.status, shown.attempts, shown.started_at)
+        key = (details.status, details.attempts, details.started_at)
         if key == drawn:
             return
         drawn = key
         box.clear()
         with box, tag("div", classes="life"):
-            for bar in bars(shown, view.host.store.setup.now()):
+            for bar in bars(details, view.host.store.setup.now()):
                 _bar(bar)
 
-    show_bars(shown)
+    show_bars(details)
     with tag("section", classes="section", aria_label="Log"):
         tag("h3", "Log")
         log = LogView(story.lines, story.first, empty="The handler has logged nothing.")
 
-    def show(story: Story, shown: Shown) -> None:
-        show_bars(shown)
+    def show(story: JobWithLog, details: JobDetails) -> None:
+        show_bars(details)
         log.show(story.lines, story.first)
 
     return show
@@ -81,19 +81,19 @@ def _bar(bar: Bar) -> None:
             tag("span", bar.error, "error meta")
 
 
-def config_panel(view: View, story: Story, shown: Shown) -> None:
+def config_panel(view: View, story: JobWithLog, details: JobDetails) -> None:
     """What the job was asked to do."""
-    if shown.config:
-        json_block(shown.config, "Config")
+    if details.config:
+        json_block(details.config, "Config")
     else:
         empty("box", "No config", "This job was submitted with nothing to say but its type.")
 
 
-def result_panel(view: View, story: Story, shown: Shown) -> None:
+def result_panel(view: View, story: JobWithLog, details: JobDetails) -> None:
     """What came of it."""
-    results = shown.results
+    results = details.results
     if results is None or results.result_type != "SUCCESS":
-        sentence = "It stands here as soon as the job is done." if not shown.finished else "The job did not get to its end."
+        sentence = "It stands here as soon as the job is done." if not details.finished else "The job did not get to its end."
         empty("clock", "No result", sentence)
         return
     if results.summary_metrics:
@@ -104,9 +104,9 @@ def result_panel(view: View, story: Story, shown: Shown) -> None:
     json_block(results.value, "Result")
 
 
-async def artifacts_panel(view: View, story: Story, shown: Shown) -> None:
+async def artifacts_panel(view: View, story: JobWithLog, details: JobDetails) -> None:
     """Where its results are: objects with their size, and other places by name."""
-    places = shown.results.output_location if shown.results is not None else {}
+    places = details.results.output_location if details.results is not None else {}
     if not places:
         empty("folder", "No artifacts", "A handler that writes files or tables says so with job.output(), and they are listed here.")
         return
@@ -125,11 +125,11 @@ async def artifacts_panel(view: View, story: Story, shown: Shown) -> None:
 
 async def _pictures(view: View, keys: list[str]) -> None:
     """The first artifacts that are pictures, as pictures."""
-    shown = [key for key in keys if kind_of_key(key) == "image" and await view.host.objects.exists(key)][:_PICTURES]
-    if not shown:
+    details = [key for key in keys if kind_of_key(key) == "image" and await view.host.objects.exists(key)][:_PICTURES]
+    if not details:
         return
     with tag("div", classes="tiles"):
-        for key in shown:
+        for key in details:
             with tag("a", classes="card thing", href=address("/objects", {"key": key})):
                 with tag("div", classes="thing-picture whole-picture"):
                     tag("img", src=await view.host.objects.presign(key), alt="", loading="lazy")
@@ -144,37 +144,37 @@ async def _object_facts(view: View, key: str) -> str | None:
     return f"{size_text(info.size)}, {info.content_type}"
 
 
-async def graph_panel(view: View, story: Story, shown: Shown) -> Callable[[], None]:
+async def graph_panel(view: View, story: JobWithLog, details: JobDetails) -> Callable[[], None]:
     """What it waits for, and what waits for it, or else how its children wait for each other; the answer ends looking at it."""
-    topic = graph_topic(view.host.queue, shown.job_id)
+    topic = graph_topic(view.host.queue, details.job_id)
     first = await view.live.now(topic)
     if not first:
         empty("box", "On its own", "This job waits for no other, and no other waits for it.")
         return lambda: None
     with tag("div", classes="card graph-box"):
-        drawing = ui.html(graph_svg(first, shown.job_id), sanitize=False)
+        drawing = ui.html(graph_svg(first, details.job_id), sanitize=False)
 
     def show(jobs: tuple[Job, ...]) -> None:
         if jobs and not drawing.is_deleted:
-            drawing.set_content(graph_svg(jobs, shown.job_id))
+            drawing.set_content(graph_svg(jobs, details.job_id))
 
     return follow(view.live, topic, show, known=first)
 
 
-def raw_panel(view: View, story: Story, shown: Shown) -> None:
+def raw_panel(view: View, story: JobWithLog, details: JobDetails) -> None:
     """The item as it is stored."""
     json_block(story.job.model_dump(mode="json", exclude_none=True), "The job as it is stored")
 
 
-def failure_note(story: Story, shown: Shown) -> None:
+def failure_note(story: JobWithLog, details: JobDetails) -> None:
     """Why it failed: the error, the attempt, the line of the log that tells most, and where in the code it was."""
-    failure = shown.failure
+    failure = details.failure
     if failure is None:
         return
-    line = telling_line(story.lines, shown.attempts[-1].started_at if shown.attempts else None)
-    where = f"In attempt {shown.attempt}" + (f" on {shown.worker_id}" if shown.worker_id else "")
+    line = telling_line(story.lines, details.attempts[-1].started_at if details.attempts else None)
+    where = f"In attempt {details.attempt}" + (f" on {details.worker_id}" if details.worker_id else "")
     error = failure_text(failure)
-    with trouble(Told(error, where)):
+    with trouble(ErrorText(error, where)):
         if line is not None and line.message not in failure.message:
             with tag("div", classes="meta"):
                 tag("span", "Last line of the log: ")

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from gateleg.web.console.badges import Look
-from gateleg.web.console.cells import Column, Row, chip_cell, deed_cell, meta_cell
-from gateleg.web.console.deeds import carry_out, deed
+from gateleg.web.console.actions import button, carry_out
+from gateleg.web.console.badges import Badge
+from gateleg.web.console.cells import Column, Row, button_cell, chip_cell, meta_cell
 from gateleg.web.console.dialogs import sheet
 from gateleg.web.console.fields import Field
 from gateleg.web.console.frame import View, frame
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.jobs.filters import Filters
-from gateleg.web.console.jobs.places import CRUMBS, section_head
-from gateleg.web.console.live import Pulse, Topic, follow
+from gateleg.web.console.jobs.section import CRUMBS, section_head
+from gateleg.web.console.live import LiveIndicator, Topic, follow
 from gateleg.web.console.markup import tag
 from gateleg.web.console.patience import PATIENT, show_when_there
 from gateleg.web.console.times import duration
@@ -25,14 +25,16 @@ from gateleg.web.principal import Role
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from gateleg.jobs import AsyncQueue, QueueState, QueueStats
+    from gateleg.jobs import AsyncQueue
+    from gateleg.jobs.monitor import QueueStats
+    from gateleg.jobs.tables import QueueState
     from gateleg.web.console.cells import Cell
     from gateleg.web.host import Host
 
 MODES = {
-    "running": Look("done", "Running", "play_circle"),
-    "paused": Look("warning", "Paused", "pause_circle"),
-    "draining": Look("warning", "Draining", "downloading"),
+    "running": Badge("done", "Running", "play_circle"),
+    "paused": Badge("warning", "Paused", "pause_circle"),
+    "draining": Badge("warning", "Draining", "downloading"),
 }
 COLUMNS = (
     Column("name", "Queue"),
@@ -41,8 +43,8 @@ COLUMNS = (
     Column("delayed", "Delayed", right=True),
     Column("running", "Running", right=True),
     Column("oldest", "Oldest waiting", right=True),
-    Column("rate", "Done a minute", right=True),
-    Column("most", "95 % run under", right=True, desk=True),
+    Column("rate", "Done per minute", right=True),
+    Column("most", "p95 run time", right=True, desk=True),
     Column("limit", "Rate limit", right=True),
     Column("workers", "Workers", right=True),
     Column("deeds", "", right=True),
@@ -68,7 +70,7 @@ async def look_at_queues(queue: AsyncQueue, figures: Callable[[], Awaitable[tupl
 
 def queues_topic(host: Host) -> Topic[tuple[QueueView, ...]]:
     """All queues. Who changes one sees it at once, so the figures are fresh each time."""
-    return Topic("queues", lambda: look_at_queues(host.queue, lambda: host.pulse.read(fresh=0.0)), every=3.0)
+    return Topic("queues", lambda: look_at_queues(host.queue, lambda: host.queue_stats.read(max_age=0.0)), every=3.0)
 
 
 def queue_row(one: QueueView, *, deeds: bool) -> Row:
@@ -95,10 +97,10 @@ def queue_row(one: QueueView, *, deeds: bool) -> Row:
 
 
 def _deeds(mode: str) -> Cell:
-    change = deed_cell("rate", "Rate")
+    change = button_cell("rate", "Rate")
     if mode == "running":
-        return [deed_cell("pause", "Pause"), deed_cell("drain", "Drain"), change]
-    return [deed_cell("resume", "Resume"), change]
+        return [button_cell("pause", "Pause"), button_cell("drain", "Drain"), change]
+    return [button_cell("resume", "Resume"), change]
 
 
 def register() -> None:
@@ -113,14 +115,14 @@ def register() -> None:
             with tag("p", classes="meta"):
                 tag(
                     "span",
-                    "A paused queue starts nothing; what runs goes on. A draining one takes nothing new in; what waits is still run.",
+                    "A paused queue starts no jobs; running ones continue. A draining queue accepts no new jobs, and runs those that wait.",
                 )
 
 
-def _list(view: View, topic: Topic[tuple[QueueView, ...]], first: tuple[QueueView, ...], pulse: Pulse) -> None:
+def _list(view: View, topic: Topic[tuple[QueueView, ...]], first: tuple[QueueView, ...], pulse: LiveIndicator) -> None:
     operator = view.may(Role.OPERATOR)
     with tag("section", classes="card tight", aria_label="Queues"):
-        grid = Grid("Queues", COLUMNS if operator else COLUMNS[:-1], complete=True, on_deed=lambda name, verb: _act(view, name, verb))
+        grid = Grid("Queues", COLUMNS if operator else COLUMNS[:-1], complete=True, on_action=lambda name, verb: _act(view, name, verb))
 
     def show(found: tuple[QueueView, ...]) -> None:
         grid.show([queue_row(one, deeds=operator) for one in found])
@@ -157,8 +159,8 @@ async def _ask_rate(view: View, name: str) -> None:
             starts = Field("Starts", str(state.rate if state else 0), kind="number", least=0)
             seconds = Field("Seconds", str(state.rate_seconds if state else 60), kind="number", least=1)
         with tag("div", classes="deeds"):
-            deed("Leave it", lambda: dialog.submit(False))
-            deed("Set", lambda: dialog.submit(True), look="first")
+            button("Cancel", lambda: dialog.submit(False))
+            button("Set", lambda: dialog.submit(True), look="first")
     wanted = await dialog
     dialog.delete()
     if wanted is not True:

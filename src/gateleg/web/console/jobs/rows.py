@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gateleg.jobs import Job, JobStatus
-from gateleg.web.console.badges import BY_STATUS, look_of
+from gateleg.web.console.badges import BY_STATUS, badge_of
 from gateleg.web.console.cells import Cell, Column, Row, ago_cell, bar_cell, chip_cell, id_cell, meta_cell, since_cell
 from gateleg.web.console.jobs.stages import telling_stage
 from gateleg.web.console.times import duration
 
 if TYPE_CHECKING:
-    from gateleg.jobs import ArchivedJob
+    from gateleg.jobs.tables import ArchivedJob
 
 COLUMNS = (
     Column("type", "Type"),
     Column("state", "State"),
-    Column("about", "About"),
+    Column("about", "Subject"),
     Column("queue", "Queue", desk=True),
     Column("priority", "Priority", right=True, desk=True),
     Column("created", "Submitted"),
@@ -26,7 +26,7 @@ COLUMNS = (
 ARCHIVE_COLUMNS = (
     Column("type", "Type"),
     Column("state", "State"),
-    Column("about", "About"),
+    Column("about", "Subject"),
     Column("queue", "Queue", desk=True),
     Column("ended", "Ended"),
     Column("time", "Time"),
@@ -41,7 +41,7 @@ def job_row(job: Job) -> Row:
         str(job.job_id),
         {
             "type": [job.job_type, meta_cell(stage)] if stage else job.job_type,
-            "state": chip_cell(look_of(job)),
+            "state": chip_cell(badge_of(job)),
             "about": job.subject,
             "queue": job.queue,
             "priority": str(job.priority),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from gateleg.jobs import BadConfig, JobError
-from gateleg.web.console.deeds import deed
+from gateleg.web.console.actions import button
 from gateleg.web.console.empty import empty
 from gateleg.web.console.failures import trouble
 from gateleg.web.console.fields import Field
@@ -19,7 +19,7 @@ from gateleg.web.errors import NotAllowed
 from gateleg.web.principal import Role
 
 if TYPE_CHECKING:
-    from gateleg.jobs import Schedule
+    from gateleg.jobs.tables import Schedule
     from gateleg.web.console.frame import View
 
 
@@ -87,5 +87,5 @@ async def schedule_form(view: View, schedule: Schedule | None, type: str | None)
         leave_to("/jobs/schedules")
 
     with tag("div", classes="line gap-1"):
-        deed("Save", save, icon="check", look="first")
-        unguarded(tag("a", "Leave it", "deed", href="/jobs/schedules"))
+        button("Save", save, icon="check", look="first")
+        unguarded(tag("a", "Cancel", "deed", href="/jobs/schedules"))

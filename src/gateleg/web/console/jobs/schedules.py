@@ -8,21 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
-from gateleg.jobs import ArchivedJob, Job, JobMissing, Submission
+from gateleg.jobs import Job, JobMissing, Submission
 from gateleg.jobs.schedules import next_run
-from gateleg.web.console.badges import BY_STATUS, Look, chip
-from gateleg.web.console.cells import Column, Row, ago_cell, chip_cell, deed_cell, meta_cell, mono_cell
+from gateleg.jobs.tables import ArchivedJob
+from gateleg.web.console.actions import carry_out
+from gateleg.web.console.badges import BY_STATUS, Badge, chip
+from gateleg.web.console.cells import Column, Row, ago_cell, button_cell, chip_cell, meta_cell, mono_cell
 from gateleg.web.console.confirm import confirm
-from gateleg.web.console.deeds import carry_out
 from gateleg.web.console.empty import empty
 from gateleg.web.console.failures import refusal, trouble
 from gateleg.web.console.frame import View, frame
 from gateleg.web.console.grid import Grid
-from gateleg.web.console.jobs.places import CRUMBS, section_head
 from gateleg.web.console.jobs.rows import COLUMNS as JOB_COLUMNS
 from gateleg.web.console.jobs.rows import job_row
 from gateleg.web.console.jobs.schedule_form import schedule_form
-from gateleg.web.console.live import Pulse, Topic, follow
+from gateleg.web.console.jobs.section import CRUMBS, section_head
+from gateleg.web.console.live import LiveIndicator, Topic, follow
 from gateleg.web.console.markup import tag
 from gateleg.web.console.navigation import Crumb
 from gateleg.web.console.paging import address
@@ -35,11 +36,12 @@ if TYPE_CHECKING:
     from datetime import datetime
     from uuid import UUID
 
-    from gateleg.jobs import AsyncQueue, Schedule
+    from gateleg.jobs import AsyncQueue
+    from gateleg.jobs.tables import Schedule
 
-ON, OFF = Look("done", "Enabled", "event_available"), Look("neutral", "Disabled", "event_busy")
+ON, OFF = Badge("done", "Enabled", "event_available"), Badge("neutral", "Disabled", "event_busy")
 #: its application has started without it
-UNDECLARED = Look("neutral", "No longer declared", "event_busy")
+UNDECLARED = Badge("neutral", "No longer declared", "event_busy")
 #: How many runs of a schedule are listed.
 _RUNS = 200
 COLUMNS = (
@@ -73,18 +75,18 @@ def when_text(schedule: Schedule) -> str:
 
 
 @dataclass(frozen=True)
-class Listed:
+class ScheduleWithLastRun:
     """A schedule, and the job of its last run as far as it still exists."""
 
     schedule: Schedule
     last: Job | ArchivedJob | None = None
 
 
-def schedule_row(listed: Listed, now: datetime, *, deeds: bool) -> Row:
+def schedule_row(listed: ScheduleWithLastRun, now: datetime, *, deeds: bool) -> Row:
     """A schedule in the list; its name opens its runs."""
     schedule, last = listed.schedule, listed.last
     times = upcoming(schedule, now)
-    switch = deed_cell("off", "Disable") if schedule.active else deed_cell("on", "Enable")
+    switch = button_cell("off", "Disable") if schedule.active else button_cell("on", "Enable")
     state = UNDECLARED if schedule.undeclared_at is not None else ON if schedule.enabled else OFF
     return Row(
         schedule.name,
@@ -99,7 +101,7 @@ def schedule_row(listed: Listed, now: datetime, *, deeds: bool) -> Row:
                 *([chip_cell(BY_STATUS[last.status], f"/jobs/{last.job_id}")] if last is not None else []),
             ],
             "skipped": str(schedule.skipped) if schedule.skipped else None,
-            "deeds": [deed_cell("run", "Run now"), deed_cell("edit", "Edit"), switch, deed_cell("remove", "Remove", look="danger")]
+            "deeds": [button_cell("run", "Run now"), button_cell("edit", "Edit"), switch, button_cell("remove", "Remove", look="danger")]
             if deeds
             else None,
         },
@@ -107,7 +109,7 @@ def schedule_row(listed: Listed, now: datetime, *, deeds: bool) -> Row:
     )
 
 
-def schedules_topic(queue: AsyncQueue) -> Topic[list[Listed]]:
+def schedules_topic(queue: AsyncQueue) -> Topic[list[ScheduleWithLastRun]]:
     """All schedules with their last runs."""
     archived: dict[UUID, ArchivedJob | None] = {}
 
@@ -119,14 +121,14 @@ def schedules_topic(queue: AsyncQueue) -> Topic[list[Listed]]:
             archived[job_id] = await _archived(queue, job_id)
         return archived[job_id]
 
-    async def look() -> list[Listed]:
+    async def read() -> list[ScheduleWithLastRun]:
         found = await queue.schedules()
         ids = [one.last_job_id for one in found if one.last_job_id is not None]
         jobs = await queue.store.batch_get([queue.tables.job.key(job_id=job_id) for job_id in ids]) if ids else []
         live = {job.job_id: job for job in jobs if job is not None}
-        return [Listed(one, await last_run(one.last_job_id, live) if one.last_job_id is not None else None) for one in found]
+        return [ScheduleWithLastRun(one, await last_run(one.last_job_id, live) if one.last_job_id is not None else None) for one in found]
 
-    return Topic("schedules", look, every=3.0)
+    return Topic("schedules", read, every=3.0)
 
 
 async def _archived(queue: AsyncQueue, job_id: UUID) -> ArchivedJob | None:
@@ -156,7 +158,7 @@ def register() -> None:
     @ui.page("/jobs/schedules", response_timeout=PATIENT)
     async def schedules() -> None:
         with frame(title="Schedules", section="jobs", crumbs=CRUMBS, wide=True, titled=False) as view:
-            pulse = section_head(view, "/jobs/schedules", deed=("Add a schedule", "/jobs/schedules/edit"))
+            pulse = section_head(view, "/jobs/schedules", button=("Add a schedule", "/jobs/schedules/edit"))
             topic = schedules_topic(view.host.queue)
             await show_when_there(view.live.now(topic), lambda first: _list(view, topic, first, pulse), pulse=pulse)
 
@@ -183,16 +185,16 @@ def register() -> None:
             await schedule_form(view, known.get(name or ""), type)
 
 
-def _list(view: View, topic: Topic[list[Listed]], first: list[Listed], pulse: Pulse) -> None:
+def _list(view: View, topic: Topic[list[ScheduleWithLastRun]], first: list[ScheduleWithLastRun], pulse: LiveIndicator) -> None:
     operator = view.may(Role.OPERATOR)
     with tag("section", classes="card tight", aria_label="Schedules"):
-        grid = Grid("Schedules", COLUMNS if operator else COLUMNS[:-1], complete=True, on_deed=lambda name, verb: _act(view, name, verb))
+        grid = Grid("Schedules", COLUMNS if operator else COLUMNS[:-1], complete=True, on_action=lambda name, verb: _act(view, name, verb))
         with tag("div") as nothing:
             sentence = "A schedule submits a job again and again, at a fixed interval or by a cron expression."
             add = {"button": "Add a schedule", "href": "/jobs/schedules/edit"} if operator else {}
             empty("clock", "No schedules", sentence, **add)
 
-    def show(found: list[Listed]) -> None:
+    def show(found: list[ScheduleWithLastRun]) -> None:
         grid.show([schedule_row(one, view.host.store.setup.now(), deeds=operator) for one in found])
         grid.set_visibility(bool(found))
         nothing.set_visibility(not found)
@@ -206,7 +208,7 @@ def edit_address(name: str) -> str:
     return address("/jobs/schedules/edit", {"name": name})
 
 
-def _runs_head(view: View, schedule: Schedule) -> Pulse:
+def _runs_head(view: View, schedule: Schedule) -> LiveIndicator:
     with tag("header", classes="head"):
         with tag("div", classes="titles"):
             with tag("div", classes="line gap-2"):
@@ -214,13 +216,13 @@ def _runs_head(view: View, schedule: Schedule) -> Pulse:
                 chip(ON if schedule.enabled else OFF, large=True)
             tag("p", f"Submits {schedule.job_type}: {when_text(schedule)}", "meta")
         with tag("div", classes="deeds"):
-            pulse = Pulse()
+            pulse = LiveIndicator()
             if view.may(Role.OPERATOR):
                 tag("a", "Edit", "deed", href=edit_address(schedule.name))
     return pulse
 
 
-def _runs(view: View, topic: Topic[list[Job]], first: list[Job], pulse: Pulse) -> None:
+def _runs(view: View, topic: Topic[list[Job]], first: list[Job], pulse: LiveIndicator) -> None:
     with tag("section", classes="card tight", aria_label="Runs"):
         grid = Grid("Runs", JOB_COLUMNS)
         with tag("div") as nothing:

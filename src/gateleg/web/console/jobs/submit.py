@@ -10,12 +10,12 @@ from uuid import UUID
 from nicegui import ui
 
 from gateleg.jobs import BadConfig, JobError, JobMissing, Submission
-from gateleg.web.console.deeds import deed
+from gateleg.web.console.actions import button
 from gateleg.web.console.empty import empty
 from gateleg.web.console.failures import refusal, trouble
-from gateleg.web.console.forms import Asked, asked_of, problems_by_field, read_all
+from gateleg.web.console.forms import FormField, form_fields, problems_by_field, read_all
 from gateleg.web.console.frame import View, frame
-from gateleg.web.console.jobs.places import CRUMBS
+from gateleg.web.console.jobs.section import CRUMBS
 from gateleg.web.console.leaving import guarded, leave_to, unguarded
 from gateleg.web.console.markup import tag
 from gateleg.web.console.model_form import field_of
@@ -26,18 +26,20 @@ from gateleg.web.principal import Role
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gateleg.jobs import ArchivedJob, Handler, Job
+    from gateleg.jobs import Job
+    from gateleg.jobs.handlers import Handler
+    from gateleg.jobs.tables import ArchivedJob
     from gateleg.web.console.fields import Field
 
 #: How a job is run; what is left empty is as the handler says.
 _OPTIONS = (
-    Asked("subject", "About", "string", "text", hint="What the job is about: it can be found by this"),
-    Asked("queue", "Queue", "string", "text"),
-    Asked("priority", "Priority", "integer", "number", hint="From 0 to 100, higher first", least=0, most=100),
-    Asked("delay", "Start after", "number", "number", hint="Seconds to wait before it may start", least=0),
-    Asked("tags", "Tags", "strings", "area", hint="One in each line"),
+    FormField("subject", "Subject", "string", "text", hint="What the job is about; jobs can be filtered by it"),
+    FormField("queue", "Queue", "string", "text"),
+    FormField("priority", "Priority", "integer", "number", hint="From 0 to 100, higher first", least=0, most=100),
+    FormField("delay", "Start after", "number", "number", hint="Seconds to wait before it may start", least=0),
+    FormField("tags", "Tags", "strings", "area", hint="One in each line"),
 )
-_ANY_CONFIG = Asked("config", "Config", "json", "area", start="{}", hint="As JSON")
+_ANY_CONFIG = FormField("config", "Config", "json", "area", start="{}", hint="As JSON")
 
 
 @dataclass
@@ -45,14 +47,14 @@ class JobForm:
     """The fields of a submission on a page, and reading them."""
 
     handler: Handler
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[FormField] = field(default_factory=list)
     fields: dict[str, Field] = field(default_factory=dict)
     options: dict[str, Field] = field(default_factory=dict)
 
     def build(self, config: Mapping[str, Any] | None, options: Mapping[str, Any] | None = None) -> None:
         """Put the fields on the page."""
         model = self.handler.config
-        self.asked = asked_of(model, config) if model is not None else [_ANY_CONFIG]
+        self.asked = form_fields(model, config) if model is not None else [_ANY_CONFIG]
         with guarded(tag("section", classes="card stack gap-2 narrow", aria_label="Config")):
             tag("h3", "Config")
             if model is not None and model.__doc__:
@@ -63,8 +65,8 @@ class JobForm:
                 self.fields = {asked.name: field_of(asked) for asked in self.asked}
             if model is None and config:
                 self.fields["config"].set(json.dumps(dict(config), indent=2, ensure_ascii=False))
-        with guarded(tag("section", classes="card stack gap-2 narrow", aria_label="How it is run")):
-            tag("h3", "How it is run")
+        with guarded(tag("section", classes="card stack gap-2 narrow", aria_label="Options")):
+            tag("h3", "Options")
             with tag("div", classes="fields"):
                 self.options = {asked.name: field_of(asked, placeholder=self._usual(asked.name)) for asked in _OPTIONS}
             for name, value in (options or {}).items():
@@ -164,5 +166,5 @@ def _end(view: View, form: JobForm) -> None:
         leave_to(f"/jobs/{made.job.job_id}")
 
     with tag("div", classes="line gap-1"):
-        deed("Submit", go, icon="send", look="first")
-        unguarded(tag("a", "Leave it", "deed", href="/jobs"))
+        button("Submit", go, icon="send", look="first")
+        unguarded(tag("a", "Cancel", "deed", href="/jobs"))

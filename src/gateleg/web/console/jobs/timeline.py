@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gateleg.jobs import JobStatus
-from gateleg.web.console.jobs.shown import failure_text
+from gateleg.web.console.jobs.job_details import failure_text
 from gateleg.web.console.times import duration
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gateleg.jobs import Attempt
-    from gateleg.web.console.jobs.shown import Shown
+    from gateleg.jobs.tables import Attempt
+    from gateleg.web.console.jobs.job_details import JobDetails
     from gateleg.web.console.theme import Kind
 
 #: Outcomes in words, and the colour of each.
@@ -46,9 +46,9 @@ class Bar:
     since: datetime | None = None
 
 
-def bars(shown: Shown, now: datetime) -> list[Bar]:
+def bars(details: JobDetails, now: datetime) -> list[Bar]:
     """The wait before the first attempt, the attempts that have ended, and what goes on now."""
-    begin, end = shown.created_at, shown.completed_at if shown.finished and shown.completed_at else now
+    begin, end = details.created_at, details.completed_at if details.finished and details.completed_at else now
     whole = max((end - begin).total_seconds(), 0.001)
 
     def place(start: datetime, stop: datetime) -> tuple[float, float]:
@@ -56,19 +56,19 @@ def bars(shown: Shown, now: datetime) -> list[Bar]:
         width = max((stop - start).total_seconds() / whole, _NARROWEST)
         return left, min(width, 1.0 - left)
 
-    first = shown.attempts[0].started_at if shown.attempts else shown.started_at
-    made = [_waiting(*place(begin, first or end), begin, first or end, going_on=first is None and not shown.finished)]
-    headline = None if shown.failure is None else failure_text(shown.failure)
-    for at, attempt in enumerate(shown.attempts):
+    first = details.attempts[0].started_at if details.attempts else details.started_at
+    made = [_waiting(*place(begin, first or end), begin, first or end, going_on=first is None and not details.finished)]
+    headline = None if details.failure is None else failure_text(details.failure)
+    for at, attempt in enumerate(details.attempts):
         bar = _ended(attempt, *place(attempt.started_at, attempt.ended_at))
         # An error that attempts repeat stands at the last of them, and one that heads the page only there.
-        repeated = bar.error == headline or (at + 1 < len(shown.attempts) and error_text(shown.attempts[at + 1]) == bar.error)
+        repeated = bar.error == headline or (at + 1 < len(details.attempts) and error_text(details.attempts[at + 1]) == bar.error)
         made.append(replace(bar, error=None) if repeated else bar)
-    if shown.status == JobStatus.PROCESSING and shown.started_at is not None:
-        left, width = place(shown.started_at, now)
-        made.append(Bar(f"Attempt {shown.attempt}", "running", "Running", left, width, "", shown.worker_id, since=shown.started_at))
-    elif shown.status == JobStatus.PENDING and shown.attempts:
-        last = shown.attempts[-1].ended_at
+    if details.status == JobStatus.PROCESSING and details.started_at is not None:
+        left, width = place(details.started_at, now)
+        made.append(Bar(f"Attempt {details.attempt}", "running", "Running", left, width, "", details.worker_id, since=details.started_at))
+    elif details.status == JobStatus.PENDING and details.attempts:
+        last = details.attempts[-1].ended_at
         made.append(_waiting(*place(last, now), last, now, going_on=True))
     return made
 

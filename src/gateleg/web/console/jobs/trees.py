@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from gateleg.jobs import JobStatus
-from gateleg.web.console.badges import BY_STATUS, RUNNING, Look
+from gateleg.web.console.badges import BY_STATUS, RUNNING, Badge
 from gateleg.web.console.jobs.stages import telling_stage
 from gateleg.web.console.times import duration
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from uuid import UUID
 
-    from gateleg.jobs import Branch
+    from gateleg.jobs.monitor import Branch
 
 #: How many children of one job are drawn at first, and at most when all are asked for.
 SHOWN, MOST = 12, 1000
 #: Who is drawn first when there are too many: what needs attention, then what moves, then what is done, then the rest.
 _RANK = {JobStatus.FAILED: 0, JobStatus.PROCESSING: 1, JobStatus.PENDING: 2, JobStatus.COMPLETED: 3, JobStatus.CANCELLED: 4}
 _LATER = datetime.max.replace(tzinfo=UTC)
-PARTLY_FAILED = Look("failed", "Partly failed", "error")
-PARTLY_CANCELLED = Look("cancelled", "Partly cancelled", "cancel")
+PARTLY_FAILED = Badge("failed", "Partly failed", "error")
+PARTLY_CANCELLED = Badge("cancelled", "Partly cancelled", "cancel")
 
 
 def by_urgency(children: Sequence[Branch]) -> list[Branch]:
@@ -49,7 +49,7 @@ def found_in(branch: Branch, job_id: UUID) -> Branch | None:
     return next((one for one in branch if one.job_id == job_id), None)
 
 
-def tree_look(branch: Branch, own: Look) -> Look:
+def tree_badge(branch: Branch, own: Badge) -> Badge:
     """How a job looks together with all that it has started: it runs until the last of them has ended."""
     if branch.status in (JobStatus.PENDING, JobStatus.PROCESSING):
         return own
@@ -80,7 +80,7 @@ def tree_html(branch: Branch, drawing: Drawing) -> str:
 
 
 def _item(branch: Branch, drawing: Drawing) -> str:
-    look = BY_STATUS[branch.status]
+    badge = BY_STATUS[branch.status]
     here = ' aria-current="true"' if branch.job_id == drawing.current else ""
     stage = telling_stage(branch.job_type, branch.stage)
     name = escape(stage or branch.job_type)
@@ -88,9 +88,9 @@ def _item(branch: Branch, drawing: Drawing) -> str:
     about = f'<span class="meta label" title="{meta}">{meta}</span>' if meta else ""
     below = f"<ul>{_children(branch, drawing)}</ul>" if branch.children else ""
     return (
-        f'<li><a href="{drawing.base}/{branch.job_id}" class="k-{look.kind}"{here}>'
-        f'<i class="q-icon material-icons" aria-hidden="true">{look.icon}</i>'
-        f'<span class="name">{name}</span>{about}<span class="sr">{look.word}</span>{_time(branch)}</a>{below}</li>'
+        f'<li><a href="{drawing.base}/{branch.job_id}" class="k-{badge.kind}"{here}>'
+        f'<i class="q-icon material-icons" aria-hidden="true">{badge.icon}</i>'
+        f'<span class="name">{name}</span>{about}<span class="sr">{badge.word}</span>{_time(branch)}</a>{below}</li>'
     )
 
 

@@ -6,25 +6,26 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from gateleg.web.console.badges import Look
+from gateleg.web.console.badges import Badge
 from gateleg.web.console.cells import Column, Row, ago_cell, chip_cell, mono_cell, since_cell
 from gateleg.web.console.empty import empty
 from gateleg.web.console.frame import View, frame
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.jobs.filters import Filters
-from gateleg.web.console.jobs.places import CRUMBS, section_head
-from gateleg.web.console.live import Pulse, Topic, follow
+from gateleg.web.console.jobs.section import CRUMBS, section_head
+from gateleg.web.console.live import LiveIndicator, Topic, follow
 from gateleg.web.console.markup import tag
 from gateleg.web.console.patience import PATIENT, show_when_there
 from gateleg.web.console.sizes import size_text
 
 if TYPE_CHECKING:
-    from gateleg.jobs import AsyncQueue, WorkerRecord
+    from gateleg.jobs import AsyncQueue
+    from gateleg.jobs.tables import WorkerRecord
 
 STATES = {
-    "running": Look("done", "Working", "play_circle"),
-    "draining": Look("warning", "Draining", "downloading"),
-    "stopped": Look("neutral", "Stopped", "stop_circle"),
+    "running": Badge("done", "Working", "play_circle"),
+    "draining": Badge("warning", "Draining", "downloading"),
+    "stopped": Badge("neutral", "Stopped", "stop_circle"),
 }
 COLUMNS = (
     Column("name", "Worker"),
@@ -92,7 +93,7 @@ def register() -> None:
             await show_when_there(view.live.now(topic), lambda first: _list(view, topic, first, pulse), pulse=pulse)
 
 
-def _list(view: View, topic: Topic[list[WorkerRecord]], first: list[WorkerRecord], pulse: Pulse) -> None:
+def _list(view: View, topic: Topic[list[WorkerRecord]], first: list[WorkerRecord], pulse: LiveIndicator) -> None:
     with tag("section", classes="card tight", aria_label="Workers"):
         grid = Grid("Workers", COLUMNS, complete=True)
         with tag("div") as nothing:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gateleg.web.console.badges import Look
+from gateleg.web.console.badges import Badge
 from gateleg.web.console.cells import Column, Row, ago_cell, chip_cell
 from gateleg.web.console.empty import empty
 from gateleg.web.console.frame import View, frame
 from gateleg.web.console.grid import Grid
-from gateleg.web.console.live import Pulse, Topic, follow
+from gateleg.web.console.live import LiveIndicator, Topic, follow
 from gateleg.web.console.markup import card, section, tag
-from gateleg.web.console.migrations.looking import Listed, list_topic
 from gateleg.web.console.migrations.shown import address_of, operator_cell, phases_text, progress_cell, state_of, title_of, wrong_text
+from gateleg.web.console.migrations.topics import MigrationSummary, list_topic
 from gateleg.web.console.patience import show_when_there
 from gateleg.web.console.tables.grids import table_address
-from gateleg.web.console.tables.listing import look_of, row_of
-from gateleg.web.console.tables.surveys import Seen, survey
+from gateleg.web.console.tables.listing import badge_of, row_of
+from gateleg.web.console.tables.table_snapshots import TableSnapshot, take_snapshots
 from gateleg.web.migrating import migrations_of
 
 if TYPE_CHECKING:
@@ -56,17 +56,17 @@ async def migrations() -> None:
                 tag("h1", "Migrations")
                 tag("p", "Changes of keys, tables and stored items, by application.", "meta")
             with tag("div", classes="deeds"):
-                pulse = Pulse()
+                pulse = LiveIndicator()
         if any(migrations_of(view.host.applications).values()):
             topic = list_topic(view.host)
             await show_when_there(view.live.now(topic), lambda first: _list(view, topic, first, pulse), pulse=pulse)
         else:
             _none()
         with section("Drift"):
-            await show_when_there(survey(view.host.store, view.host.tables), _drift, rows=2, saying="Comparing the tables")
+            await show_when_there(take_snapshots(view.host.store, view.host.tables), _drift, rows=2, saying="Comparing the tables")
 
 
-def migration_row(one: Listed) -> Row:
+def migration_row(one: MigrationSummary) -> Row:
     """A migration in the list."""
     status = one.status
     return Row(
@@ -85,7 +85,7 @@ def migration_row(one: Listed) -> Row:
     )
 
 
-def _list(view: View, topic: Topic[list[Listed]], first: list[Listed], pulse: Pulse) -> None:
+def _list(view: View, topic: Topic[list[MigrationSummary]], first: list[MigrationSummary], pulse: LiveIndicator) -> None:
     newer = [one for one in first if not one.status.in_code]
     for one in newer:
         with tag("div", classes="note failed"):
@@ -94,7 +94,7 @@ def _list(view: View, topic: Topic[list[Listed]], first: list[Listed], pulse: Pu
     with tag("section", classes="card tight", aria_label="Migrations"):
         grid = Grid("Migrations", _COLUMNS, complete=True)
 
-    def show(found: list[Listed]) -> None:
+    def show(found: list[MigrationSummary]) -> None:
         grid.show([migration_row(one) for one in found])
 
     show(first)
@@ -113,22 +113,22 @@ def _none() -> None:
             tag("button", "Copy", "deed small", type="button", data_copy=EXAMPLE)
 
 
-def drifted(found: Sequence[Seen]) -> list[Seen]:
+def drifted(found: Sequence[TableSnapshot]) -> list[TableSnapshot]:
     """The declared tables that are not deployed as declared, or could not be read."""
     return [one for one in found if one.table is not None and one.state != "in sync"]
 
 
-def _drift(found: list[Seen]) -> None:
+def _drift(found: list[TableSnapshot]) -> None:
     different = drifted(found)
     if not different:
         declared = sum(one.table is not None for one in found)
         with tag("p", classes="meta"):
-            tag("span", f"All {declared} declared tables are deployed as declared.")
+            tag("span", f"All {declared} declared tables match their deployed tables.")
         return
     rows = [
         Row(
             one.name,
-            {"name": one.name, "state": chip_cell(Look(*look_of(one.state))), "means": row_of(one).means},
+            {"name": one.name, "state": chip_cell(Badge(*badge_of(one.state))), "means": row_of(one).means},
             href=f"{table_address(one.name)}?tab=health",
         )
         for one in different

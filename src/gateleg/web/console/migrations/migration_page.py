@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING
 
 from nicegui import context
 
-from gateleg.web.console.badges import chip, look_of
+from gateleg.web.console.badges import badge_of, chip
 from gateleg.web.console.cells import Cell, Column, Row, ago_cell, chip_cell, link_cell, meta_cell
 from gateleg.web.console.empty import empty
 from gateleg.web.console.frame import View, current_view, frame
 from gateleg.web.console.grid import Grid
-from gateleg.web.console.live import Pulse, follow
+from gateleg.web.console.live import LiveIndicator, follow
 from gateleg.web.console.live_list import live_list
 from gateleg.web.console.markup import section, tag
-from gateleg.web.console.migrations.deeds import MigrationDeeds
-from gateleg.web.console.migrations.looking import Seen, events_topic, find_migration, migration_topic
+from gateleg.web.console.migrations.buttons import MigrationButtons
 from gateleg.web.console.migrations.phase_line import phase_line
 from gateleg.web.console.migrations.shown import (
     MEANS,
@@ -29,9 +28,10 @@ from gateleg.web.console.migrations.shown import (
     title_of,
     wrong_text,
 )
+from gateleg.web.console.migrations.topics import MigrationState, events_topic, find_migration, migration_topic
 from gateleg.web.console.navigation import Crumb
 from gateleg.web.console.patience import show_when_there
-from gateleg.web.console.redrawing import Redrawn
+from gateleg.web.console.redraw_cache import RedrawCache
 from gateleg.web.console.times import ago
 
 if TYPE_CHECKING:
@@ -64,13 +64,13 @@ async def migration(application: str, number: int, cursor: str | None = None) ->
     """The page."""
     console = current_view()
     topic = migration_topic(console.host, application, number)
-    seen = await console.live.now(topic)
-    if seen is None:
+    current = await console.live.now(topic)
+    if current is None:
         missing(f"{application} has no migration {number}.")
         return
-    with frame(title=title_of(seen.status), section="migrations", crumbs=CRUMBS, wide=True, titled=False) as view:
-        page = _Page(view, application, find_migration(view.host, application, number), seen)
-        follow(view.live, topic, page.show, page.pulse, known=seen)
+    with frame(title=title_of(current.status), section="migrations", crumbs=CRUMBS, wide=True, titled=False) as view:
+        page = _Page(view, application, find_migration(view.host, application, number), current)
+        follow(view.live, topic, page.show, page.pulse, known=current)
         with section("Events"):
             events, path = events_topic(view.host, application, number, cursor), address_of(application, number)
             await show_when_there(view.live.now(events), lambda first: _events(view, events, first, path, cursor), rows=3)
@@ -87,41 +87,41 @@ def missing(sentence: str) -> None:
 class _Page:
     """One open page of a migration."""
 
-    def __init__(self, view: View, application: str, one: Migration | None, seen: Seen) -> None:
+    def __init__(self, view: View, application: str, one: Migration | None, current: MigrationState) -> None:
         self._view, self._application, self._migration = view, application, one
-        self._parts = Redrawn()
+        self._parts = RedrawCache()
         with tag("header", classes="stack gap-2"):
             with tag("div", classes="head"):
                 self._titles = tag("div", classes="titles")
                 with tag("div", classes="deeds"):
-                    self.pulse = Pulse()
+                    self.pulse = LiveIndicator()
                     self._deeds = tag("div", classes="deeds")
             self._notes = tag("div", classes="stack gap-1")
-        self._stages = [_StagePart(view, application, one, group, seen, len(seen.groups)) for group in seen.groups] if one else []
+        self._stages = [_StagePart(view, application, one, group, current, len(current.groups)) for group in current.groups] if one else []
         if one is not None and parts_of(one):
             with section("Other parts"), tag("ul", classes="remarks card roomy"):
                 for words in parts_of(one):
                     with tag("li"):
                         tag("span", words)
-        self.show(seen)
+        self.show(current)
 
-    def show(self, seen: Seen | None) -> None:
+    def show(self, current: MigrationState | None) -> None:
         """Show the migration as it is now."""
-        if seen is None:
+        if current is None:
             return
-        status = seen.status
-        self._parts.draw(self._titles, (state_of(status), status.changed_at, status.changed_by), lambda: self._draw_titles(seen))
+        status = current.status
+        self._parts.draw(self._titles, (state_of(status), status.changed_at, status.changed_by), lambda: self._draw_titles(current))
         if self._migration is not None:
-            deeds = MigrationDeeds(self._view, self._application, self._migration)
-            self._parts.draw(self._deeds, deeds.key(seen, seen.groups), lambda: deeds.draw(seen, seen.groups))
-        job = seen.job
+            deeds = MigrationButtons(self._view, self._application, self._migration)
+            self._parts.draw(self._deeds, deeds.key(current, current.groups), lambda: deeds.draw(current, current.groups))
+        job = current.job
         told = None if job is None else (job.job_id, job.status, job.progress)
-        self._parts.draw(self._notes, (status.error, status.in_code, seen.busy, told), lambda: _draw_notes(seen))
-        for part, group in zip(self._stages, seen.groups, strict=False):
-            part.show(seen, group)
+        self._parts.draw(self._notes, (status.error, status.in_code, current.busy, told), lambda: _draw_notes(current))
+        for part, group in zip(self._stages, current.groups, strict=False):
+            part.show(current, group)
 
-    def _draw_titles(self, seen: Seen) -> None:
-        status = seen.status
+    def _draw_titles(self, current: MigrationState) -> None:
+        status = current.status
         with tag("div", classes="line gap-2"):
             tag("h1", title_of(status))
             chip(state_of(status), large=True)
@@ -136,8 +136,8 @@ class _Page:
                     operator(status.changed_by)
 
 
-def _draw_notes(seen: Seen) -> None:
-    status, job = seen.status, seen.job
+def _draw_notes(current: MigrationState) -> None:
+    status, job = current.status, current.job
     if not status.in_code:
         with tag("div", classes="note failed"):
             tag(
@@ -155,7 +155,7 @@ def _draw_job(job: Job) -> None:
     part = None if job.progress is None else job.progress.fraction
     percent = None if part is None else round(part * 100)
     with tag("div", classes="note line gap-2"):
-        chip(look_of(job))
+        chip(badge_of(job))
         tag("a", str(job.job_config.get("action", "job")).capitalize(), "link", href=f"/jobs/{job.job_id}")
         with tag("div", classes="progress-line grow"):
             bar = "bar unsure" if part is None else "bar"
@@ -168,11 +168,11 @@ def _draw_job(job: Job) -> None:
 class _StagePart:
     """The moves of one stage, with the phases that they have gone through."""
 
-    def __init__(self, view: View, application: str, one: Migration, group: StageGroup, seen: Seen, stages: int) -> None:
+    def __init__(self, view: View, application: str, one: Migration, group: StageGroup, current: MigrationState, stages: int) -> None:
         self._place, self._migration, self._alone = (application, one.number), one, stages == 1
         self._entities = {move.name: f"{move.old.__name__} → {move.new.__name__}" for move in one.moves}
-        self._buttons = None if self._alone else MigrationDeeds(view, application, one, group.name)
-        self._parts = Redrawn()
+        self._buttons = None if self._alone else MigrationButtons(view, application, one, group.name)
+        self._parts = RedrawCache()
         with section("Moves" if self._alone else f"Stage {group.name}"):
             with tag("div", classes="line gap-2 spread fill"):
                 tag("p", f"Takes {group.covers}.", "meta")
@@ -182,12 +182,12 @@ class _StagePart:
             with tag("div", classes="card tight"):
                 self._grid = Grid(f"Moves of {group.name}", _MOVES)
 
-    def show(self, seen: Seen, group: StageGroup) -> None:
+    def show(self, current: MigrationState, group: StageGroup) -> None:
         """Show the stage as it is now."""
         self._parts.draw(self._line, (group.phase, group.farthest, group.paused), lambda: _draw_line(group))
         if self._buttons is not None:
             buttons = self._buttons
-            self._parts.draw(self._deeds, buttons.key(seen, [group]), lambda: buttons.draw(seen, [group], small=True))
+            self._parts.draw(self._deeds, buttons.key(current, [group]), lambda: buttons.draw(current, [group], small=True))
         self._grid.show([self._row(one) for one in group.moves])
 
     def _row(self, one: dict[str, object]) -> Row:

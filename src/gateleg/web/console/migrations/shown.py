@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from gateleg.migrate import Phase
-from gateleg.migrate.moves.passes import told_progress
+from gateleg.migrate.moves.passes import describe_progress
 from gateleg.migrate.moves.phases import PHASES
-from gateleg.web.console.badges import Look
+from gateleg.web.console.badges import Badge
 from gateleg.web.console.cells import bar_cell, link_cell, meta_cell
 
 if TYPE_CHECKING:
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from gateleg.migrate import Migration, MigrationStatus, MoveStage
     from gateleg.web.console.cells import Cell, Part
 
-STATES: Mapping[str, Look] = {
-    "pending": Look("waiting", "Pending", "schedule"),
-    "applying": Look("running", "Under way", "moving"),
-    "applied": Look("done", "Applied", "check_circle"),
-    "failed": Look("failed", "Failed", "error"),
-    "rolling-back": Look("warning", "Rolling back", "undo"),
-    "rolled-back": Look("neutral", "Rolled back", "undo"),
+STATES: Mapping[str, Badge] = {
+    "pending": Badge("waiting", "Pending", "schedule"),
+    "applying": Badge("running", "Under way", "moving"),
+    "applied": Badge("done", "Applied", "check_circle"),
+    "failed": Badge("failed", "Failed", "error"),
+    "rolling-back": Badge("warning", "Rolling back", "undo"),
+    "rolled-back": Badge("neutral", "Rolled back", "undo"),
 }
-PAUSED = Look("warning", "Paused", "pause_circle")
-UNKNOWN = Look("failed", "Not in this release", "help")
+PAUSED = Badge("warning", "Paused", "pause_circle")
+UNKNOWN = Badge("failed", "Not in this release", "help")
 
 #: What happens in each phase, as an operator has to know it.
 MEANS: Mapping[Phase, str] = {
@@ -85,7 +85,7 @@ class StageGroup:
         return any(one["errors"] for one in self.moves)
 
 
-def state_of(status: MigrationStatus) -> Look:
+def state_of(status: MigrationStatus) -> Badge:
     """How the state of a migration looks."""
     if not status.in_code:
         return UNKNOWN
@@ -164,7 +164,7 @@ def progress_cell(stages: Iterable[dict[str, Any]]) -> Cell:
     if found is None:
         return None
     task, progress = found
-    return [bar_cell(fraction(progress)), meta_cell(f"{TASKS.get(task, task)}: {told_progress(progress)}")]
+    return [bar_cell(fraction(progress)), meta_cell(f"{TASKS.get(task, task)}: {describe_progress(progress)}")]
 
 
 def operator_of(text: str) -> tuple[str, str | None]:

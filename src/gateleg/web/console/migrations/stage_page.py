@@ -5,25 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gateleg.migrate import Phase
-from gateleg.migrate.moves.passes import told_progress
-from gateleg.web.console.badges import Look, chip
+from gateleg.migrate.moves.passes import describe_progress
+from gateleg.web.console.actions import button
+from gateleg.web.console.badges import Badge, chip
 from gateleg.web.console.cells import Column, Row, ago_cell, bar_cell, chip_cell, mono_cell
 from gateleg.web.console.code import json_block
-from gateleg.web.console.deeds import deed
 from gateleg.web.console.empty import empty
 from gateleg.web.console.frame import View, current_view, frame
 from gateleg.web.console.grid import Grid
-from gateleg.web.console.live import Pulse, follow
+from gateleg.web.console.live import LiveIndicator, follow
 from gateleg.web.console.live_list import live_list
 from gateleg.web.console.markup import card, section, tag
-from gateleg.web.console.migrations.deeds import MigrationDeeds
-from gateleg.web.console.migrations.looking import dry_run, errors_topic, find_migration, find_stage, migration_topic
+from gateleg.web.console.migrations.buttons import MigrationButtons
 from gateleg.web.console.migrations.migration_page import CRUMBS, missing, operator
 from gateleg.web.console.migrations.phase_line import phase_list
 from gateleg.web.console.migrations.shown import PAUSED, TASKS, address_of, covered, fraction, not_begun
+from gateleg.web.console.migrations.topics import dry_run, errors_topic, find_migration, find_stage, migration_topic
 from gateleg.web.console.navigation import Crumb
 from gateleg.web.console.patience import show_when_there
-from gateleg.web.console.redrawing import Redrawn
+from gateleg.web.console.redraw_cache import RedrawCache
 from gateleg.web.console.times import ago
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gateleg.migrate.moves.tables import ItemError
     from gateleg.store import Page
     from gateleg.web.console.live import Topic
-    from gateleg.web.console.migrations.looking import Seen
+    from gateleg.web.console.migrations.topics import MigrationState
 
 _PASSES = (Column("task", "Pass"), Column("done", "Done"), Column("told", "Progress", wraps=True))
 _ERRORS = (
@@ -42,11 +42,11 @@ _ERRORS = (
     Column("at", "Noted"),
 )
 _REASONS = {
-    "orphan": Look("warning", "Orphan", "link_off"),
-    "inconvertible": Look("failed", "Cannot be converted", "error"),
-    "missing": Look("failed", "No copy", "remove_circle"),
-    "surplus": Look("failed", "No original", "add_circle"),
-    "differs": Look("failed", "Differs", "difference"),
+    "orphan": Badge("warning", "Orphan", "link_off"),
+    "inconvertible": Badge("failed", "Cannot be converted", "error"),
+    "missing": Badge("failed", "No copy", "remove_circle"),
+    "surplus": Badge("failed", "No original", "add_circle"),
+    "differs": Badge("failed", "Differs", "difference"),
 }
 
 
@@ -56,39 +56,39 @@ async def stage(application: str, number: int, move: str, stage: str, cursor: st
     one = find_migration(console.host, application, number)
     place = None if one is None else find_stage(one, move, stage)
     topic = migration_topic(console.host, application, number)
-    seen = await console.live.now(topic)
-    if one is None or place is None or seen is None:
+    current = await console.live.now(topic)
+    if one is None or place is None or current is None:
         missing(f"{application} has no migration {number} with the stage {stage} of {move}.")
         return
     crumbs = [*CRUMBS, Crumb(str(one), address_of(application, number))]
     with frame(title=f"{move}, {stage}", section="migrations", crumbs=crumbs, wide=True, titled=False) as view:
-        page = _Page(view, application, one, place, seen)
-        follow(view.live, topic, page.show, page.pulse, known=seen)
+        page = _Page(view, application, one, place, current)
+        follow(view.live, topic, page.show, page.pulse, known=current)
         await _failed_items(view, address_of(application, number, move, stage), place, cursor)
         _samples(view, place)
 
 
-def report_of(seen: Seen, move: KeyMove, which: MoveStage) -> dict[str, Any]:
+def report_of(current: MigrationState, move: KeyMove, which: MoveStage) -> dict[str, Any]:
     """What is known of one stage."""
-    found = (one for one in seen.status.stages if (one["move"], one["stage"]) == (move.name, which.name))
+    found = (one for one in current.status.stages if (one["move"], one["stage"]) == (move.name, which.name))
     return next(found, not_begun(move.name, which.name))
 
 
 class _Page:
     """One open page of a stage."""
 
-    def __init__(self, view: View, application: str, one: Migration, place: tuple[KeyMove, MoveStage], seen: Seen) -> None:
+    def __init__(self, view: View, application: str, one: Migration, place: tuple[KeyMove, MoveStage], current: MigrationState) -> None:
         self._move, self._stage = place
-        self._parts = Redrawn()
+        self._parts = RedrawCache()
         alone = len(self._move.stages) == 1
-        self._buttons = MigrationDeeds(view, application, one, None if alone else self._stage.name)
+        self._buttons = MigrationButtons(view, application, one, None if alone else self._stage.name)
         with tag("header", classes="head"):
             with tag("div", classes="titles"):
                 self._titles = tag("div", classes="line gap-2")
                 words = f"{self._move.old.__name__} becomes {self._move.new.__name__}; {covered(self._stage, alone=alone)}"
                 tag("p", words, "meta")
             with tag("div", classes="deeds"):
-                self.pulse = Pulse()
+                self.pulse = LiveIndicator()
                 self._deeds = tag("div", classes="deeds")
         with tag("div", classes="halves"):
             with card("roomy", label="Phases"):
@@ -104,18 +104,18 @@ class _Page:
         with section("Passes over the tables"), tag("div", classes="card tight"):
             self._passes = Grid("Passes", _PASSES)
             self._nothing = empty("clock", "No pass has begun", "Backfill, verify and clean-up go through a table; their progress is here.")
-        self.show(seen)
+        self.show(current)
 
-    def show(self, seen: Seen | None) -> None:
+    def show(self, current: MigrationState | None) -> None:
         """Show the stage as it is now."""
-        if seen is None:
+        if current is None:
             return
-        one = report_of(seen, self._move, self._stage)
+        one = report_of(current, self._move, self._stage)
         phase = Phase(one["phase"])
         draw = self._parts.draw
         draw(self._titles, (phase, one["paused"]), lambda: self._draw_titles(phase, paused=one["paused"]))
-        groups = [group for group in seen.groups if group.name == self._stage.name]
-        draw(self._deeds, self._buttons.key(seen, groups), lambda: self._buttons.draw(seen, groups))
+        groups = [group for group in current.groups if group.name == self._stage.name]
+        draw(self._deeds, self._buttons.key(current, groups), lambda: self._buttons.draw(current, groups))
         draw(self._phases, phase, lambda: phase_list(phase))
         draw(self._verification, one["verification"], lambda: _draw_verification(one["verification"]))
         used = one.get("old_used_seconds_ago")
@@ -126,20 +126,20 @@ class _Page:
 
     def _draw_titles(self, phase: Phase, *, paused: bool) -> None:
         tag("h1", f"{self._move.name}, {self._stage.name}")
-        chip(PAUSED if paused else Look("done" if phase is Phase.CLEAN_UP else "running", str(phase), "moving"), large=True)
+        chip(PAUSED if paused else Badge("done" if phase is Phase.CLEAN_UP else "running", str(phase), "moving"), large=True)
 
 
 def _pass_row(task: str, progress: dict[str, Any]) -> Row:
     part = fraction(progress)
     bar = bar_cell(part, "done" if progress["done"] else "running", f"{part:.0%}")
-    return Row(task, {"task": TASKS.get(task, task), "done": bar, "told": told_progress(progress)})
+    return Row(task, {"task": TASKS.get(task, task), "done": bar, "told": describe_progress(progress)})
 
 
 def _draw_verification(found: dict[str, Any] | None) -> None:
     if found is None:
         tag("p", "Nothing was compared yet.", "meta")
         return
-    chip(Look("done", "Both sides agree", "check_circle") if found["holds"] else Look("failed", "The sides do not agree", "error"))
+    chip(Badge("done", "Both sides agree", "check_circle") if found["holds"] else Badge("failed", "The sides do not agree", "error"))
     with tag("dl", classes="facts"):
         for name, key in (("Old items", "old"), ("New items", "new"), ("Compared one by one", "compared"), ("Wrong", "wrong")):
             tag("dt", name)
@@ -168,8 +168,8 @@ async def _failed_items(view: View, path: str, place: tuple[KeyMove, MoveStage],
 
 def error_row(error: ItemError) -> Row:
     """An item that could not be moved, or that differs."""
-    look = _REASONS.get(error.reason) or Look("failed", error.reason.capitalize(), "error")
-    cells = {"key": mono_cell(error.item_key), "side": error.side, "reason": chip_cell(look), "why": error.why, "at": ago_cell(error.at)}
+    badge = _REASONS.get(error.reason) or Badge("failed", error.reason.capitalize(), "error")
+    cells = {"key": mono_cell(error.item_key), "side": error.side, "reason": chip_cell(badge), "why": error.why, "at": ago_cell(error.at)}
     return Row(f"{error.side} {error.digest}", cells)
 
 
@@ -186,7 +186,7 @@ def _samples(view: View, place: tuple[KeyMove, MoveStage]) -> None:
     with section("Dry run"), card("roomy", label="Dry run") as box:
         tag("p", "Some old items and what becomes of them. Nothing is written.", "meta")
         with tag("div") as before:
-            deed("Show samples", lambda: fill(), icon="preview")
+            button("Show samples", lambda: fill(), icon="preview")
 
     async def fill() -> None:
         before.delete()

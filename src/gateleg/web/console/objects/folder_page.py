@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from nicegui import context, ui
 
-from gateleg.web.console.badges import Look
+from gateleg.web.console.actions import button, carry_out
+from gateleg.web.console.badges import Badge
 from gateleg.web.console.cells import Column, Row, ago_cell, chip_cell
 from gateleg.web.console.confirm import confirm
-from gateleg.web.console.deeds import carry_out, deed
 from gateleg.web.console.empty import empty
-from gateleg.web.console.failures import told
+from gateleg.web.console.failures import describe_error
 from gateleg.web.console.fields import Field
 from gateleg.web.console.frame import frame
 from gateleg.web.console.grid import Grid
@@ -19,7 +19,7 @@ from gateleg.web.console.markup import card, tag
 from gateleg.web.console.navigation import Crumb
 from gateleg.web.console.objects.changes import delete_objects, keys_below, take_file
 from gateleg.web.console.objects.drops import Drop
-from gateleg.web.console.objects.folders import folder_address, icon_of, name_of, object_address, shown_of, way_to
+from gateleg.web.console.objects.folders import folder_address, folder_entries, icon_of, name_of, object_address, path_to
 from gateleg.web.console.objects.previews import kind_of_key
 from gateleg.web.console.paging import pager
 from gateleg.web.console.patience import show_when_there
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gateleg.objects import ObjectPage
     from gateleg.web.console.cells import Cell
     from gateleg.web.console.frame import View
-    from gateleg.web.console.objects.folders import Shown
+    from gateleg.web.console.objects.folders import FolderEntry
 
 _LIMIT = 100
 _COLUMNS = (
@@ -55,7 +55,7 @@ _WORDS = {
 
 async def folder_page(prefix: str, cursor: str | None) -> None:
     """The page."""
-    steps = way_to(prefix)
+    steps = path_to(prefix)
     crumbs = [Crumb("Objects", "/objects"), *(Crumb(step.name, folder_address(step.prefix)) for step in steps[:-1])] if steps else []
     with frame(title=steps[-1].name if steps else "Objects", section="objects", crumbs=crumbs) as view:
         operator = view.may(Role.OPERATOR)
@@ -63,13 +63,13 @@ async def folder_page(prefix: str, cursor: str | None) -> None:
             _upload(view, prefix)
 
         def show(page: ObjectPage) -> None:
-            entries = shown_of(page, prefix)
+            entries = folder_entries(page, prefix)
             if not entries and cursor is None:
                 _nothing(prefix, operator)
                 return
             with card("tight", label="Objects"):
-                chosen = _Chosen(view) if operator else None
-                Grid("Objects", _COLUMNS, [_row(entry) for entry in entries], on_choose=chosen.choose if chosen else None)
+                chosen = _Selection(view) if operator else None
+                Grid("Objects", _COLUMNS, [_row(entry) for entry in entries], on_choose=chosen.select if chosen else None)
             pager("/objects", {"prefix": prefix}, cursor=cursor, following=page.cursor, shown=len(entries))
 
         await show_when_there(view.host.objects.list(prefix, delimiter="/", cursor=cursor, limit=_LIMIT), show, rows=10)
@@ -81,11 +81,11 @@ def _nothing(prefix: str, operator: bool) -> None:
     empty("folder", what, f"{sentence} Drop a file above to put the first one here." if operator else sentence)
 
 
-def _row(entry: Shown) -> Row:
+def _row(entry: FolderEntry) -> Row:
     shown = "folder" if entry.folder else kind_of_key(entry.place)
     cells: dict[str, Cell] = {
         "name": f"{entry.name}/" if entry.folder else entry.name,
-        "kind": chip_cell(Look("neutral", _WORDS[shown], icon_of(shown))),
+        "kind": chip_cell(Badge("neutral", _WORDS[shown], icon_of(shown))),
         "size": None if entry.folder else size_text(entry.size),
         "modified": ago_cell(entry.modified),
     }
@@ -100,7 +100,7 @@ def _upload(view: View, prefix: str) -> None:
         try:
             info = await take_file(view, prefix, event.file, replace=bool(replace.value))
         except Exception as error:
-            words = told(error)
+            words = describe_error(error)
             with client, said:
                 tag("p", f"{event.file.name}: {words.what} {words.fix}", "note failed", role="alert")
             return
@@ -119,7 +119,7 @@ def _upload(view: View, prefix: str) -> None:
         said = tag("div", classes="stack gap-1", role="status")
 
 
-class _Chosen:
+class _Selection:
     """The rows that are selected, and what can be done with all of them."""
 
     def __init__(self, view: View) -> None:
@@ -127,10 +127,10 @@ class _Chosen:
         self._places: list[str] = []
         with tag("div", classes="card-head") as self._bar:
             self._count = tag("span", "", "meta num", role="status")
-            deed("Delete", self._delete, icon="delete", look="small danger")
+            button("Delete", self._delete, icon="delete", look="small danger")
         self._bar.set_visibility(False)
 
-    def choose(self, places: list[str]) -> None:
+    def select(self, places: list[str]) -> None:
         """Take note of the selected rows."""
         self._places = places
         self._count.set_text(f"{len(places)} selected")

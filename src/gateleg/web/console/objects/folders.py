@@ -24,7 +24,7 @@ _ICONS = {
 
 
 @dataclass(frozen=True)
-class Shown:
+class FolderEntry:
     """A folder, or an object in it."""
 
     #: the key, or for a folder the prefix
@@ -37,27 +37,29 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Step:
-    """A part of the way to a folder."""
+class FolderStep:
+    """A breadcrumb on the path to a folder."""
 
     name: str
     prefix: str
 
 
-def shown_of(page: ObjectPage, prefix: str) -> list[Shown]:
-    """What a part of a listing shows: folders first, then objects, each under its own name."""
-    folders = [Shown(found, found.removeprefix(prefix).rstrip("/") or found, folder=True) for found in page.prefixes]
-    objects = [Shown(entry.key, entry.key.removeprefix(prefix) or entry.key, False, entry.size, entry.modified) for entry in page.objects]
+def folder_entries(page: ObjectPage, prefix: str) -> list[FolderEntry]:
+    """The entries of a page of a listing: folders first, then objects."""
+    folders = [FolderEntry(found, found.removeprefix(prefix).rstrip("/") or found, folder=True) for found in page.prefixes]
+    objects = [
+        FolderEntry(entry.key, entry.key.removeprefix(prefix) or entry.key, False, entry.size, entry.modified) for entry in page.objects
+    ]
     return [*folders, *objects]
 
 
-def way_to(prefix: str) -> list[Step]:
+def path_to(prefix: str) -> list[FolderStep]:
     """The folders that lead to a prefix, from the outermost on."""
-    steps: list[Step] = []
+    steps: list[FolderStep] = []
     walked = ""
     for part in prefix.split("/")[:-1]:
         walked += f"{part}/"
-        steps.append(Step(part or "/", walked))
+        steps.append(FolderStep(part or "/", walked))
     return steps
 
 

@@ -8,15 +8,15 @@ from nicegui import ui
 
 from gateleg.model.errors import S3KeyRefused
 from gateleg.objects import ByteRange, ObjectMissing
+from gateleg.web.console.actions import button, carry_out
 from gateleg.web.console.confirm import confirm
-from gateleg.web.console.deeds import carry_out, deed
 from gateleg.web.console.empty import empty
 from gateleg.web.console.fields import Field
 from gateleg.web.console.frame import frame
 from gateleg.web.console.markup import card, tag
 from gateleg.web.console.navigation import Crumb
 from gateleg.web.console.objects.changes import delete_objects, share
-from gateleg.web.console.objects.folders import content_address, folder_address, folder_of, name_of, way_to
+from gateleg.web.console.objects.folders import content_address, folder_address, folder_of, name_of, path_to
 from gateleg.web.console.objects.previews import excerpt, how_much, kind_of
 from gateleg.web.console.patience import show_when_there
 from gateleg.web.console.sizes import size_text
@@ -33,7 +33,7 @@ _EXPIRIES = (("900", "15 minutes"), ("3600", "an hour"), ("86400", "a day"), ("6
 
 async def object_page(key: str) -> None:
     """The page."""
-    crumbs = [Crumb("Objects", "/objects"), *(Crumb(step.name, folder_address(step.prefix)) for step in way_to(folder_of(key)))]
+    crumbs = [Crumb("Objects", "/objects"), *(Crumb(step.name, folder_address(step.prefix)) for step in path_to(folder_of(key)))]
     with frame(title=name_of(key) or key, section="objects", crumbs=crumbs, titled=False) as view:
         try:
             info = await view.host.objects.head(key)
@@ -73,7 +73,7 @@ def _head(view: View, info: ObjectInfo) -> None:
                 ui.icon("download")
                 tag("span", "Download")
             if view.may(Role.OPERATOR):
-                deed("Delete", delete, icon="delete", look="small danger")
+                button("Delete", delete, icon="delete", look="small danger")
 
 
 async def _preview(view: View, info: ObjectInfo) -> None:
@@ -146,5 +146,5 @@ def _link(view: View, info: ObjectInfo) -> None:
 
                 await carry_out(view, Role.VIEWER, work)
 
-            deed("Make a link", make, icon="link")
+            button("Make a link", make, icon="link")
         box = tag("div", classes="stack gap-1")

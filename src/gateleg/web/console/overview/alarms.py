@@ -11,7 +11,8 @@ from gateleg.web.console.times import duration
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gateleg.jobs import QueueStats, WorkerRecord
+    from gateleg.jobs.monitor import QueueStats
+    from gateleg.jobs.tables import WorkerRecord
     from gateleg.web.console.theme import Kind
 
 #: Failures among the ends of the last minutes from which on it is an alarm, and how few are not worth one.
@@ -42,22 +43,22 @@ def _of_queue(stats: QueueStats, workers: Sequence[WorkerRecord]) -> list[Alarm]
     found = []
     ended = stats.work.completed + stats.work.failed
     if stats.work.failed >= FEW_FAILURES and stats.work.failed / ended >= FAILURE_RATE:
-        part = f"{stats.work.failed} of {ended} jobs that ended in the last {stats.minutes} minutes have failed."
+        part = f"{stats.work.failed} of {ended} jobs that ended in the last {stats.minutes} minutes failed."
         found.append(Alarm("failed", f"Many failures in {stats.queue}", part, "/jobs/dead"))
     if stats.mode == "paused" and stats.waiting:
-        words = f"{stats.waiting} job{_s(stats.waiting)} wait{'s' if stats.waiting == 1 else ''} until somebody resumes it."
+        words = f"{_waiting(stats)} until you resume the queue."
         found.append(Alarm("warning", f"{stats.queue} is paused", words, "/jobs/queues"))
     elif stats.waiting and not any(stats.queue in worker.queues for worker in workers):
-        words = f"{stats.waiting} job{_s(stats.waiting)} wait{'s' if stats.waiting == 1 else ''}, and no worker looks into the queue."
-        found.append(Alarm("failed", f"Nobody works on {stats.queue}", words, "/jobs/workers"))
+        words = f"{_waiting(stats)}. Start a worker: gateleg worker --queues {stats.queue}"
+        found.append(Alarm("failed", f"No worker for {stats.queue}", words, "/jobs/workers"))
     elif stats.oldest_waiting is not None and stats.oldest_waiting >= STUCK_AFTER:
         words = f"A job has waited for {duration(stats.oldest_waiting)}."
         found.append(Alarm("warning", f"{stats.queue} is stuck", words, Filters(queue=stats.queue).address()))
     elif stats.waiting >= FEW_WAITING and stats.waiting > BACKLOG_MINUTES * stats.work.throughput:
-        pace = f"{stats.work.throughput:.1f} are done in a minute"
-        found.append(Alarm("warning", f"Backlog in {stats.queue}", f"{stats.waiting} jobs wait, and {pace}.", "/jobs/queues"))
+        pace = f"{stats.work.throughput:.1f} are done per minute"
+        found.append(Alarm("warning", f"Backlog in {stats.queue}", f"{_waiting(stats)}; {pace}.", "/jobs/queues"))
     return found
 
 
-def _s(count: int) -> str:
-    return "" if count == 1 else "s"
+def _waiting(stats: QueueStats) -> str:
+    return "1 job is waiting" if stats.waiting == 1 else f"{stats.waiting} jobs are waiting"

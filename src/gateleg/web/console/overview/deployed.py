@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import gateleg
-from gateleg.web.settings import shown
+from gateleg.web.settings import format_setting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gateleg.jobs import QueueStats, Schedule, WorkerRecord
+    from gateleg.jobs.monitor import QueueStats
+    from gateleg.jobs.tables import Schedule, WorkerRecord
     from gateleg.web.host import Host
 
 
@@ -20,7 +21,7 @@ def deployed(host: Host, workers: Sequence[WorkerRecord]) -> list[tuple[str, str
     return [
         ("Host", f"Gateleg {gateleg.__version__}"),
         ("Tables", f"{len(host.tables)} in {host.environment}"),
-        ("Objects", shown(host.settings.objects)),
+        ("Objects", format_setting(host.settings.objects)),
         ("Workers", workers_text(workers)),
         ("Applications", installed),
     ]

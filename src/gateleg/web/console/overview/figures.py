@@ -8,8 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from gateleg.jobs import JobStatus
-from gateleg.jobs.monitor.counts import quantile
-from gateleg.jobs.monitor.history import moments, series
+from gateleg.jobs.monitor import moments, quantile, series
 from gateleg.web.console.charts import Series
 from gateleg.web.console.jobs.filters import Filters
 
@@ -17,9 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from gateleg.jobs import QueueStats
-    from gateleg.jobs.monitor.history import Count
-    from gateleg.jobs.tables.records import Hour, MinuteCounts
+    from gateleg.jobs.monitor import Count, QueueStats
+    from gateleg.jobs.tables import Hour, MinuteCounts
     from gateleg.web.console.theme import Kind
 
 #: Minutes that one point of a latency chart holds.
@@ -66,7 +64,7 @@ def four_figures(queues: Sequence[QueueStats], hours: Sequence[Hour], now: datet
             "running",
             "play_circle",
             running,
-            f"{pace:.1f} done a minute",
+            f"{pace:.1f} done per minute",
             lines["running"],
             Filters(status=JobStatus.PROCESSING).address(),
         ),

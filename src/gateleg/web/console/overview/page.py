@@ -11,13 +11,13 @@ from gateleg.web.console.empty import empty
 from gateleg.web.console.frame import View, frame
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.jobs.rows import COLUMNS
-from gateleg.web.console.live import Pulse, follow
+from gateleg.web.console.live import LiveIndicator, follow
 from gateleg.web.console.markup import Tag, card, section, tag
 from gateleg.web.console.overview.alarms import Alarm, alarms
 from gateleg.web.console.overview.deployed import deployed, queues_text, schedules_text
 from gateleg.web.console.overview.figures import Figure, four_figures
-from gateleg.web.console.overview.looking import Past, Present, past_topic, present_topic
 from gateleg.web.console.overview.tiles import tiles_section
+from gateleg.web.console.overview.topics import CurrentState, History, current_state_topic, history_topic
 from gateleg.web.console.patience import PATIENT, show_when_there
 from gateleg.web.console.sizes import count_text
 from gateleg.web.console.times import since
@@ -54,7 +54,7 @@ class _Page:
             with tag("div", classes="titles"):
                 tag("h1", "Overview")
             with tag("div", classes="deeds"):
-                self.pulse = Pulse()
+                self.pulse = LiveIndicator()
         await show_when_there(self._look(), self._build, rows=10, pulse=self.pulse)
         await tiles_section(self.view)
         with section("Latest jobs"), tag("div", classes="card tight"):
@@ -65,11 +65,11 @@ class _Page:
                 empty("tray", "No jobs yet", sentence, button="Submit a job" if operator else None, href="/jobs/submit")
         self._show_latest()
 
-    async def _look(self) -> tuple[Present, Past]:
+    async def _look(self) -> tuple[CurrentState, History]:
         live, host = self.view.live, self.view.host
-        return await live.now(present_topic(host)), await live.now(past_topic(host))
+        return await live.now(current_state_topic(host)), await live.now(history_topic(host))
 
-    def _build(self, known: tuple[Present, Past]) -> None:
+    def _build(self, known: tuple[CurrentState, History]) -> None:
         self.present, self.past = known
         self._alarms = tag("div", classes="stack gap-1", role="status")
         with tag("div", classes="quarters"):
@@ -79,10 +79,10 @@ class _Page:
         with tag("div", classes="halves"):
             self._health = card(label="Health")
             self._deployed = card(label="Deployment")
-        self._drawn: dict[str, object] = {}
+        self._charts_by_span: dict[str, object] = {}
         self._show()
-        follow(self.view.live, present_topic(self.view.host), self._take_present, self.pulse, known=self.present)
-        follow(self.view.live, past_topic(self.view.host), self._take_past, known=self.past)
+        follow(self.view.live, current_state_topic(self.view.host), self._take_present, self.pulse, known=self.present)
+        follow(self.view.live, history_topic(self.view.host), self._take_past, known=self.past)
 
     def _row(self) -> list[Figure]:
         return four_figures(self.present.queues, self.past.hours, self.view.host.store.setup.now())
@@ -101,11 +101,11 @@ class _Page:
                 tag("span", "last hour", "meta")
             self._latency = Chart("How long jobs ran and waited", unit="seconds")
 
-    def _take_present(self, present: Present) -> None:
+    def _take_present(self, present: CurrentState) -> None:
         self.present = present
         self._show()
 
-    def _take_past(self, past: Past) -> None:
+    def _take_past(self, past: History) -> None:
         self.past = past
         self._show()
 
@@ -113,9 +113,9 @@ class _Page:
         now = self.view.host.store.setup.now()
         for tile, figure in zip(self._tiles, self._row(), strict=True):
             tile.show(figure)
-        drawn = self.past.drawn(now, self.span)
-        self._throughput.show(*drawn.throughput)
-        self._latency.show(*drawn.latency)
+        charts = self.past.charts(now, self.span)
+        self._throughput.show(*charts.throughput)
+        self._latency.show(*charts.latency)
         self._rows = self.present.rows
         self._show_latest()
         self._found = alarms(self.present.queues, self.present.workers)
@@ -133,9 +133,9 @@ class _Page:
             self._no_jobs.set_visibility(not self._rows)
 
     def _redraw(self, name: str, value: T, box: Tag, draw: Callable[[T], None]) -> None:
-        if name in self._drawn and self._drawn[name] == value:
+        if name in self._charts_by_span and self._charts_by_span[name] == value:
             return
-        self._drawn[name] = value
+        self._charts_by_span[name] = value
         box.clear()
         with box:
             draw(value)

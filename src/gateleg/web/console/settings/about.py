@@ -48,7 +48,7 @@ async def about_panel(view: View) -> None:
             Grid("Applications", COLUMNS, [application_row(one) for one in host.applications])
         else:
             empty("box", "No applications", "An application brings its tables, jobs, routes and pages; this host runs the kit alone.")
-    with section("For programs"), tag("p", classes="prose"):
-        tag("span", "Everything here can be done over HTTP: ")
+    with section("API"), tag("p", classes="prose"):
+        tag("span", "All of this is also available over HTTP: ")
         tag("a", "the API and its document", "link", href="/api/docs")
         tag("span", ".")

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from gateleg.web.tables import AuditEntry
 
 COLUMNS = (
-    Column("what", "What"),
-    Column("target", "To what", wraps=True),
-    Column("who", "Who"),
+    Column("what", "Action"),
+    Column("target", "Target", wraps=True),
+    Column("who", "Actor"),
     Column("when", "When"),
     Column("details", "Details", wraps=True),
 )
@@ -60,8 +60,8 @@ async def audit_panel(view: View) -> None:
         tag("input", type="hidden", name="tab", value="audit")
         today = f"{view.host.store.setup.now():%Y-%m-%d}"
         tag("input", classes="box", type="date", name="day", value=day or ("" if actor else today), aria_label="Day", data_submits="")
-        tag("input", classes="box", type="search", name="actor", value=actor or "", placeholder="Who", aria_label="Who")
-        tag("button", "Look", "deed", type="submit")
+        tag("input", classes="box", type="search", name="actor", value=actor or "", placeholder="Actor", aria_label="Actor")
+        tag("button", "Show", "deed", type="submit")
     asked = view.host.audit.page(day=day, actor=actor, limit=_LENGTH, cursor=cursor)
     await show_when_there(asked, partial(_list, day, actor, cursor), retry="/settings?tab=audit")
 

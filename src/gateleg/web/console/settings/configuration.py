@@ -51,6 +51,6 @@ def _cells(name: str, value: str, origin: str, about: str) -> dict[str, Cell]:
 
 async def configuration_panel(view: View) -> None:
     """Show what is in force."""
-    tag("p", "In force since this host was started. Change gateleg.toml, a GATELEG_ variable or a flag, and start it again.", "meta")
+    tag("p", "The settings in force. To change one, edit gateleg.toml, a GATELEG_ variable or a flag, and restart the host.", "meta")
     with tag("section", classes="card tight", aria_label="Configuration"):
         Grid("Configuration", COLUMNS, setting_rows(view.host.settings, view.host.applications), complete=True)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from gateleg.web.console.badges import Look
-from gateleg.web.console.cells import Column, Row, ago_cell, chip_cell, deed_cell, meta_cell, tag_cell
+from gateleg.web.console.actions import button, carry_out
+from gateleg.web.console.badges import Badge
+from gateleg.web.console.cells import Column, Row, ago_cell, button_cell, chip_cell, meta_cell, tag_cell
 from gateleg.web.console.confirm import confirm
-from gateleg.web.console.deeds import carry_out, deed
 from gateleg.web.console.dialogs import sheet
 from gateleg.web.console.empty import empty
 from gateleg.web.console.failures import refusal, trouble
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     Show = Callable[[], Awaitable[None]]
 
-GOOD, ENDED, REVOKED = Look("done", "Good", "key"), Look("neutral", "Over", "schedule"), Look("cancelled", "Revoked", "key_off")
+GOOD, ENDED, REVOKED = Badge("done", "Good", "key"), Badge("neutral", "Over", "schedule"), Badge("cancelled", "Revoked", "key_off")
 COLUMNS = (
     Column("name", "Name"),
     Column("state", "State"),
@@ -44,7 +44,7 @@ COLUMNS = (
 )
 
 
-def look_of_key(key: ApiKey, now: datetime) -> Look:
+def key_badge(key: ApiKey, now: datetime) -> Badge:
     """Whether a key is good, over or revoked."""
     if key.revoked_at is not None:
         return REVOKED
@@ -53,7 +53,7 @@ def look_of_key(key: ApiKey, now: datetime) -> Look:
 
 def key_row(key: ApiKey, now: datetime) -> Row:
     """A key in the list."""
-    look = look_of_key(key, now)
+    badge = key_badge(key, now)
     groups: Cell = [tag_cell(name) for name in sorted(key.groups or ())]
     if key.tenant:
         groups = [*(groups if isinstance(groups, list) else []), meta_cell(f"tenant {key.tenant}")]
@@ -61,13 +61,13 @@ def key_row(key: ApiKey, now: datetime) -> Row:
         key.key_id,
         {
             "name": [key.name, meta_cell(f"gl_{key.key_id}")],
-            "state": chip_cell(look),
+            "state": chip_cell(badge),
             "role": key.role,
             "groups": groups,
             "made": ago_cell(key.created_at),
             "used": ago_cell(key.used_at) or meta_cell("never"),
             "ends": ago_cell(key.ends_at) or meta_cell("never"),
-            "deeds": deed_cell("revoke", "Revoke", look="danger") if look is GOOD else None,
+            "deeds": button_cell("revoke", "Revoke", look="danger") if badge is GOOD else None,
         },
     )
 
@@ -92,9 +92,9 @@ async def keys_panel(view: View) -> None:
             with tag("section", classes="card tight", aria_label="API keys"):
                 if keys:
                     rows = [key_row(key, view.host.store.setup.now()) for key in keys]
-                    Grid("API keys", COLUMNS, rows, complete=True, on_deed=lambda key_id, verb: _revoke(view, key_id, show))
+                    Grid("API keys", COLUMNS, rows, complete=True, on_action=lambda key_id, verb: _revoke(view, key_id, show))
                 else:
-                    sentence = "While there is no key, this host answers only to this machine. With one, it asks everyone for theirs."
+                    sentence = "Without keys, only this machine can send requests. From the first key on, every request needs one."
                     empty("people", "No keys yet", sentence)
 
     await show()
@@ -103,15 +103,15 @@ async def keys_panel(view: View) -> None:
 def _head(view: View, show: Show) -> None:
     with tag("div", classes="head"):
         with tag("div", classes="titles"):
-            tag("p", "A key stands for somebody or something that calls. It is shown once, and only a digest of it is kept.", "meta")
+            tag("p", "Each caller has a key of their own. It is shown once, when it is created; only a hash of it is stored.", "meta")
         with tag("div", classes="deeds"):
-            deed("Make a key", lambda: _create(view, show), icon="add", look="first")
+            button("Create a key", lambda: _create(view, show), icon="add", look="first")
 
 
 async def _create(view: View, show: Show) -> None:
     made: list[NewKey] = []
     first = not await view.host.keys.exist()
-    with sheet("Make a key") as dialog:
+    with sheet("Create a key") as dialog:
         if first:
             tag("p", "It is the first one: from then on everybody needs a key, you too.", "note")
         with tag("div", classes="fields"):
@@ -143,8 +143,8 @@ async def _create(view: View, show: Show) -> None:
             dialog.submit(True)
 
         with tag("div", classes="deeds"):
-            deed("Leave it", lambda: dialog.submit(False))
-            deed("Make", make, look="first")
+            button("Cancel", lambda: dialog.submit(False))
+            button("Make", make, look="first")
     await dialog
     dialog.delete()
     if not made:
@@ -169,7 +169,7 @@ async def _show_once(made: NewKey, note: str = "") -> None:
         tag("pre", made.token, "code wrap", tabindex=0)
         with tag("div", classes="deeds"):
             tag("button", "Copy", "deed", type="button", data_copy=made.token)
-            deed("I have it", lambda: dialog.submit(True), look="first")
+            button("I have it", lambda: dialog.submit(True), look="first")
     await dialog
     dialog.delete()
     with suppress(TimeoutError):

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from gateleg.web.console.frame import View
     from gateleg.web.principal import Principal
 
-_LONGEST = 200
+_MAX_TENANT_CHARACTERS = 200
 
 
 @dataclass(frozen=True)
-class Managed:
+class ManagedTenant:
     """An application and a tenant whose secrets or webhooks are shown. `choices` are the applications that can be chosen, with titles."""
 
     path: str
@@ -45,22 +45,22 @@ class Managed:
         return title if self.tenant is None else f"{title}, tenant {self.tenant}"
 
 
-def manages_here(principal: Principal, group: str) -> bool:
+def manages_tenants(principal: Principal, group: str) -> bool:
     """Whether somebody has secrets and webhooks to manage: an admin of the host, or of a tenant."""
     return principal.may(Role.ADMIN) or is_tenant_admin(principal, group)
 
 
-def read_managed(
+def read_managed_tenant(
     principal: Principal, applications: Sequence[Application], asked: dict[str, str], *, tab: str, group: str, host: bool
-) -> Managed:
+) -> ManagedTenant:
     """What a page is about, from its address. Raises `NotAllowed`. `host` says whether the host has such things of its own."""
     admin = principal.may(Role.ADMIN)
     choices = [(HOST, "The host itself")] if host and admin else []
     choices += [(one.name, one.title) for one in applications]
     names = [name for name, _ in choices]
     application = asked.get("application", "")
-    wanted = asked.get("tenant", "").strip()[:_LONGEST] or None
-    return Managed(
+    wanted = asked.get("tenant", "").strip()[:_MAX_TENANT_CHARACTERS] or None
+    return ManagedTenant(
         path="/settings" if admin else PAGE,
         tab=tab,
         choices=tuple(choices),
@@ -70,10 +70,10 @@ def read_managed(
     )
 
 
-def managed_of(view: View, tab: str, *, host: bool = False) -> Managed:
+def managed_tenant_of(view: View, tab: str, *, host: bool = False) -> ManagedTenant:
     """What the page that is being built is about."""
     group = view.host.settings.tenant_admin_group
-    return read_managed(view.principal, view.host.applications, dict(view.request.query_params), tab=tab, group=group, host=host)
+    return read_managed_tenant(view.principal, view.host.applications, dict(view.request.query_params), tab=tab, group=group, host=host)
 
 
 def cursor_of(view: View, tab: str) -> str | None:
@@ -87,7 +87,7 @@ def require_managed(view: View, tenant: str | None) -> None:
     managed_tenant(view.principal, tenant, view.host.settings.tenant_admin_group)
 
 
-async def filters(view: View, managed: Managed, *, hint: str) -> None:
+async def filters(view: View, managed: ManagedTenant, *, hint: str) -> None:
     """The form that chooses the application and, for admins of the host, the tenant."""
     tenants = sorted({key.tenant for key in await view.host.keys.list() if key.tenant}) if managed.every_tenant else []
     with tag("form", classes="filters", action=managed.path, method="get", data_tidy="", aria_label="Filters"):
@@ -101,4 +101,4 @@ async def filters(view: View, managed: Managed, *, hint: str) -> None:
             with tag("datalist", id="tenants"):
                 for tenant in tenants:
                     tag("option", value=tenant)
-        tag("button", "Look", "deed", type="submit")
+        tag("button", "Show", "deed", type="submit")

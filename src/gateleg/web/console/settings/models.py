@@ -74,7 +74,7 @@ async def models_panel(view: View) -> None:
     with tag("form", classes="filters", action="/settings", method="get", data_tidy="", aria_label="Filters"):
         tag("input", type="hidden", name="tab", value="models")
         tag("input", classes="box", type="date", name="day", value=f"{day}", aria_label="Day", data_submits="")
-        tag("button", "Look", "deed", type="submit")
+        tag("button", "Show", "deed", type="submit")
     await show_when_there(read_usage(view.host.store, day, day), partial(_list, day), retry="/settings?tab=models")
 
 

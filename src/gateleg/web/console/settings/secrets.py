@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gateleg.web.console.cells import Column, Row, ago_cell, deed_cell, meta_cell
+from gateleg.web.console.actions import button, carry_out
+from gateleg.web.console.cells import Column, Row, ago_cell, button_cell, meta_cell
 from gateleg.web.console.confirm import confirm
-from gateleg.web.console.deeds import carry_out, deed
 from gateleg.web.console.dialogs import sheet
 from gateleg.web.console.empty import empty
 from gateleg.web.console.failures import trouble
@@ -15,7 +15,7 @@ from gateleg.web.console.fields import Field
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.markup import tag
 from gateleg.web.console.paging import pager
-from gateleg.web.console.settings.managed import cursor_of, filters, managed_of, require_managed
+from gateleg.web.console.settings.managed import cursor_of, filters, managed_tenant_of, require_managed
 from gateleg.web.errors import NotAllowed
 from gateleg.web.principal import Role
 from gateleg.web.secret_store import BadSecret, check_secret
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from gateleg.store import Page
     from gateleg.web.console.frame import View
-    from gateleg.web.console.settings.managed import Managed
+    from gateleg.web.console.settings.managed import ManagedTenant
     from gateleg.web.secret_store import SecretInfo, Secrets
 
     Show = Callable[[], Awaitable[None]]
@@ -50,7 +50,7 @@ def secret_row(info: SecretInfo) -> Row:
         "version": str(info.version),
         "set": ago_cell(info.changed_at),
         "by": info.changed_by or meta_cell("unknown"),
-        "deeds": [deed_cell("replace", "Replace"), deed_cell("delete", "Delete", look="danger")],
+        "deeds": [button_cell("replace", "Replace"), button_cell("delete", "Delete", look="danger")],
     }
     return Row(f"{info.tenant or ''}/{info.name}", cells, label=info.name)
 
@@ -58,12 +58,12 @@ def secret_row(info: SecretInfo) -> Row:
 async def secrets_panel(view: View) -> None:
     """Show the secrets to who manages them."""
     try:
-        managed = managed_of(view, TAB, host=True)
+        managed = managed_tenant_of(view, TAB, host=True)
     except NotAllowed as error:
         trouble(error)
         return
     if not managed.choices:
-        empty("box", "No applications", "Secrets belong to applications, and none is installed here.")
+        empty("box", "No applications", "Secrets belong to applications. Install one, or name it in gateleg.toml.")
         return
     await filters(view, managed, hint="All tenants")
     box, cursor = tag("div", classes="stack gap-2"), cursor_of(view, TAB)
@@ -78,19 +78,19 @@ async def secrets_panel(view: View) -> None:
     await show()
 
 
-def _secrets(view: View, managed: Managed) -> Secrets:
+def _secrets(view: View, managed: ManagedTenant) -> Secrets:
     return view.host.secrets.of(managed.application)
 
 
-def _head(view: View, managed: Managed, show: Show) -> None:
+def _head(view: View, managed: ManagedTenant, show: Show) -> None:
     with tag("div", classes="head"):
         with tag("div", classes="titles"):
             tag("p", "Values are encrypted and never shown. To change one, set another in its place.", "meta")
         with tag("div", classes="deeds"):
-            deed("Set a secret", lambda: _set(view, managed, show, None), icon="add", look="first")
+            button("Set a secret", lambda: _set(view, managed, show, None), icon="add", look="first")
 
 
-def _list(view: View, managed: Managed, show: Show, page: Page[SecretInfo], cursor: str | None) -> None:
+def _list(view: View, managed: ManagedTenant, show: Show, page: Page[SecretInfo], cursor: str | None) -> None:
     rows = {secret_row(info).id: info for info in page}
 
     async def act(row: str, verb: str) -> None:
@@ -100,12 +100,12 @@ def _list(view: View, managed: Managed, show: Show, page: Page[SecretInfo], curs
         if not page.items:
             empty("box", "No secrets yet", f"{managed.owner}: passwords and keys that are set here can be used by name.")
             return
-        Grid("Secrets", COLUMNS, [secret_row(info) for info in page], on_deed=act)
+        Grid("Secrets", COLUMNS, [secret_row(info) for info in page], on_action=act)
         with tag("div", classes="card-foot"):
             pager(managed.path, managed.state, cursor=cursor, following=page.next, shown=len(page))
 
 
-async def _set(view: View, managed: Managed, show: Show, current: SecretInfo | None) -> None:
+async def _set(view: View, managed: ManagedTenant, show: Show, current: SecretInfo | None) -> None:
     """Ask for a value and keep it: a new secret, or another value of the current one."""
     given: list[tuple[str, str | None, str]] = []
     with sheet("Set a secret" if current is None else f"Replace {current.name}") as dialog:
@@ -132,8 +132,8 @@ async def _set(view: View, managed: Managed, show: Show, current: SecretInfo | N
             dialog.submit(True)
 
         with tag("div", classes="deeds"):
-            deed("Leave it", lambda: dialog.submit(False))
-            deed("Set", keep, look="first")
+            button("Cancel", lambda: dialog.submit(False))
+            button("Set", keep, look="first")
     await dialog
     dialog.delete()
     for named, whose, text in given:
@@ -141,13 +141,13 @@ async def _set(view: View, managed: Managed, show: Show, current: SecretInfo | N
             await show()
 
 
-async def _put(view: View, managed: Managed, name: str, tenant: str | None, value: str) -> None:
+async def _put(view: View, managed: ManagedTenant, name: str, tenant: str | None, value: str) -> None:
     require_managed(view, tenant)
     info = await _secrets(view, managed).put(name, value, tenant=tenant, by=view.principal.name)
     await view.host.audit.note(view.principal, "secret.put", f"{managed.application}/{name}", tenant=tenant, version=info.version)
 
 
-async def _delete(view: View, managed: Managed, show: Show, info: SecretInfo) -> None:
+async def _delete(view: View, managed: ManagedTenant, show: Show, info: SecretInfo) -> None:
     loss = "What uses it fails from now on, until a secret of this name is set again. The value cannot be brought back."
     if not await confirm(f"Delete {info.name}?", loss, verb="Delete"):
         return

@@ -6,10 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gateleg.net.errors import AddressRefused
-from gateleg.web.console.badges import Look
-from gateleg.web.console.cells import Column, Row, ago_cell, chip_cell, deed_cell, meta_cell, tag_cell
+from gateleg.web.console.actions import button, carry_out
+from gateleg.web.console.badges import Badge
+from gateleg.web.console.cells import Column, Row, ago_cell, button_cell, chip_cell, meta_cell, tag_cell
 from gateleg.web.console.confirm import confirm
-from gateleg.web.console.deeds import carry_out, deed
 from gateleg.web.console.dialogs import sheet
 from gateleg.web.console.empty import empty
 from gateleg.web.console.failures import trouble
@@ -17,7 +17,7 @@ from gateleg.web.console.fields import Field
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.markup import section, tag
 from gateleg.web.console.paging import pager
-from gateleg.web.console.settings.managed import cursor_of, filters, managed_of, require_managed
+from gateleg.web.console.settings.managed import cursor_of, filters, managed_tenant_of, require_managed
 from gateleg.web.errors import NotAllowed
 from gateleg.web.principal import Role
 from gateleg.web.webhooks.hooks import BadWebhook, check_events
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
     from gateleg.store import Page
     from gateleg.web.console.frame import View
-    from gateleg.web.console.settings.managed import Managed
+    from gateleg.web.console.settings.managed import ManagedTenant
     from gateleg.web.tables import Webhook, WebhookDelivery
     from gateleg.web.webhooks import NewWebhook, Webhooks
 
     Show = Callable[[], Awaitable[None]]
 
 TAB = "webhooks"
-ON, OFF = Look("done", "On", "notifications_active"), Look("neutral", "Off", "notifications_off")
+ON, OFF = Badge("done", "On", "notifications_active"), Badge("neutral", "Off", "notifications_off")
 LOOKS = {
-    "pending": Look("waiting", "Pending", "schedule"),
-    "delivered": Look("done", "Delivered", "check_circle"),
-    "failed": Look("failed", "Failed", "error"),
+    "pending": Badge("waiting", "Pending", "schedule"),
+    "delivered": Badge("done", "Delivered", "check_circle"),
+    "failed": Badge("failed", "Failed", "error"),
 }
 HOOK_COLUMNS = (
     Column("url", "Address", wraps=True),
@@ -62,13 +62,13 @@ _SHOWN = 120
 
 def hook_row(hook: Webhook) -> Row:
     """A webhook in the list."""
-    switch = deed_cell("disable", "Switch off") if hook.enabled else deed_cell("enable", "Switch on")
+    switch = button_cell("disable", "Switch off") if hook.enabled else button_cell("enable", "Switch on")
     cells = {
         "url": hook.url,
         "state": chip_cell(ON if hook.enabled else OFF),
         "events": [tag_cell("all events" if event == "*" else event) for event in hook.events],
         "made": [part for part in (ago_cell(hook.created_at), meta_cell(f"by {hook.created_by}") if hook.created_by else None) if part],
-        "deeds": [switch, deed_cell("delete", "Delete", look="danger")],
+        "deeds": [switch, button_cell("delete", "Delete", look="danger")],
     }
     return Row(hook.hook_id, cells, label=hook.url)  # type: ignore[arg-type]
 
@@ -86,7 +86,7 @@ def delivery_row(delivery: WebhookDelivery, addresses: Mapping[str, str]) -> Row
         "url": addresses[delivery.hook_id] if known else meta_cell("deleted"),
         "answer": [*status, *([meta_cell(answer)] if answer else []), *tries],
         "at": ago_cell(delivery.created_at),
-        "deeds": deed_cell("again", "Send again") if known and delivery.state != "pending" else None,
+        "deeds": button_cell("again", "Send again") if known and delivery.state != "pending" else None,
     }
     return Row(delivery.delivery_id, cells, label=delivery.event)
 
@@ -94,12 +94,12 @@ def delivery_row(delivery: WebhookDelivery, addresses: Mapping[str, str]) -> Row
 async def webhooks_panel(view: View) -> None:
     """Show the webhooks to who manages them."""
     try:
-        managed = managed_of(view, TAB)
+        managed = managed_tenant_of(view, TAB)
     except NotAllowed as error:
         trouble(error)
         return
     if not managed.choices:
-        empty("box", "No applications", "Webhooks tell of events of applications, and none is installed here.")
+        empty("box", "No applications", "Webhooks send events of applications. Install one, or name it in gateleg.toml.")
         return
     await filters(view, managed, hint="No tenant")
     hooks, cursor = view.host.resources[managed.application].webhooks, cursor_of(view, TAB)
@@ -117,15 +117,15 @@ async def webhooks_panel(view: View) -> None:
     await show()
 
 
-def _head(view: View, managed: Managed, hooks: Webhooks, show: Show) -> None:
+def _head(view: View, managed: ManagedTenant, hooks: Webhooks, show: Show) -> None:
     with tag("div", classes="head"):
         with tag("div", classes="titles"):
-            tag("p", f"Events of {managed.owner} are sent to these addresses, signed, and tried again for about a day.", "meta")
+            tag("p", f"Events of {managed.owner} are sent to these addresses: signed, and retried for about a day.", "meta")
         with tag("div", classes="deeds"):
-            deed("Add a webhook", lambda: _add(view, managed, hooks, show), icon="add", look="first")
+            button("Add a webhook", lambda: _add(view, managed, hooks, show), icon="add", look="first")
 
 
-def _list(view: View, managed: Managed, hooks: Webhooks, show: Show, found: Sequence[Webhook]) -> None:
+def _list(view: View, managed: ManagedTenant, hooks: Webhooks, show: Show, found: Sequence[Webhook]) -> None:
     by_id = {hook.hook_id: hook for hook in found}
 
     async def act(hook_id: str, verb: str) -> None:
@@ -140,12 +140,12 @@ def _list(view: View, managed: Managed, hooks: Webhooks, show: Show, found: Sequ
 
     with tag("section", classes="card tight", aria_label="Webhooks"):
         if not found:
-            empty("tray", "No webhooks yet", "Add an address to have it told of events, such as a job that has finished.")
+            empty("tray", "No webhooks yet", "Add an address to send events to.")
             return
-        Grid("Webhooks", HOOK_COLUMNS, [hook_row(hook) for hook in found], complete=True, on_deed=act)
+        Grid("Webhooks", HOOK_COLUMNS, [hook_row(hook) for hook in found], complete=True, on_action=act)
 
 
-async def _change(view: View, managed: Managed, hooks: Webhooks, hook_id: str, verb: str) -> None:
+async def _change(view: View, managed: ManagedTenant, hooks: Webhooks, hook_id: str, verb: str) -> None:
     require_managed(view, managed.tenant)
     if verb == "delete":
         await hooks.delete(hook_id, tenant=managed.tenant)
@@ -154,13 +154,13 @@ async def _change(view: View, managed: Managed, hooks: Webhooks, hook_id: str, v
     await _note(view, managed, f"webhook.{verb}", hook_id)
 
 
-async def _note(view: View, managed: Managed, action: str, hook_id: str, **details: str) -> None:
+async def _note(view: View, managed: ManagedTenant, action: str, hook_id: str, **details: str) -> None:
     await view.host.audit.note(view.principal, action, f"{managed.application}/{hook_id}", tenant=managed.tenant, **details)
 
 
 def _log(
     view: View,
-    managed: Managed,
+    managed: ManagedTenant,
     hooks: Webhooks,
     show: Show,
     addresses: Mapping[str, str],
@@ -178,14 +178,14 @@ def _log(
 
     with section("Deliveries"), tag("div", classes="card tight"):
         if not page.items:
-            empty("check", "Nothing was sent", "Each event that is sent is listed here for 30 days, with the receiver's answer.")
+            empty("check", "No deliveries yet", "Each event that is sent is listed here for 30 days, with the response of the receiver.")
             return
-        Grid("Deliveries", DELIVERY_COLUMNS, [delivery_row(one, addresses) for one in page], on_deed=send_again)
+        Grid("Deliveries", DELIVERY_COLUMNS, [delivery_row(one, addresses) for one in page], on_action=send_again)
         with tag("div", classes="card-foot"):
             pager(managed.path, managed.state, cursor=cursor, following=page.next, shown=len(page))
 
 
-async def _add(view: View, managed: Managed, hooks: Webhooks, show: Show) -> None:
+async def _add(view: View, managed: ManagedTenant, hooks: Webhooks, show: Show) -> None:
     """Ask for an address and its events; the secret that signs is shown once."""
     made: list[NewWebhook] = []
     with sheet("Add a webhook") as dialog:
@@ -208,8 +208,8 @@ async def _add(view: View, managed: Managed, hooks: Webhooks, show: Show) -> Non
             dialog.submit(True)
 
         with tag("div", classes="deeds"):
-            deed("Leave it", lambda: dialog.submit(False))
-            deed("Add", add, look="first")
+            button("Cancel", lambda: dialog.submit(False))
+            button("Add", add, look="first")
     await dialog
     dialog.delete()
     for new in made:
@@ -224,6 +224,6 @@ async def _show_once(made: NewWebhook) -> None:
         tag("pre", made.signing_secret or "", "code wrap", tabindex=0)
         with tag("div", classes="deeds"):
             tag("button", "Copy", "deed", type="button", data_copy=made.signing_secret or "")
-            deed("I have it", lambda: dialog.submit(True), look="first")
+            button("I have it", lambda: dialog.submit(True), look="first")
     await dialog
     dialog.delete()

@@ -15,7 +15,7 @@ export default {
       <div v-if="at !== null" class="chart-tip" :style="tip"><div class="meta">{{ moment(times[at]) }}</div><div v-for="one in series" :key="one.name" class="chart-row"><i :style="{ background: 'var(--' + one.tone + ')' }" :class="'swatch-' + one.kind"></i><span>{{ one.name }}</span><b>{{ one.values[at] === null ? "–" : said(one.values[at]) }}</b></div></div>
     </figure>`,
   props: { label: String, times: Array, series: Array, unit: String, height: { type: Number, default: 180 } },
-  data: () => ({ width: 600, at: null, left: 48, top: 8, bottom: 22 }),
+  data: () => ({ width: 600, at: null, left: 56, top: 8, bottom: 22 }),
   computed: {
     stacked() {
       return this.series.every((one) => one.kind === "bar");

@@ -10,7 +10,7 @@ export default {
             <th v-if="selectable" class="pick" scope="col">
               <input type="checkbox" aria-label="Select all rows" :checked="all" @change="toggleAll" />
             </th>
-            <th v-for="column in columns" :key="column.key" scope="col" :class="{ right: column.right }" :style="width(column)" :aria-sort="sort.key === column.key ? (sort.down ? 'descending' : 'ascending') : undefined"><button v-if="complete && column.label" type="button" class="sorter" @click="sortBy(column.key)">{{ column.label }}<i aria-hidden="true">{{ sort.key === column.key ? (sort.down ? '\u25BE' : '\u25B4') : '' }}</i></button><template v-else>{{ column.label }}</template></th>
+            <th v-for="column in columns" :key="column.key" scope="col" :class="{ right: column.right, deeds: column.key === 'deeds' }" :style="width(column)" :aria-sort="sort.key === column.key ? (sort.down ? 'descending' : 'ascending') : undefined"><button v-if="complete && column.label" type="button" class="sorter" @click="sortBy(column.key)">{{ column.label }}<i aria-hidden="true">{{ sort.key === column.key ? (sort.down ? '\u25BE' : '\u25B4') : '' }}</i></button><template v-else>{{ column.label }}</template></th>
           </tr>
         </thead>
         <tbody>
@@ -19,7 +19,7 @@ export default {
               <input type="checkbox" :aria-label="'Select ' + (row.label || row.id)" :checked="chosen.has(row.id)" @change="toggle(row.id)" @click.stop />
             </td>
             <td v-for="(column, index) in columns" :key="column.key" :data-label="column.label"
-                :class="{ right: column.right, lead: index === 0, desk: column.desk, wraps: column.wraps, none: blank(row.cells[column.key]), state: row.cells[column.key]?.t === 'chip', changed: changed.has(row.id + ' ' + column.key) }">
+                :class="{ right: column.right, lead: index === 0, desk: column.desk, wraps: column.wraps, deeds: column.key === 'deeds', none: blank(row.cells[column.key]), state: row.cells[column.key]?.t === 'chip', changed: changed.has(row.id + ' ' + column.key) }">
               <span class="cell"><template v-for="(part, at) in parts(row.cells[column.key])" :key="at">
                 <template v-if="typeof part === 'string'"><a v-if="index === 0 && row.href && at === 0" class="name" :href="row.href">{{ part }}</a><span v-else class="clip">{{ part }}</span></template>
                 <component :is="part.href ? 'a' : 'span'" v-else-if="part.t === 'chip'" :href="part.href" :class="'chip k-' + part.kind"><i class="q-icon material-icons glyph" aria-hidden="true">{{ part.icon }}</i><span>{{ part.word }}</span></component>

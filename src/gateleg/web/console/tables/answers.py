@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gateleg.model import spec_of
-from gateleg.ops.browsing import browsing
+from gateleg.ops.scan_pages import browse_flow
 from gateleg.store.flow import Request
-from gateleg.web.console.tables.meters import Meter, Sent
+from gateleg.web.console.tables.meters import Meter, MeteredRequest
 
 if TYPE_CHECKING:
     from gateleg.model import Item, Query, Spec, Table
@@ -26,7 +26,7 @@ class Answer:
     """Some items as they are on the wire, and the way on."""
 
     items: list[Item]
-    sent: list[Sent]
+    sent: list[MeteredRequest]
     next: str | None = None
     previous: str | None = None
     #: what to know about it, such as an item that its entity cannot read
@@ -52,7 +52,7 @@ async def glimpse(
 ) -> Answer:
     """Some items of a table, or of one entity in it, in no order that means anything. Reads no faster than `UNITS_A_SECOND`."""
     meter = Meter(store.transport)
-    flow = browsing(store.setup, table, spec=spec, limit=limit, cursor=cursor, examine=examine, units_per_second=UNITS_A_SECOND)
+    flow = browse_flow(store.setup, table, spec=spec, limit=limit, cursor=cursor, examine=examine, units_per_second=UNITS_A_SECOND)
     found = await store.using(meter).drive(flow)
     return Answer(found.items, meter.sent, found.cursor)
 

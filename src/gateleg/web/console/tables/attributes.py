@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gateleg.ops.comments import attribute_comments
-from gateleg.ops.explaining import key_forms
+from gateleg.ops.explanations import key_forms
 from gateleg.ops.types import constraints, default_of, type_name
 from gateleg.web.console.markup import tag
 

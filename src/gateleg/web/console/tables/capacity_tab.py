@@ -9,14 +9,14 @@ from gateleg.web.console.empty import empty
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.markup import card, section, tag
 from gateleg.web.console.sizes import size_text
-from gateleg.web.console.tables.costs import billing, parts_of, spent_on
+from gateleg.web.console.tables.costs import billing, parts_of, pattern_costs
 from gateleg.web.console.times import duration
 
 if TYPE_CHECKING:
     from gateleg.model import Table
     from gateleg.web.console.frame import View
-    from gateleg.web.console.tables.costs import Part, Spent
-    from gateleg.web.console.tables.surveys import Seen
+    from gateleg.web.console.tables.costs import Part, PatternCost
+    from gateleg.web.console.tables.table_snapshots import TableSnapshot
 
 _PARTS = (
     Column("name", "Part"),
@@ -37,30 +37,30 @@ _SPENT = (
 )
 
 
-def capacity_tab(view: View, seen: Seen, table: Table) -> None:
+def capacity_tab(view: View, snapshot: TableSnapshot, table: Table) -> None:
     """The tab."""
-    if seen.description is None:
+    if snapshot.description is None:
         empty("table", "Not deployed", "A table that is not there costs nothing. See Drift and lint for how to deploy it.")
         return
     with section("Size and billing"):
-        tag("p", f"{billing(seen.description)} The service measures sizes now and then; they may be hours old.", "meta")
+        tag("p", f"{billing(snapshot.description)} The service measures sizes now and then; they may be hours old.", "meta")
         with card("tight"):
-            Grid("Parts of the table", _PARTS, [_part_row(part) for part in parts_of(seen.description)])
-    spent = spent_on(table, view.host.costs.by_pattern())
+            Grid("Parts of the table", _PARTS, [_part_row(part) for part in parts_of(snapshot.description)])
+    spent = pattern_costs(table, view.host.costs.by_pattern())
     if spent:
-        with section("What questions cost"):
-            tag("p", "As reported by the answers that this host has had since it was started; beside it the cost on paper.", "meta")
+        with section("Cost of access patterns"):
+            tag("p", "Measured by this host since it started, beside the estimate for 100 items.", "meta")
             with card("tight"):
-                Grid("Cost by pattern", _SPENT, [_spent_row(entry) for entry in spent], complete=True)
+                Grid("Cost by pattern", _SPENT, [_cost_row(entry) for entry in spent], complete=True)
 
 
 def _part_row(part: Part) -> Row:
-    units = meta_cell("by request") if part.read is None else f"{part.read:,} read, {part.write or 0:,} write"
+    units = meta_cell("on demand") if part.read is None else f"{part.read:,} read, {part.write or 0:,} write"
     cells = {"name": part.name, "kind": part.kind, "items": f"{part.items:,}", "size": size_text(part.bytes), "units": units}
     return Row(part.name, cells)
 
 
-def _spent_row(entry: Spent) -> Row:
+def _cost_row(entry: PatternCost) -> Row:
     used = entry.requests > 0
     return Row(
         entry.name,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from gateleg.model import Item, Spec, Table
     from gateleg.web.console.frame import View
-    from gateleg.web.console.tables.documents import Written
+    from gateleg.web.console.tables.documents import ParsedDocument
 
 
 def _allow(view: View, table: Table) -> None:
@@ -38,7 +38,7 @@ async def save_item(view: View, spec: Spec[Any], item: Item, before: BaseModel, 
     return stored
 
 
-async def save_document(view: View, table: Table, item: Item, written: Written) -> None:
+async def save_document(view: View, table: Table, item: Item, written: ParsedDocument) -> None:
     """Write an item that was changed as DynamoDB JSON."""
     _allow(view, table)
     before = readable(written.spec, item) if written.spec is not None else None
@@ -59,7 +59,7 @@ async def create_item(view: View, spec: Spec[Any], instance: BaseModel) -> Any:
     return stored
 
 
-async def create_document(view: View, table: Table, written: Written) -> Item:
+async def create_document(view: View, table: Table, written: ParsedDocument) -> Item:
     """Write a new item that was given as DynamoDB JSON."""
     if written.spec is not None:
         stored = await create_item(view, written.spec, written.instance)

@@ -28,7 +28,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Spent:
+class PatternCost:
     """What an access pattern or a verb costs."""
 
     name: str
@@ -49,7 +49,7 @@ def billing(description: Mapping[str, Any]) -> str:
     units = description.get("ProvisionedThroughput", {})
     read, write = units.get("ReadCapacityUnits", 0), units.get("WriteCapacityUnits", 0)
     if mode == "PAY_PER_REQUEST" or not (read or write):
-        return "Billed by request: what is not used costs nothing."
+        return "On-demand billing: you pay for requests and storage only."
     return f"Provisioned: {read:,} read and {write:,} write units a second are paid for, used or not."
 
 
@@ -68,28 +68,28 @@ def _part(name: str, kind: str, source: Mapping[str, Any], size: int) -> Part:
     return Part(name, kind, int(source.get("ItemCount", 0)), int(size), read, write)
 
 
-def spent_on(table: Table, tallies: Mapping[tuple[str, str], Tally]) -> list[Spent]:
+def pattern_costs(table: Table, tallies: Mapping[tuple[str, str], Tally]) -> list[PatternCost]:
     """Every declared pattern, then the verbs that were used on the table's entities, the dearest first."""
     by_label: dict[str, list[Tally]] = {}
     for (label, _), tally in tallies.items():
         by_label.setdefault(label, []).append(tally)
     patterns = {access.name: access for spec in table.specs for access in spec.patterns.values()}
     paper = {name: explain(access).cost.units for name, access in patterns.items()}
-    others = [label for label in by_label if label not in patterns and _about(table, label)]
-    rows = [_spent(name, paper.get(name), by_label.get(name, [])) for name in (*patterns, *others)]
+    others = [label for label in by_label if label not in patterns and _concerns(table, label)]
+    rows = [_cost(name, paper.get(name), by_label.get(name, [])) for name in (*patterns, *others)]
     return sorted(rows, key=lambda row: (-row.units, row.name))
 
 
-def _about(table: Table, label: str) -> bool:
+def _concerns(table: Table, label: str) -> bool:
     """Whether a label of the metrics is about the table: `Book.get`, `Library browse`."""
     owner = label.split(".")[0].split(" ")[0]
     return owner == table.name or any(spec.name == owner for spec in table.specs)
 
 
-def _spent(name: str, on_paper: float | None, tallies: list[Tally]) -> Spent:
+def _cost(name: str, on_paper: float | None, tallies: list[Tally]) -> PatternCost:
     requests = sum(tally.requests for tally in tallies)
     seconds = sum(tally.seconds for tally in tallies)
-    return Spent(
+    return PatternCost(
         name,
         on_paper,
         requests,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from gateleg.ops.explaining import key_forms
+from gateleg.ops.explanations import key_forms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

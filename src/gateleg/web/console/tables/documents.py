@@ -25,7 +25,7 @@ _LINE = 96
 
 
 @dataclass(frozen=True)
-class Written:
+class ParsedDocument:
     """What a text of DynamoDB JSON says: an item and its instance, or what is wrong."""
 
     item: Item = field(default_factory=dict)
@@ -38,29 +38,29 @@ class Written:
 def document_of(item: Item, spec: Spec[Any] | None = None) -> str:
     """An item as text, without what its entity hides."""
     hidden = hidden_names(spec) if spec is not None else frozenset[str]()
-    return laid_out({name: value for name, value in item.items() if name not in hidden})
+    return format_json({name: value for name, value in item.items() if name not in hidden})
 
 
-def laid_out(value: Any, indent: str = "") -> str:
+def format_json(value: Any, indent: str = "") -> str:
     """JSON for people: what fits on a line is on one."""
     line = json.dumps(value, ensure_ascii=False)
     inner = indent + "  "
     if not isinstance(value, dict | list) or not value or (indent and len(indent) + len(line) <= _LINE):
         return line
     if isinstance(value, dict):
-        parts = [f"{inner}{json.dumps(name, ensure_ascii=False)}: {laid_out(entry, inner)}" for name, entry in value.items()]
+        parts = [f"{inner}{json.dumps(name, ensure_ascii=False)}: {format_json(entry, inner)}" for name, entry in value.items()]
         return "{\n" + ",\n".join(parts) + f"\n{indent}}}"
-    return "[\n" + ",\n".join(f"{inner}{laid_out(entry, inner)}" for entry in value) + f"\n{indent}]"
+    return "[\n" + ",\n".join(f"{inner}{format_json(entry, inner)}" for entry in value) + f"\n{indent}]"
 
 
-def read_document(table: Table, text: str, before: Item | None = None) -> Written:
+def read_document(table: Table, text: str, before: Item | None = None) -> ParsedDocument:
     """The item of a text. With `before` it must be the same item, its derived attributes untouched and its states moved legally."""
     try:
         content = json.loads(text)
     except json.JSONDecodeError as error:
-        return Written(problem=f"This is not JSON: {error.msg} (line {error.lineno}, column {error.colno}).")
+        return ParsedDocument(problem=f"This is not JSON: {error.msg} (line {error.lineno}, column {error.colno}).")
     if not isinstance(content, dict):
-        return Written(problem="An item is an object: { ... }.")
+        return ParsedDocument(problem="An item is an object: { ... }.")
     old = table.spec_for(before) if before is not None else None
     if before is not None and old is not None:
         content = {name: before[name] for name in hidden_names(old) if name in before} | content
@@ -68,24 +68,24 @@ def read_document(table: Table, text: str, before: Item | None = None) -> Writte
     try:
         item = LineReader(table, plain=False).item(line)
     except BadLine as error:
-        return Written(problem=f"This is not an item of {table.name}: {error}.")
+        return ParsedDocument(problem=f"This is not an item of {table.name}: {error}.")
     if before is not None and any(not same(item[name], before[name]) for name in table.attributes):
-        return Written(problem=f"The key ({', '.join(table.attributes)}) cannot change. Duplicate the item to give it another.")
+        return ParsedDocument(problem=f"The key ({', '.join(table.attributes)}) cannot change. Duplicate the item to give it another.")
     spec = table.spec_for(item)
     if spec is None:
-        return Written(item)
+        return ParsedDocument(item)
     return _checked(spec, item, before)
 
 
-def _checked(spec: Spec[Any], item: Item, before: Item | None) -> Written:
+def _checked(spec: Spec[Any], item: Item, before: Item | None) -> ParsedDocument:
     try:
         instance = spec.decode(item)
     except DecodeError as error:
-        return Written(problem=error.message)
+        return ParsedDocument(problem=error.message)
     problem = _beyond(spec, instance, item, before or {})
     if before is not None and not problem:
         problem = _by_hand(spec, item, before) or _moves(spec, readable(spec, before), instance)
-    return Written(problem=problem) if problem else Written(spec.encode(instance), instance, spec)
+    return ParsedDocument(problem=problem) if problem else ParsedDocument(spec.encode(instance), instance, spec)
 
 
 def _by_hand(spec: Spec[Any], item: Item, before: Item) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from gateleg.store import AlreadyExists
-from gateleg.web.console.deeds import deed
+from gateleg.web.console.actions import button
 from gateleg.web.console.failures import trouble
 from gateleg.web.console.fields import Field
 from gateleg.web.console.leaving import guarded, leave_to, unguarded
@@ -18,7 +18,7 @@ from gateleg.web.console.tables.changes import create_document, create_item, sav
 from gateleg.web.console.tables.documents import differences, document_of, read_document, readable
 from gateleg.web.console.tables.grids import hidden_names, item_address, key_text
 from gateleg.web.console.tables.inputs import sentence
-from gateleg.web.console.tables.saving import Race
+from gateleg.web.console.tables.saving import WriteConflict
 from gateleg.web.console.tables.sheets import fill, split
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from gateleg.model import Item, Spec, Table
     from gateleg.web.console.frame import View
-    from gateleg.web.console.tables.documents import Written
+    from gateleg.web.console.tables.documents import ParsedDocument
     from gateleg.web.console.tables.sheets import Line, Sheet
 
 
@@ -65,14 +65,14 @@ class _Form:
         elif problems:
             ui.run_javascript(_TO_THE_FIELD)
 
-    async def attempt(self, work: Callable[[], Awaitable[None]], lost: Callable[[Race], None] | None = None) -> None:
+    async def attempt(self, work: Callable[[], Awaitable[None]], lost: Callable[[WriteConflict], None] | None = None) -> None:
         """Do something; what goes wrong is shown beside the button that asked for it."""
         try:
             await work()
         except Exception as error:
             self.said.clear()
             with self.said:
-                if isinstance(error, Race) and lost is not None:
+                if isinstance(error, WriteConflict) and lost is not None:
                     lost(error)
                 else:
                     trouble(error)
@@ -114,8 +114,8 @@ class FieldsEditor:
                             self._form.controls[line.input.name] = _line_field(line, off=not changeable)
         with self._form.deeds:
             if changeable:
-                deed("Save", self._save, icon="check", look="first")
-                unguarded(deed("Undo", ui.navigate.reload))
+                button("Save", self._save, icon="check", look="first")
+                unguarded(button("Undo", ui.navigate.reload))
 
     async def _save(self) -> None:
         filled = fill(self._spec, self._sheet, self._form.texts(), self._before)
@@ -134,7 +134,7 @@ class FieldsEditor:
 
         await self._form.attempt(work, lambda race: self._lost(race, after))
 
-    def _lost(self, race: Race, mine: Any) -> None:
+    def _lost(self, race: WriteConflict, mine: Any) -> None:
         """Show what both writers did, and let one of them be chosen."""
         spec = self._spec
         if race.current is None:
@@ -175,8 +175,8 @@ def _both_sides(found: Any, insist: Callable[[], Awaitable[None]]) -> None:
                         tag("td", entry.mine or "absent", "mine" if entry.mine != entry.read else "faint", data_label="Yours")
                         tag("td", entry.stored or "absent", "theirs" if entry.stored != entry.read else "faint", data_label="Stored now")
         with tag("div", classes="line gap-1"):
-            unguarded(deed("Take what is stored", ui.navigate.reload, look="first"))
-            deed("Write my changes over it", insist, look="danger")
+            unguarded(button("Take what is stored", ui.navigate.reload, look="first"))
+            button("Write my changes over it", insist, look="danger")
 
 
 def _saved(table: Table, item: Item, **query: str) -> None:
@@ -196,8 +196,8 @@ class DocumentEditor:
             self._form.controls["document"] = Field("The item", text, kind="area", rows=rows, whole=True, off=not changeable)
         with self._form.deeds:
             if changeable:
-                deed("Save", self._save, icon="check", look="first")
-                unguarded(deed("Undo", ui.navigate.reload))
+                button("Save", self._save, icon="check", look="first")
+                unguarded(button("Undo", ui.navigate.reload))
             tag("button", "Copy", "deed", type="button", data_copy=text)
 
     async def _save(self) -> None:
@@ -206,14 +206,14 @@ class DocumentEditor:
         if not written.problem:
             await self._write(self._item, written)
 
-    async def _write(self, item: Item, written: Written) -> None:
+    async def _write(self, item: Item, written: ParsedDocument) -> None:
         async def work() -> None:
             await save_document(self._view, self._table, item, written)
             _saved(self._table, item, form="json")
 
         await self._form.attempt(work, lambda race: self._lost(race, written))
 
-    def _lost(self, race: Race, mine: Written) -> None:
+    def _lost(self, race: WriteConflict, mine: ParsedDocument) -> None:
         if race.current is None:
             with tag("div", classes="note failed", role="alert"):
                 tag("p", "Somebody deleted the item after you opened it. Your changes are not saved.", "strong")
@@ -246,7 +246,7 @@ class NewFields:
                 if not line.locked:
                     self._form.controls[line.input.name] = _line_field(line, off=False, new=True)
         with self._form.deeds:
-            deed(f"Create {spec.name}", self._create, icon="add", look="first")
+            button(f"Create {spec.name}", self._create, icon="add", look="first")
 
     async def _create(self) -> None:
         filled = fill(self._spec, self._sheet, self._form.texts())
@@ -276,7 +276,7 @@ class NewDocument:
         with self._form.body:
             self._form.controls["document"] = Field("The item", document_of(like or example), kind="area", rows=16, whole=True)
         with self._form.deeds:
-            deed("Create item", self._create, icon="add", look="first")
+            button("Create item", self._create, icon="add", look="first")
 
     async def _create(self) -> None:
         written = read_document(self._table, self._form.texts()["document"])

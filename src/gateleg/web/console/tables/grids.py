@@ -14,7 +14,8 @@ from gateleg.web.console.ids import shortened
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gateleg.model import Item, Spec, Table, Value
+    from gateleg.model import Item, Spec, Table
+    from gateleg.model.codec.wire import Value
 
 #: Attributes that people call an item by, the best first.
 _NAMES = ("title", "name", "display_name", "label", "subject", "filename", "email")

@@ -6,29 +6,30 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from gateleg.model import lint
-from gateleg.web.console.badges import Look, chip
+from gateleg.model.inspection import lint
+from gateleg.web.console.badges import Badge, chip
 from gateleg.web.console.empty import empty
 from gateleg.web.console.markup import card, section, tag
-from gateleg.web.console.tables.listing import look_of, row_of
-from gateleg.web.console.tables.snippets import Place
+from gateleg.web.console.tables.listing import badge_of, row_of
+from gateleg.web.console.tables.snippets import StoreLocation
 
 if TYPE_CHECKING:
     from gateleg.migrate import Plan
-    from gateleg.model import Finding, Table
+    from gateleg.model import Table
+    from gateleg.model.inspection import Finding
     from gateleg.web.console.frame import View
-    from gateleg.web.console.tables.surveys import Seen
+    from gateleg.web.console.tables.table_snapshots import TableSnapshot
 
 
-def health_tab(view: View, seen: Seen, table: Table) -> None:
+def health_tab(view: View, snapshot: TableSnapshot, table: Table) -> None:
     """The tab."""
     with section("Drift"), card("roomy", label="Drift"):
         with tag("div", classes="line gap-1"):
-            chip(Look(*look_of(seen.state)))
-            tag("span", row_of(seen).means)
-        if seen.plan is not None and not seen.plan.done:
-            _plan(view, seen.plan, table)
-        for note in seen.plan.notes if seen.plan is not None else ():
+            chip(Badge(*badge_of(snapshot.state)))
+            tag("span", row_of(snapshot).means)
+        if snapshot.plan is not None and not snapshot.plan.done:
+            _plan(view, snapshot.plan, table)
+        for note in snapshot.plan.notes if snapshot.plan is not None else ():
             tag("p", note, "meta")
     with section("Lint"):
         found = list(dict.fromkeys(lint(table)))
@@ -54,10 +55,10 @@ def _plan(view: View, plan: Plan, table: Table) -> None:
                 tag("span", f"{reason[:1].upper()}{reason[1:]}.", "strong")
                 tag("span", "No request changes this: it needs a new table.", "meta")
     modules = dict.fromkeys(spec.entity.__module__ for spec in table.specs)
-    place = Place.of(view.host.settings)
-    words = ["gateleg", "tables", "apply", *place.options, "--only", table.name, "--billing", "keep"]
+    location = StoreLocation.of(view.host.settings)
+    words = ["gateleg", "tables", "apply", *location.options, "--only", table.name, "--billing", "keep"]
     words += [word for module in modules for word in ("--tables", module)]
-    command = place.command(table, words)
+    command = location.command(table, words)
     tag("p", "Carry it out with this command; it asks before a step that loses something.", "meta")
     tag("pre", command, "code wrap")
     with tag("div"):

@@ -9,10 +9,10 @@ from nicegui import ui
 
 from gateleg.model import DecodeError
 from gateleg.store.sizes import item_size
+from gateleg.web.console.actions import button
 from gateleg.web.console.confirm import confirm
-from gateleg.web.console.deeds import deed
 from gateleg.web.console.empty import empty
-from gateleg.web.console.failures import Told, trouble
+from gateleg.web.console.failures import ErrorText, trouble
 from gateleg.web.console.frame import frame
 from gateleg.web.console.leaving import leave_to
 from gateleg.web.console.markup import card, tag
@@ -24,10 +24,10 @@ from gateleg.web.console.tables.changes import delete_item
 from gateleg.web.console.tables.editors import DocumentEditor, FieldsEditor, NewDocument, NewFields
 from gateleg.web.console.tables.grids import item_address, item_label, item_name, key_text, read_key, table_address
 from gateleg.web.console.tables.rules import why_not_change, why_not_read
-from gateleg.web.console.tables.saving import Race
+from gateleg.web.console.tables.saving import WriteConflict
 from gateleg.web.console.tables.sheets import new_sheet, object_keys, stored_sheet
-from gateleg.web.console.tables.snippets import Place, as_item_python, key_of
-from gateleg.web.console.tables.table_page import CRUMBS, find, nothing_called
+from gateleg.web.console.tables.snippets import StoreLocation, as_item_python, key_of
+from gateleg.web.console.tables.table_page import CRUMBS, find_table, nothing_called
 
 if TYPE_CHECKING:
     from gateleg.model import Item, Spec, Table
@@ -42,7 +42,7 @@ def _crumbs(name: str) -> list[Crumb]:
 async def item(name: str, key: str = "", form: str = "") -> None:
     """The page of one item."""
     with frame(title="Item", section="tables", crumbs=_crumbs(name), titled=False) as view:
-        found = await find(view.host, name)
+        found = await find_table(view.host, name)
         if found is None:
             tag("h1", name)
             nothing_called(name)
@@ -68,7 +68,7 @@ def _show(view: View, table: Table, stored: Item, form: str) -> None:
     changeable = not why_not_change(view.principal, table.name)
     _head(view, table, spec, stored, changeable)
     if unreadable:
-        trouble(Told(unreadable, "It is shown and changed as DynamoDB JSON."))
+        trouble(ErrorText(unreadable, "It is shown and changed as DynamoDB JSON."))
     as_fields = spec is not None and instance is not None and form != "json"
     key = key_text(table, stored)
     with tag("nav", classes="tabs", aria_label="Forms of the item"):
@@ -105,7 +105,7 @@ def _head(view: View, table: Table, spec: Spec[Any] | None, stored: Item, change
             return
         try:
             await delete_item(view, table, stored)
-        except Race as race:
+        except WriteConflict as race:
             reason = "It is gone already." if race.current is None else "It was changed after this page was opened. Look at it again first."
             ui.notification(reason, icon="error", timeout=8, close_button="Close", position="bottom")
             return
@@ -119,12 +119,12 @@ def _head(view: View, table: Table, spec: Spec[Any] | None, stored: Item, change
             doc = spec.doc if spec else "No entity of this table has such a key."
             tag("p", f"{doc} {size_text(item_size(stored))}, {len(stored)} attributes.", "meta")
         with tag("div", classes="deeds"):
-            deed("Read again", ui.navigate.reload, icon="refresh", look="small")
+            button("Read again", ui.navigate.reload, icon="refresh", look="small")
             if changeable:
                 with tag("a", classes="deed small", href=f"{table_address(table.name)}/new?{_like(spec, key)}"):
                     ui.icon("content_copy")
                     tag("span", "Duplicate")
-                deed("Delete", delete, icon="delete", look="small danger")
+                button("Delete", delete, icon="delete", look="small danger")
 
 
 def _like(spec: Spec[Any] | None, key: str) -> str:
@@ -157,7 +157,7 @@ def _besides(view: View, spec: Spec[Any], sheet: Sheet, instance: Any, stored: I
                 for name, text in sheet.unknown.items():
                     tag("dt", name, "mono")
                     tag("dd", text, "mono")
-    text = as_item_python(spec, key_of(instance), place=Place.of(view.host.settings))
+    text = as_item_python(spec, key_of(instance), location=StoreLocation.of(view.host.settings))
     with tag("details", classes="card fold"):
         with tag("summary"):
             tag("span", "As Python", "strong")
@@ -168,7 +168,7 @@ def _besides(view: View, spec: Spec[Any], sheet: Sheet, instance: Any, stored: I
 async def new_item(name: str, entity: str = "", like: str = "") -> None:
     """The page of an item that is to be."""
     with frame(title="New item", section="tables", crumbs=_crumbs(name), titled=False) as view:
-        found = await find(view.host, name)
+        found = await find_table(view.host, name)
         if found is None:
             tag("h1", name)
             nothing_called(name)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
+from gateleg.web.console.actions import button, carry_out
 from gateleg.web.console.confirm import confirm
-from gateleg.web.console.deeds import carry_out, deed
 from gateleg.web.console.empty import empty
 from gateleg.web.console.markup import card, tag
 from gateleg.web.console.paging import pager
@@ -16,7 +16,7 @@ from gateleg.web.console.tables.answers import UNITS_A_SECOND, glimpse
 from gateleg.web.console.tables.changes import delete_item
 from gateleg.web.console.tables.grids import item_name, key_text, table_address
 from gateleg.web.console.tables.items_grid import items_grid
-from gateleg.web.console.tables.meters import cost_words
+from gateleg.web.console.tables.meters import cost_text
 from gateleg.web.console.tables.rules import why_not_change, why_not_read
 from gateleg.web.principal import Role
 
@@ -51,13 +51,13 @@ async def items_tab(view: View, table: Table, query: Mapping[str, str]) -> None:
             return
         with card("tight", label="Items"):
             with tag("div", classes="card-head"):
-                cost = f"This page cost {cost_words(found.sent)}."
-                tag("span", f"{cost} Read no faster than {UNITS_A_SECOND:,.0f} units a second, in no order.", "meta num")
-                chosen = _Chosen(view, table, found.items) if changeable else None
+                cost = f"This page cost {cost_text(found.sent)}."
+                tag("span", f"{cost} Scans are unordered, and read at most {UNITS_A_SECOND:,.0f} units a second.", "meta num")
+                chosen = _Selection(view, table, found.items) if changeable else None
             if found.items:
                 complete = not cursor and not found.next
                 tables = view.host.tables_for(view.principal)
-                items_grid(table, found.items, spec, tables=tables, complete=complete, on_choose=chosen.choose if chosen else None)
+                items_grid(table, found.items, spec, tables=tables, complete=complete, on_choose=chosen.select if chosen else None)
             else:
                 empty("search", "None on this page", "There may be more further on: pages end after some thousand items.")
         pager(f"/tables/{table.name}", state, cursor=cursor, following=found.next, shown=len(found.items))
@@ -99,7 +99,7 @@ def _nothing(table: Table, spec: Spec[Any] | None, changeable: bool) -> None:
     empty("table", f"No {what} yet", sentence, button=f"Make the first {what}" if changeable else None, href=href if changeable else None)
 
 
-class _Chosen:
+class _Selection:
     """The rows that are selected, and what can be done with all of them."""
 
     def __init__(self, view: View, table: Table, items: list[Item]) -> None:
@@ -108,10 +108,10 @@ class _Chosen:
         self._keys: list[str] = []
         with tag("span", classes="line gap-1") as self._bar:
             self._count = tag("span", "", "meta num", role="status")
-            deed("Delete", self._delete, icon="delete", look="small danger")
+            button("Delete", self._delete, icon="delete", look="small danger")
         self._bar.set_visibility(False)
 
-    def choose(self, keys: list[str]) -> None:
+    def select(self, keys: list[str]) -> None:
         """Take note of the selected rows."""
         self._keys = [key for key in keys if key in self._items]
         self._count.set_text(f"{len(self._keys)} selected")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from gateleg.web.console.badges import Look
+from gateleg.web.console.badges import Badge
 from gateleg.web.console.cells import Column, chip_cell, meta_cell
 from gateleg.web.console.cells import Row as GridRow
 from gateleg.web.console.empty import empty
@@ -19,13 +19,13 @@ from gateleg.web.console.paging import address
 from gateleg.web.console.patience import show_when_there
 from gateleg.web.console.sizes import size_text
 from gateleg.web.console.tables.grids import table_address
-from gateleg.web.console.tables.listing import Row, look_of, row_of, search, totals
-from gateleg.web.console.tables.surveys import survey
+from gateleg.web.console.tables.listing import Row, badge_of, row_of, search, totals
+from gateleg.web.console.tables.table_snapshots import take_snapshots
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from gateleg.web.console.tables.surveys import Seen
+    from gateleg.web.console.tables.table_snapshots import TableSnapshot
     from gateleg.web.host import Host
 
 #: How many entities of a table are named.
@@ -59,8 +59,8 @@ async def tables(q: str = "") -> None:
                 said = tag("p", "What is declared, and what is deployed.", "meta")
             Field("Search tables", q, kind="search", placeholder="Name, entity, index or state", on_change=typed).classes("seek")
 
-        def show(found: list[Seen]) -> None:
-            rows = [row_of(seen) for seen in found]
+        def show(found: list[TableSnapshot]) -> None:
+            rows = [row_of(snapshot) for snapshot in found]
             said.set_text(totals(rows))
             if not rows:
                 empty("table", "No tables yet", "Declare a table and its entities in Python; this list shows them with what is deployed.")
@@ -78,7 +78,7 @@ async def tables(q: str = "") -> None:
             find(q)
             finders.append(find)
 
-        await show_when_there(survey(view.host.store, view.host.tables), show, rows=8, saying="Looking at the tables")
+        await show_when_there(take_snapshots(view.host.store, view.host.tables), show, rows=8, saying="Looking at the tables")
 
 
 def owners_of(host: Host) -> Mapping[str, str]:
@@ -99,7 +99,7 @@ def grid_rows(rows: Sequence[Row], owners: Mapping[str, str]) -> list[GridRow]:
             row.name,
             {
                 "name": row.name,
-                "state": chip_cell(Look(*look_of(row.state))),
+                "state": chip_cell(Badge(*badge_of(row.state))),
                 "owner": owners.get(row.name) or (meta_cell("Gateleg") if row.declared else meta_cell("nobody here")),
                 "entities": entities_text(row.entities) if row.entities else meta_cell("unknown"),
                 "patterns": str(row.patterns),

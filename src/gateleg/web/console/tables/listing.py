@@ -10,7 +10,7 @@ from gateleg.web.console.sizes import size_text
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gateleg.web.console.tables.surveys import Seen
+    from gateleg.web.console.tables.table_snapshots import TableSnapshot
     from gateleg.web.console.theme import Kind
 
 _LOOKS: dict[str, tuple[Kind, str, str]] = {
@@ -22,7 +22,7 @@ _LOOKS: dict[str, tuple[Kind, str, str]] = {
     "unknown": ("failed", "Unknown", "cloud_off"),
 }
 _MEANS = {
-    "in sync": "The deployed table is the declared one.",
+    "in sync": "The deployed table matches its declaration.",
     "missing": "Declared, and not deployed yet.",
     "differs": "The deployed table is not the declared one, and can be changed.",
     "needs a new table": "The deployed table cannot be changed into the declared one.",
@@ -47,20 +47,20 @@ class Row:
     declared: bool
 
 
-def row_of(seen: Seen) -> Row:
+def row_of(snapshot: TableSnapshot) -> Row:
     """The row of a table."""
-    table = seen.table
-    description = seen.description or {}
+    table = snapshot.table
+    description = snapshot.description or {}
     deployed = [*description.get("GlobalSecondaryIndexes", ()), *description.get("LocalSecondaryIndexes", ())]
     indexes = tuple(index.name for index in table.indexes) if table else tuple(index["IndexName"] for index in deployed)
     specs = table.specs if table else ()
     patterns = sum(len(spec.patterns) for spec in specs)
-    means = seen.trouble or _MEANS[seen.state]
+    means = snapshot.trouble or _MEANS[snapshot.state]
     names = tuple(spec.name for spec in specs)
-    return Row(seen.name, seen.state, means, names, seen.items, seen.bytes, indexes, patterns, table is not None)
+    return Row(snapshot.name, snapshot.state, means, names, snapshot.items, snapshot.bytes, indexes, patterns, table is not None)
 
 
-def look_of(state: str) -> tuple[Kind, str, str]:
+def badge_of(state: str) -> tuple[Kind, str, str]:
     """How a state looks: what its colour means, its word and its icon."""
     return _LOOKS[state]
 

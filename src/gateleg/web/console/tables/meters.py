@@ -15,7 +15,7 @@ _METERED = frozenset({"GetItem", "PutItem", "UpdateItem", "DeleteItem", "Query",
 
 
 @dataclass(frozen=True)
-class Sent:
+class MeteredRequest:
     """One request, without the wish to be told its cost, and what its answer says."""
 
     operation: str
@@ -31,7 +31,7 @@ class Meter:
     """Passes requests on and keeps account of them: `store.using(Meter(store.transport))`."""
 
     transport: AsyncTransport
-    sent: list[Sent] = field(default_factory=list)
+    sent: list[MeteredRequest] = field(default_factory=list)
 
     async def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
         """The answer of the transport behind it."""
@@ -39,7 +39,7 @@ class Meter:
         reply = await self.transport.call(operation, metered, timeout=timeout)
         count = item_count(reply)
         shown = {member: value for member, value in request.items() if member != "ReturnConsumedCapacity"}
-        self.sent.append(Sent(operation, shown, used(reply), count, int(reply.get("ScannedCount", count))))
+        self.sent.append(MeteredRequest(operation, shown, used(reply), count, int(reply.get("ScannedCount", count))))
         return reply
 
     async def close(self) -> None:
@@ -56,7 +56,7 @@ class Meter:
         return sum(entry.examined for entry in self.sent)
 
 
-def cost_words(sent: list[Sent]) -> str:
+def cost_text(sent: list[MeteredRequest]) -> str:
     """What requests have cost, in a sentence."""
     units = sum(entry.units for entry in sent)
     items = sum(entry.items for entry in sent)

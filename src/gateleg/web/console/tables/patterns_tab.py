@@ -9,10 +9,10 @@ from nicegui import ui
 
 from gateleg.model import spec_of
 from gateleg.ops import explain
+from gateleg.web.console.actions import button
 from gateleg.web.console.code import coloured
-from gateleg.web.console.deeds import deed
 from gateleg.web.console.empty import empty
-from gateleg.web.console.failures import Told, trouble
+from gateleg.web.console.failures import ErrorText, trouble
 from gateleg.web.console.fields import Field
 from gateleg.web.console.markup import card, section, tag
 from gateleg.web.console.paging import pager
@@ -20,14 +20,14 @@ from gateleg.web.console.patience import show_when_there
 from gateleg.web.console.tables.answers import answer
 from gateleg.web.console.tables.attributes import attribute_table
 from gateleg.web.console.tables.diagrams import table_svg
-from gateleg.web.console.tables.documents import laid_out
+from gateleg.web.console.tables.documents import format_json
 from gateleg.web.console.tables.grids import table_address
 from gateleg.web.console.tables.inputs import sentence
 from gateleg.web.console.tables.items_grid import items_grid
-from gateleg.web.console.tables.meters import cost_words
-from gateleg.web.console.tables.questions import Asked, ask, asks_by, fields_of, find_access
+from gateleg.web.console.tables.meters import cost_text
+from gateleg.web.console.tables.pattern_forms import PatternQuery, arguments_text, build_query, fields_of, find_access
 from gateleg.web.console.tables.rules import why_not_read
-from gateleg.web.console.tables.snippets import Place, as_command, as_python
+from gateleg.web.console.tables.snippets import StoreLocation, as_command, as_python
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,7 +78,7 @@ def _cards(table: Table, chosen: Access[Any] | None) -> None:
             href = table_address(table.name, {"tab": "patterns", "pattern": access.name})
             with tag("a", classes="card pattern", href=href, aria_current=current, data_row=""):
                 tag("span", access.pattern.title, "strong")
-                tag("span", f"Ask {asks_by(access)}.", "meta")
+                tag("span", f"Query {arguments_text(access)}.", "meta")
                 with tag("span", classes="line gap-1"):
                     tag("span", spec.name, "plain-chip")
                     tag("span", access.plan.index.name or "the table", "plain-chip mono")
@@ -100,12 +100,12 @@ async def _question(view: View, access: Access[Any], query: Mapping[str, str]) -
     """One pattern: the form, and when it is filled in, the answer."""
     texts = {name.removeprefix(_ARGUMENT): text for name, text in query.items() if name.startswith(_ARGUMENT)}
     reverse = query.get("order") == "reversed"
-    asked = ask(access, texts, reverse=reverse) if texts else Asked()
+    asked = build_query(access, texts, reverse=reverse) if texts else PatternQuery()
     forbidden = why_not_read(view.principal, spec_of(access.entity).table.name)
     with card("editor", label=access.pattern.title):
         with tag("div", classes="stack"):
             tag("h2", access.pattern.title)
-            tag("p", access.pattern.description or f"Ask {asks_by(access)}.", "meta")
+            tag("p", access.pattern.description or f"Query {arguments_text(access)}.", "meta")
         _form(access, texts, asked, reverse)
     if forbidden:
         empty("table", "Not allowed", forbidden)
@@ -115,7 +115,7 @@ async def _question(view: View, access: Access[Any], query: Mapping[str, str]) -
         _explained(access)
 
 
-def _form(access: Access[Any], texts: Mapping[str, str], asked: Asked, reverse: bool) -> None:
+def _form(access: Access[Any], texts: Mapping[str, str], asked: PatternQuery, reverse: bool) -> None:
     table = spec_of(access.entity).table
     controls: dict[str, Field] = {}
 
@@ -135,8 +135,8 @@ def _form(access: Access[Any], texts: Mapping[str, str], asked: Asked, reverse: 
     if asked.problems.get(""):
         tag("p", asked.problems[""], "wrong", role="alert")
     with tag("div", classes="line gap-2"):
-        deed("Run", run, icon="play_arrow", look="first")
-        turned = Field("In the opposite order", reverse, kind="tick")
+        button("Run", run, icon="play_arrow", look="first")
+        turned = Field("Reverse order", reverse, kind="tick")
 
 
 def argument_field(entry: Input, text: str, enter: Any) -> Field:
@@ -148,7 +148,9 @@ def argument_field(entry: Input, text: str, enter: Any) -> Field:
     return Field(label, text, hint=sentence(entry.note), placeholder=entry.hint, required=entry.required, on_enter=enter)
 
 
-async def _answer(view: View, access: Access[Any], texts: Mapping[str, str], asked: Asked, query: Mapping[str, str], reverse: bool) -> None:
+async def _answer(
+    view: View, access: Access[Any], texts: Mapping[str, str], asked: PatternQuery, query: Mapping[str, str], reverse: bool
+) -> None:
     """What was found, what was sent, what it cost, and how to ask it elsewhere."""
     assert asked.query is not None
     table = spec_of(access.entity).table
@@ -157,11 +159,11 @@ async def _answer(view: View, access: Access[Any], texts: Mapping[str, str], ask
 
     def show(found: Answer) -> None:
         if found.note:
-            trouble(Told(found.note, "Such items come last, as they are stored; open one to change it as DynamoDB JSON."))
+            trouble(ErrorText(found.note, "Such items come last, as they are stored; open one to change it as DynamoDB JSON."))
         with card("tight", label="Result"):
             with tag("div", classes="card-head"):
                 tag("h3", f"{len(found.items)} {'item' if len(found.items) == 1 else 'items'}{' and more' if found.next else ''}")
-                tag("span", cost_words(found.sent), "meta num", title="Capacity units as the answers report them")
+                tag("span", cost_text(found.sent), "meta num", title="Capacity units as the answers report them")
             if found.items:
                 complete = not cursor and not found.next
                 items_grid(table, found.items, spec_of(access.entity), tables=view.host.tables_for(view.principal), complete=complete)
@@ -169,13 +171,13 @@ async def _answer(view: View, access: Access[Any], texts: Mapping[str, str], ask
                 empty("search", "Nothing was found", "No item has these values. Look at what is stored under Items, or ask for less.")
         if found.next or cursor:
             pager(f"/tables/{table.name}", state, cursor=cursor, following=found.next, shown=len(found.items))
-        requests = "\n\n".join(f"{entry.operation} {laid_out(entry.request)}" for entry in found.sent)
-        place = Place.of(view.host.settings)
+        requests = "\n\n".join(f"{entry.operation} {format_json(entry.request)}" for entry in found.sent)
+        location = StoreLocation.of(view.host.settings)
         _snippets(
             {
                 _REQUEST: requests,
-                "As Python": as_python(access, asked.values, limit=_LIMIT, reverse=reverse, place=place),
-                "On the command line": as_command(access, texts, limit=_LIMIT, reverse=reverse, place=place),
+                "As Python": as_python(access, asked.values, limit=_LIMIT, reverse=reverse, location=location),
+                "On the command line": as_command(access, texts, limit=_LIMIT, reverse=reverse, location=location),
             }
         )
 
@@ -194,19 +196,19 @@ def _snippets(texts: Mapping[str, str]) -> None:
 
 def _explained(access: Access[Any]) -> None:
     """What the question does, before it is asked."""
-    told = explain(access)
-    with card("roomy", label="How it is answered"):
-        tag("h3", "How it is answered")
+    described = explain(access)
+    with card("roomy", label="Query plan"):
+        tag("h3", "Query plan")
         with tag("dl", classes="facts"):
             for name, text in (
-                ("Asks", f"{told.kind} {told.index}".strip()),
-                ("Condition", told.condition),
-                ("Order", told.order),
-                ("Costs", f"{told.cost.units:,g} read units for {told.items:,} items of 1 KB"),
-                ("Consistent", "possible" if told.consistent else "not possible: a global index follows within moments"),
+                ("Reads", f"{described.kind} {described.index}".strip()),
+                ("Condition", described.condition),
+                ("Order", described.order),
+                ("Costs", f"{described.cost.units:,g} read units for {described.items:,} items of 1 KB"),
+                ("Consistent", "possible" if described.consistent else "not possible: a global index follows within moments"),
             ):
                 tag("dt", name)
                 tag("dd", text, "mono" if name == "Condition" else "")
         with tag("ul", classes="remarks"):
-            for remark in told.remarks:
+            for remark in described.remarks:
                 tag("li", remark, "meta")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gateleg.ai import cache_table
+from gateleg.ai.tables import cache_table
 from gateleg.web.principal import Role
 from gateleg.web.tables import TABLES
 

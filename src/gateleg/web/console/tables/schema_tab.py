@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from gateleg.ops import document
-from gateleg.web.console.deeds import deed
+from gateleg.web.console.actions import button
 from gateleg.web.console.markup import card, tag
 from gateleg.web.console.tables.diagrams import table_svg
 from gateleg.web.console.tables.state_drawings import state_svg
@@ -28,7 +28,7 @@ def schema_tab(table: Table) -> None:
         tag("p", "Written from the declaration, so it is never out of date.", "meta")
         with tag("div", classes="line gap-1"):
             tag("button", "Copy Markdown", "deed small", type="button", data_copy=text)
-            deed("Download", lambda: ui.download.content(text, f"{table.name}.md", "text/markdown"), icon="download", look="small")
+            button("Download", lambda: ui.download.content(text, f"{table.name}.md", "text/markdown"), icon="download", look="small")
     with card("prose", label="Schema document"):
         drawings = drawings_of(table)
         for kind, part in parts_of(text):

@@ -11,7 +11,7 @@ from pydantic_core import PydanticUndefined
 from gateleg.model import States, unknown_attributes
 from gateleg.model.codec.nested import UNKNOWN, attr_type
 from gateleg.ops.comments import attribute_comments
-from gateleg.ops.explaining import key_forms
+from gateleg.ops.explanations import key_forms
 from gateleg.ops.plain import value_text
 from gateleg.ops.types import default_of, type_name
 from gateleg.web.console.tables.inputs import BadText, Input, input_for, text_of, value_of
@@ -43,7 +43,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Derived:
+class DerivedAttribute:
     """An attribute that the model writes: a key made of others, a tag, a schema number."""
 
     name: str
@@ -57,13 +57,13 @@ class Sheet:
     """An item, or one that is to be."""
 
     lines: tuple[Line, ...]
-    derived: tuple[Derived, ...] = ()
+    derived: tuple[DerivedAttribute, ...] = ()
     #: attributes that the entity does not know; they stay as they are
     unknown: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Filled:
+class FormResult:
     """What a filled-in sheet says: an instance, or what is wrong with which attribute."""
 
     instance: Any = None
@@ -178,16 +178,16 @@ def _lossy(spec: Spec[Any], attribute: Attribute, entry: Input, value: Any, text
     return "" if same else "It holds more than a field can show. Change it as DynamoDB JSON."
 
 
-def _derived(spec: Spec[Any], item: Item) -> Iterator[Derived]:
+def _derived(spec: Spec[Any], item: Item) -> Iterator[DerivedAttribute]:
     forms: dict[str, str] = {}
     for plan in (*spec.indexes.values(), spec.key):
         forms |= {name: form for name, form in key_forms(plan).items() if name in spec.derived_names}
     for name in (*forms, *sorted(spec.derived_names - forms.keys())):
         if name in item:
-            yield Derived(name, value_text(item[name]), forms.get(name, ""))
+            yield DerivedAttribute(name, value_text(item[name]), forms.get(name, ""))
 
 
-def fill(spec: Spec[Any], sheet: Sheet, texts: Mapping[str, str], before: BaseModel | None = None) -> Filled:
+def fill(spec: Spec[Any], sheet: Sheet, texts: Mapping[str, str], before: BaseModel | None = None) -> FormResult:
     """The instance that a filled-in sheet describes. What was not touched stays exactly as it was read."""
     values: dict[str, Any] = dict(before.__dict__) if before is not None else {}
     unknown = values.pop(UNKNOWN, None)
@@ -201,7 +201,7 @@ def fill(spec: Spec[Any], sheet: Sheet, texts: Mapping[str, str], before: BaseMo
         except BadText as error:
             problems[entry.name] = str(error)
     if problems:
-        return Filled(problems=problems)
+        return FormResult(problems=problems)
     return _built(spec, values, unknown)
 
 
@@ -221,17 +221,17 @@ def _take(spec: Spec[Any], line: Line, text: str, values: dict[str, Any]) -> Non
         values.pop(name, None)
 
 
-def _built(spec: Spec[Any], values: Mapping[str, Any], unknown: Any) -> Filled:
+def _built(spec: Spec[Any], values: Mapping[str, Any], unknown: Any) -> FormResult:
     try:
         instance = spec.entity.model_validate(dict(values))
         if unknown:
             vars(instance)[UNKNOWN] = unknown
         spec.encode(instance)
     except ValidationError as error:
-        return Filled(problems=_by_attribute(spec, error))
+        return FormResult(problems=_by_attribute(spec, error))
     except Exception as error:  # a key that cannot be made, a value that cannot be stored, or a validator of the application
-        return Filled(problems={"": getattr(error, "message", str(error))})
-    return Filled(instance)
+        return FormResult(problems={"": getattr(error, "message", str(error))})
+    return FormResult(instance)
 
 
 def _by_attribute(spec: Spec[Any], error: ValidationError) -> dict[str, str]:

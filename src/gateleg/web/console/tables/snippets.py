@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
 from gateleg.model import KeyPart, spec_of
-from gateleg.web.settings import shown
+from gateleg.web.settings import format_setting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Place:
+class StoreLocation:
     """Where a snippet finds a table: the address of the store, and what its settings call its tables."""
 
     store: str = "embedded:./data"
@@ -30,7 +30,7 @@ class Place:
     @classmethod
     def of(cls, settings: Settings) -> Self:
         """The place of a host's tables."""
-        return cls(shown(settings.store), settings.prefix, settings.table_names)
+        return cls(format_setting(settings.store), settings.prefix, settings.table_names)
 
     def named(self, table: Table) -> dict[str, str]:
         """The own name of a table, if it has one."""
@@ -53,10 +53,12 @@ class Place:
         return own + shlex.join(words)
 
 
-_HERE = Place()
+_LOCAL_STORE = StoreLocation()
 
 
-def as_python(access: Access[Any], values: Mapping[str, Any], *, limit: int, reverse: bool = False, place: Place = _HERE) -> str:
+def as_python(
+    access: Access[Any], values: Mapping[str, Any], *, limit: int, reverse: bool = False, location: StoreLocation = _LOCAL_STORE
+) -> str:
     """The lines of Python that ask the same."""
     entity = access.entity
     imports = {f"from {entity.__module__} import {entity.__name__}", "from gateleg.store import Store"}
@@ -71,7 +73,7 @@ def as_python(access: Access[Any], values: Mapping[str, Any], *, limit: int, rev
         arguments.append(f"newest_first={access.pattern.order != 'desc'}")
     arguments.append(f"limit={limit}")
     call = ", ".join([f"{entity.__name__}.{access.pattern.name}", *arguments])
-    lines = [*sorted(imports, key=_import_order), "", place.connection(spec_of(entity).table)]
+    lines = [*sorted(imports, key=_import_order), "", location.connection(spec_of(entity).table)]
     return "\n".join([*lines, f"for item in store.query({call}):", "    print(item)"])
 
 
@@ -98,19 +100,21 @@ def _literal(value: Any) -> tuple[str, set[str]]:
     return repr(value), set()
 
 
-def as_command(access: Access[Any], texts: Mapping[str, str], *, limit: int, reverse: bool = False, place: Place = _HERE) -> str:
+def as_command(
+    access: Access[Any], texts: Mapping[str, str], *, limit: int, reverse: bool = False, location: StoreLocation = _LOCAL_STORE
+) -> str:
     """The command that asks the same."""
-    words = ["gateleg", "tables", "query", access.name, "--tables", access.entity.__module__, *place.options]
+    words = ["gateleg", "tables", "query", access.name, "--tables", access.entity.__module__, *location.options]
     for name in (*access.required, *access.optional):
         if texts.get(name, "").strip():
             words += ["--arg", f"{name}={texts[name].strip()}"]
     words += ["--limit", str(limit)]
     if reverse:
         words.append("--reverse")
-    return place.command(spec_of(access.entity).table, words)
+    return location.command(spec_of(access.entity).table, words)
 
 
-def as_item_python(spec: Spec[Any], key: Mapping[str, Any], *, place: Place = _HERE) -> str:
+def as_item_python(spec: Spec[Any], key: Mapping[str, Any], *, location: StoreLocation = _LOCAL_STORE) -> str:
     """The lines of Python that read one item by its key."""
     imports = {f"from {spec.entity.__module__} import {spec.name}", "from gateleg.store import Store"}
     arguments = []
@@ -118,7 +122,7 @@ def as_item_python(spec: Spec[Any], key: Mapping[str, Any], *, place: Place = _H
         text, needed = _literal(value)
         arguments.append(f"{name}={text}")
         imports |= needed
-    lines = [*sorted(imports, key=_import_order), "", place.connection(spec.table)]
+    lines = [*sorted(imports, key=_import_order), "", location.connection(spec.table)]
     return "\n".join([*lines, f"item = store.get({', '.join([spec.name, *arguments])})"])
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gateleg.model import lint
-from gateleg.web.console.badges import Look, chip
+from gateleg.model.inspection import lint
+from gateleg.web.console.badges import Badge, chip
 from gateleg.web.console.empty import empty
-from gateleg.web.console.failures import Told, trouble
+from gateleg.web.console.failures import ErrorText, trouble
 from gateleg.web.console.frame import frame
 from gateleg.web.console.markup import tag
 from gateleg.web.console.navigation import Crumb
@@ -17,42 +17,42 @@ from gateleg.web.console.tables.capacity_tab import capacity_tab
 from gateleg.web.console.tables.grids import table_address
 from gateleg.web.console.tables.health_tab import health_tab
 from gateleg.web.console.tables.items_tab import items_tab
-from gateleg.web.console.tables.listing import look_of, row_of
+from gateleg.web.console.tables.listing import badge_of, row_of
 from gateleg.web.console.tables.patterns_tab import patterns_tab
 from gateleg.web.console.tables.schema_tab import schema_tab
-from gateleg.web.console.tables.surveys import look, readable_table, undeclared_table
+from gateleg.web.console.tables.table_snapshots import readable_table, take_snapshot, undeclared_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gateleg.model import Table
     from gateleg.web.console.frame import View
-    from gateleg.web.console.tables.surveys import Seen
+    from gateleg.web.console.tables.table_snapshots import TableSnapshot
     from gateleg.web.host import Host
 
 CRUMBS = (Crumb("Tables", "/tables"),)
 
 
 @dataclass(frozen=True)
-class Found:
+class ResolvedTable:
     """A table that an address names: how it was found, and what is known of it."""
 
-    seen: Seen
+    snapshot: TableSnapshot
     table: Table
 
     @property
     def stored(self) -> Table:
         """The table as its items have it."""
-        return readable_table(self.table, self.seen.description)
+        return readable_table(self.table, self.snapshot.description)
 
 
-async def find(host: Host, name: str) -> Found | None:
+async def find_table(host: Host, name: str) -> ResolvedTable | None:
     """The declared or deployed table of a name; None when there is none."""
     declared = next((table for table in host.tables if table.name == name), None)
-    seen = await look(host.store, name, declared)
+    snapshot = await take_snapshot(host.store, name, declared)
     if declared is not None:
-        return Found(seen, declared)
-    return None if seen.description is None else Found(seen, undeclared_table(name, seen.description))
+        return ResolvedTable(snapshot, declared)
+    return None if snapshot.description is None else ResolvedTable(snapshot, undeclared_table(name, snapshot.description))
 
 
 def nothing_called(name: str) -> None:
@@ -64,14 +64,14 @@ def nothing_called(name: str) -> None:
 async def table(name: str, tab: str = "") -> None:
     """The page."""
     with frame(title=name, section="tables", crumbs=CRUMBS, titled=False, wide=tab == "items") as view:
-        found = await find(view.host, name)
+        found = await find_table(view.host, name)
         if found is None:
             tag("h1", name)
             nothing_called(name)
             return
         _head(found)
-        if found.seen.trouble:
-            trouble(Told(found.seen.trouble, "The store did not answer as it should. What is declared is shown all the same."))
+        if found.snapshot.trouble:
+            trouble(ErrorText(found.snapshot.trouble, "The store did not answer as it should. What is declared is shown all the same."))
         tabs = _tabs(found)
         chosen = tab if tab in dict(tabs) else tabs[0][0]
         with tag("nav", classes="tabs", aria_label=f"Parts of {name}"):
@@ -81,26 +81,26 @@ async def table(name: str, tab: str = "") -> None:
                     tag("span", word)
                     if count:
                         tag("span", str(count), "count")
-        if chosen in ("patterns", "items") and found.seen.plan is not None and not found.seen.plan.done:
+        if chosen in ("patterns", "items") and found.snapshot.plan is not None and not found.snapshot.plan.done:
             with tag("div", classes="note warning"):
-                tag("span", f"{row_of(found.seen).means} What is asked or written here may be refused. ")
+                tag("span", f"{row_of(found.snapshot).means} What is asked or written here may be refused. ")
                 tag("a", "See how they differ", "link", href=table_address(name, {"tab": "health"}))
         await _show(view, found, chosen, dict(view.request.query_params))
 
 
-def _head(found: Found) -> None:
-    seen, row = found.seen, row_of(found.seen)
+def _head(found: ResolvedTable) -> None:
+    snapshot, row = found.snapshot, row_of(found.snapshot)
     with tag("div", classes="head"), tag("div", classes="titles"):
         with tag("div", classes="line gap-2"):
-            tag("h1", seen.name)
-            chip(Look(*look_of(seen.state)), large=True).props["title"] = row.means
+            tag("h1", snapshot.name)
+            chip(Badge(*badge_of(snapshot.state)), large=True).props["title"] = row.means
         holds = f"Holds {', '.join(row.entities)}. " if row.entities else ""
         tag("p", f"{holds}About {row.items:,} {'item' if row.items == 1 else 'items'}, {size_text(row.bytes)}.", "meta")
 
 
-def _tabs(found: Found) -> list[tuple[str, tuple[str, int]]]:
+def _tabs(found: ResolvedTable) -> list[tuple[str, tuple[str, int]]]:
     """The tabs of a table, each with what there is to count in it."""
-    plan, declared = found.seen.plan, bool(found.table.specs)
+    plan, declared = found.snapshot.plan, bool(found.table.specs)
     differences = len(plan.steps) + len(plan.rebuild) if plan is not None else 0
     patterns = sum(len(spec.patterns) for spec in found.table.specs)
     tabs: list[tuple[str, tuple[str, int]]] = [
@@ -113,14 +113,14 @@ def _tabs(found: Found) -> list[tuple[str, tuple[str, int]]]:
     return [entry for entry in tabs if declared or entry[0] in ("patterns", "items", "capacity")]
 
 
-async def _show(view: View, found: Found, chosen: str, query: Mapping[str, str]) -> None:
+async def _show(view: View, found: ResolvedTable, chosen: str, query: Mapping[str, str]) -> None:
     if chosen == "items":
         await items_tab(view, found.stored, query)
     elif chosen == "schema":
         schema_tab(found.table)
     elif chosen == "health":
-        health_tab(view, found.seen, found.table)
+        health_tab(view, found.snapshot, found.table)
     elif chosen == "capacity":
-        capacity_tab(view, found.seen, found.table)
+        capacity_tab(view, found.snapshot, found.table)
     else:
         await patterns_tab(view, found.table, query)

@@ -8,7 +8,7 @@ import pytest
 from gateleg.apps.agents.errors import McpFailed
 from gateleg.apps.agents.running.tools.internal_mcp import internal_server
 from gateleg.apps.agents.running.tools.mcp_servers import McpServer, call_tool, check_health, list_tools
-from gateleg.apps.agents.running.tools.tool_lists import FRESH, ToolLists
+from gateleg.apps.agents.running.tools.tool_lists import FRESH, ToolListCache
 from gateleg.apps.agents.tables import McpServer as StoredServer
 from gateleg.apps.agents.thread_tables import RunStatus, ToolCallStatus
 from gateleg.net import Guard
@@ -117,7 +117,7 @@ async def test_an_agent_uses_its_own_server_and_the_internal_one(tmp_path: Path,
 
 async def test_a_list_of_tools_is_believed_for_a_while(weather: ToolServer) -> None:
     now = [0.0]
-    lists = ToolLists(ALLOWED, lambda: now[0])
+    lists = ToolListCache(ALLOWED, lambda: now[0])
     server = McpServer("weather", weather.url, {"X-Api-Key": "k1"})
     await lists.tools_of(server)
     asked = len(weather.requests)

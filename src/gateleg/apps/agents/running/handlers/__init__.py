@@ -1,1 +1,1 @@
-"""How the models of agents are asked: one handler for each provider, and those that packages register."""
+"""Handlers ask the models of agents: one per provider, and those that packages register."""

@@ -1,4 +1,4 @@
-"""The handlers that come with Gateleg, one for each provider. All of them ask through `gateleg.ai`."""
+"""The built-in handlers, one per provider. All use `gateleg.ai`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class OpenAIResponsesHandler(AgentHandler):
 
 
 class OpenAICompatibleHandler(AgentHandler):
-    """Any server with OpenAI's API that `[models.providers]` names: the configuration's model is `name:model`."""
+    """Any server with OpenAI's API that `[models.providers]` configures; the agent's model is `name:model`."""
 
 
 class GeminiHandler(AgentHandler):
@@ -67,10 +67,10 @@ class OllamaHandler(AgentHandler):
 
 
 class LocalHandler(AgentHandler):
-    """The small model in this process. It works offline and costs nothing, and it does not reason."""
+    """The small model in this process: offline and free, but weak at reasoning."""
 
     provider = "local"
     default_model = "smollm2"
     small = True
-    # 4,096 of the model, less what the estimate of tokens may be wrong by.
+    # The model has 4,096 tokens; the difference covers errors of the token estimate.
     context_tokens = 3_400

@@ -1,4 +1,4 @@
-"""`AgentHandler`: how the model of an agent is asked. Handlers of your own derive from it and register by an entry point.
+"""`AgentHandler`: asks the model of an agent. Subclass it and register the subclass as an entry point to add a provider.
 
 A handler is constructed with `(logger, agent, **setting)`; then `endpoint_id`, `partition_key`, `run`, `connection_id` and `models` are
 set. `partition_key` is for what it stores, `endpoint_id` for logs and addresses of other services.
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, Unpack
 
 from pydantic import BaseModel
 
-from gateleg.ai import parse_model_address
+from gateleg.ai.addresses import parse_model_address
 from gateleg.ai.providers.counting import estimate
 from gateleg.apps.agents.errors import BadConfiguration
 
@@ -23,34 +23,34 @@ if TYPE_CHECKING:
 __all__ = ["AgentHandler"]
 
 M = TypeVar("M", bound=BaseModel)
-#: Members of an agent's configuration that are options of every model.
+#: Configuration members that are passed to every model as options.
 _OPTIONS = {"temperature": float, "max_tokens": int, "seed": int, "tool_choice": str}
 
 
 class AgentHandler:
-    """Asks the model of one agent, for one run. Derived classes name a provider, or open and ask a model of their own."""
+    """Asks the model of one agent for one run. Subclasses name a provider, or override `open`, `stream` and `structured`."""
 
-    #: what the addresses of its models begin with; empty: the agent's configuration has a whole address
+    #: prefix of its model addresses; empty if the agent's configuration has complete addresses
     provider: ClassVar[str] = ""
-    #: the model of an agent whose configuration names none
+    #: the default model
     default_model: ClassVar[str | None] = None
-    #: tokens of a prompt and its answer together, unless the configuration has `context_tokens`
+    #: context window in tokens, unless the configuration has `context_tokens`
     context_tokens: ClassVar[int] = 32_000
-    #: whether its models are too small to choose tools and to read results: then the planner chooses and results are quoted, unless the
-    #: configuration says otherwise
+    #: whether its models are too small to choose tools: then the planner chooses and results are quoted, unless the configuration
+    #: says otherwise
     small: ClassVar[bool] = False
 
     #: the platform, for logs and addresses of other services
     endpoint_id: str | None = None
-    #: the tenant's partition, for everything that is stored
+    #: the tenant's partition, for stored data
     partition_key: str | None = None
-    #: the run that is answered
+    #: the run to answer
     run: Mapping[str, Any] | None = None
-    #: who is streamed to
+    #: the connection that answers are streamed to
     connection_id: str | None = None
-    #: models of the host, billed to the tenant
+    #: the host's models, with usage billed to the tenant
     models: AsyncModels
-    #: the tenant's own key for the provider, where the configuration names a secret
+    #: the tenant's own API key for the provider, if the configuration has one
     key: str | None = None
 
     def __init__(self, logger: Logger, agent: Mapping[str, Any], **setting: Any) -> None:
@@ -74,14 +74,14 @@ class AgentHandler:
 
     @property
     def budget(self) -> int:
-        """Tokens that a prompt may have: what the model holds, less room for the answer."""
+        """Maximum prompt tokens: the context window less room for the answer."""
         context = int(self.configuration.get("context_tokens") or self.context_tokens)
         answer = int(self.configuration.get("max_tokens") or min(1024, context // 4))
         return max(256, context - answer)
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options of the model that the configuration has. Raises `BadConfiguration` for one of a wrong type."""
+        """The model options in the configuration. Raises `BadConfiguration` for an option of the wrong type."""
         found: dict[str, Any] = {}
         for name, kind in _OPTIONS.items():
             value = self.configuration.get(name)
@@ -100,15 +100,15 @@ class AgentHandler:
         return self.models.chat(self.address, key=self.key)
 
     def stream(self, messages: Iterable[Message], **options: Unpack[AskOptions]) -> AsyncGenerator[Delta, None]:
-        """The answer piece by piece; the last piece has the whole reply."""
+        """Stream the answer; the last piece carries the whole reply."""
         return self.open().stream(messages, **options)
 
     async def structured(self, model: type[M], messages: Iterable[Message], **options: Unpack[AskOptions]) -> Structured[M]:
-        """An answer that a pydantic model accepts."""
+        """Get an answer that a pydantic model validates."""
         return await self.open().structured(model, messages, **options)
 
     def count(self, text: str) -> int:
-        """About how many tokens a text has, without asking anybody."""
+        """Estimate the tokens of a text locally."""
         return estimate(text).tokens
 
 

@@ -1,6 +1,6 @@
-"""Which handlers there are: the built-in ones, and those that packages register by entry points. Nothing else can be chosen.
+"""The handler registry: built-in handlers, and those that packages register as entry points. Agents can use no others.
 
-A package registers a handler under a name, and agents choose it by that name:
+A package registers a handler under a name, and agents select it by that name:
 
     [project.entry-points."gateleg.agent_handlers"]
     house = "house_models.handlers:HouseHandler"
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from logging import Logger
 
-__all__ = ["BUILT_IN", "GROUP", "find_handler", "handler_names", "make_handler"]
+__all__ = ["BUILT_IN", "ENTRY_POINT_GROUP", "find_handler", "handler_names", "make_handler"]
 
 #: The group of entry points.
-GROUP = "gateleg.agent_handlers"
-#: By the names that LLMs and agents use; each is also known by the name of its class.
+ENTRY_POINT_GROUP = "gateleg.agent_handlers"
+#: Handlers by the names that catalogue entries and agents use; the class name works too.
 BUILT_IN: dict[str, type[AgentHandler]] = {
     "anthropic": built_in.AnthropicHandler,
     "bedrock": built_in.BedrockHandler,
@@ -38,26 +38,26 @@ BUILT_IN: dict[str, type[AgentHandler]] = {
     "openai-responses": built_in.OpenAIResponsesHandler,
 }
 _CLASSES = {handler.__name__: name for name, handler in BUILT_IN.items()}
-#: What the public engine and its clients call them.
+#: The names that the public engine uses.
 _ALIASES = {"gpt": "openai", "google": "gemini", "openai_compatible": "openai-compatible", "openai_responses": "openai-responses"}
 
 
 @cache
 def _registered() -> Mapping[str, Any]:
-    """Entry points by their names. They are loaded when they are chosen."""
-    return {point.name: point for point in entry_points(group=GROUP)}
+    """Entry points by name. A handler is loaded when an agent uses it."""
+    return {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}
 
 
 def handler_names(allowed: Collection[str] = ()) -> list[str]:
-    """The names that may be chosen: all of them, or those of `allowed`."""
+    """The available names: all, or those in `allowed`."""
     names = sorted({*BUILT_IN, *_registered()})
     return [name for name in names if not allowed or name in allowed]
 
 
 def find_handler(name: str, allowed: Collection[str] = ()) -> type[AgentHandler]:
-    """The handler of a name, which data may hold. Raises `HandlerNotAllowed` for one that is not there or not allowed.
+    """Find a handler by name. Raises `HandlerNotAllowed` if it is unknown or not allowed.
 
-    The name is looked up and never imported.
+    The name may come from tenant data: it is only looked up, never imported.
     """
     chosen = _CLASSES.get(name, _ALIASES.get(name.lower(), name if name in _registered() else name.lower()))
     known = handler_names(allowed)
@@ -69,14 +69,14 @@ def find_handler(name: str, allowed: Collection[str] = ()) -> type[AgentHandler]
 def _load(name: str) -> type[AgentHandler]:
     found = _registered()[name].load()
     if not (isinstance(found, type) and issubclass(found, AgentHandler)):
-        raise BadHandlerClass(f"The entry point {name!r} of {GROUP} is not a class derived from AgentHandler.")
+        raise BadHandlerClass(f"The entry point {name!r} of {ENTRY_POINT_GROUP} is not a class derived from AgentHandler.")
     return found
 
 
 def make_handler(
     handler: type[AgentHandler], logger: Logger, agent: Mapping[str, Any], setting: Mapping[str, Any], **attributes: Any
 ) -> AgentHandler:
-    """A handler with all that it has: constructed with `(logger, agent, **setting)`, then given its attributes."""
+    """Construct a handler with `(logger, agent, **setting)`, then set its attributes."""
     made = handler(logger, agent, **setting)
     for name, value in attributes.items():
         setattr(made, name, value)

@@ -1,1 +1,1 @@
-"""The tools of agents: those that applications offer, and those of MCP servers."""
+"""The tools of agents: tools of applications and of MCP servers."""

@@ -1,4 +1,4 @@
-"""An httpx transport whose requests go through the host's guard: MCP servers are at addresses that tenants have given."""
+"""An httpx transport behind the host's SSRF guard, because tenants supply the addresses of MCP servers."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 __all__ = ["GuardedTransport"]
 
-#: What the guarded client sets itself.
-_OWN = frozenset({b"host", b"content-length", b"transfer-encoding", b"connection", b"accept-encoding"})
+#: Headers that the guarded client sets itself.
+_CLIENT_HEADERS = frozenset({b"host", b"content-length", b"transfer-encoding", b"connection", b"accept-encoding"})
 
 
 class GuardedTransport(httpx2.AsyncBaseTransport):
-    """Sends what `GuardedClient` allows. Names of headers go out as they were given.
+    """Sends requests through `GuardedClient`, with header names exactly as given.
 
-    `refused` keeps the last error of the guard: what the MCP client makes of it does not say what was wrong.
+    `refused` holds the guard's last error, because the MCP client replaces it with a less specific one.
     """
 
     def __init__(self, client: GuardedClient) -> None:
@@ -31,8 +31,10 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         self.refused: OutgoingError | None = None
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request; the response when its head has come."""
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in request.headers.raw if name.lower() not in _OWN}
+        """Send a request; returns when the response headers have arrived."""
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in request.headers.raw if name.lower() not in _CLIENT_HEADERS
+        }
         try:
             outgoing = HttpRequest(str(request.url), await request.aread(), headers, request.method)
             stream = await self._client.open(outgoing)

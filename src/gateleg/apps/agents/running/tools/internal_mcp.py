@@ -1,4 +1,4 @@
-"""The MCP server of the platform, which every tenant has without registering it. Pure: what the settings have is never changed."""
+"""The platform's own MCP server, available to every tenant without registration. Pure: never modifies the settings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LABEL", "internal_server"]
 
-#: What its tools are called by.
+#: Prefix of its tools.
 LABEL = "internal"
 _PART = "X-Part-ID"
 
@@ -19,10 +19,9 @@ _PART = "X-Part-ID"
 def internal_server(
     base_url: str | None, headers: Mapping[str, str] | None, endpoint_id: str, part_id: str | None = None, *, seconds: float = 30.0
 ) -> McpServer | None:
-    """The server for one endpoint and part; None where none is configured.
+    """The server for an endpoint and part; None if the settings have none.
 
-    `{endpoint_id}` in its address is replaced. The part goes along as `X-Part-ID`, on a copy of the headers, when a part is given and the
-    server has headers.
+    `{endpoint_id}` in the address is substituted. If a part is given and the server has headers, a copy of them gets `X-Part-ID`.
     """
     if not base_url:
         return None

@@ -1,4 +1,4 @@
-"""MCP servers of tenants: which tools they have, calling one, and whether they answer. Over streamable HTTP, behind the host's guard."""
+"""Client for the MCP servers of tenants: list tools, call a tool, check health. Streamable HTTP behind the host's SSRF guard."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 
 __all__ = ["McpHealth", "McpResult", "McpServer", "McpTool", "call_tool", "check_health", "list_tools"]
 
-#: Pages of a tool list that are read at most, and tools.
+#: Maximum pages of a tool list, and maximum tools.
 _PAGES, _TOOLS = 20, 500
 
 
 @dataclass(frozen=True, slots=True)
 class McpServer:
-    """Where a server is, and the headers that every request to it carries, with their names exactly as given."""
+    """The address of a server, and the headers of every request, with their names exactly as given."""
 
     label: str
     url: str
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    #: seconds for each call
+    #: timeout of each call
     seconds: float = 30.0
-    #: names of the tools that may be used; empty: all
+    #: names of usable tools; empty means all
     allowed: tuple[str, ...] = ()
 
 
@@ -46,13 +46,13 @@ class McpTool:
     name: str
     description: str
     schema: dict[str, Any]
-    #: whether calling it again does no harm, as its server says
+    #: whether the server declares it idempotent
     repeatable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class McpResult:
-    """What a tool answered."""
+    """The result of a tool call."""
 
     text: str
     failed: bool = False
@@ -60,17 +60,17 @@ class McpResult:
 
 @dataclass(frozen=True, slots=True)
 class McpHealth:
-    """Whether a server answers."""
+    """The result of a health check."""
 
     ok: bool
-    #: milliseconds until it had listed its tools
+    #: milliseconds to list its tools
     milliseconds: int
     tools: int = 0
     message: str = ""
 
 
 async def list_tools(server: McpServer, outgoing: GuardedClient) -> list[McpTool]:
-    """The tools of a server that may be used. Raises `McpFailed`."""
+    """List the usable tools of a server. Raises `McpFailed`."""
     found: list[Tool] = []
     async with _connected(server, outgoing) as client:
         cursor: str | None = None
@@ -84,7 +84,7 @@ async def list_tools(server: McpServer, outgoing: GuardedClient) -> list[McpTool
 
 
 async def call_tool(server: McpServer, outgoing: GuardedClient, name: str, arguments: dict[str, Any]) -> McpResult:
-    """Call a tool. What the tool itself calls an error is a result. Raises `McpFailed`."""
+    """Call a tool. An error reported by the tool itself is a result. Raises `McpFailed` if the server fails."""
     if server.allowed and name not in server.allowed:
         raise McpFailed(f"The tool {name!r} of {server.label} is not on its list of allowed tools.", fix="Allow it, or use another.")
     async with _connected(server, outgoing) as client:
@@ -92,7 +92,7 @@ async def call_tool(server: McpServer, outgoing: GuardedClient, name: str, argum
 
 
 async def check_health(server: McpServer, outgoing: GuardedClient) -> McpHealth:
-    """Whether a server lists its tools, and how long that takes."""
+    """Check that a server lists its tools, and measure the time."""
     begun = time.monotonic()
     try:
         tools = await list_tools(server, outgoing)
@@ -103,8 +103,8 @@ async def check_health(server: McpServer, outgoing: GuardedClient) -> McpHealth:
 
 @asynccontextmanager
 async def _connected(server: McpServer, outgoing: GuardedClient) -> AsyncIterator[Client]:
-    """A client of the server, for one operation: it is opened and closed in one task, within the server's time."""
-    # Imported here: the package takes half a second to load, and only agents with tool servers need it.
+    """A client for one operation, opened and closed in one task, within the server's timeout."""
+    # Imported here: loading takes half a second, and only agents with MCP servers need it.
     import httpx2
     from mcp import Client
     from mcp.client.streamable_http import streamable_http_client
@@ -124,7 +124,7 @@ async def _connected(server: McpServer, outgoing: GuardedClient) -> AsyncIterato
     except TimeoutError as error:
         raise McpFailed(f"The MCP server {server.label} did not answer within {server.seconds:g} seconds.") from error
     except Exception as error:
-        # The client wraps what went wrong in groups; the guard's own words are the ones that help.
+        # The client wraps errors in exception groups; the guard's own message is more specific.
         if transport.refused is not None:
             raise McpFailed(
                 f"The MCP server {server.label} cannot be used: {transport.refused.message}", fix=transport.refused.fix

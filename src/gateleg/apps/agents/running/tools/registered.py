@@ -1,4 +1,4 @@
-"""The MCP servers that tenants have registered, and the one of the platform, as they are called: headers with the values of secrets."""
+"""Resolve a tenant's registered MCP servers and the platform's own for calling: secret references in headers become values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["resolve_server", "servers_of"]
 
 
 async def resolve_server(resources: Resources[AgentsSettings], partition: Partition, stored: StoredServer) -> McpServer:
-    """A registered server as it is called. Raises `SecretNotFound` for a header that names a secret which the tenant does not have."""
+    """Resolve the headers of a registered server. Raises `SecretNotFound` for a reference to a missing secret."""
     secrets, tenant = resources.secrets, str(partition)
     headers = {name: await secrets.resolve(value, tenant=tenant) for name, value in stored.headers.items()}
     return McpServer(stored.mcp_label, stored.mcp_server_url, headers, resources.settings.mcp_seconds, tuple(stored.allowed_tools or ()))
@@ -28,7 +28,7 @@ async def resolve_server(resources: Resources[AgentsSettings], partition: Partit
 async def servers_of(
     resources: Resources[AgentsSettings], partition: Partition, uuids: Sequence[str], part_id: str | None
 ) -> list[McpServer]:
-    """Servers of a tenant by their ids, and the internal one where the host has one. Those that are gone are left out."""
+    """Resolve a tenant's servers by id, and the platform's own if configured. Deleted servers are skipped."""
     found = [await resolve_server(resources, partition, one) for one in await _stored(resources, partition, uuids)]
     configured = resources.settings.internal_mcp
     if configured is not None:

@@ -1,4 +1,4 @@
-"""The tools of MCP servers as they were listed a moment ago: a question need not wait for each server to list them again."""
+"""A cache of MCP tool lists, so that a question does not wait for every server to list its tools again."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.running.tools.mcp_servers import McpServer, McpTool
     from gateleg.net.http import GuardedClient
 
-__all__ = ["ToolLists"]
+__all__ = ["ToolListCache"]
 
-#: Seconds for which a list is believed, and for which a server that failed is not asked again.
+#: Seconds that a list stays valid, and seconds before a failed server is asked again.
 FRESH, FAILED = 60.0, 10.0
-#: Lists that are kept at most.
-_MOST = 1_000
+#: Maximum cached lists.
+_MAX_LISTS = 1_000
 _Key = tuple[str, frozenset[tuple[str, str]], tuple[str, ...]]
 
 
-class ToolLists:
-    """Lists of tools, each for one address with one set of headers: those of two tenants are never the same."""
+class ToolListCache:
+    """Tool lists by address and headers. Tenants never share an entry, because the headers carry their secrets."""
 
     def __init__(self, outgoing: GuardedClient, ticks: Callable[[], float] = time.monotonic) -> None:
         self._outgoing = outgoing
@@ -32,19 +32,19 @@ class ToolLists:
         self._kept: dict[_Key, tuple[float, list[McpTool] | McpFailed]] = {}
 
     async def tools_of(self, server: McpServer) -> list[McpTool]:
-        """The tools of a server. Raises `McpFailed`."""
+        """The tools of a server, cached. Raises `McpFailed`."""
         key = (server.url, frozenset(server.headers.items()), server.allowed)
         kept = self._kept.get(key)
         if kept is None or kept[0] <= self._ticks():
-            kept = await self._asked(server)
-            if len(self._kept) >= _MOST:
+            kept = await self._fetch(server)
+            if len(self._kept) >= _MAX_LISTS:
                 self._kept.clear()
             self._kept[key] = kept
         if isinstance(kept[1], McpFailed):
             raise kept[1]
         return kept[1]
 
-    async def _asked(self, server: McpServer) -> tuple[float, list[McpTool] | McpFailed]:
+    async def _fetch(self, server: McpServer) -> tuple[float, list[McpTool] | McpFailed]:
         try:
             return self._ticks() + FRESH, await list_tools(server, self._outgoing)
         except McpFailed as error:

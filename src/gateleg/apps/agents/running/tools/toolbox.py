@@ -1,4 +1,4 @@
-"""`Toolbox`: the tools that one run may use, under names that models accept, and calling them."""
+"""`Toolbox`: the tools available to one run, under names that models accept."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import orjson
 from pydantic import BaseModel, ValidationError
 
-from gateleg.ai import BadArguments, Tool
+from gateleg.ai import Tool
+from gateleg.ai.errors import BadArguments
 from gateleg.apps.agents.errors import McpFailed
 from gateleg.apps.agents.running.tools.mcp_servers import call_tool
 from gateleg.errors import GatelegError
@@ -22,20 +23,20 @@ if TYPE_CHECKING:
 
     from gateleg.ai import ToolCall
     from gateleg.apps.agents.running.tools.mcp_servers import McpServer, McpTool
-    from gateleg.apps.agents.running.tools.tool_lists import ToolLists
+    from gateleg.apps.agents.running.tools.tool_lists import ToolListCache
     from gateleg.net.http import GuardedClient
     from gateleg.web import OfferedTool, Principal
 
-__all__ = ["AvailableTool", "ToolOutput", "Toolbox", "application_tools", "mcp_tools", "put_together"]
+__all__ = ["AvailableTool", "ToolOutput", "Toolbox", "application_tools", "build_toolbox", "mcp_tools"]
 
 _log = logging.getLogger("gateleg.apps.agents")
-_UNFIT = re.compile(r"[^A-Za-z0-9_-]+")
-_LONGEST = 64
+_INVALID_CHARACTERS = re.compile(r"[^A-Za-z0-9_-]+")
+_MAX_NAME_LENGTH = 64
 
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """What came of a call, as the model reads it."""
+    """The result of a call, as text for the model."""
 
     text: str
     failed: bool = False
@@ -43,43 +44,43 @@ class ToolOutput:
 
 @dataclass(frozen=True, slots=True)
 class AvailableTool:
-    """A tool that a run may use."""
+    """A tool available to a run."""
 
-    #: as it is stored and configured: `delphi.find_run`, `weather.forecast`
+    #: the stored and configured name: `delphi.find_run`, `weather.forecast`
     name: str
     description: str
     schema: dict[str, Any]
     kind: Literal["application", "mcp"]
     call: Callable[[dict[str, Any]], Awaitable[ToolOutput]] = field(repr=False)
-    #: whether it may be called again after a crash, when nobody knows whether it took effect
+    #: whether it is idempotent: after a crash it may be called again
     repeatable: bool = False
 
 
 @dataclass(frozen=True)
 class Toolbox:
-    """Tools by the names that the model knows them by."""
+    """Tools by the names that the model uses."""
 
     tools: Mapping[str, AvailableTool]
-    #: characters of a result that the model is shown
+    #: maximum characters of a result that the model receives
     limit: int = 20_000
-    #: what could not be offered, and why
+    #: why tools are unavailable
     problems: tuple[str, ...] = ()
 
     @property
     def declared(self) -> list[Tool]:
-        """The tools as the model is told of them."""
+        """The tool declarations for the model."""
         return [Tool(alias, tool.description, tool.schema) for alias, tool in self.tools.items()]
 
     def alias(self, name: str) -> str:
-        """The name by which the model knows a tool; one that is no longer there keeps a name that a model accepts."""
-        return next((alias for alias, tool in self.tools.items() if tool.name == name), fitting(name))
+        """The model's name for a tool. A tool that no longer exists still gets a valid name, for the history."""
+        return next((alias for alias, tool in self.tools.items() if tool.name == name), to_tool_name(name))
 
     def find(self, called: str) -> AvailableTool | None:
-        """The tool that a model has called, by the name it knows or by its own."""
+        """Find a tool by the model's name for it, or by its own name."""
         return self.tools.get(called) or next((tool for tool in self.tools.values() if tool.name == called), None)
 
     async def call(self, call: ToolCall) -> ToolOutput:
-        """Make a call. Whatever goes wrong with it is a result that the model can read; nothing is raised but cancellation."""
+        """Make a call. Errors become results that the model can read; only cancellation is raised."""
         tool = self.find(call.name)
         if tool is None:
             known = ", ".join(self.tools) or "none"
@@ -93,8 +94,8 @@ class Toolbox:
         except GatelegError as error:
             return ToolOutput(error.public_text, failed=True)
         except Exception as error:
-            # A fault of the tool: the log has it whole, and the model need not know what is inside of this host.
-            _log.exception("The tool %s failed.", tool.name)
+            # Log the details; the model must not see the internals of this host.
+            _log.exception("tool %s failed", tool.name)
             return ToolOutput(f"The tool {tool.name} failed with {type(error).__name__}.", failed=True)
         return self._shortened(output)
 
@@ -112,35 +113,35 @@ def _refused(error: ValidationError) -> str:
     return "The arguments are refused: " + "; ".join(problems) + "."
 
 
-def fitting(name: str) -> str:
-    """A name that models accept: letters, digits, _ and -."""
-    found = _UNFIT.sub("_", name).strip("_")[:_LONGEST]
-    return found if found and not found[0].isdigit() and found[0] != "-" else f"t_{found}"[:_LONGEST]
+def to_tool_name(name: str) -> str:
+    """Convert a name to one that models accept: letters, digits, _ and -."""
+    found = _INVALID_CHARACTERS.sub("_", name).strip("_")[:_MAX_NAME_LENGTH]
+    return found if found and not found[0].isdigit() and found[0] != "-" else f"t_{found}"[:_MAX_NAME_LENGTH]
 
 
-def put_together(
+def build_toolbox(
     tools: Iterable[AvailableTool], *, enabled: Sequence[str] = (), limit: int = 20_000, problems: Sequence[str] = ()
 ) -> Toolbox:
-    """A toolbox of the tools that are enabled, each under a name of its own. `enabled` has names and patterns; empty: all."""
+    """Build a toolbox of the enabled tools with unique names. `enabled` lists names and patterns; empty means all."""
     found: dict[str, AvailableTool] = {}
     for tool in tools:
         if enabled and not any(matches(tool.name, pattern) for pattern in enabled):
             continue
-        alias, number = fitting(tool.name), 2
+        alias, number = to_tool_name(tool.name), 2
         while alias in found:
-            alias = f"{fitting(tool.name)[: _LONGEST - 4]}_{number}"
+            alias = f"{to_tool_name(tool.name)[: _MAX_NAME_LENGTH - 4]}_{number}"
             number += 1
         found[alias] = tool
     return Toolbox(found, limit, tuple(problems))
 
 
 def matches(name: str, pattern: str) -> bool:
-    """Whether a pattern names a tool: by its whole name, by that without its application or server, or as the model knows it."""
-    return fnmatchcase(name, pattern) or fnmatchcase(name.partition(".")[2], pattern) or fitting(name) == pattern
+    """Whether a pattern matches a tool's full name, its name without the application or server, or the model's name."""
+    return fnmatchcase(name, pattern) or fnmatchcase(name.partition(".")[2], pattern) or to_tool_name(name) == pattern
 
 
 def application_tools(offered: Iterable[OfferedTool], principal: Principal, wanted: Sequence[str]) -> list[AvailableTool]:
-    """The tools of applications that an agent wants, called on behalf of somebody with exactly their rights."""
+    """The application tools that match the patterns, called with exactly the caller's rights."""
     return [_application_tool(one, principal) for one in offered if any(matches(one.name, pattern) for pattern in wanted)]
 
 
@@ -151,8 +152,8 @@ def _application_tool(offered: OfferedTool, principal: Principal) -> AvailableTo
     return AvailableTool(offered.name, offered.tool.description, offered.tool.schema, "application", call)
 
 
-async def mcp_tools(servers: Sequence[McpServer], lists: ToolLists, outgoing: GuardedClient) -> tuple[list[AvailableTool], list[str]]:
-    """The tools of MCP servers, and what is wrong with those that do not answer: an agent works without them."""
+async def mcp_tools(servers: Sequence[McpServer], lists: ToolListCache, outgoing: GuardedClient) -> tuple[list[AvailableTool], list[str]]:
+    """The tools of MCP servers, and the problems of servers that do not answer: the agent works without those."""
     found: list[AvailableTool] = []
     problems: list[str] = []
     listed = await asyncio.gather(*(lists.tools_of(server) for server in servers), return_exceptions=True)

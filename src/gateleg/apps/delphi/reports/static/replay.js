@@ -26,7 +26,7 @@ export const replay = (root, data) => {
   const dated = (one) => (language() === "en" || one.at === undefined ? one.when : new Intl.DateTimeFormat(language(), { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" }).format(one.at));
   const sentence = (one) => {
     const parts = data.groups.map((group, place) => t("Group $1 has $2", group.letter, figure(one.sizes[place]))).join(", ");
-    const groups = one.chance ? t("No groups yet: votes by lot differ as strongly.") : data.groups.length > 1 ? `${parts}.` : t("There is one group.");
+    const groups = one.chance ? t("No groups yet: shuffled votes differ as strongly.") : data.groups.length > 1 ? `${parts}.` : t("There is one group.");
     return `${dated(one)} (UTC): ${t("$1 of $2 votes.", figure(one.votes), figure(data.votes))} ${t("$1 people had voted on $2 comments, $3 often enough to be compared.", figure(one.participants), figure(one.comments), figure(one.compared))} ${groups}`;
   };
   const say = () => { status.textContent = told.textContent; };

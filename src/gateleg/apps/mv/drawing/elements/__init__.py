@@ -2,8 +2,10 @@
 
 from gateleg.apps.mv.drawing.elements import (
     animals,
+    farm_animals,
     fields,
     floors,
+    fowl,
     landmarks,
     lands,
     people,
@@ -19,8 +21,10 @@ from gateleg.apps.mv.drawing.elements import (
 
 __all__ = [
     "animals",
+    "farm_animals",
     "fields",
     "floors",
+    "fowl",
     "landmarks",
     "lands",
     "people",

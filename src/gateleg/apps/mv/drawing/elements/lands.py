@@ -282,9 +282,7 @@ def _blades(stage: Stage, row: int) -> Layer:
     return Layer(0.1 + depth * 0.8, draw)
 
 
-@element(
-    "ground", "a wide field of snow, frozen lake, ice", "outdoors", also="arctic, polar bear, penguin, ski, tundra, winter, north pole"
-)
+@element("ground", "a wide field of snow, a frozen plain, ice", "outdoors", also="arctic, ski, tundra, winter, north pole")
 def snowfield(stage: Stage) -> Sequence[Layer]:
     """Drifts of snow with blue hollows."""
     white = mix(stage.palette.ground, (1.0, 1.0, 1.0), 0.35 if not stage.palette.dark else 0.12)

@@ -1,0 +1,52 @@
+"""Settling what nobody could note: a project or a scene whose job was cancelled, has failed or is gone is not busy for ever."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateleg.apps.mv import rules
+from gateleg.apps.mv.scenes import fail_scene
+from gateleg.apps.mv.service import load_project, move_project
+from gateleg.apps.mv.tables import Project, ProjectStatus, SceneStatus
+from gateleg.jobs import JobMissing, JobStatus
+from gateleg.store import NotFound
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from gateleg.apps.mv.service import ProjectWithScenes
+    from gateleg.jobs import AsyncQueue
+    from gateleg.store import AsyncStore
+
+_CANCELLED, _FAILED, _GONE = "The job was cancelled.", "The job failed.", "The job is gone."
+
+
+async def reconcile(store: AsyncStore, queue: AsyncQueue, project_id: UUID) -> ProjectWithScenes:
+    """A project with its scenes, as they are once the ends of their jobs are noted. Read by everybody, at any time."""
+    loaded = await load_project(store, project_id)
+    changed = False
+    for scene in loaded.scenes:
+        if scene.status is SceneStatus.PROCESSING and scene.video_generation_job_id is not None:
+            ended = await _end_of(queue, scene.video_generation_job_id)
+            if ended is not None:
+                await fail_scene(store, project_id, scene.sequence, ended)
+                changed = True
+    project = loaded.project
+    if project.status in rules.BUSY and project.root_job_id is not None:
+        ended = await _end_of(queue, project.root_job_id)
+        if ended is not None:
+            changed = True
+            try:
+                await move_project(store, project_id, ProjectStatus.FAILED, Project.error_message.set(project.error_message or ended))
+            except NotFound:
+                return loaded
+    return await load_project(store, project_id) if changed else loaded
+
+
+async def _end_of(queue: AsyncQueue, job_id: UUID) -> str | None:
+    """How a job ended that did not succeed; None for one that goes on, and for one that succeeded."""
+    try:
+        job = await queue.get_or_archived(job_id)
+    except JobMissing:
+        return _GONE
+    return {JobStatus.CANCELLED: _CANCELLED, JobStatus.FAILED: _FAILED}.get(job.status)

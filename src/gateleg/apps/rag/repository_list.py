@@ -1,0 +1,105 @@
+"""The list of repositories: one entry for each, so that listing them is a query and not a scan.
+
+Entries are created and deleted in the same transaction as their repository. Rows that other programs write to the repositories' table have
+no entry until `reconcile` adds it: when a host or a worker starts, and every quarter of an hour by the job that also follows pipelines.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from gateleg.apps.rag.tables import Repository, RepositoryEntry
+from gateleg.store import NotFound, TransactionCanceled, check, put
+from gateleg.web import Role
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from gateleg.store import AsyncStore
+    from gateleg.web import Principal
+
+#: Entries whose repositories are read together.
+_BATCH = 100
+_SHARED = "-"
+
+
+def place_of(repository: Repository) -> str:
+    """Where a repository stands in the list: those without a tenant first, then tenant by tenant, each by id."""
+    return f"{_section(repository.tenant)}{repository.repository_id}"
+
+
+def _section(tenant: str | None) -> str:
+    return f"{_SHARED}#" if tenant is None else f"{_SHARED}{quote(tenant, safe='')}#"
+
+
+def entry_of(repository: Repository) -> RepositoryEntry:
+    """The entry of a repository."""
+    return RepositoryEntry(place=place_of(repository), repository_id=repository.repository_id)
+
+
+async def listed_repositories(
+    store: AsyncStore, principal: Principal | None = None, *, after: str | None = None, batch: int = _BATCH
+) -> AsyncIterator[Repository]:
+    """Repositories in the order of their places: those without a tenant and those of the caller's tenant; all of them for the roles of the
+    host, and where no principal is given. Whether the caller can read each is for `access` to decide.
+
+    `after` is the place of the last one that is already known. Repositories are read with strong consistency, `batch` at a time.
+    """
+    for low, high in _ranges(principal):
+        if after is not None and after >= high:
+            continue
+        waiting: list[RepositoryEntry] = []
+        query = RepositoryEntry.by_place().where(RepositoryEntry.place.between(max(low, after or ""), high))
+        async for entry in store.query(query, consistent=True):
+            if entry.place == after:
+                continue
+            waiting.append(entry)
+            if len(waiting) == batch:
+                for repository in await _read(store, waiting):
+                    yield repository
+                waiting = []
+        for repository in await _read(store, waiting):
+            yield repository
+
+
+def _ranges(principal: Principal | None) -> list[tuple[str, str]]:
+    """The sections of the list to read, each by its lowest and highest place."""
+    if principal is None or principal.may(Role.VIEWER):
+        return [(_SHARED, f"{_SHARED}\U0010ffff")]
+    sections = dict.fromkeys((_section(None), _section(principal.tenant)))
+    return [(section, f"{section}\U0010ffff") for section in sections]
+
+
+async def _read(store: AsyncStore, entries: Sequence[RepositoryEntry]) -> list[Repository]:
+    if not entries:
+        return []
+    found = await store.batch_get([Repository.key(repository_id=entry.repository_id) for entry in entries], consistent=True)
+    # Another program may have deleted a row, or moved it to another tenant: then the entry is out of date.
+    return [row for entry, row in zip(entries, found, strict=True) if row is not None and place_of(row) == entry.place]
+
+
+async def reconcile(store: AsyncStore) -> int:
+    """Add the entries that are missing and remove those without a repository; how many were changed. Reads both tables whole."""
+    present = {entry.place: entry async for entry in store.query(RepositoryEntry.by_place(), consistent=True)}
+    changed = 0
+    async for repository in store.export(Repository, consistent=True):
+        if present.pop(place_of(repository), None) is None:
+            changed += await _add(store, repository)
+    for entry in present.values():
+        # It may have been created since the table was read.
+        current = await store.find(Repository, repository_id=entry.repository_id, consistent=True)
+        if current is None or place_of(current) != entry.place:
+            await store.delete(entry.key)
+            changed += 1
+    return changed
+
+
+async def _add(store: AsyncStore, repository: Repository) -> bool:
+    """Add the entry of a repository, unless the repository has been deleted since it was read."""
+    exists = check(repository.key, Repository.repository_id.exists())
+    try:
+        await store.transact([exists, put(entry_of(repository))])
+    except (TransactionCanceled, NotFound):
+        return False
+    return True

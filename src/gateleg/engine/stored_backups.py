@@ -1,0 +1,142 @@
+"""Stored backups: a copy of a table's rows in the same file, with the table's definition.
+
+The rows have no key index: they are never looked up one by one, and take less space without.
+"""
+
+from dataclasses import dataclass
+from secrets import token_hex
+
+import apsw
+
+from gateleg.engine import changelog, copies, drops
+from gateleg.engine.copies import Copy
+from gateleg.engine.schema import Namespace, Table
+
+#: How long the system backup of a deleted table is kept.
+SYSTEM_BACKUP_DAYS = 35
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A backup; `definition` is the table's entry in the catalog."""
+
+    id: int
+    namespace: Namespace
+    table_name: str
+    arn: str
+    name: str
+    type: str
+    created: float
+    expires: float | None
+    size: int
+    items: int
+    definition: bytes
+    #: whether all rows were copied
+    complete: bool = True
+
+    @property
+    def rows(self) -> str:
+        """The SQLite table that holds the rows."""
+        return f"backup_{self.id}"
+
+
+_COLUMNS = "id, account, region, table_name, arn, name, type, created, expires, size, items, definition"
+#: The same, and whether the backup is complete.
+_ALL_COLUMNS = f"{_COLUMNS}, NOT EXISTS(SELECT 1 FROM copies WHERE target = 'backup_' || backups.id)"
+
+
+def begin(connection: apsw.Connection, table: Table, name: str, now: float, counted: tuple[int, int]) -> tuple[Backup, Copy]:
+    """Register a backup of a table, and the copy that fills it. `counted` are the numbers of items and bytes, as far as known."""
+    backup = _register(connection, table, name, "USER", now, counted)
+    create_rows_table(connection, backup.rows)
+    return backup, copies.of_table(connection, table, backup.rows)
+
+
+def complete(connection: apsw.Connection, number: int, items: int, size: int) -> None:
+    """Record the final counts of a backup."""
+    connection.execute("UPDATE backups SET items = ?, size = ? WHERE id = ?", (items, size, number))
+
+
+def keep_dropped_table(connection: apsw.Connection, table: Table, now: float, counted: tuple[int, int]) -> None:
+    """Keep the rows of a table that is about to be deleted as a system backup. The rows are moved, not copied."""
+    backup = _register(connection, table, f"{table.name}$DeletedTableBackup", "SYSTEM", now, counted)
+    connection.execute(f"ALTER TABLE items_{table.id} RENAME TO {backup.rows}")
+
+
+def _register(connection: apsw.Connection, table: Table, name: str, kind: str, now: float, counted: tuple[int, int]) -> Backup:
+    items, size = counted
+    expires = now + SYSTEM_BACKUP_DAYS * changelog.DAY_SECONDS if kind == "SYSTEM" else None
+    row = connection.execute(
+        "INSERT INTO backups(account, region, table_name, arn, name, type, created, expires, size, items, definition) "
+        f"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT definition FROM catalog WHERE id = ?)) RETURNING {_COLUMNS}",
+        (
+            table.namespace.account,
+            table.namespace.region,
+            table.name,
+            _free_arn(connection, table, kind, now),
+            name,
+            kind,
+            int(now * 1000) / 1000,
+            expires,
+            size,
+            items,
+            table.id,
+        ),
+    ).fetchone()
+    assert row is not None
+    return _backup(row)
+
+
+def _free_arn(connection: apsw.Connection, table: Table, kind: str, now: float) -> str:
+    """A free ARN: the timestamp is incremented if the backup of a deleted table would get the ARN of an earlier one."""
+    milliseconds = int(now * 1000)
+    while True:
+        arn = f"{table.arn}/backup/{milliseconds:014d}-{'00000000' if kind == 'SYSTEM' else token_hex(4)}"
+        if connection.execute("SELECT 1 FROM backups WHERE arn = ?", (arn,)).fetchone() is None:
+            return arn
+        milliseconds += 1
+
+
+def create_rows_table(connection: apsw.Connection, name: str) -> None:
+    """Create the SQLite table for a backup's rows."""
+    connection.execute(f"CREATE TABLE {name}(k BLOB NOT NULL, size INTEGER NOT NULL, v BLOB NOT NULL)")
+
+
+def find(connection: apsw.Connection, arn: str, now: float) -> Backup | None:
+    """The backup with that ARN, unless it has expired."""
+    row = connection.execute(
+        f"SELECT {_ALL_COLUMNS} FROM backups WHERE arn = ? AND (expires IS NULL OR expires > ?)", (arn, now)
+    ).fetchone()
+    return _backup(row) if row else None
+
+
+def list_backups(
+    connection: apsw.Connection, namespace: Namespace, table_name: str | None, kinds: tuple[str, ...], now: float
+) -> list[Backup]:
+    """The backups of a namespace, or of the tables of one name in it, oldest first."""
+    marks = ", ".join("?" * len(kinds))
+    rows = connection.execute(
+        f"SELECT {_ALL_COLUMNS} FROM backups WHERE account = ? AND region = ? AND table_name = coalesce(?, table_name) AND type IN "
+        f"({marks}) AND (expires IS NULL OR expires > ?) ORDER BY created, arn",
+        (namespace.account, namespace.region, table_name, *kinds, now),
+    )
+    return [_backup(row) for row in rows]
+
+
+def remove(connection: apsw.Connection, backup: Backup) -> None:
+    """Remove a backup and its rows."""
+    drops.drop(connection, backup.rows)
+    connection.execute("DELETE FROM backups WHERE id = ?", (backup.id,))
+
+
+"""The backups that have expired."""
+
+
+def expired(connection: apsw.Connection, now: float) -> list[Backup]:
+    """The backups whose time is up."""
+    return [_backup(row) for row in connection.execute(f"SELECT {_COLUMNS} FROM backups WHERE expires <= ?", (now,))]
+
+
+def _backup(row: tuple[object, ...]) -> Backup:
+    number, account, region, *rest = row
+    return Backup(number, Namespace(account, region), *rest)  # type: ignore[arg-type]

@@ -1,0 +1,157 @@
+"""Locks that several processes share: held for a while, renewed while the work goes on, and fenced.
+
+    store.ensure_tables(locks)
+    with store.lock("nightly-export", seconds=60) as lock:
+        ...                                             store.run(renew(lock, seconds=60)) while the work goes on
+        store.put(report, condition=Report.fence < lock.fence)
+
+A holder that falls asleep may lose the lock without noticing. What it writes late is refused by those who compare the fence, which is
+greater for every new holder; therefore a lock's item is never deleted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from gateleg.model import Attr, Entity, Key, Table, field
+from gateleg.store.errors import ConditionFailed, LockHeld, LockLost, NotFound
+from gateleg.store.operations.operation import Operation
+from gateleg.store.operations.write_kinds import Delete, Patch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from types import TracebackType
+
+    from pydantic import BaseModel
+
+    from gateleg.model.keys.plans import KeyPlan
+    from gateleg.store.flow import Flow
+    from gateleg.store.setup import Setup
+
+__all__ = ["Lock", "acquire", "locks", "release", "renew"]
+
+locks = Table("GatelegLocks", hash="name")
+
+
+class Lock(Entity, table=locks):
+    """Who holds a name, and until when."""
+
+    name: Attr[str]
+    holder: Attr[str]
+    until: Attr[datetime]
+    #: greater for every new holder
+    fence: Attr[int] = field(0)
+
+    key = Key("{name}")
+
+
+@dataclass(frozen=True, slots=True)
+class Acquire(Operation[Lock]):
+    """A lock to be acquired."""
+
+    name: str
+    seconds: float
+    holder: str | None = None
+
+    def flow(self, setup: Setup) -> Flow[Lock]:
+        """One update, refused while the lock has another holder."""
+        now = setup.now()
+        until = now + timedelta(seconds=self.seconds)
+        actions = (Lock.holder.set(self.holder or setup.token()), Lock.until.set(until), Lock.fence.add(1))
+        free = Lock.until.missing() | (Lock.until <= now)
+        try:
+            lock: Lock = yield from Patch(Lock.key(name=self.name), actions, "upsert", condition=free).flow(setup)
+        except ConditionFailed as refused:
+            current: Lock | None = refused.current
+            holder = f"{current.holder} until {current.until:%H:%M:%S}" if current is not None else "another holder"
+            raise LockHeld(f"{self.name!r} is held by {holder}.") from refused
+        return lock
+
+    def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+        """The lock's own item."""
+        return Delete(Lock.key(name=self.name)).partitions()
+
+
+@dataclass(frozen=True, slots=True)
+class Renew(Operation[Lock]):
+    """A lock to be renewed."""
+
+    lock: Lock
+    seconds: float
+
+    def flow(self, setup: Setup) -> Flow[Lock]:
+        """One update, refused when the lock has a new holder."""
+        until = setup.now() + timedelta(seconds=self.seconds)
+        mine = Lock.fence == self.lock.fence
+        try:
+            lock: Lock = yield from Patch(self.lock.key, (Lock.until.set(until),), condition=mine).flow(setup)
+        except (ConditionFailed, NotFound) as refused:
+            raise LockLost(f"{self.lock.name!r} was taken over or released.") from refused
+        return lock
+
+    def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+        """The lock's own item."""
+        return Delete(self.lock.key).partitions()
+
+
+@dataclass(frozen=True, slots=True)
+class Release(Operation[None]):
+    """A lock to be released."""
+
+    lock: Lock
+
+    def flow(self, setup: Setup) -> Flow[None]:
+        """End its time now. The item stays, so that the next holder's fence is greater."""
+        try:
+            yield from Patch(self.lock.key, (Lock.until.set(setup.now()),), condition=Lock.fence == self.lock.fence).flow(setup)
+        except (ConditionFailed, NotFound):
+            # It was lost already: there is nothing to release.
+            return
+
+    def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
+        """The lock's own item."""
+        return Delete(self.lock.key).partitions()
+
+
+def acquire(name: str, /, *, seconds: float, holder: str | None = None) -> Operation[Lock]:
+    """Acquire a lock for a number of seconds; `LockHeld` while it has another holder."""
+    return Acquire(name, seconds, holder)
+
+
+def renew(lock: Lock, /, *, seconds: float) -> Operation[Lock]:
+    """Extend a lock by a number of seconds from now; `LockLost` if it has a new holder."""
+    return Renew(lock, seconds)
+
+
+def release(lock: Lock, /) -> Operation[None]:
+    """Release a lock; a lock that was lost already stays with its new holder."""
+    return Release(lock)
+
+
+class Held:
+    """A block that holds a lock."""
+
+    def __init__(self, operation: Operation[Lock], run: Callable[[Operation[Any]], Any]) -> None:
+        self._operation = operation
+        self._run = run
+        self._lock: Lock | None = None
+
+    def __enter__(self) -> Lock:
+        self._lock = self._run(self._operation)
+        assert self._lock is not None
+        return self._lock
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._lock is not None:
+            self._run(release(self._lock))
+
+    async def __aenter__(self) -> Lock:
+        lock: Lock = await self._run(self._operation)
+        self._lock = lock
+        return lock
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._lock is not None:
+            await self._run(release(self._lock))

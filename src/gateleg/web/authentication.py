@@ -1,0 +1,273 @@
+"""Authentication middleware for HTTP requests and websockets. It runs before every route and console page.
+
+It sets `request.state.principal`, which is None for an anonymous caller of a public path.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
+from starlette.responses import RedirectResponse
+
+from gateleg.store import StoreError
+from gateleg.web.envelope import answer
+from gateleg.web.errors import ForeignHost, ForeignOrigin, NotAllowed, NotSignedIn, Refusal, StoreAway
+from gateleg.web.headers import sent_path
+from gateleg.web.local import LOCAL_PREFIX, check_direct, host_name, is_loopback, token_needed
+from gateleg.web.misdirected import is_misdirected, misdirected_answer
+from gateleg.web.plain import refusal_page
+from gateleg.web.principal import LOCAL, Role
+from gateleg.web.sessions import COOKIE
+from gateleg.web.tenant_admin import is_for_tenant_admins, is_tenant_admin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from gateleg.web.host import Host
+    from gateleg.web.limits import Limits
+    from gateleg.web.principal import Principal
+    from gateleg.web.surfaces import Surfaces
+
+_log = logging.getLogger("gateleg.web")
+CSRF_HEADER = "x-csrf-token"
+_LIVENESS_PATH = "/health"
+#: Paths that need no authentication. Signed links to objects carry their own permission, which their route verifies.
+_PUBLIC_PATHS = frozenset({_LIVENESS_PATH, "/ready", "/signin", "/signout", "/favicon.ico"})
+_PUBLIC_PREFIXES = ("/objects/",)
+#: Paths for programs: an unauthenticated request gets 401 with the error envelope instead of a redirect to the sign-in page.
+_API_PREFIXES = ("/api/", "/events/", "/objects/", "/metrics", "/dynamodb", "/_nicegui")
+#: Requests of the console itself. They carry the id of their page, which another site cannot know, so they need no CSRF token.
+_CONSOLE_PREFIXES = ("/_nicegui",)
+#: Assets and transport of console pages, open to members like the paths of applications.
+_MEMBER_PREFIXES = ("/_nicegui", "/_console/")
+#: Paths of the kit that members may use; each answers with what the caller may see.
+_MEMBER_PATHS = frozenset({"/api/session", "/api/models/usage", "/api/search", "/search", "/search/places"})
+#: Paths at which AWS SDKs authenticate by SigV4.
+DYNAMODB_PATHS = ("/dynamodb", "/dynamodb/")
+_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+@dataclass(frozen=True)
+class Caller:
+    """An authenticated principal, and the session cookie if it has one."""
+
+    principal: Principal
+    #: the session's cookie, which browsers send automatically, so such requests need CSRF checks
+    cookie: str | None = None
+
+
+def same_origin(headers: Headers, scheme: str, url: str | None) -> bool:
+    """Whether a request comes from a page of this host, or does not come from a page."""
+    origin = headers.get("origin")
+    if origin is None:
+        return headers.get("sec-fetch-site", "none") in ("same-origin", "none")
+    return origin in (url, f"{scheme}://{headers.get('host', '')}")
+
+
+def api_key_from(headers: Headers) -> str | None:
+    """The API key in the headers of a request, if there is one."""
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer":
+        return token.strip()
+    return headers.get("x-api-key")
+
+
+class AuthenticationMiddleware:
+    """Authenticates each request and passes it on with its principal, or answers with an error."""
+
+    def __init__(self, app: ASGIApp, host: Host, limits: Limits, surfaces: Surfaces) -> None:
+        self.app = app
+        self._surfaces = surfaces
+        self._host = host
+        self._limits = limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request or websocket."""
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        if scope["path"] == _LIVENESS_PATH:
+            # The liveness probe must not depend on the store.
+            await self.app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        if is_misdirected(scope, headers):
+            await misdirected_answer(self._host.settings.dynamodb)(scope, receive, send)
+            return
+        path = scope["path"]
+        try:
+            self._check_host(headers)
+            caller = await self._authenticate(scope, headers)
+            if caller is None and not _is_public(path) and not self._is_signed(scope, headers):
+                raise NotSignedIn
+            if caller is not None:
+                self._check_member(path, caller.principal)
+                self._check_origin(scope, headers, caller)
+                if not path.startswith(_CONSOLE_PREFIXES):
+                    self._limits.take_key(caller.principal)
+        except Refusal as error:
+            if path == "/" and isinstance(error, NotAllowed) and (home := self._first_page_for_members()):
+                await RedirectResponse(home, 303)(scope, receive, send)
+                return
+            await self._refuse(error, scope, headers, receive, send)
+            return
+        scope.setdefault("state", {})["principal"] = None if caller is None else caller.principal
+        scope["state"]["session"] = None if caller is None else caller.cookie
+        scope["state"]["is_still_authenticated"] = functools.partial(self._is_still_authenticated, scope, headers)
+        if scope["type"] == "websocket" and caller is not None:
+            await self._run_websocket(scope, headers, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+    def _is_signed(self, scope: Scope, headers: Headers) -> bool:
+        """Whether a request of an AWS SDK is signed. The signature covers the body, so the route verifies it."""
+        if not self._host.settings.dynamodb or scope["type"] != "http" or scope["path"] not in DYNAMODB_PATHS:
+            return False
+        return headers.get("authorization", "").startswith("AWS4-") or b"X-Amz-Algorithm=" in scope["query_string"]
+
+    def _check_host(self, headers: Headers) -> None:
+        allowed = self._host.settings.hosts
+        name = host_name(headers)
+        if allowed and name not in allowed and not is_loopback(name):
+            raise ForeignHost(f"This host does not answer for {name!r}.")
+
+    async def _authenticate(self, scope: Scope, headers: Headers) -> Caller | None:
+        """The caller; None if anonymous. While the store does not answer, callers of public paths are anonymous and others are refused."""
+        try:
+            return await self._authenticate_or_refuse(scope, headers)
+        except StoreError as error:
+            if _is_public(scope["path"]):
+                return None
+            _log.error("callers cannot be authenticated, because the store does not answer: %s", error)
+            raise StoreAway from None
+
+    async def _authenticate_or_refuse(self, scope: Scope, headers: Headers) -> Caller | None:
+        """The caller; None if anonymous. Invalid credentials are refused, except on public paths."""
+        is_public = _is_public(scope["path"])
+        try:
+            caller = await self._check_credentials(scope, headers)
+            if caller is not None or await self._host.keys.exist():
+                return caller
+            check_direct(scope, headers)
+        except (NotSignedIn, ForeignHost):
+            if not is_public:
+                raise
+            return None
+        if is_public or self._is_signed(scope, headers):
+            return None
+        raise token_needed()
+
+    async def _check_credentials(self, scope: Scope, headers: Headers) -> Caller | None:
+        """The caller of the API key, local token or session cookie; None without any. Raises `NotSignedIn` for invalid ones."""
+        if token := api_key_from(headers):
+            if token.startswith(LOCAL_PREFIX):
+                return Caller(await self._host.local.recognise(token, scope, headers))
+            return Caller(await self._host.keys.recognise(token))
+        if cookie := cookie_parser(headers.get("cookie", "")).get(COOKIE):
+            principal = await self._host.sessions.recognise(cookie)
+            if principal is LOCAL:
+                check_direct(scope, headers)
+            return Caller(principal, cookie)
+        return None
+
+    def _check_member(self, path: str, principal: Principal) -> None:
+        """Restrict members to the applications, even if a route or page of the kit forgets to check the role."""
+        if principal.may(Role.VIEWER) or self._surfaces.is_for_members(path):
+            return
+        if is_for_tenant_admins(path) and is_tenant_admin(principal, self._host.settings.tenant_admin_group):
+            return
+        if not is_member_path(path, [application.name for application in self._host.applications]):
+            raise NotAllowed(f"This needs the role viewer; {principal.name!r} has {principal.role.word}.")
+
+    def _check_origin(self, scope: Scope, headers: Headers, caller: Caller) -> None:
+        """Refuse cross-site requests, to which browsers add the session cookie."""
+        changes = scope["type"] == "websocket" or scope["method"] not in _SAFE_METHODS
+        if caller.cookie is None or not changes or scope["path"].startswith(_PUBLIC_PREFIXES):
+            return
+        scheme = scope.get("scheme", "http").replace("ws", "http")
+        if not same_origin(headers, scheme, self._host.settings.url):
+            raise ForeignOrigin("The request comes from a page of another site.")
+        path = scope["path"]
+        if scope["type"] == "websocket" or path.startswith(_CONSOLE_PREFIXES) or path in _PUBLIC_PATHS:
+            # The forms of public pages carry the CSRF token in their body; their routes verify it.
+            return
+        if not self._host.sessions.csrf_fits(caller.cookie, headers.get(CSRF_HEADER, "")):
+            raise ForeignOrigin(f"A write in a session needs its token in {CSRF_HEADER}.", fix="GET /api/session has the token.")
+
+    def _first_page_for_members(self) -> str | None:
+        """The path of the first application that has pages."""
+        return next((f"/{application.name}" for application in self._host.applications if application.pages is not None), None)
+
+    async def _refuse(self, error: Refusal, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
+        """Answer with an error: programs get the JSON envelope, browsers a page or a redirect to the sign-in page."""
+        if scope["type"] == "websocket":
+            await receive()
+            await send({"type": "websocket.close", "code": 4401 if isinstance(error, NotSignedIn) else 4403, "reason": error.code})
+        elif not _wants_page(scope, headers) or self._surfaces.is_for_programs(scope["path"]):
+            await answer(error)(scope, receive, send)
+        elif isinstance(error, NotSignedIn):
+            # The undecoded path: decoding could change the meaning of an escaped character.
+            requested = sent_path(scope) + (f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else "")
+            location = "/signin" if requested == "/" else f"/signin?next={quote(requested, safe='')}"
+            await RedirectResponse(location, 303, {"Cache-Control": "no-store"})(scope, receive, send)
+        else:
+            home = self._first_page_for_members() if isinstance(error, NotAllowed) else None
+            known = COOKIE in cookie_parser(headers.get("cookie", "")) and not isinstance(error, StoreAway)
+            await refusal_page(error, home=home, signed_in=known)(scope, receive, send)
+
+    async def _is_still_authenticated(self, scope: Scope, headers: Headers) -> bool:
+        """Whether the caller's credentials are still valid; long-lived connections check this repeatedly."""
+        try:
+            return await self._authenticate(scope, headers) is not None
+        except Refusal:
+            return False
+
+    async def _run_websocket(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
+        """Run a websocket, and close it at the first message after the caller's key is revoked or the session ends."""
+        closed = False
+
+        async def is_still_authenticated() -> bool:
+            nonlocal closed
+            if not closed:
+                closed = not await self._is_still_authenticated(scope, headers)
+                if closed:
+                    await send({"type": "websocket.close", "code": 4401, "reason": "signed out"})
+            return not closed
+
+        async def checked_receive() -> Message:
+            message = await receive()
+            if message["type"] == "websocket.receive" and not await is_still_authenticated():
+                return {"type": "websocket.disconnect", "code": 4401}
+            return message
+
+        async def checked_send(message: Message) -> None:
+            if message["type"] == "websocket.send" and not await is_still_authenticated():
+                return
+            if not closed:
+                await send(message)
+
+        await self.app(scope, checked_receive, checked_send)
+
+
+def is_member_path(path: str, applications: Iterable[str]) -> bool:
+    """Whether members may use a path: one of an application, or one that every caller needs."""
+    if path in _MEMBER_PATHS or path.startswith(_MEMBER_PREFIXES) or _is_public(path):
+        return True
+    return any(path == f"/{name}" or path.startswith((f"/{name}/", f"/api/{name}/", f"/events/{name}/")) for name in applications)
+
+
+def _wants_page(scope: Scope, headers: Headers) -> bool:
+    """Whether a browser asks for a page."""
+    return scope["method"] in _SAFE_METHODS and "text/html" in headers.get("accept", "") and not scope["path"].startswith(_API_PREFIXES)
+
+
+def _is_public(path: str) -> bool:
+    return path in _PUBLIC_PATHS or path.startswith(_PUBLIC_PREFIXES)

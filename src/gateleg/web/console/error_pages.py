@@ -1,0 +1,42 @@
+"""Addresses that lead nowhere, and pages that cannot be shown: both inside the frame, with a way on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import nicegui
+from fastapi.exception_handlers import http_exception_handler
+from nicegui import Client
+from nicegui.page import page
+from starlette.exceptions import HTTPException
+
+from gateleg.web.console.empty import empty
+from gateleg.web.console.failures import trouble
+from gateleg.web.console.frame import frame
+from gateleg.web.console.markup import tag
+
+if TYPE_CHECKING:
+    from fastapi import Request
+    from fastapi.responses import Response
+
+
+def register() -> None:
+    """Serve a page for unknown addresses, and for pages that fail."""
+    nicegui.app.add_exception_handler(404, _not_found_page)
+    nicegui.app.on_page_exception(_failed_page)
+
+
+async def _not_found_page(request: Request, error: Exception) -> Response:
+    wants_page = "text/html" in request.headers.get("accept", "") and getattr(request.state, "principal", None) is not None
+    if not wants_page and isinstance(error, HTTPException):
+        return await http_exception_handler(request, error)
+    with Client(page(""), request=request) as client, frame(title="Not found", section="", titled=False):
+        tag("h1", "Not found", "sr")
+        sentence = "There is no page at this address. It may have been moved, or what it showed is gone."
+        empty("search", "Page not found", sentence, button="Go to the overview", href="/")
+    return client.build_response(request, 404)
+
+
+def _failed_page(error: Exception) -> None:
+    with frame(title="This page failed", section=""):
+        trouble(error)

@@ -1,0 +1,136 @@
+"""A job as its page shows it, whether it is in the queue or in the archive. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gateleg.jobs import Job, JobStatus
+from gateleg.jobs.tables import ArchivedJob, Attempt, Failure
+from gateleg.web.console.badges import BY_STATUS, Badge, badge_of
+from gateleg.web.console.jobs.stages import telling_stage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+    from uuid import UUID
+
+    from gateleg.jobs.tables import LogEntry, Progress, Results
+
+
+@dataclass(frozen=True)
+class JobDetails:
+    """The attributes of a job that its page shows. `job` is None for an archived job, which allows no actions."""
+
+    job: Job | None
+    job_id: UUID
+    job_type: str
+    badge: Badge
+    status: JobStatus
+    subject: str | None
+    queue: str
+    priority: int
+    stage: str | None
+    tags: tuple[str, ...]
+    created_at: datetime
+    created_by: str | None
+    started_at: datetime | None
+    completed_at: datetime | None
+    archived_at: datetime | None
+    worker_id: str | None
+    retry_count: int
+    max_retries: int | None
+    attempt: int
+    attempts: tuple[Attempt, ...]
+    progress: Progress | None
+    config: dict[str, Any]
+    results: Results | None
+    failure: Failure | None
+    cancel_reason: str | None
+    parent: UUID | None
+    root: UUID | None
+    dependencies: tuple[UUID, ...]
+    dependents: tuple[UUID, ...]
+
+    @property
+    def title(self) -> str:
+        """The type, and the stage if it adds information."""
+        stage = telling_stage(self.job_type, self.stage)
+        return f"{self.job_type}: {stage}" if stage else self.job_type
+
+    @property
+    def finished(self) -> bool:
+        """Whether the job is completed, failed or cancelled."""
+        return self.status in (JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.CANCELLED)
+
+    @property
+    def run_seconds(self) -> float | None:
+        """From the last start to the end."""
+        if self.started_at is None or self.completed_at is None:
+            return None
+        return (self.completed_at - self.started_at).total_seconds()
+
+
+def job_details(job: Job | ArchivedJob) -> JobDetails:
+    """A job of the queue or of the archive, as its page shows it."""
+    live = job if isinstance(job, Job) else None
+    if live is not None:
+        failure = next((attempt.error for attempt in reversed(live.attempts) if attempt.error is not None), None)
+        failure = failure if live.status in (JobStatus.FAILED, JobStatus.PENDING, JobStatus.PROCESSING) else None
+    else:
+        failure = job.error if isinstance(job, ArchivedJob) else None
+    return JobDetails(
+        job=live,
+        job_id=job.job_id,
+        job_type=job.job_type,
+        badge=badge_of(live) if live is not None else BY_STATUS[job.status],
+        status=job.status,
+        subject=job.subject,
+        queue=job.queue,
+        priority=job.priority,
+        stage=job.job_stage,
+        tags=tuple(job.tags),
+        created_at=job.created_at,
+        created_by=job.created_by,
+        started_at=job.started_at,
+        completed_at=job.completed_at,
+        archived_at=job.archived_at if isinstance(job, ArchivedJob) else None,
+        worker_id=job.worker_id,
+        retry_count=job.retry_count,
+        max_retries=live.max_retries if live is not None else None,
+        attempt=job.attempt if isinstance(job, ArchivedJob) else job.tries,
+        attempts=tuple(live.attempts) if live is not None else (),
+        progress=live.progress if live is not None else None,
+        config=job.job_config,
+        results=job.job_results,
+        failure=failure,
+        cancel_reason=live.cancel_reason if live is not None else None,
+        parent=job.parent_job_id,
+        root=job.root_job_id,
+        dependencies=tuple(live.dependencies) if live is not None else (),
+        dependents=tuple(live.dependent_jobs) if live is not None else (),
+    )
+
+
+def short_kind(kind: str) -> str:
+    """An exception's name without its module."""
+    return kind.rsplit(".", 1)[-1]
+
+
+def failure_text(failure: Failure) -> str:
+    """An error as its headline: the exception's name and its message."""
+    return f"{short_kind(failure.kind)}: {failure.message}"
+
+
+def telling_line(lines: Sequence[LogEntry], since: datetime | None = None) -> LogEntry | None:
+    """The line of a log that says most about a failure: the last error that the handler has written, or else its last line.
+
+    `since` is when the attempt began that has failed.
+    """
+    said = [line for line in lines if since is None or line.timestamp >= since]
+    starts = [at for at, line in enumerate(said) if line.message.startswith("Traceback (most recent call last)")]
+    if starts:
+        # What follows is the exception, which is shown anyway.
+        said = said[: starts[-1]]
+    errors = [line for line in said if line.level in ("ERROR", "CRITICAL")]
+    return (errors or said)[-1] if said else None

@@ -1,0 +1,122 @@
+"""Topics of a job's page: the job with its log, its tree, and its dependency graph."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gateleg.jobs import Job, JobMissing
+from gateleg.web.console.jobs.labels import labels
+from gateleg.web.console.jobs.trees import by_urgency
+from gateleg.web.console.live import Topic
+from gateleg.web.console.logs import MOST
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+    from uuid import UUID
+
+    from gateleg.jobs import AsyncQueue
+    from gateleg.jobs.monitor import Branch
+    from gateleg.jobs.tables import ArchivedJob, LogEntry
+
+#: Maximum number of jobs in a graph.
+_MAX_GRAPH_JOBS = 40
+#: Maximum number of jobs of a tree to label.
+_MAX_LABELLED_JOBS = 500
+
+
+@dataclass(frozen=True)
+class JobWithLog:
+    """A job and the last lines of its log. `first` is the number of the first of these lines."""
+
+    job: Job | ArchivedJob
+    lines: tuple[LogEntry, ...]
+    first: int
+
+
+def job_topic(queue: AsyncQueue, job_id: UUID) -> Topic[JobWithLog]:
+    """A job and its log. Each read fetches only new lines."""
+    return Topic(("job", job_id), _reader(queue, job_id), every=1.0)
+
+
+def _reader(queue: AsyncQueue, job_id: UUID) -> Callable[[], Awaitable[JobWithLog]]:
+    lines: list[LogEntry] = []
+    seen = 0
+
+    async def read() -> JobWithLog:
+        nonlocal lines, seen
+        update = await queue.read_update(job_id, seen)
+        seen = update.seen
+        lines = [*lines, *update.lines][-MOST:]
+        return JobWithLog(update.job, tuple(lines), seen - len(lines))
+
+    return read
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A job tree, and labels for those of its jobs that look alike otherwise."""
+
+    branch: Branch
+    labels: Mapping[UUID, str] = field(default_factory=dict)
+
+
+def tree_topic(queue: AsyncQueue, root: UUID) -> Topic[Tree | None]:
+    """The tree below a root; None when the root has left the queue."""
+    known: dict[UUID, Job] = {}
+
+    async def read() -> Tree | None:
+        try:
+            branch = await queue.tree(root)
+        except JobMissing:
+            return None
+        # Labels are made from attributes that never change, so each job is read once.
+        fresh = [queue.tables.job.key(job_id=one) for one in alike(branch)[:_MAX_LABELLED_JOBS] if one not in known]
+        known.update({job.job_id: job for job in await queue.store.batch_get(fresh) if job is not None} if fresh else {})
+        return Tree(branch, labels(known.values()))
+
+    return Topic(("tree", root), read, every=2.0)
+
+
+def alike(branch: Branch) -> list[UUID]:
+    """The jobs of a tree that neither their type nor their stage tells from a sibling; those that are drawn first come first."""
+    found: list[UUID] = []
+    for parent in branch:
+        names = Counter((child.job_type, child.stage) for child in parent.children)
+        found += [child.job_id for child in by_urgency(parent.children) if names[child.job_type, child.stage] > 1]
+    return found
+
+
+def graph_topic(queue: AsyncQueue, job_id: UUID) -> Topic[tuple[Job, ...]]:
+    """The jobs that a job depends on, directly or through others, and those that depend on it; of a job on its own, its children."""
+
+    async def read() -> tuple[Job, ...]:
+        found: dict[UUID, Job] = {}
+        for ahead in (True, False):
+            await _spread(queue, found, job_id, ahead=ahead)
+        return tuple(found.values()) if len(found) > 1 else await _below(queue, job_id)
+
+    return Topic(("graph", job_id), read, every=2.0)
+
+
+async def _below(queue: AsyncQueue, job_id: UUID) -> tuple[Job, ...]:
+    """The children of a job, if any of them waits for another."""
+    try:
+        branch = await queue.tree(job_id)
+    except JobMissing:
+        return ()
+    children = await queue.store.batch_get([queue.tables.job.key(job_id=one.job_id) for one in branch.children[:_MAX_GRAPH_JOBS]])
+    jobs = tuple(job for job in children if job is not None)
+    return jobs if any(job.dependencies for job in jobs) else ()
+
+
+async def _spread(queue: AsyncQueue, found: dict[UUID, Job], start: UUID, *, ahead: bool) -> None:
+    """Go from job to job in one direction, level by level, until nothing is new or there are enough."""
+    level = [start]
+    while level and len(found) < _MAX_GRAPH_JOBS:
+        wanted = [queue.tables.job.key(job_id=one) for one in level[: _MAX_GRAPH_JOBS - len(found)]]
+        jobs = [job for job in await queue.store.batch_get(wanted) if job is not None]
+        found |= {job.job_id: job for job in jobs}
+        around = [other for job in jobs for other in (job.dependencies if ahead else job.dependent_jobs)]
+        level = [one for one in dict.fromkeys(around) if one not in found]

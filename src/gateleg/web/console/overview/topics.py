@@ -1,0 +1,102 @@
+"""Topics of the overview: the current state, polled often, and the history, polled less often."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from gateleg.jobs import Job, JobStatus
+from gateleg.jobs.tables import MinuteCounts, Readiness
+from gateleg.web.console.jobs.rows import job_row
+from gateleg.web.console.live import Topic
+from gateleg.web.console.overview.figures import latency, throughput
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from gateleg.jobs.monitor import QueueStats
+    from gateleg.jobs.tables import Hour, Schedule, WorkerRecord
+    from gateleg.web.console.cells import Row
+    from gateleg.web.console.charts import Series
+    from gateleg.web.host import Host
+
+#: Pending jobs to read to find the oldest one that is ready.
+_MAX_EXAMINED_JOBS = 500
+_RECENT_JOBS = 8
+
+
+@dataclass(frozen=True)
+class CurrentState:
+    """Queues, workers, schedules and recent jobs as they are now."""
+
+    queues: tuple[QueueStats, ...]
+    workers: tuple[WorkerRecord, ...]
+    oldest: Job | None
+    recent: tuple[Job, ...]
+    schedules: tuple[Schedule, ...]
+
+    @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        """The recent jobs as rows, for every page that shows them."""
+        return tuple(map(job_row, self.recent))
+
+
+@dataclass(frozen=True)
+class Charts:
+    """The times and series of both charts."""
+
+    throughput: tuple[list[datetime], list[Series]]
+    latency: tuple[list[datetime], list[Series]]
+
+
+@dataclass(frozen=True)
+class History:
+    """Throughput of the last 24 hours, and latency of the last hour."""
+
+    hours: tuple[Hour, ...]
+    tallies: tuple[MinuteCounts, ...]
+    _charts_by_span: dict[str, tuple[datetime, Charts]] = field(default_factory=dict, compare=False, repr=False)
+
+    def charts(self, now: datetime, span: str) -> Charts:
+        """The charts for the current minute, computed once for all pages."""
+        minute = now.replace(second=0, microsecond=0)
+        if span not in self._charts_by_span or self._charts_by_span[span][0] != minute:
+            self._charts_by_span[span] = (minute, Charts(throughput(self.hours, now, span), latency(self.tallies, now)))
+        return self._charts_by_span[span][1]
+
+
+def current_state_topic(host: Host) -> Topic[CurrentState]:
+    """Queue statistics, workers, schedules, recent jobs and the oldest job that is ready."""
+
+    async def read() -> CurrentState:
+        ready = host.queue.tables.job.in_status(status=JobStatus.PENDING).filter(Job.readiness == Readiness.READY)
+        oldest = await host.store.page(ready, limit=1, examine=_MAX_EXAMINED_JOBS)
+        recent = await host.queue.jobs_page(limit=_RECENT_JOBS)
+        return CurrentState(
+            await host.queue_stats.read(),
+            tuple(await host.queue.workers()),
+            oldest.items[0] if oldest.items else None,
+            tuple(recent.items),
+            tuple(await host.queue.schedules()),
+        )
+
+    return Topic("present", read, every=2.0)
+
+
+def history_topic(host: Host) -> Topic[History]:
+    """The hourly history of all queues, and the counts per minute of the last hour."""
+
+    async def read() -> History:
+        hours = await host.queue.history()
+        since = host.store.setup.now() - timedelta(hours=1)
+        of_queue = host.queue.tables.minute_counts.of_queue
+        tallies = [
+            tally
+            for name in await host.queue_stats.queue_names()
+            async for tally in host.store.query(of_queue(queue=name).where(MinuteCounts.minute >= since))
+        ]
+        return History(tuple(hours), tuple(tallies))
+
+    return Topic("past", read, every=10.0)

@@ -1,0 +1,121 @@
+"""What is deployed: every table of the account beside every declared one, and how they differ."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from gateleg.migrate import TableSettings, declared_shape, inspect_table, plan_table
+from gateleg.model import Index, Table
+from gateleg.store import StoreError
+from gateleg.store.flow import Request
+from gateleg.store.operations.tables import describe
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateleg.migrate import Plan
+    from gateleg.store import AsyncStore
+    from gateleg.store.flow import Flow
+
+#: Billing, protection and tags belong to an environment; here only what the declaration says is compared.
+_SETTINGS = TableSettings(billing="keep")
+
+
+@dataclass(frozen=True)
+class TableSnapshot:
+    """A table at one moment: declared, deployed, or both."""
+
+    #: the name without the store's prefix, by which it is addressed
+    name: str
+    #: None for a table that is deployed and not declared
+    table: Table | None
+    #: what DescribeTable says; None for a table that is not there
+    description: dict[str, Any] | None
+    #: None for a table that is not declared
+    plan: Plan | None = None
+    #: why it could not be read; empty on success
+    trouble: str = ""
+
+    @property
+    def items(self) -> int:
+        """The service's own count, which may be hours old."""
+        return int((self.description or {}).get("ItemCount", 0))
+
+    @property
+    def bytes(self) -> int:
+        """The service's own measure, which may be hours old."""
+        return int((self.description or {}).get("TableSizeBytes", 0))
+
+    @property
+    def state(self) -> str:
+        """How it compares with its declaration, in words."""
+        if self.trouble:
+            return "unknown"
+        return "not declared" if self.plan is None else self.plan.state
+
+
+async def take_snapshots(store: AsyncStore, tables: Sequence[Table]) -> list[TableSnapshot]:
+    """Snapshots of all declared tables, then of all other tables with the store's prefix."""
+    prefix = store.setup.prefix
+    declared = {store.setup.name_of(table) for table in tables}
+    names = await store.drive(_list_table_names())
+    others = sorted(name.removeprefix(prefix) for name in names if name.startswith(prefix) and name not in declared)
+    snapshots = [*(take_snapshot(store, table.name, table) for table in tables), *(take_snapshot(store, name, None) for name in others)]
+    return list(await asyncio.gather(*snapshots))
+
+
+async def take_snapshot(store: AsyncStore, name: str, table: Table | None) -> TableSnapshot:
+    """A snapshot of one table. An error is part of the snapshot, so that one bad table does not hide the others."""
+    try:
+        description = await store.drive(describe(store.setup.prefix + name if table is None else store.setup.name_of(table)))
+        if table is None:
+            return TableSnapshot(name, None, description)
+        wanted = declared_shape(table, name=store.setup.name_of(table))
+        deployed = None if description is None else await store.drive(inspect_table(wanted.name, _SETTINGS))
+        return TableSnapshot(name, table, description, plan_table(wanted, deployed, _SETTINGS))
+    except StoreError as error:
+        return TableSnapshot(name, table, None, trouble=error.message)
+
+
+def _list_table_names() -> Flow[list[str]]:
+    found: list[str] = []
+    request: dict[str, Any] = {}
+    while True:
+        reply = yield Request("ListTables", request, "tables")
+        found += reply["TableNames"]
+        if "LastEvaluatedTableName" not in reply:
+            return found
+        request = {"ExclusiveStartTableName": reply["LastEvaluatedTableName"]}
+
+
+def readable_table(declared: Table, description: dict[str, Any] | None) -> Table:
+    """What the items of a table are read by: its declaration, unless the deployed table has another key."""
+    if description is None:
+        return declared
+    keys = _keys(description)
+    return declared if (*keys["HASH"], *keys["RANGE"]) == declared.attributes else undeclared_table(declared.name, description)
+
+
+def undeclared_table(name: str, description: dict[str, Any]) -> Table:
+    """A table that no one has declared, as far as its description goes: its name, its keys and its indexes."""
+    types = {entry["AttributeName"]: entry["AttributeType"] for entry in description["AttributeDefinitions"]}
+    own = _keys(description)
+    indexes = [
+        Index(index["IndexName"], _keys(index)["HASH"], _keys(index)["RANGE"], _projected(index["Projection"]), local)
+        for member, local in (("GlobalSecondaryIndexes", False), ("LocalSecondaryIndexes", True))
+        for index in description.get(member) or ()
+    ]
+    return Table(name, hash=own["HASH"][0], range=next(iter(own["RANGE"]), None), indexes=indexes, types=types)
+
+
+def _keys(source: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+    """The key attributes by their role."""
+    schema = source["KeySchema"]
+    return {role: tuple(entry["AttributeName"] for entry in schema if entry["KeyType"] == role) for role in ("HASH", "RANGE")}
+
+
+def _projected(projection: dict[str, Any]) -> Literal["all", "keys"] | tuple[str, ...]:
+    kind = projection["ProjectionType"]
+    return "all" if kind == "ALL" else "keys" if kind == "KEYS_ONLY" else tuple(projection.get("NonKeyAttributes", ()))
