@@ -6,7 +6,7 @@ import threading
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from gateleg.ai.minilm.cores import side_by_side
+from gateleg.ai.minilm.parallel import map_parallel
 from gateleg.ai.weights import packaged, without
 
 if TYPE_CHECKING:
@@ -76,8 +76,8 @@ class MiniLM:
         return vectors
 
     def embed_tokens(self, batches: Sequence[list[list[int]]]) -> list[Matrix]:
-        """The vectors of batches, side by side on all cores."""
-        return side_by_side(self.network.embed, batches)
+        """The vectors of batches, computed in parallel on all cores."""
+        return map_parallel(self.network.embed, batches)
 
 
 def _clean(text: str) -> str:

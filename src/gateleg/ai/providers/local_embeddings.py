@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gateleg.ai.minilm.cores import cores
 from gateleg.ai.minilm.model import DIMENSIONS, MAX_TOKENS, MiniLM, minilm
+from gateleg.ai.minilm.parallel import core_count
 from gateleg.ai.providers.protocol import Embedded
 from gateleg.ai.replies import TokenCount, Usage
 from gateleg.ai.steps import Work
@@ -36,7 +36,7 @@ class LocalEmbeddings:
         batches = yield Work(lambda: list(model.batches(texts)))
         vectors = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
         used = 0
-        for start in range(0, len(batches), step := 4 * cores()):
+        for start in range(0, len(batches), step := 4 * core_count()):
             deadline.left()
             some = batches[start : start + step]
             found = yield Work(partial(model.embed_tokens, [tokens for _, tokens in some]))

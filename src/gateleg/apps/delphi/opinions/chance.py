@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import linalg  # type: ignore[import-untyped]
 
-from gateleg.apps.delphi.opinions.threads import one_thread
+from gateleg.blas import one_blas_thread
 
 if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.votes import Flags, Floats, Ints
@@ -55,7 +55,7 @@ def chance_of(matrix: VoteMatrix, out: Flags, members: Ints, draws: int = DRAWS)
     by_comment = np.lexsort((part.rows, part.columns))
     who, what = part.rows[by_comment], part.columns[by_comment]
     apart = (part.choices - part.column_means()[part.columns])[by_comment]
-    with one_thread():
+    with one_blas_thread():
         real = _strength(who, what, apart, part.shape)
         found = 0
         for _ in range(draws):

@@ -14,7 +14,7 @@ from scipy.sparse import linalg  # type: ignore[import-untyped]
 from sklearn.utils.extmath import randomized_svd  # type: ignore[import-untyped]
 
 from gateleg.apps.delphi.conversations.votes import Choice
-from gateleg.apps.delphi.opinions.threads import one_thread
+from gateleg.blas import one_blas_thread
 
 if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.votes import Flags, Floats
@@ -62,7 +62,7 @@ def principal_components(matrix: VoteMatrix, out: Flags, count: int = 2, method:
         return _alone(np.where(out, 0.0, matrix.dense(missing=Choice.PASS)[0]), count)
     apart = deviations(matrix, out, center)
     total = float((apart.data**2).sum())
-    with one_thread():
+    with one_blas_thread():
         singular, found = _decomposed(apart, min(count, people, comments), method)
     sound = singular > _NOISE * max(float(singular.max(initial=0.0)), 1.0)
     components = np.zeros((count, comments))

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.cluster import KMeans  # type: ignore[import-untyped]
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from gateleg.blas import one_blas_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -49,7 +50,7 @@ def joined_topics(vectors: Floats, middles: Floats, labels: Ints, numbers: Itera
     """
     sizes = np.bincount(labels).astype(np.float64)
     best: tuple[float, Ints] | None = None
-    with threadpool_limits(limits=1):
+    with one_blas_thread():
         for number in numbers:
             divisions = [_k_means(middles, number, seed, sizes)[labels] for seed in range(_BEGINNINGS)]
             joined = max(divisions, key=lambda division: round(coherence(vectors, division), 9))
@@ -67,7 +68,7 @@ def coherent_topics(vectors: Floats, labels: Ints, tidied: Callable[[Ints], Ints
     count = int(labels.max()) + 1
     if count < 2:
         return labels
-    with threadpool_limits(limits=1):
+    with one_blas_thread():
         runs = _runs(vectors, count)
         bars = {count: max(coherence(vectors, run) for run in runs)}
         best, most = labels, round(coherence(vectors, labels) - bars[count], 9)
@@ -90,7 +91,7 @@ def refined_topics(vectors: Floats, labels: Ints, smallest: int, parents: Ints |
     count = int(labels.max()) + 1
     if count < 2 or len(vectors) > _MANY:
         return labels
-    with threadpool_limits(limits=1):
+    with one_blas_thread():
         bar = _bar(vectors, count)
     if round(coherence(vectors, labels) - bar, 9) >= 0:
         return labels

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from gateleg.apps.delphi.opinions.matrix import VoteMatrix
+from gateleg.blas import one_blas_thread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +41,7 @@ def with_votes(words: NDArray[np.float32], votes: Votes, comments: Sequence[int]
 def covoting_vectors(votes: Votes, comments: Sequence[int]) -> Floats:
     """A vector for each comment, of length 1, or of zeros where votes tell nothing."""
     alike = _correlations(votes, comments)
-    with threadpool_limits(limits=1):
+    with one_blas_thread():
         strengths, directions = np.linalg.eigh(alike)
     kept = np.argsort(-strengths, kind="stable")[:_DIMENSIONS]
     directions = directions[:, kept] * np.sqrt(np.maximum(strengths[kept], 0.0))

@@ -13,6 +13,7 @@ import numpy as np
 from gateleg.apps.delphi.topics.config import MapConfig
 from gateleg.apps.delphi.topics.layout import lay_out
 from gateleg.apps.delphi.topics.neighbours import distinct
+from gateleg.blas import one_blas_thread
 
 if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.votes import Floats
@@ -46,7 +47,8 @@ def _main_directions(vectors: Floats, dimensions: int) -> Floats:
     if len(vectors) < 2:
         return places
     centred = vectors - vectors.mean(axis=0)
-    left, strength, right = np.linalg.svd(centred, full_matrices=False)
+    with one_blas_thread():
+        left, strength, right = np.linalg.svd(centred, full_matrices=False)
     kept = min(dimensions, len(strength))
     signs = np.sign(right[np.arange(kept), np.abs(right[:kept]).argmax(axis=1)])
     places[:, :kept] = left[:, :kept] * strength[:kept] * np.where(signs == 0, 1.0, signs)

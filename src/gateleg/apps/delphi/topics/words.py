@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse  # type: ignore[import-untyped]
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from gateleg.apps.delphi.topics.keywords import tokens
+from gateleg.blas import one_blas_thread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,7 +76,7 @@ def _reduced(cells: list[tuple[int, int, float]], shape: tuple[int, int]) -> NDA
     rows, columns, values = zip(*cells, strict=True)
     matrix = sparse.csr_matrix((values, (rows, columns)), shape=shape).toarray()
     lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
-    with threadpool_limits(limits=1):
+    with one_blas_thread():
         left, strength, right = np.linalg.svd(matrix / np.where(lengths == 0, 1.0, lengths), full_matrices=False)
     signs = np.sign(right[np.arange(len(right)), np.abs(right).round(9).argmax(axis=1)])
     found = (left * strength * np.where(signs == 0, 1.0, signs))[:, :_DIMENSIONS]
