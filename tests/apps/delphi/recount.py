@@ -2,7 +2,8 @@
 
     python tests/apps/delphi/recount.py votes.csv comments.csv report/
 
-It shares no code with what writes reports: it knows `csv`, `json` and arithmetic. Who is in which group (at the end and at each moment of
+It shares no code with what writes reports: it knows `csv`, `json` and arithmetic. Whether chance explains the votes is tested again, with
+the same random numbers. Who is in which group (at the end and at each moment of
 the timeline) and which comment is in which topic it takes from the report's own data files, for that is what the report claims; every
 number about them is counted again. A sentence that it does not understand is a fault.
 """
@@ -13,6 +14,7 @@ import json
 import math
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -21,12 +23,16 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _SIDES = {"agree": 1, "disagree": -1, "pass": 0}
 #: Votes that a share needs, and those that let somebody into a group.
 _ENOUGH, _LET_IN, _FEWEST = 5, 7, 15
 #: How often a timeline stops, and what its data have for people without a group and for those who have not voted yet.
 _MOMENTS, _NO_GROUP, _ABSENT = 24, -1, -2
+#: How often votes are shuffled for a moment before the end, and how many people are compared with shuffles at most.
+_SHUFFLES, _MOST_SHUFFLED = 19, 2_000
 
 
 @dataclass
@@ -86,6 +92,42 @@ class Counted:
 
     def size(self, letter: str) -> int:
         return sum(self.letters.get(group) == letter for group in self.group_of.values())
+
+    @cached_property
+    def as_strong(self) -> int:
+        """In how many shuffles of all votes people differ as strongly."""
+        votes = {(int(person), int(comment)): choice for (person, comment), choice in self.votes.items()}
+        return shuffles_as_strong(votes, {int(comment) for comment in self.out}, int(self.certainty["draws-by-lot"]))
+
+
+def shuffles_as_strong(votes: dict[tuple[int, int], int], out: set[int], draws: int) -> int:
+    """In how many shuffles people differ as strongly in one direction as by their own votes, given by person and comment.
+
+    The votes on each comment are shuffled among those who cast them. People are compared by how often they voted at all; what they said of
+    comments that are out does not count.
+    """
+    random = np.random.default_rng(0)
+    people, comments = sorted({person for person, _ in votes}), sorted({comment for _, comment in votes} - out)
+    counts = Counter(person for person, _ in votes)
+    enough = compared(list(counts.values()), len({comment for _, comment in votes}))
+    busiest = set(sorted(people, key=lambda person: (-counts[person], person))[:enough])
+    rows = [row for row, person in enumerate(people) if person in busiest]
+    if len(rows) > _MOST_SHUFFLED:
+        rows = sorted(random.choice(rows, _MOST_SHUFFLED, replace=False).tolist())
+    row_of, column_of = {people[row]: place for place, row in enumerate(rows)}, {comment: place for place, comment in enumerate(comments)}
+    cast = sorted((column_of[what], row_of[who], how) for (who, what), how in votes.items() if who in row_of and what in column_of)
+    if min(len(rows), len(comments)) < 2 or not cast:
+        return draws
+    column, row, choice = np.array(cast).T
+    apart = choice - (np.bincount(column, choice) / np.maximum(np.bincount(column), 1))[column]
+
+    def strength(values: Any) -> float:
+        table = np.zeros((len(rows), len(comments)))
+        table[row, column] = values
+        return float(np.linalg.svd(table, compute_uv=False)[0] ** 2)
+
+    least = strength(apart) * (1 - 1e-9)
+    return sum(strength(apart[np.lexsort((random.random(len(cast)), column))]) >= least for _ in range(draws))
 
 
 def compared(votes_by_person: list[int], comments: int) -> int:
@@ -399,6 +441,7 @@ def _heading(counted: Counted, said: dict[str, str], cited: list[str], section: 
 def _chance(counted: Counted, said: dict[str, str], cited: list[str], section: str) -> Iterator[str]:
     yield same(said["draws"], int(counted.certainty["draws-by-lot"]), "draws")
     yield same(said["strong"].replace("none", "no"), int(counted.certainty["draws-as-strong"]), "draws as strong")
+    yield same(said["strong"].replace("none", "no"), counted.as_strong, "shuffles as strong")
     if ("chance alone does not explain" in said["meaning"]) != (said["strong"] == "none"):
         yield "it means the opposite"
     if bool(said["none"]) != (len(counted.letters) == 1):
@@ -597,9 +640,20 @@ class Cut:
     """What had been cast when the timeline stopped for a moment."""
 
     time: str
-    #: for each person the number of comments that they had voted on
-    by_person: dict[int, int]
-    comments: int
+    #: the last vote of each person on each comment
+    votes: dict[tuple[int, int], int]
+
+    @cached_property
+    def by_person(self) -> dict[int, int]:
+        """For each person the number of comments that they had voted on."""
+        found: dict[int, int] = {}
+        for person, _ in self.votes:
+            found[person] = found.get(person, 0) + 1
+        return found
+
+    @cached_property
+    def comments(self) -> int:
+        return len({comment for _, comment in self.votes})
 
     def figures(self) -> dict[str, int]:
         people = list(self.by_person.values())
@@ -617,14 +671,10 @@ def cuts(counted: Counted) -> Iterator[Cut]:
     if not ordered or ordered[0][0] == ordered[-1][0]:
         return
     for end in sorted({round(len(ordered) * moment / _MOMENTS) for moment in range(1, _MOMENTS + 1)} - {0}):
-        pairs = {(person, comment) for _, person, comment, _ in ordered[:end]}
-        by_person: dict[int, int] = {}
-        for person, _ in pairs:
-            by_person[person] = by_person.get(person, 0) + 1
         last = ordered[end - 1][0]
         # Exports of different years have seconds or milliseconds.
         at = datetime.fromtimestamp(int(last if last < 1e11 else last / 1000), UTC)
-        yield Cut(f"{at:%Y-%m-%dT%H:%M:%SZ}", by_person, len({comment for _, comment in pairs}))
+        yield Cut(f"{at:%Y-%m-%dT%H:%M:%SZ}", {(person, comment): choice for _, person, comment, choice in ordered[:end]})
 
 
 def recount_moments(counted: Counted, report: Path, page: Rows) -> Iterator[str]:
@@ -643,6 +693,7 @@ def recount_moments(counted: Counted, report: Path, page: Rows) -> Iterator[str]
     for row, cut, moment, cells in zip(rows, expected, played["moments"], printed, strict=True):
         yield from (f"{cut.time}: {why}" for why in _moment(counted, row, cut, moment, played["count"] == played["drawn"]) if why)
         yield from (f"{cut.time}: {why}" for why in _printed_moment(counted, row, cells) if why)
+        yield from (f"{cut.time}: {why}" for why in _chance_of_moment(counted, row, cut, cut is expected[-1]) if why)
 
 
 def _moment(counted: Counted, row: dict[str, str], cut: Cut, moment: dict[str, Any], has_everybody: bool) -> Iterator[str]:
@@ -669,6 +720,13 @@ def _moment(counted: Counted, row: dict[str, str], cut: Cut, moment: dict[str, A
     # Fewer votes than let somebody in are enough only while the busiest fifteen are compared.
     if len(grouped) > cut.figures()["compared-participants"] or (least < min(_LET_IN, cut.comments) and len(grouped) > _FEWEST):
         yield f"{len(grouped)} people are in groups, with {least} votes and more"
+
+
+def _chance_of_moment(counted: Counted, row: dict[str, str], cut: Cut, is_last: bool) -> Iterator[str]:
+    """Whether a moment is rightly said to be explained by chance, or not to be; the last one has the test of the whole conversation."""
+    found = counted.as_strong if is_last else shuffles_as_strong(cut.votes, {int(comment) for comment in counted.out}, _SHUFFLES)
+    if (row["may-be-chance"] == "1") != (found > 0):
+        yield f"may-be-chance is {row['may-be-chance']}, and {found} shuffles differ as strongly"
 
 
 def _printed_moment(counted: Counted, row: dict[str, str], cells: list[str]) -> Iterator[str]:

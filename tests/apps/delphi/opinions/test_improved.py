@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from gateleg.apps.delphi.agreement import agreement
 from gateleg.apps.delphi.conversations.synthetic import SyntheticPlan, synthesise
 from gateleg.apps.delphi.opinions.config import VotesConfig
-from gateleg.apps.delphi.opinions.improved import find_improved_groups, least_size
+from gateleg.apps.delphi.opinions.improved import find_improved_groups, least_size, with_improved_subgroups
 from gateleg.apps.delphi.opinions.separation import separations
 from gateleg.apps.delphi.opinions.stage import analyse
 from tests.apps.delphi.real import NAMES, needs_real_conversations, polis_groups, real_conversation
@@ -21,7 +21,7 @@ PLAIN = VotesConfig(correlated_comments=0)
 def test_no_group_has_fewer_than_three_people_or_two_per_cent(seed: int, people: int, far: int) -> None:
     random = np.random.default_rng(seed)
     positions = np.concatenate([random.normal(size=(people, 2)) * [3, 1], random.normal(size=(far, 2)) * 100])
-    groups = find_improved_groups(positions, np.arange(people + far))
+    groups = with_improved_subgroups(find_improved_groups(positions, np.arange(people + far)), positions)
     sizes = np.bincount(groups.group_of(people + far), minlength=0)
     assert len(sizes) <= 1 or sizes.min() >= least_size(people + far)
     inner = [np.bincount(groups.subgroup_of(people + far)[groups.group_of(people + far) == group]) for group in range(len(sizes))]

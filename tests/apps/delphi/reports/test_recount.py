@@ -99,6 +99,27 @@ def test_a_moment_of_the_timeline_with_a_wrong_figure_is_a_fault(tmp_path: Path)
         assert all(fault.startswith(rows[9]["time"]) for fault in faults)
 
 
+def test_a_moment_that_is_wrongly_explained_by_chance_or_wrongly_not_is_a_fault(tmp_path: Path) -> None:
+    conversation = synthetic().conversation
+    votes, comments = exported(conversation, tmp_path)
+    report = reported(conversation, tmp_path / "report")
+    path = report / "data/timeline.csv"
+    text = path.read_text(encoding="utf-8")
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["may-be-chance"] for row in rows} == {"0", "1"}
+    for row in rows:
+        row["may-be-chance"] = "1" if row["may-be-chance"] == "0" else "0"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        table = csv.DictWriter(file, list(rows[0]))
+        table.writeheader()
+        table.writerows(rows)
+    _, faults = recount(votes, comments, report)
+    assert sum("shuffles differ as strongly" in fault for fault in faults) == len(rows)
+    path.write_text(text, encoding="utf-8")
+    assert recount(votes, comments, report)[1] == []
+
+
 def test_the_moments_of_a_timeline_are_those_of_the_votes(tmp_path: Path) -> None:
     conversation = synthetic().conversation
     votes, comments = exported(conversation, tmp_path)

@@ -51,7 +51,7 @@ def choose_division(found: Groups, votes: Votes, moderation: Moderation, positio
     people = positions[found.members]
     shown = without_small_groups(people, _places(people, replayed.groups.group_of(len(positions))[found.members]))
     division = weigh(found, positions, shown)
-    return (regrouped(found, positions, shown) if division == "seen" else found), division
+    return (regrouped(found, shown) if division == "seen" else found), division
 
 
 def replay_updates(votes: int, least: int) -> int:

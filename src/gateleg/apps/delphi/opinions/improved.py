@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,31 +40,30 @@ def improved_base_clusters(people: Floats) -> Clusters:
 
 
 def find_improved_groups(positions: Floats, inside: Ints, apart: bool = True) -> Groups:
-    """Groups of the participants whose rows are given; one group of all if they are not `apart`, or if no division holds."""
+    """Groups of the participants whose rows are given, without subgroups; one of all if they are not `apart`, or if no division holds."""
     people = positions[inside]
     base = improved_base_clusters(people)
     every = np.arange(len(base))
-    chosen = _grouping(people, base, every) if apart else _one_group(base, every, {})
-    return _divided(people, inside, base, chosen, apart)
+    return Groups(inside, base, _grouping(people, base, every) if apart else _one_group(base, every, {}), {}, {})
 
 
-def regrouped(found: Groups, positions: Floats, places: Indices) -> Groups:
-    """The same people in other groups: for each member the place of theirs. The largest has the id 0, and each is divided anew."""
+def regrouped(found: Groups, places: Indices) -> Groups:
+    """The same people in other groups: for each member the place of theirs. The largest has the id 0."""
     base = found.base
     _, first = np.unique(base.places, return_index=True)
     clusters = by_mass(base.centers, base.sizes.astype(np.float64), places[first], int(places.max()) + 1)
-    chosen = Grouping(clusters, found.groups.scores, found.groups.tried)
-    return _divided(positions[found.members], found.members, base, chosen, apart=True)
+    return replace(found, groups=Grouping(clusters, found.groups.scores, found.groups.tried))
 
 
-def _divided(people: Floats, inside: Ints, base: Clusters, chosen: Grouping, apart: bool) -> Groups:
-    """Groups and the subgroups of each."""
-    parts = {int(group): np.flatnonzero(chosen.clusters.labels == group) for group in chosen.clusters.ids}
+def with_improved_subgroups(found: Groups, positions: Floats, apart: bool = True) -> Groups:
+    """Each group divided in the same way as all people were."""
+    people, base, clusters = positions[found.members], found.base, found.groups.clusters
+    parts = {int(group): np.flatnonzero(clusters.labels == group) for group in clusters.ids}
     subgroups = {
         group: _grouping(people[np.isin(base.places, part)], base, part) if apart else _one_group(base, part, {})
         for group, part in parts.items()
     }
-    return Groups(inside, base, chosen, subgroups, parts)
+    return replace(found, subgroups=subgroups, parts=parts)
 
 
 def _grouping(people: Floats, base: Clusters, part: Ints) -> Grouping:

@@ -27,7 +27,7 @@ from gateleg.apps.delphi.opinions.correlations import Correlations, correlate
 from gateleg.apps.delphi.opinions.division_choice import choose_division
 from gateleg.apps.delphi.opinions.divisiveness import PRIOR_VOTES, Divisiveness, divisiveness
 from gateleg.apps.delphi.opinions.groups import Groups, find_groups
-from gateleg.apps.delphi.opinions.improved import find_improved_groups
+from gateleg.apps.delphi.opinions.improved import find_improved_groups, with_improved_subgroups
 from gateleg.apps.delphi.opinions.matrix import VoteMatrix
 from gateleg.apps.delphi.opinions.membership import members
 from gateleg.apps.delphi.opinions.moderation import Moderation
@@ -194,7 +194,7 @@ def _groups(
         return _Found(find_groups(positions, rows))
     found = find_improved_groups(positions, rows, apart=not chance.likely)
     groups, division = choose_division(found, votes, moderation, positions, config)
-    return _Found(groups, division=division)
+    return _Found(with_improved_subgroups(groups, positions, apart=not chance.likely), division=division)
 
 
 def _order(votes: Votes, matrix: VoteMatrix, order: Order) -> Indices:
