@@ -1,13 +1,13 @@
 """One vector store at work on a folder of vectors and texts; prints what it did as JSON. Each has a process and an environment of its own.
 
-`python rag_contestants.py NAME FOLDER [speed|quality]`, where NAME is gateleg, chroma or lancedb. The folder has `vectors.f32` and
-`texts.jsonl`, which are read in batches, `groups.npy` (0 to 99: the part of the chunks that passes a filter, in percent), `queries.npy` and
-`questions.json`. Nothing is imported from the project but by gateleg itself.
+`python rag_contestants.py NAME FOLDER fill|search|quality`, where NAME is gateleg, chroma or lancedb: `fill` makes the store in a folder
+of its name, `search` opens it and answers what is asked on the standard input, and `quality` searches for all questions. The folder has
+`vectors.f32` and `texts.jsonl`, which are read in batches, `groups.npy` (0 to 99: the part of the chunks that passes a filter, in
+percent), `queries.npy` and `questions.json`. Nothing is imported from the project but by gateleg itself.
 """
 
 import itertools
 import json
-import os
 import shutil
 import sys
 import time
@@ -26,10 +26,10 @@ BATCH = 1_000
 FILTERED = 50
 
 
-def memory() -> float:
-    """Megabytes that this process holds."""
+def memory(field: str = "VmRSS") -> float:
+    """Megabytes that this process holds; with `VmHWM`, the most that it has held."""
     for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmRSS"):
+        if line.startswith(field):
             return int(line.split()[1]) / 1024
     return 0.0
 
@@ -66,7 +66,10 @@ class Gateleg:
 
     def finish(self) -> None:
         self.index.settle()
-        self.index.snapshot()
+        self.index.close()
+
+    def remove(self, first: int, count: int) -> None:
+        self.index.remove(f"d{first}")
 
     def vector(self, query: Any, below: int | None = None, k: int = K) -> list[int]:
         from gateleg.apps.rag.index.filters import parse_filter
@@ -92,7 +95,7 @@ class Chroma:
 
     def __init__(self, folder: Path) -> None:
         self.client = import_module("chromadb").PersistentClient(str(folder / "chroma"))
-        self.rows = self.client.create_collection("rows", metadata={"hnsw:space": "cosine"}, embedding_function=None)
+        self.rows = self.client.get_or_create_collection("rows", metadata={"hnsw:space": "cosine"}, embedding_function=None)
 
     def add(self, first: int, vectors: Any, texts: Sequence[str], groups: Sequence[int]) -> None:
         ids = [str(first + place) for place in range(len(texts))]
@@ -101,6 +104,9 @@ class Chroma:
 
     def finish(self) -> None:
         self.rows.count()
+
+    def remove(self, first: int, count: int) -> None:
+        self.rows.delete(ids=[str(first + place) for place in range(count)])
 
     def vector(self, query: Any, below: int | None = None, k: int = K) -> list[int]:
         where = {"group": {"$lt": below}} if below else None
@@ -113,7 +119,7 @@ class Lance:
 
     def __init__(self, folder: Path) -> None:
         self.database = import_module("lancedb").connect(str(folder / "lance"))
-        self.table: Any = None
+        self.table: Any = self.database.open_table("rows") if (folder / "lance" / "rows.lance").exists() else None
 
     def add(self, first: int, vectors: Any, texts: Sequence[str], groups: Sequence[int]) -> None:
         rows = zip(vectors, texts, groups, strict=True)
@@ -131,6 +137,9 @@ class Lance:
             self.table.create_scalar_index("group")
         self.table.create_fts_index("text", replace=True)
         self.table.optimize()
+
+    def remove(self, first: int, count: int) -> None:
+        self.table.delete(f"id >= {first} AND id < {first + count}")
 
     def vector(self, query: Any, below: int | None = None, k: int = K) -> list[int]:
         asked = self.table.search(query).distance_type("cosine").limit(k).nprobes(20).refine_factor(10).select(["id"])
@@ -153,32 +162,62 @@ def _plain(text: str) -> str:
 CONTESTANTS: dict[str, Any] = {"gateleg": Gateleg, "chroma": Chroma, "lancedb": Lance}
 
 
-def run(name: str, folder: Path, what: str) -> None:
-    """Fill a store, say so, and answer what is asked on the standard input, one line each."""
-    queries, groups = (np.load(folder / f"{part}.npy") for part in ("queries", "groups"))
-    questions = json.loads((folder / "questions.json").read_text())
-    home = folder / f"at-{name}-{os.getpid()}"
-    home.mkdir()
+def fill(name: str, folder: Path) -> None:
+    """Fill a store from the inputs, and say how long it took."""
+    queries, groups, _ = _inputs(folder)
+    shutil.rmtree(folder / name, ignore_errors=True)
+    (folder / name).mkdir()
+    one = CONTESTANTS[name](folder / name)
+    began = time.perf_counter()
+    reading = 0.0
+    for first, vectors, texts, seconds in _batches(folder, queries.shape[1]):
+        reading += seconds
+        one.add(first, vectors, texts, groups[first : first + len(texts)])
+    added = time.perf_counter() - began - reading
+    one.finish()
+    _tell({"added": added, "ready": time.perf_counter() - began - reading, "peak": memory("VmHWM")})
+
+
+def search(name: str, folder: Path) -> None:
+    """Open a store that has been filled, say so, and answer what is asked on the standard input, one line each."""
+    queries, groups, questions = _inputs(folder)
     before = memory()
-    try:
-        one = CONTESTANTS[name](home)
-        began = time.perf_counter()
-        reading = 0.0
-        for first, vectors, texts, seconds in _batches(folder, queries.shape[1]):
-            reading += seconds
-            one.add(first, vectors, texts, groups[first : first + len(texts)])
-        added = time.perf_counter() - began - reading
-        one.finish()
-        _tell({"added": added, "ready": time.perf_counter() - began - reading})
-        if what == "quality":
-            _tell(_quality(one, queries, questions))
-            return
-        for line in sys.stdin:
-            _tell(_asked(one, line.strip(), queries, questions))
-        disk = sum(path.stat().st_size for path in home.rglob("*") if path.is_file()) / 1e6
-        _tell({"memory": memory() - before, "disk": disk})
-    finally:
-        shutil.rmtree(home, ignore_errors=True)
+    began = time.perf_counter()
+    one = CONTESTANTS[name](folder / name)
+    one.vector(queries[0])
+    _tell({"opened": time.perf_counter() - began})
+    for line in sys.stdin:
+        way, *times = line.split()
+        _tell(_updated(one, len(groups), queries, int(times[0])) if way == "update" else _asked(one, way, queries, questions))
+    disk = sum(path.stat().st_size for path in (folder / name).rglob("*") if path.is_file()) / 1e6
+    _tell({"memory": memory() - before, "disk": disk})
+
+
+def quality(name: str, folder: Path) -> None:
+    """Open a store that has been filled, and search for all questions."""
+    queries, _, questions = _inputs(folder)
+    _tell(_quality(CONTESTANTS[name](folder / name), queries, questions))
+
+
+def _inputs(folder: Path) -> tuple[Any, Any, list[str]]:
+    return np.load(folder / "queries.npy"), np.load(folder / "groups.npy"), json.loads((folder / "questions.json").read_text())
+
+
+def _updated(one: Any, count: int, queries: Any, times: int) -> dict[str, Any]:
+    """Add ten chunks like a query and search for it, again and again; they are removed in the end."""
+
+    def add_and_find(number: int) -> list[int]:
+        first = count + K * number
+        one.add(first, np.repeat(queries[number : number + 1], K, axis=0), ["new"] * K, [0] * K)
+        found: list[int] = one.vector(queries[number])
+        if set(found) != set(range(first, first + K)):
+            raise SystemExit(f"new chunks were not found: {found}")
+        return []
+
+    found = timed(add_and_find, times)
+    for number in range(times):
+        one.remove(count + K * number, K)
+    return found
 
 
 def _batches(folder: Path, dimensions: int) -> Iterator[tuple[int, Any, list[str], float]]:
@@ -224,4 +263,4 @@ def _quality(one: Any, queries: Any, questions: Sequence[str]) -> dict[str, Any]
 
 
 if __name__ == "__main__":
-    run(sys.argv[1], Path(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else "speed")
+    {"fill": fill, "search": search, "quality": quality}[sys.argv[3]](sys.argv[1], Path(sys.argv[2]))

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from gateleg.ai.asking import Purpose
+from gateleg.ai.chat_requests import Purpose
 from gateleg.ai.providers.local_embeddings import LocalEmbeddings
 from gateleg.apps.rag.answering.answering import AskRequest
 from gateleg.apps.rag.answering.service import ask_once

@@ -118,7 +118,7 @@ async def test_a_written_answer_comes_sentence_by_sentence_and_is_checked(
     assert whole is not None
     assert [one.text for one in whole.sentences] == ["E42 means the pump has run dry.", "Fill the tank, then press reset."]
     assert (whole.way, whole.dropped) == ("generated", 1)
-    assert script.asked[0].tools == ()
+    assert script.requests[0].tools == ()
 
 
 async def test_a_wrong_citation_is_replaced_or_the_sentence_dropped(tools: SearchTools, manual: Collection, models: AsyncModels) -> None:
@@ -139,7 +139,7 @@ async def test_a_model_that_finds_nothing_says_so(tools: SearchTools, manual: Co
 async def test_a_model_is_not_asked_about_what_no_passage_names(tools: SearchTools, manual: Collection, models: AsyncModels) -> None:
     script = Script(["The pump has run dry [1]."])
     whole = await ask(AnswerTools(tools, models.chat_with(script)), manual, "What does error E99 mean?")
-    assert (whole.found, script.asked) == (False, [])
+    assert (whole.found, script.requests) == (False, [])
 
 
 async def test_a_model_that_fails_leaves_an_extracted_answer(tools: SearchTools, manual: Collection, models: AsyncModels) -> None:
@@ -167,7 +167,7 @@ async def test_a_model_that_obeys_a_document_is_not_heard(tools: SearchTools, ma
     whole = await ask(AnswerTools(tools, models.chat_with(obedient)), manual, "What colour is the pump P-100?")
     assert [one.text for one in whole.sentences] == ["The pump P-100 is blue."]
     # It was not even shown what the document says to it.
-    prompt = " ".join(str(message) for message in obedient.asked[0].messages)
+    prompt = " ".join(str(message) for message in obedient.requests[0].messages)
     assert "PWNED" not in prompt
     assert "The pump P-100 is blue" in prompt
 
@@ -195,7 +195,7 @@ async def test_names_headings_and_cells_do_not_speak_to_a_model(
     script = Script(["The valve V-9 is brown [1]."])
     whole = await ask(AnswerTools(tools, models.chat_with(script)), manual, "What colour is the valve V-9?")
     assert "brown" in whole.text
-    prompt = str(script.asked[0].messages[-1])
+    prompt = str(script.requests[0].messages[-1])
     assert not speaks_to_a_model(prompt)
     extracted = await ask(AnswerTools(tools), manual, "What colour is the valve V-9?")
     assert [one.text for one in extracted.sentences] == [text.split("\n")[0]]

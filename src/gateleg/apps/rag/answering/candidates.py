@@ -36,14 +36,23 @@ _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s")
 _PAIR = re.compile(r"[\w .\[\]()/%-]{1,60}: \S[^\n]*")
 #: The bold words that a paragraph or an item begins with, as its heading: `**Opening hours.** The house is ...`.
 _RUN_IN = re.compile(r"\s*(?:(?:[-*+•]|\d{1,3}[.)])\s+)?(\*\*|__)(?P<title>[^*\n]{2,80}?)(?:[.!]\1|\1\.)\s+(?=[^\W\d_a-z]|[`*\d])")
+#: What a letter begins with: a line of its own, or the words before its first comma.
+_SALUTATION = re.compile(
+    r"\s*(?:(?:dear|hello|hi|hey|hallo)(?:[ \t]+[\w.'’-]+){1,4}[,!]\s+|"
+    r"(?:dear|hello|hi|hey|good (?:morning|afternoon|evening|day)|greetings|to whom it may concern|hallo|liebe[rs]?|sehr geehrte[rs]?|"
+    r"guten (?:morgen|tag|abend)|bonjour|bonsoir|chère?s?|cher|madame|monsieur|hola|estimad[oa]s?|querid[oa]s?|buongiorno|gentile|"
+    r"car[aeio]|beste|geachte)\b(?:[ \t]+[\w.'’-]+){0,6}[ \t]*[,!:][ \t]*(?:\n\s*|$))",
+    re.IGNORECASE,
+)
+_MAIL_HEADER = re.compile(r"\s*From: [^\n]+\n(?:(?:To|Cc|Date|Subject): [^\n]+\n?)+")
 _LONGEST_HEADING, _LONGEST_TOP_LINE, _LONGEST_AROUND = 80, 40, 2_000
 
-Kind = Literal["sentence", "row", "line", "code", "command", "announced"]
+Kind = Literal["sentence", "row", "header", "line", "code", "command", "announced"]
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A sentence, row or line of a hit, or a sentence with the code that it announces."""
+    """A sentence, row or line of a hit, the header of a message, or a sentence with the code that it announces."""
 
     #: the number of the hit, from 1
     number: int
@@ -165,7 +174,8 @@ class _Passage:
         text = self.hit.text
         if _is_record(text[block.start : block.end]):
             lines = text[block.start : block.end].strip().splitlines()
-            yield self._candidate(block.start, block.end, "; ".join(to_plain_text(line) for line in lines), "row")
+            kind: Kind = "header" if _MAIL_HEADER.fullmatch(text, block.start, block.end) else "row"
+            yield self._candidate(block.start, block.end, "; ".join(to_plain_text(line) for line in lines), kind)
             return
         first = block.start
         for line in lines_of(text, block):
@@ -180,6 +190,8 @@ class _Passage:
     def _of_prose(self, start: int, end: int) -> Iterator[Candidate]:
         before: list[str] = []
         self.above = ()
+        salutation = _SALUTATION.match(self.hit.text, start, end)
+        start = salutation.end() if salutation is not None else start
         for first, last in sentences(self.hit.text, start, end):
             text = self.hit.text[first:last]
             title = _RUN_IN.match(self.hit.text, first, end)
@@ -232,7 +244,7 @@ class _Passage:
 
     def _candidate(self, start: int, end: int, text: str, kind: Kind, before: str = "", around: str = "") -> Candidate:
         raw = self.hit.text[start:end]
-        begin = _marker(raw) if kind != "row" and not around else len(raw) - len(raw.lstrip())
+        begin = _marker(raw) if kind not in ("row", "header") and not around else len(raw) - len(raw.lstrip())
         quote = raw[begin:].rstrip()
         place = self.hit.start + start + begin
         return Candidate(

@@ -62,7 +62,7 @@ _DEFINITION = re.compile(
 #: Verbs of two words that documents also write as one.
 _PHRASAL = re.compile(r"\b(back|set|log|sign|look)\s+(up|in|out)\b", re.IGNORECASE)
 _TO_DO = re.compile(r"\bhow (?:do|can|should|could) (?:i|we|you|one)\s+([\w-]+)", re.IGNORECASE)
-_ASKS_WHEN = re.compile(r"\W*(?:and\s+|but\s+)?(?:since\s+)?(?:when|where)\b", re.IGNORECASE)
+_ASKS_WHEN = re.compile(r"\W*(?:and\s+|but\s+)?(?:(?:since|by|until|till|from)\s+)?(?:when|where)\b", re.IGNORECASE)
 _WHEN_CLAUSE = re.compile(r"(?<=\w )(?:when|while|if|where)\b", re.IGNORECASE)
 
 

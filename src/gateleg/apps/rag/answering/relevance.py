@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from gateleg.apps.rag.answering.procedures import identifier_words, is_about
 from gateleg.apps.rag.answering.values import fits
-from gateleg.apps.rag.answering.vocabulary import are_opposites, relatives
+from gateleg.apps.rag.answering.vocabulary import are_opposites, message_stems, relatives
 from gateleg.apps.rag.index.analysis import analyse
 
 if TYPE_CHECKING:
@@ -66,6 +66,8 @@ def relevance(question: Question, candidate: Candidate, nearness: Nearness = _no
     if question.wanted == "steps":
         own |= set(identifier_words(candidate.text))
         above |= set(analyse(candidate.around))
+    if candidate.kind == "header":
+        own |= message_stems()
     if not candidate.before:
         # The first sentence below a heading speaks for it.
         own |= set(analyse(candidate.heading))

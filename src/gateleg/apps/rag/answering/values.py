@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from gateleg.apps.rag.answering.vocabulary import COLOURS, NUMBER_WORDS, PLACES, REASONS, TIMES, relatives
+from gateleg.apps.rag.answering.vocabulary import COLOURS, NUMBER_WORDS, PLACES, REASONS, TIMES, message_stems, relatives
 from gateleg.apps.rag.index.analysis import analyse, split_words
 
 if TYPE_CHECKING:
@@ -32,6 +32,14 @@ _DAY = re.compile(
 _NAME = re.compile(r"[^\W\d_a-zß-öø-ÿ][\w'’-]+(?: [^\W\d_a-zß-öø-ÿ][\w'’-]+)*")
 #: What may stand between a name and what it is the name of.
 _LINKS = frozenset(["is", "was", "are", "were", "called", "named", "a", "an", "the", "our", "their", "its", "his", "her", "by", "of"])
+#: "Who broke ...", "Who will repair ...": the verb. What "Who is ..." asks for is no deed.
+_WHO = re.compile(
+    r"\W*(?:and\s+|but\s+|so\s+)?who\s+(?:(?:will|may|can|could|must|should|has|have|had)\s+)?(?!is\b|are\b|was\b|were\b|be\b)([^\W\d_]+)",
+    re.IGNORECASE,
+)
+_BY = re.compile(r"\bby\b", re.IGNORECASE)
+#: A form of "be" right before a word, or with one or two between.
+_PASSIVE = re.compile(r"\b(?:is|are|was|were|be|been|being|gets?|got)\s+(?:[\w-]+\s+){0,2}$", re.IGNORECASE)
 _ARTICLE = re.compile(r"(?:the|an?|each|every|this|our)\s+", re.IGNORECASE)
 #: A verb that says what its subject is; "is taken over" does not.
 _DEFINES = re.compile(
@@ -44,6 +52,8 @@ def fits(question: Question, candidate: Candidate) -> bool:
     """Whether a candidate has what a question wants."""
     text = candidate.text
     if candidate.kind in ("code", "command", "announced") and question.wanted != "steps":
+        return False
+    if candidate.kind == "header" and all(message_stems().isdisjoint(word) for word in question.words):
         return False
     match question.wanted:
         case "number":
@@ -73,7 +83,17 @@ def fits(question: Question, candidate: Candidate) -> bool:
         case "reason":
             return REASONS.search(text) is not None
         case _:
-            return True
+            return not _leaves_out_who(question, text)
+
+
+def _leaves_out_who(question: Question, text: str) -> bool:
+    """Whether a text says that what a question asks about is done, and not by whom: "the valve is broken" does not say who broke it."""
+    asked = _WHO.match(question.text)
+    if asked is None or _BY.search(text):
+        return False
+    verb = {stem for own in analyse(asked[1]) for stem in (own, *relatives(own))}
+    forms = [place for place in re.finditer(r"[^\W\d_]+", text) if not verb.isdisjoint(analyse(place[0]))]
+    return bool(forms) and all(_PASSIVE.search(text, 0, place.start()) for place in forms)
 
 
 def has_number(text: str) -> bool:
@@ -97,7 +117,7 @@ def _counts(counted: tuple[str, ...], candidate: Candidate) -> bool:
 def _names(question: Question, candidate: Candidate) -> bool:
     """Whether a name stands beside what it belongs to: "the tenant is Ada Moreau", "our curator, Ada Moreau". A row has it in a cell."""
     text = candidate.text
-    if candidate.kind == "row":
+    if candidate.kind in ("row", "header"):
         return any(_NAME.fullmatch(value) for _, value in _cells(text))
     owners = [one for one in re.finditer(r"\w+", text) if any(set(analyse(one[0])) & set(word) for word in question.words)]
     names = [one for one in _NAME.finditer(text) if one.start() > 0 or " " in one[0]]

@@ -36,8 +36,9 @@ INVERTING = frozenset(_INVERTING_WORDS.split())
 _VERBS = """bear bore borne born, beat beaten, become became, begin began begun, bend bent, bind bound, bite bit bitten, blow blew blown,
     break broke broken, bring brought, build built, burn burnt, buy bought, catch caught, choose chose chosen, come came, cost, creep crept,
     deal dealt, dig dug, draw drew drawn, drink drank drunk, drive drove driven, eat ate eaten, fall fell fallen, feed fed, feel felt,
-    fight fought, fly flew flown, forbid forbade forbidden, forget forgot forgotten, freeze froze frozen, go went gone, grow grew grown,
-    hang hung, hear heard, hide hid hidden, hold held, keep kept, lay laid, lead led, learn learnt, leave left, lend lent, lie lay lain,
+    fight fought, fly flew flown, forbid forbade forbidden, forget forgot forgotten, freeze froze frozen, go goes went gone,
+    grow grew grown, hang hung, hear heard, hide hid hidden, hold held, keep kept, lay laid, lead led, learn learnt, leave left,
+    lend lent, lie lay lain,
     lose lost, meet met, pay paid, ride rode ridden, ring rang rung, rise rose risen, run ran, see saw seen, seek sought, sell sold,
     send sent, shake shook shaken, shine shone, shoot shot, shrink shrank shrunk, sing sang sung, sink sank sunk, sit sat, sleep slept,
     slide slid, speak spoke spoken, spend spent, spring sprang sprung, steal stole stolen, stick stuck, strike struck, sweep swept,
@@ -86,6 +87,7 @@ _GROUPS = (
     "backup backups back",
     "setup set",
     "login log signin sign",
+    "signup sign register",
     "report reports tell tells show shows",
     "add adds upload uploads ingest insert import",
     "several many multiple batch",
@@ -94,6 +96,9 @@ _GROUPS = (
     "time moment point",
     "allow allows allowed permit permits permitted permission forbid forbids forbidden prohibited compulsory",
 )
+#: Words of questions about a message itself, which its header answers: who sent it, to whom, and when.
+_MESSAGE_WORDS = """mail mails email emails e-mail message messages letter letters send sends sent sender write writes wrote written writer
+    author receive receives received receiver recipient addressee reply replied copy cc subject"""
 #: Opposites are near in meaning, and never stand for each other.
 _OPPOSITES = """new old, open closed, first last, high low, large small, big small, long short, more less, most least, before after,
     begin end, start end, start stop, enter leave, arrive depart, buy sell, lend borrow, win lose, hot cold, warm cold,
@@ -109,6 +114,15 @@ _NUMBERS = """zero one two three four five six seven eight nine ten eleven twelv
     eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion dozen half quarter first
     second third fourth fifth once twice thrice"""
 NUMBER_WORDS = frozenset(_NUMBERS.split())
+#: Words of which each names another one of its kind: near in meaning, and never the same.
+_KINDS = (
+    _NUMBERS,
+    _COLOURS_WORDS,
+    "monday tuesday wednesday thursday friday saturday sunday",
+    "january february march april may june july august september october november december",
+    "spring summer autumn winter",
+    "north south east west",
+)
 #: What says when, or for how long.
 TIMES = re.compile(
     r"\b(?:\d{1,2}[:.h]\d{2}|\d{1,2} ?(?:am|pm|o'clock)|1\d{3}|20\d\d|jan(?:uary)?|feb(?:ruary)?|march|april|june|july|aug(?:ust)?|"
@@ -119,7 +133,8 @@ TIMES = re.compile(
     re.IGNORECASE,
 )
 PLACES = re.compile(
-    r"\b(?:in|at|on|near|behind|under|beside|inside|below|above|outside|opposite|between|into|under)\s+(?:the\s+|a\s+|an\s+)?\w|\bhere\b|\bthere\b",
+    r"\b(?:in|at|on|near|behind|under|beside|inside|below|above|outside|opposite|between|into|under)\s+(?:the\s+|a\s+|an\s+)?\w|\bhere\b|\bthere\b"
+    r"|\bfrom\s+(?:the|an?|our|your)\s+\w",
     re.IGNORECASE,
 )
 REASONS = re.compile(
@@ -145,9 +160,20 @@ def _relatives() -> dict[str, frozenset[str]]:
 
 
 @cache
+def message_stems() -> frozenset[str]:
+    """The stems of words that ask about a message itself."""
+    return frozenset(stem for word in _MESSAGE_WORDS.split() for stem in analyse(word))
+
+
+@cache
 def are_opposites(one: str, other: str) -> bool:
-    """Whether two stems say the opposite of each other."""
-    return frozenset((one, other)) in _opposites()
+    """Whether two stems say the opposite of each other, or are two of a kind: two days of the week, two numbers."""
+    return frozenset((one, other)) in _opposites() or (one != other and any(one in kind and other in kind for kind in _kinds()))
+
+
+@cache
+def _kinds() -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(stem for word in kind.split() for stem in analyse(word)) for kind in _KINDS)
 
 
 @cache

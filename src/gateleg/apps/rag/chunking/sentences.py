@@ -23,6 +23,8 @@ _ABBREVIATIONS = frozenset(
     )
 )
 _WORD = re.compile(r"[\w.]+$")
+#: The month of a date that is written with a full stop, as in German: "am 3. Februar".
+_MONTH = re.compile(r"(?:jän|jan|feb|mär|apr|mai|jun|jul|aug|sep|okt|nov|dez)[a-zä]*\b", re.IGNORECASE)
 
 
 def sentences(text: str, start: int = 0, end: int | None = None) -> Iterator[Range]:
@@ -48,6 +50,8 @@ def _ends(text: str, match: re.Match[str]) -> bool:
         return True
     before = _WORD.search(text, max(match.start() - 20, 0), match.start())
     word = "" if before is None else before[0]
+    if word.isdigit() and len(word) <= 2 and _MONTH.match(text, match.end()):
+        return False
     initial = len(word) == 1 and word.isupper() and word != "I"
     if following.isupper() and word.lower() in ("a.m", "p.m"):
         return True

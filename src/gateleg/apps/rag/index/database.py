@@ -78,8 +78,7 @@ class IndexDatabase:
         if found != FORMAT:
             raise IndexDamaged(f"The index {self.path.name} has format {found}; this version reads format {FORMAT}.")
 
-    @property
-    def replaced(self) -> bool:
+    def was_replaced(self) -> bool:
         """Whether the file was removed, or another one is in its place."""
         try:
             return self.path.stat().st_ino != self._inode

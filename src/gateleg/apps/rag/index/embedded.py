@@ -92,14 +92,14 @@ class EmbeddedIndex:
     def drop(self) -> None:
         """Remove it from the disk. Every process that has it open finds it empty."""
         with self._catching_up:
+            if self._vectors is not None:
+                self._vectors.close()
             if self._database is not None:
                 with suppress(IndexDamaged):
                     self._database.clear()
                 self._database.close()
                 self._database = None
             remove_files(self.path)
-            if self._vectors is not None:
-                self._vectors.close()
             self._forget()
 
     def close(self) -> None:
@@ -214,14 +214,14 @@ class EmbeddedIndex:
     def _current(self) -> IndexDatabase | None:
         """The file as it is now, which another process may have made, removed or replaced; None if there is none."""
         known = self._database
-        if known is not None and not known.replaced:
+        if known is not None and not known.was_replaced():
             return known
         with self._catching_up:
-            if self._database is not None and self._database.replaced:
-                self._database.close()
-                self._database = None
+            if self._database is not None and self._database.was_replaced():
                 if self._vectors is not None:
                     self._vectors.close()
+                self._database.close()
+                self._database = None
                 self._forget()
             if self._database is None and self.path.exists():
                 self._database = IndexDatabase(self.path, synchronous=self._synchronous)
@@ -328,7 +328,7 @@ class EmbeddedIndex:
             return
         matrix = np.frombuffer(b"".join(blob for _, blob in vectors), dtype="<f4").reshape(len(vectors), -1)
         if self._vectors is None:
-            self._vectors = VectorGraph(matrix.shape[1], exact=self._exact, on_grown=self._save_if_free)
+            self._vectors = VectorGraph(matrix.shape[1], exact=self._exact, on_grown=self._save_grown)
         self._vectors.add(np.array([number for number, _ in vectors], dtype=np.int64), matrix)
 
     # The snapshot of the graph
@@ -343,34 +343,33 @@ class EmbeddedIndex:
         name, last, checksum, *kind = str(saved).split(" ")
         if kind != [KIND]:
             return
-        graph = VectorGraph(int(dimensions), exact=self._exact, on_grown=self._save_if_free)
+        graph = VectorGraph(int(dimensions), exact=self._exact, on_grown=self._save_grown)
         if graph.load(self.path.with_name(f"{self.path.name}.graph-{name}"), int(last), int(checksum)):
             self._vectors, self._saved = graph, int(last)
 
-    def snapshot(self) -> None:
-        """Write the graph to a file, if it has grown enough since the last time, so that the next process need not build it."""
-        with self._catching_up:
+    def _save_grown(self) -> None:
+        """Write a snapshot when the graph has grown. Searches go on meanwhile: a large graph takes seconds."""
+        try:
             self._save()
-
-    def _save_if_free(self) -> None:
-        """Write a snapshot when the graph has grown; not while the index is being read or closed, which comes first."""
-        if self._catching_up.acquire(blocking=False):
-            try:
-                self._save()
-            except (OSError, apsw.Error):
-                _log.exception("the graph of %s could not be saved; it is built again by the next process", self.path.name)
-            finally:
-                self._catching_up.release()
+        except (OSError, RuntimeError, apsw.Error):
+            _log.exception("the graph of %s could not be saved; it is built again by the next process", self.path.name)
 
     def _save(self) -> None:
+        """Write the graph to a file, if it has grown enough since the last time, so that the next process need not build it.
+
+        Called by the thread that adds to the graph, and by `close` when that has ended.
+        """
         graph, database = self._vectors, self._database
-        if graph is None or not graph.graphed or database is None or database.replaced:
+        if graph is None or not graph.graphed or database is None or database.was_replaced():
             return
         if graph.last - self._saved < max(_SNAPSHOT_MIN_VECTORS, _SNAPSHOT_SHARE * graph.graphed):
             return
         name = secrets.token_hex(6)
         path = self.path.with_name(f"{self.path.name}.graph-{name}")
         last, checksum = graph.save(path)
+        if database.was_replaced():
+            path.unlink(missing_ok=True)
+            return
         with database.writing() as connection:
             connection.execute("INSERT OR REPLACE INTO facts VALUES ('snapshot', ?)", (f"{name} {last} {checksum} {KIND}",))
             connection.execute("DELETE FROM removals WHERE number <= ?", (self._position.removal - _REMOVALS_KEPT,))

@@ -42,6 +42,8 @@ _YIELD_SECONDS = 0.05
 _ROWS_PER_BLOCK = 1_000
 #: Vectors copied out of the graph at a time.
 _VECTORS_PER_COPY = 1_000
+#: Bytes of a saved graph read at a time.
+_BYTES_PER_READ = 1 << 22
 
 
 class VectorGraph:
@@ -155,25 +157,21 @@ class VectorGraph:
     def save(self, path: Path) -> tuple[int, int]:
         """Write the graph to a file; its last id and a checksum of the file."""
         with self._lock.shared():
-            graph, last = self._graph, self._last
-            # In memory, so that nobody waits for the disk.
-            data = bytes(graph.save() or b"")
-        with path.open("wb") as file:
-            file.write(data)
-            file.flush()
+            last = self._last
+            self._graph.save(str(path))
+        with path.open("rb") as file:
             os.fsync(file.fileno())
-        return last, zlib.crc32(data)
+        return last, _checksum(path)
 
     def load(self, path: Path, last: int, checksum: int) -> bool:
         """Read a saved graph in place of the present one; False if the file is missing or not what was saved."""
         try:
-            data = path.read_bytes()
+            if _checksum(path) != checksum:
+                return False
         except OSError:
             return False
-        if zlib.crc32(data) != checksum:
-            return False
         graph = self._empty()
-        graph.load(data)
+        graph.load(str(path))
         # Loading sets them to the library's own.
         graph.expansion_search = EXPANSION_SEARCH  # type: ignore[misc]
         graph.expansion_add = EXPANSION_ADD  # type: ignore[misc]
@@ -226,6 +224,15 @@ class VectorGraph:
         vectors.extend(self._recent.view[done:])
         self._recent_ids, self._recent = ids, vectors
         return 0
+
+
+def _checksum(path: Path) -> int:
+    """The checksum of a file, read in parts: a graph of a million vectors has more than a gigabyte."""
+    found = 0
+    with path.open("rb") as file:
+        while part := file.read(_BYTES_PER_READ):
+            found = zlib.crc32(part, found)
+    return found
 
 
 def _give_back() -> None:
