@@ -29,7 +29,7 @@ from gateleg.apps.mv.composing.clips import ClipOrder, frames_of
 from gateleg.apps.mv.composing.encoding import DRAFT, HD, Canvas, ClipWriter
 from gateleg.apps.mv.drawing.looks import open_library
 from gateleg.apps.mv.drawing.scene import Scene
-from gateleg.apps.mv.listening.song import Song, hear
+from gateleg.apps.mv.listening.song import Song, analyse_sound
 from gateleg.apps.mv.listening.sound import Sound, write_wave
 from gateleg.apps.mv.music import synthesise_song
 from gateleg.apps.mv.planning.presets import find_preset
@@ -187,7 +187,7 @@ def bench_beats(folder: Path) -> None:
         sound = Sound(samples[None].astype(np.float32) * np.float32(0.5), RATE)
         paths[name] = folder / f"{name.replace(' ', '-')}.wav"
         write_wave(sound, paths[name])
-        ours[name] = hear(sound).beats
+        ours[name] = analyse_sound(sound).beats
     print(f"ours: {(time.process_time() - begun) / len(made):.2f} s of processor time for a track")
     answers: dict[str, dict[str, Any]] = {}
     for name, packages, program in (("librosa", ("librosa",), LIBROSA), ("aubio", ("aubio-ledfx",), AUBIO)):
@@ -207,7 +207,7 @@ def main() -> None:
         if "frames" in wanted:
             demo = synthesise_song(30.0)
             write_wave(demo.sound, folder / "song.wav")
-            bench_frames(folder, hear(demo.sound))
+            bench_frames(folder, analyse_sound(demo.sound))
         if "beats" in wanted:
             bench_beats(folder)
 

@@ -90,3 +90,10 @@ def test_callers_of_a_host_are_shown_public_words_and_the_fix() -> None:
     assert error.public_text == "The service said: sk-1. Check the key."
     error.public = "The service answered 401."
     assert error.public_text == "The service answered 401. Check the key."
+
+
+def test_message_reason_and_advice_are_sentences() -> None:
+    assert str(GatelegError("no such file: a.toml", fix="Correct the path.")) == "no such file: a.toml. Correct the path. [error]"
+    assert str(GatelegError("Is it there?", why="It was not", fix="Look")) == "Is it there? It was not. Look [error]"
+    assert str(GatelegError("nothing to add")) == "nothing to add [error]"
+    assert GatelegError("no such file", fix="Correct the path.").public_text == "no such file. Correct the path."

@@ -37,12 +37,12 @@ class GatelegError(Exception):
             self.fix = fix
         #: what programs may want to know besides; a host puts it into its answer
         self.details: dict[str, Any] = {}
-        super().__init__(" ".join(filter(None, (message, self.why, self.fix, f"[{self.code}]"))))
+        super().__init__(f"{_sentences(message, self.why, self.fix)} [{self.code}]")
 
     @property
     def public_text(self) -> str:
         """What happened and what to do, in one text for callers of a host: `public` or the message, then the fix."""
-        return " ".join(filter(None, (self.public or self.message, self.fix)))
+        return _sentences(self.public or self.message, self.fix)
 
     @classmethod
     def _restore(cls, args: tuple[Any, ...], state: dict[str, Any]) -> Self:
@@ -53,3 +53,9 @@ class GatelegError(Exception):
     def __reduce__(self) -> Any:
         """Errors cross process boundaries whole, whatever their constructors take."""
         return type(self)._restore, (self.args, self.__dict__)
+
+
+def _sentences(*texts: str) -> str:
+    """The texts in one line. A text that another one follows ends with a full stop, if it has no other mark."""
+    *before, last = [text for text in texts if text] or [""]
+    return " ".join([*(text if text.endswith((".", "!", "?", ":", ";")) else f"{text}." for text in before), last])

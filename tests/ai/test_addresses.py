@@ -92,13 +92,13 @@ def test_settings_do_not_show_keys() -> None:
 
 
 def test_meter_adds_up_and_tells() -> None:
-    heard: list[Usage] = []
-    meter = Meter(lambda model, usage: heard.append(usage))
+    parse_tool_reply: list[Usage] = []
+    meter = Meter(lambda model, usage: parse_tool_reply.append(usage))
     meter.add("m", Usage(1, 2, 0, Decimal(1)))
     meter.add("m", Usage(3, 4, 1, Decimal(2)))
     meter.add("n", Usage(1))
     assert meter.totals() == {"m": Usage(4, 6, 1, Decimal(3)), "n": Usage(1, 0, 0, None)}
-    assert len(heard) == 3
+    assert len(parse_tool_reply) == 3
     assert meter.reset()
     assert meter.totals() == {}
 

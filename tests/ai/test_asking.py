@@ -6,8 +6,8 @@ import pytest
 from pydantic import BaseModel
 
 from gateleg.ai import Assistant, Message, Models, System, Tool, ToolCall, ToolResult, User
-from gateleg.ai.asking import chat_request
-from gateleg.ai.errors import BadArguments, BadAsk
+from gateleg.ai.chat_requests import chat_request
+from gateleg.ai.errors import BadArguments, InvalidModelRequest
 from gateleg.ai.messages import dump_messages, load_messages
 
 TOOL = Tool("look", "Looks")
@@ -33,7 +33,7 @@ TOOL = Tool("look", "Looks")
     ],
 )
 def test_ask_is_refused(messages: list[Message], options: Any, problem: str) -> None:
-    with pytest.raises(BadAsk, match=problem):
+    with pytest.raises(InvalidModelRequest, match=problem):
         chat_request(messages, options)
 
 
@@ -47,7 +47,7 @@ def test_system_messages_can_be_taken_apart() -> None:
 
 
 def test_single_text_to_embed_is_refused() -> None:
-    with pytest.raises(BadAsk):
+    with pytest.raises(InvalidModelRequest):
         Models().embeddings().embed("text")
 
 

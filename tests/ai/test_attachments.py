@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from gateleg.ai import Attachment, Models, ModelSettings, Script, UploadedFile, User
-from gateleg.ai.asking import ChatRequest
-from gateleg.ai.errors import BadAsk, NotOffered
+from gateleg.ai.chat_requests import ChatRequest
+from gateleg.ai.errors import InvalidModelRequest, NotOffered
 from gateleg.ai.forecasts import forecast_chat
 from gateleg.ai.messages import dump_messages, load_messages
-from gateleg.ai.providers.spoken_tools import spoken
+from gateleg.ai.providers.prompted_tools import prompt_tools
 from tests.ai.driving import Asker
 from tests.ai.speaking import asked, head, said
 from tests.net.http.faulty import Act, Service, answer, service
@@ -76,12 +76,12 @@ def test_messages_of_before_are_still_read() -> None:
 
 @pytest.mark.parametrize("file", [Attachment("picture", b"x"), Attachment("image/png", b""), Attachment("image/png", b"x", "a\nb")])
 def test_file_that_makes_no_sense_is_refused(file: Attachment) -> None:
-    with pytest.raises(BadAsk):
+    with pytest.raises(InvalidModelRequest):
         Models().chat_with(Script(["x"])).reply([User("?", (file,))])
 
 
 def test_files_count_in_the_forecast() -> None:
-    from gateleg.ai.asking import chat_request
+    from gateleg.ai.chat_requests import chat_request
 
     alone, together = (forecast_chat(chat_request([User("?", files)], {}), 10).input for files in ((), (PICTURE, NOTES)))
     assert together - alone > 1_000
@@ -114,7 +114,7 @@ def test_ollama_takes_pictures_if_the_model_sees(asker: Asking) -> None:
 
 
 def test_model_of_ollama_that_does_not_see_is_not_asked(asker: Asking) -> None:
-    with service(said({"capabilities": ["completion"]})) as server, pytest.raises(NotOffered, match="llama3 takes no images"):
+    with service(said({"capabilities": ["completion"]})) as server, pytest.raises(NotOffered, match="llama3 does not accept images"):
         asker(f"ollama:llama3@{server.url}").stream([User("Look", (PICTURE,))])
     assert len(server.requests) == 1
 
@@ -178,7 +178,7 @@ def test_bedrock_takes_pictures_documents_and_film(asker: Asking) -> None:
 @pytest.mark.usefixtures("_sdks")
 def test_bedrock_wants_a_text_beside_documents() -> None:
     pytest.importorskip("botocore")
-    with pytest.raises(BadAsk, match="only along with a text"):
+    with pytest.raises(InvalidModelRequest, match="only together with a text"):
         Models().chat("bedrock:m@http://127.0.0.1:9").reply([User("", (PAPER,))])
 
 
@@ -214,17 +214,17 @@ def test_local_model_takes_text_alone() -> None:
 
 def test_local_model_reads_text_files_as_part_of_the_message() -> None:
     note = Attachment("text/plain", b"The password is swordfish.", "note.txt")
-    (message,) = spoken(ChatRequest((User("What is it?", (note,)),))).messages
+    (message,) = prompt_tools(ChatRequest((User("What is it?", (note,)),))).messages
     assert message == User("File note.txt:\nThe password is swordfish.\n\nWhat is it?")
 
 
 def test_file_that_is_not_the_text_it_claims_to_be_is_refused() -> None:
-    with Models() as models, pytest.raises(BadAsk, match="not text in UTF-8"):
+    with Models() as models, pytest.raises(InvalidModelRequest, match="not text in UTF-8"):
         models.chat("openai:x@http://127.0.0.1:9").reply([User("?", (Attachment("text/plain", b"\xff\xfe", "a.txt"),))])
 
 
 def test_upload_to_one_provider_is_not_named_to_another() -> None:
-    with Models() as models, pytest.raises(BadAsk, match="uploaded to anthropic"):
+    with Models() as models, pytest.raises(InvalidModelRequest, match="uploaded to anthropic"):
         models.chat("openai:x@http://127.0.0.1:9").reply([User("?", (UploadedFile("anthropic", "f", "application/pdf"),))])
 
 

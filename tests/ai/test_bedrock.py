@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from gateleg.ai import Models, ModelUnreachable, RateLimited, System, Tool, ToolCall, ToolResult, User
-from gateleg.ai.errors import BadAsk, ModelAccessDenied, NotOffered, StreamBroken
+from gateleg.ai.errors import InvalidModelRequest, ModelAccessDenied, NotOffered, StreamBroken
 from tests.ai.driving import Asker
 from tests.ai.speaking import asked, framed, head, said, streamed
 from tests.net.http.faulty import Act, service
@@ -150,5 +150,5 @@ def test_other_models_embed_nothing() -> None:
 
 
 def test_key_is_refused() -> None:
-    with pytest.raises(BadAsk):
+    with pytest.raises(InvalidModelRequest):
         Models().chat("bedrock:m@eu-west-1", key="k")

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateleg.ai import AsyncModels, Models, ModelSettings, Reply, System, Tool, ToolCall, Usage, User
-from gateleg.ai.asking import ChatRequest, chat_request
 from gateleg.ai.cache import MAX_ENTRY_BYTES, chat_digest, reply_entry, reply_of, text_digest, vector_entry, vector_of
-from gateleg.ai.errors import BadAsk
-from gateleg.ai.tables import Remembered, cache_table
+from gateleg.ai.chat_requests import ChatRequest, chat_request
+from gateleg.ai.errors import InvalidModelRequest
+from gateleg.ai.tables import CachedResult, cache_table
 from gateleg.store import AsyncStore, Store, TableMissing
 from tests.ai.speaking import asked, events, said
 from tests.net.http.faulty import service
@@ -73,7 +73,7 @@ def test_vectors_are_not_kept_without_a_store_or_if_not_wanted(store: Store) -> 
 
 def test_vector_is_stored_in_four_bytes_a_number(store: Store) -> None:
     Models(store=store).embeddings().embed(["a cat"])
-    entry = store.get(Remembered, digest=text_digest("local:minilm", "", "document", "a cat"))
+    entry = store.get(CachedResult, digest=text_digest("local:minilm", "", "document", "a cat"))
     assert len(entry.content) == 384 * 4
     assert np.array_equal(vector_of(entry), Models().embeddings().embed(["a cat"])[0])
 
@@ -150,7 +150,7 @@ def test_largest_reply_fits_into_an_item(store: Store) -> None:
 def test_entry_that_cannot_be_read_counts_as_none(store: Store) -> None:
     with service(told("one")) as server, Models(store=store) as models:
         address = f"ollama:m@{server.url}"
-        store.put(Remembered(digest=chat_digest(address, ChatRequest((User("?"),))), model=address, content=b"broken"))
+        store.put(CachedResult(digest=chat_digest(address, ChatRequest((User("?"),))), model=address, content=b"broken"))
         assert models.chat(address, cache=True).reply([User("?")]).text == "one"
 
 
@@ -184,5 +184,5 @@ def test_answer_that_cannot_be_kept_is_given_all_the_same(caplog: pytest.LogCapt
 
 
 def test_cache_without_a_store_is_refused() -> None:
-    with pytest.raises(BadAsk):
+    with pytest.raises(InvalidModelRequest):
         Models().chat(cache=True)

@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from gateleg.ai import KeyMissing, Models, ModelUnreachable, RateLimited, System, Tool, ToolResult, User
-from gateleg.ai.errors import BadAnswer, ModelAccessDenied
+from gateleg.ai.errors import InvalidModelResponse, ModelAccessDenied
 from tests.ai.driving import Asker
 from tests.ai.speaking import asked, head, said, streamed
 from tests.net.http.faulty import Act, service
@@ -119,7 +119,7 @@ def test_embeddings_tell_their_purpose(asker: Asking) -> None:
 
 
 def test_missing_vectors_are_a_bad_answer(asker: Asking) -> None:
-    with service(said({"embeddings": []})) as server, pytest.raises(BadAnswer):
+    with service(said({"embeddings": []})) as server, pytest.raises(InvalidModelResponse):
         asker(f"gemini:e@{server.url}").embed(["a"], key="k")
 
 

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from gateleg.ai import AsyncModels, Models, ModelUnreachable, User
-from gateleg.ai.errors import BadAnswer, BadAsk
+from gateleg.ai.errors import InvalidModelRequest, InvalidModelResponse
 from tests.ai.driving import Asker
 from tests.ai.speaking import lines, said
 from tests.net.http.faulty import Act, answer, service
@@ -108,7 +108,7 @@ def test_interim_answer_is_passed_over(asker: Asking) -> None:
 
 
 def test_answer_that_is_not_http_is_a_bad_one(asker: Asking) -> None:
-    with service(Act((b"SSH-2.0-OpenSSH\r\n",), "close")) as server, pytest.raises(BadAnswer, match="not HTTP"):
+    with service(Act((b"SSH-2.0-OpenSSH\r\n",), "close")) as server, pytest.raises(InvalidModelResponse, match="not HTTP"):
         asker(f"ollama:m@{server.url}").reply([User("?")])
 
 
@@ -125,6 +125,6 @@ def test_redirection_is_not_followed(asker: Asking) -> None:
 
 
 def test_key_that_cannot_be_sent_is_refused_before_anything_is(asker: Asking) -> None:
-    with service() as server, pytest.raises(BadAsk, match="authorization cannot be sent"):
+    with service() as server, pytest.raises(InvalidModelRequest, match="authorization cannot be sent"):
         asker(f"ollama:m@{server.url}", key="a\r\nx-evil: 1").reply([User("?")])
     assert server.requests == []

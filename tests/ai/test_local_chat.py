@@ -105,8 +105,8 @@ def test_stream_of_a_call_has_the_call() -> None:
 
 
 def test_answer_beside_tools_is_streamed_as_it_is_written() -> None:
-    ask = [User("Say hello to me. Do not use a tool.")]
-    deltas = list(Models().chat().stream(ask, tools=[WEATHER], max_tokens=30, temperature=0))
+    messages = [User("Say hello to me. Do not use a tool.")]
+    deltas = list(Models().chat().stream(messages, tools=[WEATHER], max_tokens=30, temperature=0))
     last = deltas[-1].reply
     assert last is not None
     assert last.text == "".join(delta.text for delta in deltas)

@@ -21,7 +21,7 @@ from gateleg.ai import (
     SpendCapReached,
     UsageDay,
 )
-from gateleg.ai.errors import BadAsk, ContentRefused, MediaFailed, ModelAccessDenied, NotOffered, SubmissionUnknown
+from gateleg.ai.errors import ContentRefused, InvalidModelRequest, MediaFailed, ModelAccessDenied, NotOffered, SubmissionUnknown
 from gateleg.ai.settings import SpendCaps
 from gateleg.ai.tables import Spend
 from gateleg.store import AsyncStore, Store
@@ -129,7 +129,7 @@ def test_imagen_makes_pictures_at_once(store: Store) -> None:
         imagen = own.media(f"gemini:imagen-x@{server.url}", key="k")
         job = imagen.submit(MediaRequest("image", "A cat", count=2), token="1")
         assert [imagen.fetch(job, number).data for number in (0, 1)] == [b"picture", b"picture"]
-        with pytest.raises(SubmissionUnknown, match="handed out"):
+        with pytest.raises(SubmissionUnknown, match="returned by its first call"):
             imagen.submit(MediaRequest("image", "A cat", count=2), token="1")
     assert head(server).startswith("post /v1beta/models/imagen-x:predict ")
     assert asked(server) == {"instances": [{"prompt": "A cat"}], "parameters": {"sampleCount": 2, "includeRaiReason": True}}
@@ -260,7 +260,7 @@ def test_token_is_for_one_request(store: Store) -> None:
     with service(said(prediction("starting"), 201)) as server, models(store) as own:
         veo = own.media(f"replicate:google/veo-3@{server.url}", key="k")
         veo.submit(FILM, token="1")
-        with pytest.raises(BadAsk, match="another request"):
+        with pytest.raises(InvalidModelRequest, match="another request"):
             veo.submit(MediaRequest("video", "A dog"), token="1")
     assert len(server.requests) == 1
 
@@ -328,12 +328,12 @@ def test_what_a_provider_does_not_make_is_refused(store: Store, make: Callable[[
 
 @pytest.mark.parametrize("request_", [MediaRequest("lip-sync"), MediaRequest("video", count=0), MediaRequest("video", seconds=Decimal(0))])
 def test_request_that_makes_no_sense_is_refused(store: Store, request_: MediaRequest) -> None:
-    with models(store) as own, pytest.raises(BadAsk):
+    with models(store) as own, pytest.raises(InvalidModelRequest):
         own.media("replicate:a/b", key="k").submit(request_, token="1")
 
 
 def test_media_need_a_store_and_a_model_its_name() -> None:
-    with pytest.raises(BadAsk, match="no store"):
+    with pytest.raises(InvalidModelRequest, match="need a store"):
         Models().media("replicate:a/b", key="k")
-    with Store.embedded() as store, pytest.raises(BadAsk, match="not a model of Replicate"):
+    with Store.embedded() as store, pytest.raises(InvalidModelRequest, match="not a model of Replicate"):
         Models(store=store).media("replicate:veo", key="k")

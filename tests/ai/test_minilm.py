@@ -17,7 +17,7 @@ from gateleg.ai import Models
 from gateleg.ai.errors import WeightsMissing
 from gateleg.ai.minilm import model as minilm_model
 from gateleg.ai.minilm.model import MAX_TOKENS, minilm
-from gateleg.ai.minilm.network import soften
+from gateleg.ai.minilm.network import exponentiate
 
 REFERENCE: dict[str, Any] = json.loads((Path(__file__).parent / "reference.json").read_text())
 SENTENCES: list[str] = REFERENCE["sentences"]
@@ -60,7 +60,7 @@ def test_attention_is_a_softmax_however_far_scores_lie_apart(spread: float) -> N
     scores = (np.random.default_rng(3).standard_normal((3, 2, 5, 5)) * spread).astype(np.float32)
     scores[0, 0, 1] -= np.float32(4 * spread)
     expected = softmax(scores.astype(np.float64), axis=-1)
-    sums = soften(scores)
+    sums = exponentiate(scores)
     assert np.abs(scores / sums - expected).max() < 1e-5
 
 

@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from gateleg.ai import Assistant, Message, Tool, ToolCall, ToolResult, User
-from gateleg.ai.errors import BadAnswer, ModelRefused, NotOffered, StreamBroken
+from gateleg.ai.errors import InvalidModelResponse, ModelRefused, NotOffered, StreamBroken
 from tests.ai.driving import Asker
 from tests.ai.speaking import asked, head, lines, said
 from tests.net.http.faulty import service
@@ -113,5 +113,5 @@ def test_embeddings_have_length_one(asker: Asking) -> None:
 
 
 def test_vectors_of_different_lengths_are_a_bad_answer(asker: Asking) -> None:
-    with service(said({"embeddings": [[1, 2], [1]]})) as server, pytest.raises(BadAnswer):
+    with service(said({"embeddings": [[1, 2], [1]]})) as server, pytest.raises(InvalidModelResponse):
         asker(f"ollama:e@{server.url}").embed(["a", "b"])

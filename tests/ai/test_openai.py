@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel, SecretStr
 
 from gateleg.ai import Assistant, Delta, KeyMissing, Message, Models, ModelSettings, System, Tool, ToolCall, ToolResult, User
-from gateleg.ai.errors import BadAnswer, ContextExceeded, ModelAccessDenied, StreamBroken
+from gateleg.ai.errors import ContextExceeded, InvalidModelResponse, ModelAccessDenied, StreamBroken
 from gateleg.ai.replies import CallDelta
 from tests.ai.driving import Asker
 from tests.ai.speaking import asked, events, head, said, streamed
@@ -122,7 +122,7 @@ def test_stream_that_breaks_after_its_first_words_is_not_tried_again(asker: Aski
 
 
 def test_stream_without_an_end_is_broken(asker: Asking) -> None:
-    with service(events(chunk(content="Half"))) as server, pytest.raises(StreamBroken, match="before the answer did"):
+    with service(events(chunk(content="Half"))) as server, pytest.raises(StreamBroken, match="before the reply was complete"):
         asker(f"openai:gpt-x@{server.url}").stream([User("Hi")])
 
 
@@ -154,12 +154,12 @@ def test_too_long_a_conversation_is_told_as_such(asker: Asking) -> None:
 
 @pytest.mark.parametrize("body", [b"<html>hello</html>", b"[1]", b'{"choices": []}', b'{"choices": [{"message": 3}]}', b"{", b""])
 def test_answer_of_another_form_is_a_bad_one(asker: Asking, body: bytes) -> None:
-    with service(answer(body)) as server, pytest.raises(BadAnswer):
+    with service(answer(body)) as server, pytest.raises(InvalidModelResponse):
         asker(f"openai:gpt-x@{server.url}").reply([User("Hi")])
 
 
 def test_broken_json_in_a_stream_is_a_bad_answer(asker: Asking) -> None:
-    with service(streamed([b'data: {"choices": [}\n\n'], "text/event-stream")) as server, pytest.raises(BadAnswer):
+    with service(streamed([b'data: {"choices": [}\n\n'], "text/event-stream")) as server, pytest.raises(InvalidModelResponse):
         asker(f"openai:gpt-x@{server.url}").stream([User("Hi")])
 
 
@@ -204,7 +204,7 @@ def test_empty_text_is_sent_as_a_space(asker: Asking) -> None:
     [[], [{"index": 0, "embedding": [1]}] * 2, [{"index": 0, "embedding": []}], [{"index": 0, "embedding": ["x"]}], [{"embedding": [1]}]],
 )
 def test_vectors_that_are_not_those_of_the_texts_are_a_bad_answer(asker: Asking, data: list[Any]) -> None:
-    with service(said({"data": data})) as server, pytest.raises(BadAnswer):
+    with service(said({"data": data})) as server, pytest.raises(InvalidModelResponse):
         asker(f"openai:e@{server.url}").embed(["a"])
 
 

@@ -8,8 +8,8 @@ import pytest
 from pydantic import BaseModel, SecretStr
 
 from gateleg.ai import Attachment, KeyMissing, ModelFailed, Models, ModelSettings, RateLimited, System, Tool, ToolResult, UploadedFile, User
-from gateleg.ai.asking import chat_request
-from gateleg.ai.errors import BadAnswer, NotOffered, StreamBroken
+from gateleg.ai.chat_requests import chat_request
+from gateleg.ai.errors import InvalidModelResponse, NotOffered, StreamBroken
 from gateleg.ai.providers.openai_responses import ResponsesDialect
 from tests.ai.driving import Asker
 from tests.ai.speaking import asked, events, head, said
@@ -165,7 +165,7 @@ def test_failures_of_an_answer_are_errors(asker: Asking) -> None:
     begun = {"type": "response.output_text.delta", "output_index": 0, "delta": "So"}
     with service(events(begun, done=False)) as server, pytest.raises(StreamBroken):
         asker(f"openai-responses:gpt-x@{server.url}").stream([User("?")])
-    with service(said({"object": "response"})) as server, pytest.raises(BadAnswer):
+    with service(said({"object": "response"})) as server, pytest.raises(InvalidModelResponse):
         asker(f"openai-responses:gpt-x@{server.url}").reply([User("?")])
 
 
@@ -178,5 +178,5 @@ def test_what_the_api_lacks_is_refused_and_its_key_is_openais() -> None:
 
 
 def test_openai_itself_is_asked_for_what_its_models_thought() -> None:
-    _, body = ResponsesDialect(reasoning=True).ask("gpt-x", chat_request([User("?")], {}), stream=False)
+    _, body = ResponsesDialect(reasoning=True).build_request("gpt-x", chat_request([User("?")], {}), stream=False)
     assert body["include"] == ["reasoning.encrypted_content"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gateleg.ai import MODEL_TABLES, Account, AsyncModels, Models, ModelSettings, Price, SpendCapReached, UsageDay
-from gateleg.ai.errors import BadAnswer, BadAsk, BadModelAddress, ModelAccessDenied, NotOffered
+from gateleg.ai.errors import BadModelAddress, InvalidModelRequest, InvalidModelResponse, ModelAccessDenied, NotOffered
 from gateleg.ai.settings import ProviderSettings, SpendCaps
 from gateleg.store import Store
 from tests.ai.speaking import asked, head, said
@@ -62,7 +62,7 @@ def test_no_texts_ask_nothing_and_many_go_in_batches() -> None:
     "body", [{}, ranked((0, 0.1)), ranked((0, 0.1), (2, 0.2)), ranked((0, 0.1), (0, 0.2)), {"results": [{"index": 0}]}]
 )
 def test_scores_that_are_not_those_of_the_texts_are_a_bad_answer(body: dict[str, Any]) -> None:
-    with service(said(body)) as server, Models() as models, pytest.raises(BadAnswer):
+    with service(said(body)) as server, Models() as models, pytest.raises(InvalidModelResponse):
         models.reranker(f"rerank:m@{server.url}").scores("?", ["a", "b"])
 
 
@@ -92,11 +92,11 @@ def test_what_is_not_a_reranker_or_nowhere_is_refused() -> None:
     models = Models()
     with pytest.raises(NotOffered, match="not a reranker"):
         models.reranker("local:minilm")
-    with pytest.raises(BadModelAddress, match="where the reranker is"):
+    with pytest.raises(BadModelAddress, match="has no endpoint"):
         models.reranker("rerank:m")
-    with pytest.raises(BadAsk):
+    with pytest.raises(InvalidModelRequest):
         models.reranker("rerank:m@http://127.0.0.1:9").scores(" ", ["a"])
-    with pytest.raises(BadAsk):
+    with pytest.raises(InvalidModelRequest):
         models.reranker("rerank:m@http://127.0.0.1:9").scores("?", "text")
     with pytest.raises(NotOffered):
         models.chat("rerank:m@http://127.0.0.1:9")

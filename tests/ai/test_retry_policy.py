@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from gateleg.ai import ModelFailed, ModelSettings, ModelUnreachable, RateLimited, User
-from gateleg.ai.errors import BadAsk, ModelRefused, ModelTimedOut
+from gateleg.ai.errors import InvalidModelRequest, ModelRefused, ModelTimedOut
 from gateleg.ai.retry_policy import Deadline, RetryPolicy
-from gateleg.ai.steps import Flow, at_once
+from gateleg.ai.steps import Flow, completed
 from gateleg.net import Retries
 from gateleg.net.http import HttpRequest
 from tests.ai.driving import Asker, Ticking
@@ -85,7 +85,7 @@ def test_service_that_is_not_there_is_unreachable(asker: Asking) -> None:
 
 
 def test_timeout_of_nothing_is_refused(asker: Asking) -> None:
-    with pytest.raises(BadAsk):
+    with pytest.raises(InvalidModelRequest):
         asker("ollama:m").reply([User("?")], timeout=0)
 
 
@@ -117,7 +117,7 @@ def test_deadline_ends_a_call_before_its_next_attempt() -> None:
 
 def test_flow_without_steps_has_its_result_at_once() -> None:
     with pytest.raises(StopIteration) as end:
-        next(at_once(5))
+        next(completed(5))
     assert end.value.value == 5
 
 

@@ -10,7 +10,7 @@ def test_lines_are_said_in_order() -> None:
     script = Script(["one", lambda asked: f"you said {asked.messages[-1].text}"])
     chat = Models().chat_with(script)
     assert [chat.reply([User(text)]).text for text in ("a", "b")] == ["one", "you said b"]
-    assert [asked.messages for asked in script.asked] == [(User("a"),), (User("b"),)]
+    assert [asked.messages for asked in script.requests] == [(User("a"),), (User("b"),)]
 
 
 def test_stream_says_word_by_word_and_then_the_calls() -> None:

@@ -86,7 +86,7 @@ ALLOWED = (
     '["plain", "delphi"]',
     'job_tables or "delphi"',
     "Delphi's, which is what hosts",
-    "left out, delphi for a host",
+    "default is delphi for a",
     "job queue: delphi (",
     "queue's tables: delphi (",
     "agents see",

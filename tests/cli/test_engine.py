@@ -94,7 +94,7 @@ def test_serve_on_a_taken_port_says_so() -> None:
         port = str(taken.getsockname()[1])
         result = run("engine", "serve", "--path", ":memory:", "--port", port)
     assert result.exit_code == 1
-    assert result.stderr == f"gateleg: port {port} of 127.0.0.1 is taken: choose another with --port\n"
+    assert result.stderr == f"gateleg: port {port} of 127.0.0.1 is already in use: choose another with --port\n"
 
 
 @pytest.mark.parametrize("command", ["serve", "check", "compact"])
@@ -120,7 +120,7 @@ def test_a_file_that_is_not_there_is_not_made(tmp_path: Path, command: str) -> N
     result = run("engine", command, "--path", str(tmp_path / "none"))
     assert (result.exit_code, result.stderr) == (
         1,
-        f"gateleg: there is no database at {tmp_path / 'none' / 'gateleg.db'}: name its data folder with --path\n",
+        f"gateleg: there is no database at {tmp_path / 'none' / 'gateleg.db'}: choose its data folder with --path\n",
     )
     assert list(tmp_path.iterdir()) == []
 

@@ -53,7 +53,7 @@ def test_a_broken_application_is_reported_by_name_and_left_out(
     with caplog.at_level(logging.INFO, "gateleg.cli"):
         names = [application.name for application in installed_applications(Settings())]
     assert ("films" in names, "broken" in names) == (True, False)
-    (record,) = [record for record in caplog.records if "application broken is left out" in record.getMessage()]
+    (record,) = [record for record in caplog.records if "application broken is not available" in record.getMessage()]
     assert (reason in record.getMessage(), record.levelno == logging.INFO) == (True, is_optional)
 
 

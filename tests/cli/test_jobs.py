@@ -94,13 +94,13 @@ def test_a_config_comes_from_standard_input(desk: Desk) -> None:
         (("submit", "nothing", "--app", "tests.jobs.chores"), 1, "unknown-job-type"),
         (("submit", "nothing"), 1, "--app"),
         (("submit", "echo", "--app", "tests.jobs.nowhere"), 2, "cannot import"),
-        (("submit", "echo", "--app", "tests.jobs.chores:nothing"), 2, "has no object 'nothing'"),
+        (("submit", "echo", "--app", "tests.jobs.chores:nothing"), 2, "has no attribute 'nothing'"),
         (("submit", "echo", "--app", "tests.jobs.chores:echo"), 2, "is not a gateleg.jobs.Jobs"),
         (("show", "x"), 2, "not a job id"),
         (("show", str(uuid4())), 1, "job-missing"),
         (("list", "--status", "LOST"), 2, "not a status"),
-        (("retry",), 2, "name a job"),
-        (("archive",), 2, "give --subject or --type"),
+        (("retry",), 2, "pass a job id"),
+        (("archive",), 2, "use --subject or --type"),
     ],
 )
 def test_mistakes_are_told_in_one_line(desk: Desk, arguments: tuple[str, ...], status: int, told: str) -> None:
@@ -194,7 +194,7 @@ def test_schedules_are_added_listed_and_removed(desk: Desk) -> None:
     added = desk.ok("schedules", "add", "nightly", "echo", "--cron", "0 3 * * *", "--app", "tests.jobs.chores")
     assert "runs next at" in added
     assert "0 3 * * *" in desk.ok("schedules", "list")
-    assert "off" in desk.ok("schedules", "disable", "nightly")
+    assert "disabled" in desk.ok("schedules", "disable", "nightly")
     assert desk.json("schedules", "list")["items"][0]["enabled"] is False
     desk.ok("schedules", "enable", "nightly")
     desk.ok("schedules", "remove", "nightly")

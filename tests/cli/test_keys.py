@@ -54,7 +54,7 @@ def test_keys_are_listed_page_by_page(store: str) -> None:
 
 
 def test_a_key_on_a_store_that_was_not_there_says_so(tmp_path: Path, store: str) -> None:
-    assert f"there was no store at {tmp_path}/other" in keys(f"embedded:{tmp_path}/other", "create", "ann").stderr
+    assert f"creating a new store at {tmp_path}/other" in keys(f"embedded:{tmp_path}/other", "create", "ann").stderr
     assert keys(f"embedded:{tmp_path}/other", "create", "bob").stderr == ""
 
 

@@ -77,7 +77,7 @@ def test_failed_items_are_listed_page_by_page_and_repeated(store: str) -> None:
         for n in range(3):
             opened.delete(OldAgent.key(endpoint_id="unknown", agent_uuid=f"{n}"))
     assert migrate(store, "repeat", "agency", "1").exit_code == 0
-    assert "There are no failed items" in migrate(store, "errors", "agency", "1").output
+    assert "No failed items" in migrate(store, "errors", "agency", "1").output
 
 
 def test_data_that_is_newer_than_the_code_is_shown_with_a_warning_and_not_verified(store: str) -> None:
@@ -98,7 +98,7 @@ def test_a_worker_can_do_it(store: str) -> None:
 
 
 def test_what_cannot_be_done_is_said_in_one_line(store: str) -> None:
-    assert "no migrations of nobody; those that have some: agency" in migrate(store, "status", "nobody").output
-    assert "there is no phase sideways" in migrate(store, "apply", "agency", "--phase", "sideways").output
+    assert "no migrations of application nobody; use one of agency" in migrate(store, "status", "nobody").output
+    assert "unknown phase sideways" in migrate(store, "apply", "agency", "--phase", "sideways").output
     refused = migrate(store, "rollback", "agency", "1")
     assert (refused.exit_code, "was not applied" in refused.output) == (1, True)

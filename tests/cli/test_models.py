@@ -29,8 +29,8 @@ def test_usage_is_printed_by_model_and_an_unknown_cost_is_called_so() -> None:
     assert (rows["openai:x"]["cost"], rows["local:own"]["cost"]) == ("unknown", "0")
     assert (rows["openai:x"]["tenant"], rows["openai:x"]["input"], rows["openai:x"]["unpriced"]) == ("acme", "5", "1")
     assert "openai:x" in run("--tenant", "acme")
-    assert "No model was used" in run("--application", "rag")
-    assert "No model was used from 2020-01-01 to 2020-01-02" in run("--since", "2020-01-01", "--until", "2020-01-02")
+    assert "No model usage" in run("--application", "rag")
+    assert "No model usage from 2020-01-01 to 2020-01-02" in run("--since", "2020-01-01", "--until", "2020-01-02")
 
 
 def test_period_that_is_too_long_is_told() -> None:

@@ -27,7 +27,7 @@ def test_a_secret_is_set_replaced_listed_without_its_value_and_deleted(store: st
     told = secrets(store, "list", "-a", "mv", "--json").output
     assert [(row["name"], row["version"]) for row in json.loads(told)] == [("key", "2")]
     assert "horse" not in told
-    assert "is deleted" in secrets(store, "delete", "key", "-a", "mv").output
+    assert "was deleted" in secrets(store, "delete", "key", "-a", "mv").output
     missing = secrets(store, "delete", "key", "-a", "mv")
     assert (missing.exit_code, "There is no secret" in missing.output) == (1, True)
 

@@ -58,7 +58,7 @@ def test_queues_that_cannot_be_are_refused(queues: str, tmp_path: Path) -> None:
 def test_limits_that_cannot_be_are_refused(limit: str, tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["worker", "--app", "tests.jobs.chores", "--limit", limit, "--store", f"embedded:{tmp_path}"])
     assert result.exit_code == 2
-    assert "--limit takes queues with numbers" in result.output
+    assert "--limit expects queues with numbers" in result.output
 
 
 def test_limits_may_be_told_in_cores(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,7 +92,7 @@ def test_a_handler_that_ignores_its_end_does_not_keep_its_worker(tmp_path: Path,
         finally:
             process.kill()
     assert re.search(f"shutting down: waiting up to .* s for stubborn {job.job_id}", told)
-    assert ("did not stop when asked to" in told) if len(signals) == 1 else ("Ended at once" in told)
+    assert ("did not stop when asked to" in told) if len(signals) == 1 else ("Stopped at once" in told)
 
 
 def test_a_worker_of_mere_handlers_moves_long_logs_to_the_objects_that_it_is_given(tmp_path: Path) -> None:
@@ -135,9 +135,9 @@ def test_a_handler_that_blocks_the_loop_does_not_keep_its_worker_on_a_second_ctr
             # Told by the watchdog: the handler blocks.
             assert "has blocked the worker's event loop" in process.stdout.readline()
             process.send_signal(signal.SIGINT)
-            assert any(line.startswith("Stopping: jobs have up to 600 s to end") for line in process.stdout)
+            assert any(line.startswith("Stopping: running jobs have up to 600 s to finish") for line in process.stdout)
             process.send_signal(signal.SIGINT)
-            assert "Ended at once" in process.stdout.read()
+            assert "Stopped at once" in process.stdout.read()
             assert process.wait(60) == 130
         finally:
             process.kill()
@@ -152,7 +152,7 @@ def test_a_worker_that_drains_says_again_what_it_waits_for(tmp_path: Path) -> No
                 job = Queue(store, stubborn.jobs).submit(Submission("stubborn")).job
             assert f"stubborn {job.job_id} started, attempt 1" in process.stdout.readline()
             process.send_signal(signal.SIGTERM)
-            assert process.stdout.readline().startswith("Stopping: jobs have up to 600 s to end")
+            assert process.stdout.readline().startswith("Stopping: running jobs have up to 600 s to finish")
             assert f"shutting down: waiting up to 600 s for stubborn {job.job_id}" in process.stdout.readline()
             assert re.search(rf"still waiting, 59\S* s left, for stubborn {job.job_id}", process.stdout.readline())
         finally:
@@ -176,7 +176,7 @@ def test_a_store_that_is_away_at_the_start_is_waited_for(tmp_path: Path, command
         try:
             assert process.stdout is not None
             first = process.stdout.readline()
-            assert f"The store http://127.0.0.1:{port} is away" in first, first
+            assert f"The store http://127.0.0.1:{port} is not available" in first, first
             with Engine(":memory:") as engine, serve_in_thread(engine, EndpointOptions(port=port)):
                 assert "is there, after" in process.stdout.readline()
                 assert ("works on default" if command == "worker" else "Serving") in process.stdout.readline()
@@ -192,9 +192,9 @@ def test_waiting_for_a_store_ends_with_a_signal(tmp_path: Path, number: signal.S
     with worker_on(tmp_path, store=f"http://127.0.0.1:{free_port()}") as process:
         try:
             assert process.stdout is not None
-            assert "is away" in process.stdout.readline()
+            assert "is not available" in process.stdout.readline()
             process.send_signal(number)
-            assert process.stdout.read().endswith("\nStopped before the store was there.\n")
+            assert process.stdout.read().endswith("\nStopped before the store was available.\n")
             assert process.wait(60) == 0
         finally:
             process.kill()

@@ -123,4 +123,4 @@ def test_memory_is_not_shared() -> None:
     command = [sys.executable, "-m", "gateleg", "engine", "serve", "--path", ":memory:", "--processes", "2"]
     done = subprocess.run(command, capture_output=True, check=False)
     assert done.returncode == 2
-    assert b"--processes needs a file" in done.stderr
+    assert b"--processes needs a database file" in done.stderr

@@ -1,3 +1,4 @@
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
@@ -119,3 +120,18 @@ def test_a_plain_function_runs_in_a_thread_unless_told_otherwise() -> None:
     assert (jobs.of("plain").runs, jobs.of("async").runs) == ("thread", "inline")
     with pytest.raises(BadHandler, match="would block all other jobs"):
         jobs.handler("x", runs="inline")(plain)
+
+
+def test_a_handler_that_yields_is_refused() -> None:
+    jobs = Jobs()
+    with pytest.raises(BadHandler, match=r"has a yield.*job\.emit"):
+
+        @jobs.handler("stream")
+        async def stream(job: JobContext, config: dict[str, int]) -> AsyncIterator[int]:
+            yield 1
+
+    with pytest.raises(BadHandler, match="has a yield"):
+
+        @jobs.handler("lines")
+        def lines(job: JobContext, config: dict[str, int]) -> Iterator[str]:
+            yield ""

@@ -67,7 +67,7 @@ def test_a_bad_submission_is_refused_and_nothing_is_written(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"config": [1, 2]}, r"is a list; it must be a pydantic model or a dictionary"),
+        ({"config": [1, 2]}, r"is of type list; it must be a pydantic model or a dictionary"),
         ({"depends_on": ["abc"]}, r"depends_on='abc' is not a UUID"),
         ({"parent": "abc"}, r"parent='abc' is not a UUID"),
         ({"run_at": datetime(2030, 1, 1)}, r"has no time zone. Give an aware datetime"),

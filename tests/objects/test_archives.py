@@ -35,13 +35,13 @@ def test_files_keep_their_names_and_paths_do_not_lead_out(tmp_path: Path) -> Non
 
 
 def test_only_what_is_wanted_is_unpacked_and_every_chunk_is_seen(tmp_path: Path) -> None:
-    seen: list[tuple[str, bytes]] = []
+    chunks: list[tuple[str, bytes]] = []
     path = archive(tmp_path, {"a.csv": b"1", "b.txt": b"2", "d/": b""})
     found = unpack(
-        path, tmp_path / "out", wanted=lambda name: name.endswith(".csv"), seen=lambda path, chunk: seen.append((path.name, chunk))
+        path, tmp_path / "out", wanted=lambda name: name.endswith(".csv"), on_chunk=lambda path, chunk: chunks.append((path.name, chunk))
     )
     assert [one.name for one in found] == ["a.csv"]
-    assert seen == [("a.csv", b"1")]
+    assert chunks == [("a.csv", b"1")]
 
 
 def test_a_bomb_is_refused_while_it_is_unpacked(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gateleg.objects import DirectoryObjects, Grant, LinkRefused, content_disposition
 from gateleg.objects.errors import LinkExpired
-from gateleg.objects.links import LONGEST, LinkSigner, validity
+from gateleg.objects.links import MAX_EXPIRES, LinkSigner, validity
 from tests.objects.keys import KEYS
 
 SIGNER = LinkSigner(b"0123456789abcdef")
@@ -105,13 +105,13 @@ def test_what_makes_no_sense_is_not_granted(arguments: dict[str, object]) -> Non
         Grant("a", **arguments)  # type: ignore[arg-type]
 
 
-@given(st.floats(0, 4e9), st.floats(1, LONGEST), st.floats(0, 1000))
+@given(st.floats(0, 4e9), st.floats(1, MAX_EXPIRES), st.floats(0, 1000))
 def test_a_link_holds_as_long_as_asked_and_not_for_much_longer(now: float, expires: float, passed: float) -> None:
     valid = validity(now, expires)
     assert valid.begins <= now
     assert valid.ends >= int(now) + int(expires)
     assert valid.ends <= now + 2 * expires
-    assert valid.ends - valid.begins <= LONGEST
+    assert valid.ends - valid.begins <= MAX_EXPIRES
     later = validity(now + passed, expires)
     assert later.begins >= valid.begins
 
@@ -146,10 +146,10 @@ def test_the_name_of_a_download_is_one_header(name: str) -> None:
 
 def test_a_link_may_bound_the_length_without_fixing_it() -> None:
     signer = LinkSigner(b"x" * 32)
-    query = signer.sign(Grant("a", "PUT", most=10), 100).partition("?")[2]
-    assert "most=10" in query
-    assert signer.verify("PUT", "a", query, 50, length=10).most == 10
-    assert signer.verify("PUT", "a", query, 50).most == 10
-    for changed, length in ((query, 11), (query.replace("most=10", "most=99"), 20), (query.replace("&most=10", ""), 20)):
+    query = signer.sign(Grant("a", "PUT", max_bytes=10), 100).partition("?")[2]
+    assert "max_bytes=10" in query
+    assert signer.verify("PUT", "a", query, 50, length=10).max_bytes == 10
+    assert signer.verify("PUT", "a", query, 50).max_bytes == 10
+    for changed, length in ((query, 11), (query.replace("max_bytes=10", "max_bytes=99"), 20), (query.replace("&max_bytes=10", ""), 20)):
         with pytest.raises(LinkRefused):
             signer.verify("PUT", "a", changed, 50, length=length)

@@ -66,4 +66,4 @@ def test_what_an_earlier_version_wrote_is_closed_to_others_once(tmp_path: Path, 
         assert objects.get("a/b.txt") == b"hello"
     assert {(path.is_dir(), mode(path)) for path in folder.rglob("*") if not path.is_symlink()} == {(True, 0o700), (False, 0o600)}
     assert mode(tmp_path / "other.txt") == 0o644
-    assert sum("could be read by other users" in record.message for record in caplog.records) == 1
+    assert sum("Removed the permissions of other users" in record.message for record in caplog.records) == 1

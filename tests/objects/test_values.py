@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateleg.objects import ByteRange, RangeOutside
-from gateleg.objects.bodies import CHUNK, chunks_of
+from gateleg.objects.bodies import CHUNK_SIZE, chunks_of
 from gateleg.objects.descriptions import content_type_of
 from gateleg.objects.errors import BadMetadata
 
@@ -83,4 +83,4 @@ def test_chunks_add_up(content: bytes) -> None:
 
 
 def test_chunks_of_something_large_are_small() -> None:
-    assert {len(chunk) for chunk in chunks_of(bytes(CHUNK * 3 + 1))} == {CHUNK, 1}
+    assert {len(chunk) for chunk in chunks_of(bytes(CHUNK_SIZE * 3 + 1))} == {CHUNK_SIZE, 1}

@@ -12,10 +12,10 @@ import pytest
 
 import gateleg
 from gateleg.model import Attr, Entity, Key, Pattern, Table, spec_of
-from gateleg.model.errors import ExpressionError
+from gateleg.model.errors import ExpressionError, NotAQuestion
 from gateleg.model.tables import GSI
 from gateleg.store import AlreadyExists, AsyncStore, Store, TableMissing, TransactionCanceled, create
-from gateleg.store.errors import KeyTooLong, NotBatchable, NotDynamoDB, StoreClosed
+from gateleg.store.errors import KeyGivenTwice, KeyTooLong, NotBatchable, NotDynamoDB, StoreClosed
 from tests.store.counting import Shelf, Volume, shelves
 from tests.store.notes import Draft, Note, Title, shelf, titles
 
@@ -149,3 +149,31 @@ async def test_address_of_something_else_is_said_to_be_that(elsewhere: str, path
     async with AsyncStore.connect(elsewhere + path) as later:
         with pytest.raises(NotDynamoDB, match=text):
             await later.get(Note, book="b", number=1)
+
+
+def test_an_attribute_by_keyword_in_a_patch_is_answered_with_the_action(memory: Store) -> None:
+    memory.create_tables(shelf)
+    note = memory.create(Note(book="b", number=1))
+    with pytest.raises(KeyGivenTwice, match=r"text= cannot be given with an instance of Note.*the action Note\.text\.set\(value\)"):
+        memory.patch(note, text="new")  # type: ignore[call-overload]
+    with pytest.raises(KeyGivenTwice, match=r"book= cannot be given with a reference.*Leave them out"):
+        memory.get(Note.key(book="b", number=1), book="b")  # type: ignore[call-overload]
+
+
+def test_a_query_of_an_entity_names_its_patterns(memory: Store) -> None:
+    with pytest.raises(NotAQuestion, match=r"Note is an entity, not .*Ask one of its patterns: Note\.in_book, Note\.on_topic"):
+        list(memory.query(Note, book="b"))  # type: ignore[call-overload]
+    with pytest.raises(NotAQuestion, match=r"Declare an access pattern in Draft\."):
+        list(memory.query(Draft, book="b"))  # type: ignore[call-overload]
+
+
+def test_a_misspelled_pattern_is_answered_with_the_nearest_one() -> None:
+    with pytest.raises(AttributeError, match=r"Note has no attribute 'on_topik'\. Did you mean 'on_topic'\?"):
+        _ = Note.on_topik  # type: ignore[attr-defined]
+
+
+def test_missing_tables_of_a_transaction_and_a_batch_are_named(memory: Store) -> None:
+    with pytest.raises(TableMissing, match="TransactWriteItems on Notes, Titles: "):
+        memory.transact([create(Note(book="b", number=1)), create(Title(id="1"))])
+    with pytest.raises(TableMissing, match="BatchWriteItem on Notes: "):
+        memory.batch_write([Note(book="b", number=1)])

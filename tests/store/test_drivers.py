@@ -9,7 +9,7 @@ from gateleg.store import AsyncStore, NoAnswer, Store, TimedOut, TransactionCanc
 from gateleg.store.operations import get, query
 from gateleg.store.transports import AsyncTransport, Transport, Unreachable
 from gateleg.store.transports.embedded import open_embedded
-from gateleg.store.views import Views
+from gateleg.store.views import SharedViews
 from tests.model.seeds.jobs import Job, JobStatus, queue
 from tests.store.doubles import Scripted, Ticking, refusal
 from tests.store.notes import Draft, Note, notes, shelf
@@ -30,8 +30,8 @@ def test_both_stores_have_the_verb_with_the_same_signature(verb: str) -> None:
 
 
 def test_views_are_shared() -> None:
-    assert issubclass(Store, Views)
-    assert issubclass(AsyncStore, Views)
+    assert issubclass(Store, SharedViews)
+    assert issubclass(AsyncStore, SharedViews)
 
 
 async def test_awaited_verbs_do_what_called_ones_do(async_store: AsyncStore) -> None:

@@ -308,5 +308,5 @@ async def test_a_person_without_the_role_is_told_on_a_page_and_a_program_in_the_
 async def test_a_browser_that_comes_by_a_foreign_name_is_told_on_a_page(app: FastAPI) -> None:
     async with client_of(app, home="http://elsewhere.example") as client:
         page = await client.get("/", headers={"accept": "text/html"})
-    assert (page.status_code, "Open the link that it printed" in page.text) == (421, True)
+    assert (page.status_code, "Open the link that the host printed" in page.text) == (421, True)
     assert 'href="/signout"' not in page.text

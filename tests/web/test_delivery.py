@@ -228,7 +228,7 @@ def test_a_text_is_told_to_be_utf_8_unless_it_says_what_it_is(kept: str, told: s
 
 
 async def test_a_link_to_put_may_bound_the_length_without_knowing_it(host: Host, stranger: httpx.AsyncClient) -> None:
-    form = await host.objects.presign_upload("in/clip.bin", most=1000)
+    form = await host.objects.presign_upload("in/clip.bin", max_bytes=1000)
     assert (form.method, form.fields) == ("PUT", {})
 
     async def pieces(count: int) -> AsyncIterator[bytes]:

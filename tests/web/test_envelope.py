@@ -161,7 +161,7 @@ async def test_an_entity_that_does_not_fit_without_anything_sent_is_a_fault_here
 async def test_advice_is_for_whoever_uses_the_api_and_not_for_whoever_writes_it(client: httpx.AsyncClient) -> None:
     assert (await client.post("/api/music/songs/again")).status_code == 200
     answer = await client.post("/api/music/songs/again")
-    assert (answer.status_code, answer.json()["error"]["details"]["fix"]) == (409, "Choose another key, or change what is there.")
+    assert (answer.status_code, answer.json()["error"]["details"]["fix"]) == (409, "Choose another key, or change the existing item.")
     for kind in (*kinds(store_errors, StoreError), *kinds(object_errors, object_errors.ObjectsError)):
         error = kind.__new__(kind)
         assert not re.search("Use find|upsert|cursor_key|retrying|create_tables|hydrate|if_absent|with exists|`", advice_for(error))
@@ -187,10 +187,10 @@ def test_what_a_store_says_of_itself_is_for_the_log_only(error: GatelegError, ca
 
 def test_words_of_a_models_service_are_logged_and_not_answered() -> None:
     """They may repeat what was sent to it."""
-    from gateleg.ai.providers.refusals import refusal
+    from gateleg.ai.providers.error_responses import parse_error_response
 
     body = b'{"error": {"code": "rate_limit", "message": "You said: the secret plan. Your key sk-0123456789."}}'
-    error = refusal(429, {"retry-after": "7"}, body, "sk-0123456789")
+    error = parse_error_response(429, {"retry-after": "7"}, body, "sk-0123456789")
     assert "the secret plan" in str(error)
     assert "sk-0123456789" not in str(error)
     told = body_of(error)["error"]
@@ -201,13 +201,13 @@ def test_words_of_a_models_service_are_logged_and_not_answered() -> None:
 
 
 def test_code_of_a_service_that_is_not_a_name_is_not_answered() -> None:
-    from gateleg.ai.providers.refusals import refused
+    from gateleg.ai.providers.error_responses import error_for
 
-    assert body_of(refused(400, "the secret plan", "x"))["error"]["message"] == "The service answered 400."
+    assert body_of(error_for(400, "the secret plan", "x"))["error"]["message"] == "The service answered 400."
 
 
 def test_address_of_a_service_that_cannot_be_reached_is_not_answered() -> None:
-    from gateleg.ai.failures import model_error
+    from gateleg.ai.error_translation import model_error
     from gateleg.net.http import NotConnected
 
     error = model_error(NotConnected("No connection to http://10.0.0.7:11434: refused.", sent=False))

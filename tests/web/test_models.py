@@ -208,7 +208,7 @@ def test_row_of_the_page_says_what_the_cost_leaves_out() -> None:
     usage = UsageDay(day="2026-11-16", slot="[]", application="mv", model="m", calls=3, failed=1, unpriced=2, images=4)
     cells = usage_row(usage).cells
     assert cells["cost"] == "unknown"
-    assert "2 without a price: not in the cost" in str(cells["notes"])
+    assert "2 without a price, not included in the cost" in str(cells["notes"])
 
 
 async def test_key_may_be_a_secret_of_the_host(tmp_path: Path, server: Service) -> None:

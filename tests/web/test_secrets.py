@@ -17,7 +17,7 @@ def test_a_secret_is_made_once_and_only_its_owner_can_read_it(tmp_path: Path) ->
 
 def test_a_secret_that_is_cut_short_is_refused(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("abc")
-    with pytest.raises(SecretCutShort, match="remove the file"):
+    with pytest.raises(SecretCutShort, match="or delete it"):
         kept_secret(tmp_path)
     with pytest.raises(ValueError, match="16 bytes"):
         given_secret("abc")

@@ -62,7 +62,7 @@ class Needy(BaseModel):
 
 
 def test_a_setting_that_an_application_needs_is_asked_for() -> None:
-    with pytest.raises(BadSettings, match=r"my-films.key is not set.*\[my-films\] in gateleg.toml, or set GATELEG_MY_FILMS__KEY"):
+    with pytest.raises(BadSettings, match=r"my-films.key is not set.*\[my-films\] of gateleg.toml, or set GATELEG_MY_FILMS__KEY"):
         load_settings().section("my-films", Needy)
     assert load_settings(environ={"GATELEG_MY_FILMS__KEY": "k"}).section("my-films", Needy).key == "k"
 
@@ -72,13 +72,13 @@ def test_a_section_of_no_application_is_refused_with_a_suggestion(tmp_path: Path
     with pytest.raises(BadSettings) as caught:
         settings.check_sections(["film"])
     first, second = caught.value.problems
-    assert first.endswith("gateleg.toml: there is no application 'flim' to have settings; did you mean 'film'?")
-    assert second.startswith("GATELEG_FILMS__FPS: there is no application 'films'")
+    assert first.endswith("gateleg.toml: unknown application 'flim'; did you mean 'film'?")
+    assert second.startswith("GATELEG_FILMS__FPS: unknown application 'films'")
     load_settings(environ={"GATELEG_FILM__FPS": "1"}).check_sections(["film"])
 
 
 def test_a_mistyped_table_of_the_kit_is_not_taken_for_a_section(tmp_path: Path) -> None:
-    with pytest.raises(BadSettings, match="no setting 'table_name'; did you mean 'table_names'"):
+    with pytest.raises(BadSettings, match="unknown setting 'table_name'; did you mean 'table_names'"):
         load_settings(file=written(tmp_path, "[table_name]\nSongs = 'x'\n"))
 
 

@@ -98,7 +98,7 @@ async def test_two_surfaces_cannot_share_a_path(settings: Settings) -> None:
         return [Surface("/graphql", plain), Surface("/graphql/music", plain)]
 
     async with Host.open(settings, [replace(make_application(), surfaces=surfaces)]) as host:
-        with pytest.raises(Refusal, match="another one is there"):
+        with pytest.raises(Refusal, match="the path is taken"):
             create_app(host, console=False)
 
 

@@ -5,14 +5,14 @@
     reply = chat.reply([System("Be brief."), User("Why is the sky blue?")], max_tokens=80, seed=1)
     for delta in chat.stream([...]): ...                the last delta has the whole reply
     topic = chat.structured(Topic, [User(...)]).value   a pydantic model, validated
-    vectors = models.embeddings().embed(texts)          float32, one row of length 1 for each text
+    vectors = models.embeddings().embed(texts)          float32, one unit vector for each text
 
-The logic is written once, as flows (`steps.py`): generators of steps that two small drivers carry out, as in the store. Providers are in
-`providers/`; each is imported when it is used. Errors are in `errors.py`, one class for each kind of failure.
+The logic is written once, as flows (`steps.py`): generators of steps that a sync or an async driver runs, as in the store. Providers are in
+`providers/`, and each is imported when it is used. Errors are in `errors.py`, one class for each kind of failure.
 """
 
-from gateleg.ai.asking import AskOptions
 from gateleg.ai.asynchronous import AsyncModels
+from gateleg.ai.chat_requests import AskOptions
 from gateleg.ai.errors import (
     AiError,
     KeyMissing,

@@ -19,7 +19,7 @@ _REGIONAL = re.compile(r"(?P<model>.+?)@(?P<place>https?://.*|[a-z]{2}(?:-[a-z]+
 
 @dataclass(frozen=True, slots=True)
 class ModelAddress:
-    """Which model, of which provider, and where: a URL, or a region of Bedrock; None where the provider is usually found."""
+    """The provider and name of a model, and its URL or Bedrock region; None for the provider's own endpoint."""
 
     provider: ProviderName
     model: str
@@ -27,7 +27,7 @@ class ModelAddress:
 
     @property
     def vendor(self) -> str:
-        """Whose key it takes: both dialects of OpenAI's have one."""
+        """Whose key it uses: both APIs of OpenAI share one."""
         return self.provider.removesuffix("-responses")
 
     def __str__(self) -> str:
@@ -35,7 +35,7 @@ class ModelAddress:
 
 
 def parse_model_address(text: str) -> ModelAddress:
-    """Read an address. A model's name may hold colons and at signs; what follows an `@` is a place only if it looks like one."""
+    """Parse an address. A model's name may contain colons and at signs; text after an `@` is a location only if it looks like one."""
     provider, colon, rest = text.strip().partition(":")
     if not colon or provider not in PROVIDERS:
         raise BadModelAddress(f"{text!r} is not a model address: {provider!r} is not a known provider.")
@@ -43,11 +43,11 @@ def parse_model_address(text: str) -> ModelAddress:
     found = form.fullmatch(rest)
     model, place = (found["model"], found["place"]) if found else (rest, "")
     if not model or any(character.isspace() for character in model):
-        raise BadModelAddress(f"{text!r} names no model.")
+        raise BadModelAddress(f"{text!r} has no model name.")
     if place.startswith(("http://", "https://")):
         place = _checked(place, text)
     elif provider == "local" and place:
-        raise BadModelAddress(f"{text!r}: a local model has no place.")
+        raise BadModelAddress(f"{text!r}: a local model has no URL.")
     return ModelAddress(provider, model, place or None)  # type: ignore[arg-type]
 
 
@@ -55,10 +55,10 @@ def _checked(url: str, text: str) -> str:
     try:
         Address.parse(url)
     except ValueError:
-        raise BadModelAddress(f"{text!r}: {url!r} is not an endpoint.") from None
+        raise BadModelAddress(f"{text!r}: {url!r} is not a valid endpoint URL.") from None
     return url.rstrip("/")
 
 
 def origin(url: str) -> str:
-    """The part of a URL that keys are bound to: scheme, host and port. `ValueError` if it is not one of the web."""
+    """The part of a URL that keys are bound to: scheme, host and port. Raises `ValueError` for anything but HTTP."""
     return Address.parse(url.partition("?")[0]).origin

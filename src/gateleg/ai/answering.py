@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel
 
-from gateleg.ai.asking import chat_request, file_problems
-from gateleg.ai.errors import AiError, BadAsk, BadStructure, NotOffered, StreamBroken
+from gateleg.ai.chat_requests import chat_request, file_problems
+from gateleg.ai.errors import AiError, BadStructure, InvalidModelRequest, NotOffered, StreamBroken
 from gateleg.ai.forecasts import forecast_chat
 from gateleg.ai.providers.counting import estimate
 from gateleg.ai.providers.protocol import FileProvider
-from gateleg.ai.replies import NOTHING, Delta, Gathering, Structured
-from gateleg.ai.steps import Say
+from gateleg.ai.replies import NOTHING, Delta, ReplyBuilder, Structured
+from gateleg.ai.steps import EmitPiece
 from gateleg.ai.structures import StructureMismatch, read_structure, shape_of, with_correction, with_schema_instructions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from gateleg.ai.addresses import ModelAddress
-    from gateleg.ai.asking import AskOptions, ChatRequest
+    from gateleg.ai.chat_requests import AskOptions, ChatRequest
     from gateleg.ai.messages import Attachment, Message, UploadedFile
     from gateleg.ai.providers.protocol import ChatProvider
     from gateleg.ai.replies import Reply, TokenCount, Usage
@@ -49,7 +49,7 @@ class Answering:
         call = self.setup.retry_policy.attempts(lambda deadline: self.provider.reply(request, deadline), request.timeout)
         forecast = self._forecast(request)
         reply, usage = yield from self.setup.metered(
-            self.address, forecast, call, lambda reply: reply.usage.or_estimated(_estimated_usage(forecast, reply.text + reply.reasoning))
+            self.address, forecast, call, lambda reply: reply.usage.or_estimate(_estimated_usage(forecast, reply.text + reply.reasoning))
         )
         return (yield from self._write_cache(request, replace(reply, usage=usage)))
 
@@ -58,20 +58,20 @@ class Answering:
         known = yield from self._read_cache(request)
         if known is not None:
             if known.text:
-                yield Say(Delta(text=known.text))
-            yield Say(Delta(reply=known))
+                yield EmitPiece(Delta(text=known.text))
+            yield EmitPiece(Delta(reply=known))
             return
-        forecast, gathering = self._forecast(request), Gathering()
+        forecast, builder = self._forecast(request), ReplyBuilder()
         # Only failures before the first piece are retried, so no piece is collected twice.
-        call = self.setup.retry_policy.attempts(lambda deadline: self._streamed(request, deadline, gathering), request.timeout)
+        call = self.setup.retry_policy.attempts(lambda deadline: self._streamed(request, deadline, builder), request.timeout)
         reply, usage = yield from self.setup.metered(
             self.address,
             forecast,
             call,
-            lambda reply: reply.usage.or_estimated(_estimated_usage(forecast, gathering.written)),
-            lambda: _estimated_usage(forecast, gathering.written),
+            lambda reply: reply.usage.or_estimate(_estimated_usage(forecast, builder.written)),
+            lambda: _estimated_usage(forecast, builder.written),
         )
-        yield Say(Delta(reply=(yield from self._write_cache(request, replace(reply, usage=usage)))))
+        yield EmitPiece(Delta(reply=(yield from self._write_cache(request, replace(reply, usage=usage)))))
 
     def structured(self, model: type[M], messages: Iterable[Message], options: AskOptions, repairs: int) -> Flow[Structured[M]]:
         """An instance of a pydantic model. A reply that does not validate is sent back with its problems, up to `repairs` times."""
@@ -93,7 +93,7 @@ class Answering:
         """Upload a file to the provider. It is not retried, which could store the file twice."""
         provider = self._file_provider()
         for problem in file_problems(file):
-            raise BadAsk(problem)
+            raise InvalidModelRequest(problem)
         return (yield from provider.upload(file, self.setup.retry_policy.deadline()))
 
     def forget(self, upload: UploadedFile) -> Flow[None]:
@@ -110,13 +110,13 @@ class Answering:
         """Count the tokens of a text for this model."""
         return (yield from self.setup.retry_policy.attempts(lambda deadline: self.provider.count(text, deadline)))
 
-    def _streamed(self, request: ChatRequest, deadline: Deadline, gathering: Gathering) -> Flow[Reply]:
+    def _streamed(self, request: ChatRequest, deadline: Deadline, builder: ReplyBuilder) -> Flow[Reply]:
         try:
-            return (yield from self.provider.stream(request, deadline, gathering))
+            return (yield from self.provider.stream(request, deadline, builder))
         except AiError as error:
-            if not gathering.begun:
+            if not builder.begun:
                 raise
-            broken = StreamBroken(f"The stream broke in the middle of the answer. {error.message}", text=gathering.text)
+            broken = StreamBroken(f"The stream broke in the middle of the answer. {error.message}", text=builder.text)
             broken.public = f"The stream broke in the middle of the answer. {error.public or ''}".strip()
             raise broken from error
 

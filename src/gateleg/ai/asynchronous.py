@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 from pydantic import BaseModel
 
 from gateleg.ai.answering import Answering
-from gateleg.ai.asking import chat_request
-from gateleg.ai.errors import BadAsk
-from gateleg.ai.failures import LIMIT, failures
+from gateleg.ai.chat_requests import chat_request
+from gateleg.ai.error_translation import LIMIT, translated_errors
+from gateleg.ai.errors import InvalidModelRequest
 from gateleg.ai.opening import open_chat, open_embeddings, open_media, open_reranker
 from gateleg.ai.setup import setup_from
-from gateleg.ai.steps import Carry, Open, Pause, Receive, Say, Work
+from gateleg.ai.steps import EmitPiece, Open, Pause, Receive, StoreOperation, Work
 from gateleg.ai.synchronous import Models, check_recordable
 from gateleg.net.http import AsyncClient
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from gateleg.ai.asking import AskOptions, Purpose
+    from gateleg.ai.chat_requests import AskOptions, Purpose
     from gateleg.ai.embedding import Embedding
     from gateleg.ai.generating import Generation
     from gateleg.ai.media import MediaJob, MediaRequest
@@ -47,15 +47,15 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 M = TypeVar("M", bound=BaseModel)
-#: Threads for what computes or blocks; those of the loop itself are left to others. A stream of an SDK holds one until its next event,
-#: which may take a minute, so there are more than answers that are written at once; they are started when they are needed.
+#: Threads for work that computes or blocks; the event loop's own threads are left to others. A stream of an SDK occupies one until its next
+#: event, which may take a minute, so there are more threads than concurrent replies. They are started on demand.
 _THREADS = 256
 
 
 class AsyncModels:
-    """Models by their addresses, awaited. The same verbs as `Models`, with the same arguments and results.
+    """Models by address, awaited. The same methods as `Models`, with the same arguments and results.
 
-    Endpoints are awaited on the event loop; what computes or blocks (local embeddings, the SDKs) runs in threads of its own.
+    Endpoints are awaited on the event loop; work that computes or blocks (local embeddings, SDKs) runs in separate threads.
     """
 
     def __init__(
@@ -76,49 +76,49 @@ class AsyncModels:
         self._shared = _Shared()
 
     def chat(self, address: str | None = None, *, key: str | None = None, cache: bool = False) -> AsyncChat:
-        """A chat model; by default that of the settings, which is a local one. `cache` keeps its replies in the store."""
+        """A chat model; by default the one of the settings, which is local. `cache` stores its replies."""
         return _AsyncChat(self, open_chat(address or self._setup.settings.chat, self._setup, key, cache=self._cached(cache)))
 
     def chat_with(self, provider: ChatProvider, name: str = "local:own") -> AsyncChat:
-        """A chat model of your own, under a name of your choice: a provider that is not here, or a script in tests."""
+        """A chat model of your own provider, under a name of your choice, such as a script in tests."""
         from gateleg.ai.addresses import parse_model_address
 
         return _AsyncChat(self, Answering(parse_model_address(name), provider, self._setup))
 
     def embeddings(self, address: str | None = None, **options: Unpack[EmbeddingOptions]) -> AsyncEmbeddings:
-        """An embedding model; by default that of the settings, which is a local one."""
+        """An embedding model; by default the one of the settings, which is local."""
         wanted = self._cached(options.get("cache", self._store is not None))
         return _AsyncEmbeddings(self, open_embeddings(address or self._setup.settings.embeddings, self._setup, options, cache=wanted))
 
     def billed_to(self, account: Account) -> AsyncModels:
-        """The same models, with their calls recorded for an account, and kept under its spend caps."""
+        """The same models, with calls recorded for an account and limited by its spend caps."""
         check_recordable(self._setup.billed_to(account), self._store)
         found = copy(self)
         found._setup = self._setup.billed_to(account)
         return found
 
     def for_threads(self) -> Models:
-        """The same models for functions that run in threads and call instead of awaiting; what they store is awaited on this event loop."""
+        """The same models for blocking code in threads. Operations of the store run on this event loop."""
         loop = asyncio.get_running_loop()
         store = None if self._store is None else _LoopStore(self._store, loop)
         return self._shared.blocking().with_setup(self._setup, store, partial(_check_thread, loop))
 
     def reranker(self, address: str, *, key: str | None = None) -> AsyncRerank:
-        """A model that scores how well texts answer a query. There is no local one."""
+        """A model that scores how relevant texts are to a query. There is no local one."""
         return _AsyncRerank(self, open_reranker(address, self._setup, key))
 
     def media(self, address: str, *, key: str | None = None) -> AsyncMedia:
-        """A model that makes pictures, films or sound. Its jobs are kept in the store."""
+        """A model that generates images, video or sound. Its jobs are stored."""
         if self._store is None:
-            raise BadAsk("There is no store to keep jobs in.", fix="Give one: AsyncModels(store=...).")
+            raise InvalidModelRequest("Media jobs need a store.", fix="Pass one: AsyncModels(store=...).")
         return _AsyncMedia(self, open_media(address, self._setup, key))
 
     def usage(self) -> dict[str, Usage]:
-        """What has been taken so far, by the model's address."""
+        """The usage so far, by model address."""
         return self._setup.meter.totals()
 
     async def run(self, flow: Flow[R]) -> R:
-        """Take the steps of a flow to its result."""
+        """Run a flow to its result."""
         try:
             step = next(flow)
             while True:
@@ -132,11 +132,11 @@ class AsyncModels:
             await self._settle_left()
 
     async def iterate(self, flow: Flow[Any]) -> AsyncGenerator[Delta, None]:
-        """Take the steps of a flow and hand out what it says."""
+        """Run a flow and yield its pieces."""
         try:
             step = next(flow)
             while True:
-                if isinstance(step, Say):
+                if isinstance(step, EmitPiece):
                     yield step.delta
                     step = flow.send(None)
                 else:
@@ -149,7 +149,7 @@ class AsyncModels:
             await self._settle_left()
 
     async def _attempt(self, step: Step) -> tuple[Any, Exception | None]:
-        """What came of a step, or what went wrong. The flow is told by the caller: its end must not pass through a coroutine."""
+        """The result of a step, or its error. The caller passes it to the flow, which must not end inside a coroutine."""
         try:
             return await self._perform(step), None
         except Exception as error:
@@ -158,23 +158,23 @@ class AsyncModels:
     async def _perform(self, step: Step) -> Any:
         match step:
             case Open(request, timeouts, until):
-                with failures():
+                with translated_errors():
                     return await self._client.open(request, timeouts, until)
             case Receive(opened, seconds):
-                with failures():
+                with translated_errors():
                     return await opened.receive(seconds)  # type: ignore[attr-defined]
             case Work(call):
                 return await asyncio.get_running_loop().run_in_executor(self._executor(), call)
-            case Carry(operation):
+            case StoreOperation(operation):
                 assert self._store is not None
                 return await self._store.run(operation)
             case Pause(seconds):
                 return await self._sleep(seconds)
-            case Say():
+            case EmitPiece():
                 return None
 
     async def _settle_left(self) -> None:
-        """Record the calls that were given up."""
+        """Record the calls that were cancelled."""
         spending = self._setup.spending
         if spending is not None and spending.left:
             await self.run(spending.settle_left())
@@ -184,11 +184,11 @@ class AsyncModels:
 
     def _cached(self, wanted: bool) -> bool:
         if wanted and self._store is None:
-            raise BadAsk("There is no store to keep answers in.", fix="Give one: AsyncModels(store=...).")
+            raise InvalidModelRequest("Caching needs a store.", fix="Pass one: AsyncModels(store=...).")
         return wanted
 
     async def close(self) -> None:
-        """Let go of connections and threads. The store stays open."""
+        """Close connections and threads. The store stays open."""
         await self._client.close()
         self._shared.close()
 
@@ -200,26 +200,26 @@ class AsyncModels:
 
 
 class _Shared:
-    """What models of several accounts have in common: threads for what blocks, and the connections of those in threads."""
+    """Shared by the models of several accounts: threads for blocking work, and the connections of the models in threads."""
 
     def __init__(self) -> None:
         self._threads: ThreadPoolExecutor | None = None
         self._blocking: Models | None = None
 
     def executor(self) -> ThreadPoolExecutor:
-        """The threads, made at their first use."""
+        """The threads, created at first use."""
         if self._threads is None:
             self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="gateleg-ai")
         return self._threads
 
     def blocking(self) -> Models:
-        """Models that are called, whose connections all of them share."""
+        """Blocking models, which share one pool of connections."""
         if self._blocking is None:
             self._blocking = Models()
         return self._blocking
 
     def close(self) -> None:
-        """Let go of threads and connections."""
+        """Close threads and connections."""
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
             self._threads = None
@@ -228,14 +228,14 @@ class _Shared:
 
 
 class _LoopStore:
-    """A store for threads, whose operations an event loop carries out on its own store."""
+    """A store for threads, whose operations run on an event loop."""
 
     def __init__(self, store: AsyncStore, loop: asyncio.AbstractEventLoop) -> None:
         self._store = store
         self._loop = loop
 
     def run(self, operation: Operation[R]) -> R:
-        """Carry out an operation and wait for its result."""
+        """Run an operation and wait for its result."""
         return asyncio.run_coroutine_threadsafe(self._carried(operation), self._loop).result()
 
     async def _carried(self, operation: Operation[R]) -> R:
@@ -243,13 +243,15 @@ class _LoopStore:
 
 
 def _check_thread(loop: asyncio.AbstractEventLoop) -> None:
-    """An event loop that waits for itself waits for ever."""
+    """Refuse calls on the event loop itself: they would deadlock."""
     try:
         running = asyncio.get_running_loop()
     except RuntimeError:
         return
     if running is loop:
-        raise BadAsk("Models for threads were called on the event loop.", fix="Call them in a thread: await asyncio.to_thread(...).")
+        raise InvalidModelRequest(
+            "Models for threads were called on the event loop.", fix="Call them in a thread: await asyncio.to_thread(...)."
+        )
 
 
 class _AsyncChat:

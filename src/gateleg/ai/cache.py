@@ -17,8 +17,8 @@ from pydantic import TypeAdapter
 
 from gateleg.ai.messages import dump_messages
 from gateleg.ai.replies import Reply
-from gateleg.ai.steps import Carry
-from gateleg.ai.tables import Remembered
+from gateleg.ai.steps import StoreOperation
+from gateleg.ai.tables import CachedResult
 from gateleg.store import StoreError
 from gateleg.store.operations import batch_get, batch_write
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from gateleg.ai.asking import ChatRequest
+    from gateleg.ai.chat_requests import ChatRequest
     from gateleg.ai.steps import Flow
 
 #: Larger replies are not cached. A DynamoDB item has at most 400 KB.
@@ -61,23 +61,23 @@ def _digest(*parts: bytes) -> str:
     return digest.hexdigest()
 
 
-def vector_entry(digest: str, model: str, vector: NDArray[np.float32], days: float | None) -> Remembered:
+def vector_entry(digest: str, model: str, vector: NDArray[np.float32], days: float | None) -> CachedResult:
     """The cache entry of a vector."""
-    return Remembered(digest=digest, model=model, content=vector.astype("<f4").tobytes(), expires_at=_expiry(days))
+    return CachedResult(digest=digest, model=model, content=vector.astype("<f4").tobytes(), expires_at=_expiry(days))
 
 
-def vector_of(entry: Remembered) -> NDArray[np.float32]:
+def vector_of(entry: CachedResult) -> NDArray[np.float32]:
     """The vector of an entry."""
     return np.frombuffer(entry.content, dtype="<f4").astype(np.float32)
 
 
-def reply_entry(digest: str, model: str, reply: Reply, days: float | None) -> Remembered | None:
+def reply_entry(digest: str, model: str, reply: Reply, days: float | None) -> CachedResult | None:
     """The cache entry of a reply; None if it is too large."""
     content = zlib.compress(_replies.dump_json(reply))
-    return None if len(content) > MAX_ENTRY_BYTES else Remembered(digest=digest, model=model, content=content, expires_at=_expiry(days))
+    return None if len(content) > MAX_ENTRY_BYTES else CachedResult(digest=digest, model=model, content=content, expires_at=_expiry(days))
 
 
-def reply_of(entry: Remembered) -> Reply | None:
+def reply_of(entry: CachedResult) -> Reply | None:
     """The reply of an entry; None if it cannot be read."""
     try:
         return _replies.validate_json(zlib.decompress(entry.content))
@@ -85,20 +85,20 @@ def reply_of(entry: Remembered) -> Reply | None:
         return None
 
 
-def read_entries(digests: Sequence[str]) -> Flow[dict[str, Remembered]]:
+def read_entries(digests: Sequence[str]) -> Flow[dict[str, CachedResult]]:
     """The entries of the digests that are cached and have not expired."""
-    found: list[Remembered | None] = yield Carry(batch_get([Remembered.key(digest=digest) for digest in digests]))
+    found: list[CachedResult | None] = yield StoreOperation(batch_get([CachedResult.key(digest=digest) for digest in digests]))
     now = datetime.now(UTC)
     return {entry.digest: entry for entry in found if entry is not None and (entry.expires_at is None or entry.expires_at > now)}
 
 
-def write_entries(entries: Iterable[Remembered | None]) -> Flow[None]:
+def write_entries(entries: Iterable[CachedResult | None]) -> Flow[None]:
     """Write entries to the cache; None stands for one that is too large."""
     kept = [entry for entry in entries if entry is not None]
     if not kept:
         return
     try:
-        yield Carry(batch_write(kept))
+        yield StoreOperation(batch_write(kept))
     except StoreError as error:
         _log.warning("could not write a model reply to the cache: %s", error)
 

@@ -1,11 +1,11 @@
-"""The logic of embeddings: each text once, from the cache where possible, the rest in batches. Flows, run by the drivers."""
+"""Embeddings: each distinct text once, from the cache if possible, the rest in batches. Flows, run by the drivers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gateleg.ai.errors import BadAnswer, BadAsk
+from gateleg.ai.errors import InvalidModelRequest, InvalidModelResponse
 from gateleg.ai.forecasts import forecast_texts
 
 if TYPE_CHECKING:
@@ -15,57 +15,57 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gateleg.ai.addresses import ModelAddress
-    from gateleg.ai.asking import Purpose
+    from gateleg.ai.chat_requests import Purpose
     from gateleg.ai.providers.protocol import EmbeddingsProvider
     from gateleg.ai.replies import TokenCount
     from gateleg.ai.setup import Setup
     from gateleg.ai.steps import Flow
 
-#: Characters of a batch: services bound the tokens of one request.
+#: Characters of a batch: services limit the tokens of a request.
 _CHARACTERS = 400_000
-#: Entries of the cache that are read at a time, so that memory stays bounded.
+#: Cache entries read at a time, to limit memory.
 _READ = 5_000
 
 
 @dataclass(frozen=True)
 class Embedding:
-    """An embedding model, with all that its calls share."""
+    """An embedding model, with the setup that its calls share."""
 
     address: ModelAddress
     provider: EmbeddingsProvider
     setup: Setup
-    #: whether vectors are kept in the store
+    #: whether vectors are cached in the store
     cache: bool = False
 
     def embed(self, texts: Sequence[str], purpose: Purpose, timeout: float | None = None) -> Flow[NDArray[np.float32]]:
-        """One row for each text, in order, each of length 1."""
+        """One unit vector for each text, in order."""
         import numpy as np
 
         if isinstance(texts, str):
-            raise BadAsk("A single text was given where a list of texts is expected.")
-        # In an order of their own, so that the order in which they are given makes no difference.
+            raise InvalidModelRequest("A single text was given where a list of texts is expected.")
+        # Sorted, so that the order of the texts makes no difference.
         unique = sorted(set(texts), key=lambda text: (len(text), text))
         known = yield from self._read_cache(unique, purpose)
         for batch in _batches([text for text in unique if text not in known], self.provider.batch):
             found = yield from self._embedded(batch, purpose, timeout)
             known |= dict(zip(batch, found, strict=True))
         if len({len(vector) for vector in known.values()}) > 1:
-            raise BadAnswer(
-                "The vectors are not all of one length.",
-                fix="Give a model that was changed another name; the cache knows it by its address.",
+            raise InvalidModelResponse(
+                "The vectors differ in length.",
+                fix="If the model was changed, give it another name: the cache identifies it by its address.",
             )
         if not texts:
             return np.empty((0, self.provider.dimensions or 0), dtype=np.float32)
         return np.stack([known[text] for text in texts])
 
     def dimensions(self) -> Flow[int]:
-        """The length of a vector; a text is embedded to learn it where it is not known."""
+        """The length of a vector. If it is unknown, a text is embedded to find out."""
         if self.provider.dimensions is None:
             self.provider.dimensions = int((yield from self.embed(["dimensions"], "document")).shape[1])
         return self.provider.dimensions
 
     def count(self, texts: Sequence[str]) -> Flow[list[TokenCount]]:
-        """How long texts are for this model."""
+        """Count the tokens of texts for this model."""
         return (yield from self.setup.retry_policy.attempts(lambda deadline: self.provider.count(texts, deadline)))
 
     def _embedded(self, batch: Sequence[str], purpose: Purpose, timeout: float | None) -> Flow[NDArray[np.float32]]:
@@ -73,7 +73,7 @@ class Embedding:
 
         call = self.setup.retry_policy.attempts(lambda deadline: self.provider.embed(batch, purpose, deadline), timeout)
         forecast = forecast_texts(batch)
-        result, _ = yield from self.setup.metered(self.address, forecast, call, lambda result: result.usage.or_estimated(forecast))
+        result, _ = yield from self.setup.metered(self.address, forecast, call, lambda result: result.usage.or_estimate(forecast))
         lengths = np.linalg.norm(result.vectors, axis=1, keepdims=True)
         vectors = (result.vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
         if self.cache:

@@ -1,7 +1,7 @@
 """Errors of models: one class for each kind of failure, with a code, what happened and what to do.
 
-`passing` says whether the same call may well succeed later. No error holds a key. A message may have the words of the service, which may
-repeat what was sent: `public` is what a host answers instead.
+`passing` says whether the same call may succeed later. No error contains a key. A message may quote the service, which may repeat what was
+sent; a host responds with `public` instead.
 """
 
 from __future__ import annotations
@@ -12,33 +12,33 @@ from gateleg.errors import GatelegError
 
 
 class AiError(GatelegError):
-    """Something that a model, or the service that runs it, could not do."""
+    """The base of all errors of models and of the services that run them."""
 
     code = "ai"
     status = 502
     #: whether the same call may succeed later
     passing = False
-    #: whether the service may have had the request; False when it was never connected
+    #: whether the service may have received the request; False if there was no connection
     sent = True
-    #: the seconds that a service, or a cap, wants to be left alone for
+    #: seconds to wait before the next call, as requested by a service or a spend cap
     retry_after: float | None = None
 
     @property
     def headers(self) -> dict[str, str]:
-        """What a host's answer has in its head."""
+        """The headers of a host's response."""
         return {} if self.retry_after is None else {"Retry-After": str(math.ceil(self.retry_after))}
 
 
 class BadModelAddress(AiError, ValueError):
-    """Text that names no model."""
+    """The text is not a valid model address."""
 
     code = "bad-model-address"
     status = 422
-    fix = "Write local:smollm2, local:minilm, ollama:llama3.2@http://host:11434, openai:gpt-x@https://host/v1 or anthropic:..."
+    fix = "Use local:smollm2, local:minilm, ollama:llama3.2@http://host:11434, openai:gpt-x@https://host/v1 or anthropic:..."
 
 
 class WeightsMissing(AiError):
-    """The package with a local model's weights, or what runs them, is not installed."""
+    """The weights of a local model, or the libraries that run them, are not installed."""
 
     code = "weights-missing"
     status = 503
@@ -52,41 +52,41 @@ class ExtraMissing(AiError):
 
 
 class KeyMissing(AiError):
-    """A provider needs a key, and none was given for it. Variables of the environment are read only if the settings name them."""
+    """A provider needs a key, and none is configured. Environment variables are read only if the settings name them."""
 
     code = "model-key-missing"
     status = 503
-    fix = "Name the environment variable that holds it: key_env below [models.providers.NAME] in gateleg.toml; in Python, give key=..."
+    fix = "Set key_env in [models.providers.NAME] of gateleg.toml to the environment variable that holds it; in Python, pass key=..."
 
 
-class BadAsk(AiError, ValueError):
-    """A call that cannot be made: no messages, a temperature out of range, a tool result without its call."""
+class InvalidModelRequest(AiError, ValueError):
+    """The call is not valid: no messages, a temperature out of range, a tool result without its call."""
 
-    code = "bad-ask"
+    code = "invalid-model-request"
     status = 422
     fix = "Correct the call; nothing was sent."
 
 
-class NothingSubmitted(BadAsk):
-    """A token under which no media were asked for."""
+class NothingSubmitted(InvalidModelRequest):
+    """No media were submitted under this token."""
 
-    fix = "Submit the request first, under the same token."
+    fix = "Submit the request under this token first."
 
 
 class NotOffered(AiError):
-    """The model cannot do what was asked of it."""
+    """The model does not support what was requested."""
 
     code = "not-offered"
     status = 422
-    fix = "Choose another model, or leave that out."
+    fix = "Choose another model, or omit the option."
 
 
 class SpendCapReached(AiError):
-    """A call would take an application or a tenant over what it may spend in a day (UTC). Nothing was sent."""
+    """A call would exceed the daily spend cap (UTC) of an application or a tenant. Nothing was sent."""
 
     code = "spend-cap-reached"
     status = 429
-    fix = "Wait for the next day, or raise the cap: [models.caps] in the settings of the host."
+    fix = "Wait for the next day (UTC), or raise the cap in [models.caps] of the host's settings."
 
     def __init__(self, what: str, *, retry_after: float, fix: str | None = None) -> None:
         super().__init__(what, fix=fix)
@@ -94,65 +94,65 @@ class SpendCapReached(AiError):
 
 
 class PriceUnknown(AiError):
-    """A spend cap is set, and what the model costs is not known. Nothing was sent."""
+    """A spend cap is set, but the price of the model is not known. Nothing was sent."""
 
     code = "price-unknown"
     status = 503
-    fix = "Give the price of the model in the settings, below [models.prices]; 0 is a price, too."
+    fix = "Set the price of the model in [models.prices] of the host's settings; it may be 0."
 
 
 class ContentRefused(AiError):
-    """What was asked for, or what came of it, is against the provider's rules for content. It is not asked for again."""
+    """The request, or its result, violates the provider's content policy. It is not retried."""
 
     code = "content-refused"
     status = 422
-    fix = "Change what you ask for, and ask under another token."
+    fix = "Change the request, and submit it under another token."
 
 
 class MediaFailed(AiError):
-    """A provider has taken a job and could not finish it."""
+    """A provider accepted a job and could not finish it."""
 
     code = "media-failed"
     fix = "Submit it again under the same token, or choose another model."
 
 
 class SubmissionUnknown(AiError):
-    """Whether a provider has a job is not known, and to submit it again might pay for it twice."""
+    """It is not known whether the provider received a job. Submitting it again might cost twice."""
 
     code = "submission-unknown"
     status = 409
-    fix = "Look at the provider's own list of jobs; use another token to have it made again."
+    fix = "Check the provider's list of jobs; use another token to submit it again."
 
 
 class ContextExceeded(AiError):
-    """The messages are longer than the model can take in."""
+    """The messages are longer than the context window of the model."""
 
     code = "context-exceeded"
     status = 422
-    fix = "Send fewer or shorter messages; `count` tells how long a text is."
+    fix = "Send fewer or shorter messages; `count` returns the tokens of a text."
 
 
 class ModelRefused(AiError):
-    """The service found the call invalid, or does not know the model."""
+    """The service rejected the call as invalid, or does not know the model."""
 
     code = "model-refused"
     status = 422
-    fix = "Check the model's name and the options against what the service offers."
+    fix = "Check the name of the model and the options against the documentation of the service."
 
 
 class ModelAccessDenied(AiError):
-    """The key is wrong, or not allowed to use this model."""
+    """The key is wrong, or does not allow this model."""
 
     code = "model-access-denied"
-    fix = "Check the key and its rights at the provider."
+    fix = "Check the key and its permissions at the provider."
 
 
 class RateLimited(AiError):
-    """The service is asked for too much. `retry_after` has the seconds that it wants, if it said so."""
+    """The service throttled the call. `retry_after` has the seconds that it asked to wait, if it did."""
 
     code = "rate-limited"
     status = 503
-    fix = "Slow down, or raise the quota at the provider."
+    fix = "Send fewer requests, or raise the quota at the provider."
     passing = True
 
     def __init__(self, what: str, *, retry_after: float | None = None, fix: str | None = None) -> None:
@@ -161,7 +161,7 @@ class RateLimited(AiError):
 
 
 class ModelFailed(AiError):
-    """The service had an error of its own. `retry_after` has the seconds that it wants, if it said so."""
+    """The service failed. `retry_after` has the seconds that it asked to wait, if it did."""
 
     code = "model-failed"
     fix = "Try again later."
@@ -173,32 +173,32 @@ class ModelFailed(AiError):
 
 
 class ModelUnreachable(AiError):
-    """No connection to the service, or it broke before the answer was whole."""
+    """There is no connection to the service, or it broke before the response was complete."""
 
-    #: in words for callers of a host
-    said = "The service of the model cannot be reached."
+    #: for callers of a host
+    said = "The model's service cannot be reached."
     code = "model-unreachable"
     status = 503
-    fix = "Check that the service runs, its address and the network."
+    fix = "Check that the service is running, its address, and the network."
     passing = True
 
 
 class ModelTimedOut(AiError):
-    """The answer took longer than it was given."""
+    """The call exceeded its timeout."""
 
-    #: in words for callers of a host
-    said = "The answer took too long."
+    #: for callers of a host
+    said = "The model's response took too long."
     code = "model-timed-out"
     status = 504
-    fix = "Give it more time, or ask for less."
+    fix = "Increase the timeout, or request less output."
     passing = True
 
 
 class StreamBroken(AiError):
-    """A stream ended before the answer did. What had come is in `text`; it is not tried again, as that would say things twice."""
+    """A stream broke off. `text` has what was received. It is not retried, because that would repeat text."""
 
     code = "stream-broken"
-    fix = "Ask again; `text` has what was received."
+    fix = "Send the request again."
     passing = True
 
     def __init__(self, what: str, *, text: str = "", fix: str | None = None) -> None:
@@ -206,13 +206,13 @@ class StreamBroken(AiError):
         self.text = text
 
 
-class BadAnswer(AiError):
-    """What came back is not what the service documents: broken JSON, missing members, vectors of different lengths."""
+class InvalidModelResponse(AiError):
+    """The response is not what the service documents: broken JSON, missing members, vectors of different lengths."""
 
-    #: in words for callers of a host
-    said = "The answer is not what the service documents."
-    code = "bad-answer"
-    fix = "Check that the address is that of a service of this kind."
+    #: for callers of a host
+    said = "The response of the model's service is not valid."
+    code = "invalid-model-response"
+    fix = "Check that the address belongs to a service of this kind."
 
 
 class BadArguments(AiError, ValueError):
@@ -223,9 +223,9 @@ class BadArguments(AiError, ValueError):
 
 
 class BadStructure(AiError):
-    """A model did not give the structure it was asked for, also after it was told what was wrong.
+    """A model did not return the requested structure, even after its problems were sent back.
 
-    `text` is its last answer, `problems` what is wrong with it, `attempts` how often it was asked.
+    `text` is its last reply, `problems` what is wrong with it, `attempts` the number of calls.
     """
 
     code = "bad-structure"

@@ -14,7 +14,7 @@ from gateleg.ai.replies import Usage
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gateleg.ai.asking import ChatRequest
+    from gateleg.ai.chat_requests import ChatRequest
 
 #: Tokens around each message: roles and separators.
 _AROUND = 8

@@ -1,8 +1,8 @@
-"""The logic of media: submit once, poll as often as needed, fetch. Flows, run by the drivers.
+"""Media jobs: submit once, poll as often as needed, fetch. Flows, run by the drivers.
 
-A job is known by a token of the caller's, under which its state is in the store. The record is written before the provider is asked: a
-process that dies, wherever it does, never leads to a second submission. Law: for one token, the provider is asked at most once, unless it
-has clearly said no for a reason that may pass. Its cost is recorded in the transaction that records its end, so once.
+A job is identified by a token of the caller, under which its state is stored. The record is written before the provider is called, so a
+process that dies at any point never causes a second submission. Invariant: for one token, the provider is called at most once, unless it
+clearly refused for a temporary reason. The cost is recorded in the transaction that records the end, so exactly once.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from uuid import uuid4
 
 from gateleg.ai.errors import (
     AiError,
-    BadAsk,
     ContentRefused,
+    InvalidModelRequest,
     KeyMissing,
     MediaFailed,
     ModelAccessDenied,
@@ -29,7 +29,7 @@ from gateleg.ai.errors import (
 from gateleg.ai.media import MediaJob, MediaOutput
 from gateleg.ai.replies import NOTHING, Usage
 from gateleg.ai.retry_policy import is_safe_to_repeat
-from gateleg.ai.steps import Carry, Pause
+from gateleg.ai.steps import Pause, StoreOperation
 from gateleg.ai.tables import MediaRecord
 from gateleg.store import AlreadyExists, ConditionFailed, TransactionCanceled, create, delete, patch
 from gateleg.store.operations import find, transact
@@ -43,27 +43,27 @@ if TYPE_CHECKING:
     from gateleg.ai.spending import Reservation
     from gateleg.ai.steps import Flow
 
-#: Refusals after which the provider has certainly not begun.
-_NOT_BEGUN = (RateLimited, ModelRefused, ModelAccessDenied, BadAsk, NotOffered, KeyMissing)
+#: Errors after which the provider has certainly not started.
+_NOT_BEGUN = (RateLimited, ModelRefused, ModelAccessDenied, InvalidModelRequest, NotOffered, KeyMissing)
 _KEPT = timedelta(days=60)
 
 
 @dataclass(frozen=True)
 class Generation:
-    """A model that makes media, with all that its calls share."""
+    """A media model, with the setup that its calls share."""
 
     address: ModelAddress
     provider: MediaProvider
     setup: Setup
 
     def estimate(self, request: MediaRequest) -> Usage:
-        """What a request is estimated to use, and to cost: None without a price."""
+        """The estimated usage and cost of a request. The cost is None without a price."""
         seconds = (request.seconds or Decimal(0)) * request.count
         used = Usage(requests=1, images=request.count) if request.kind == "image" else Usage(requests=1, seconds=seconds)
         return self.setup.priced(self.address, used)
 
     def submit(self, request: MediaRequest, token: str) -> Flow[MediaJob]:
-        """Have something made, unless that was asked for under the token before: then its job as it is known."""
+        """Submit a request, unless the token was used before: then its job is returned."""
         _check(request, token)
         known = yield from self._begun(request, token)
         if known is not None:
@@ -73,7 +73,7 @@ class Generation:
             if self.setup.spending is not None:
                 reserved = yield from self.setup.spending.reserve(self.address, self.estimate(request))
         except AiError:
-            yield Carry(delete(MediaRecord, token=self._key(token)))
+            yield StoreOperation(delete(MediaRecord, token=self._key(token)))
             raise
         try:
             state = yield from self.setup.retry_policy.attempts(
@@ -88,8 +88,8 @@ class Generation:
         return (yield from self._submitted(token, request, state, reserved))
 
     def poll(self, token: str) -> Flow[MediaJob]:
-        """How far a job is; its end is recorded with its cost."""
-        record: MediaRecord | None = yield Carry(find(MediaRecord, token=self._key(token), consistent=True))
+        """The current state of a job. Its end is recorded with its cost."""
+        record: MediaRecord | None = yield StoreOperation(find(MediaRecord, token=self._key(token), consistent=True))
         if record is None:
             raise NothingSubmitted(f"Nothing was submitted under the token {token!r}.")
         if record.status == "submitting":
@@ -103,17 +103,17 @@ class Generation:
         return (yield from self._ended(token, record, state))
 
     def wait(self, token: str, every: float) -> Flow[MediaJob]:
-        """Poll until a job has succeeded; `ContentRefused` or `MediaFailed` if it has not."""
+        """Poll until a job has succeeded. Raises `ContentRefused` or `MediaFailed` otherwise."""
         while not (job := (yield from self.poll(token))).done:
             yield Pause(every)
         if job.status == "refused":
             raise ContentRefused(_refusal(job.reason))
         if job.status == "failed":
-            raise MediaFailed(f"The provider could not make it: {job.reason or 'it gave no reason'}.")
+            raise MediaFailed(f"The provider could not finish the job: {job.reason or 'no reason given'}.")
         return job
 
     def fetch(self, output: MediaOutput) -> Flow[Attachment]:
-        """The content of something that was made."""
+        """The content of an output."""
         return (yield from self.setup.retry_policy.attempts(lambda deadline: self.provider.fetch(output, deadline)))
 
     def _key(self, token: str) -> str:
@@ -121,7 +121,7 @@ class Generation:
         return f"{'' if spending is None else spending.account.application}/{token}"
 
     def _begun(self, request: MediaRequest, token: str) -> Flow[MediaJob | None]:
-        """Take the token, or find out what became of it."""
+        """Reserve the token, or return its existing job."""
         now = datetime.now(UTC)
         forecast = self.estimate(request)
         record = MediaRecord(
@@ -135,15 +135,15 @@ class Generation:
             expires_at=now + _KEPT,
         )
         try:
-            yield Carry(create(record))
+            yield StoreOperation(create(record))
         except AlreadyExists:
-            found: MediaRecord | None = yield Carry(find(MediaRecord, token=record.token, consistent=True))
+            found: MediaRecord | None = yield StoreOperation(find(MediaRecord, token=record.token, consistent=True))
         else:
             return None
         if found is None:
             raise _unknown(token)
         if (found.digest, found.model) != (record.digest, record.model):
-            raise BadAsk(f"The token {token!r} was used for another request.", fix="Use a token for one request only.")
+            raise InvalidModelRequest(f"The token {token!r} was used for another request.", fix="Use a token for one request only.")
         match found.status:
             case "submitting":
                 raise _unknown(token)
@@ -153,14 +153,14 @@ class Generation:
                 still = MediaRecord.status == "failed"
                 again = patch(MediaRecord, MediaRecord.status.set("submitting"), condition=still, token=found.token)
                 try:
-                    yield Carry(again)
+                    yield StoreOperation(again)
                 except ConditionFailed:
                     raise _unknown(token) from None
                 return None
             case "succeeded" if not found.urls:
                 raise SubmissionUnknown(
-                    f"What was made under the token {token!r} was handed out when it was made, and is not kept.",
-                    fix="Use another token to have it made, and paid for, again.",
+                    f"The output of the token {token!r} was returned by its first call and is not stored.",
+                    fix="Use another token to generate, and pay for, it again.",
                 )
         return _job(token, found)
 
@@ -171,7 +171,7 @@ class Generation:
             MediaRecord.scopes.set(list(reserved.scopes) if reserved is not None else []),
             MediaRecord.submitted_at.set(datetime.now(UTC) if reserved is None else reserved.day),
         ]
-        record: MediaRecord = yield Carry(patch(MediaRecord, *changes, token=self._key(token)))
+        record: MediaRecord = yield StoreOperation(patch(MediaRecord, *changes, token=self._key(token)))
         job = _job(token, record)
         if state.status != "running":
             job = yield from self._ended(token, record, state)
@@ -180,7 +180,7 @@ class Generation:
         return job
 
     def _not_submitted(self, token: str, reserved: Reservation | None, error: AiError) -> Flow[AiError]:
-        """The error of a submission that failed: the token is free again if the provider has certainly not begun."""
+        """The error of a failed submission. The token is released if the provider has certainly not started."""
         spending, refused = self.setup.spending, isinstance(error, ContentRefused)
         begun = not refused and error.sent and not isinstance(error, _NOT_BEGUN)
         if spending is not None and reserved is not None:
@@ -188,9 +188,9 @@ class Generation:
             yield from spending.settle(reserved, usage, ending)  # type: ignore[arg-type]
         if refused:
             changes = [MediaRecord.status.set("refused"), MediaRecord.reason.set(error.message[:500])]
-            yield Carry(patch(MediaRecord, *changes, token=self._key(token)))
+            yield StoreOperation(patch(MediaRecord, *changes, token=self._key(token)))
         elif not begun:
-            yield Carry(patch(MediaRecord, MediaRecord.status.set("failed"), token=self._key(token)))
+            yield StoreOperation(patch(MediaRecord, MediaRecord.status.set("failed"), token=self._key(token)))
         return _unknown(token, error) if begun else error
 
     def _ended(self, token: str, record: MediaRecord, state: MediaState) -> Flow[MediaJob]:
@@ -206,10 +206,10 @@ class Generation:
             usage, ending = self._used(record, state)
             writes += self.setup.spending.settlement(self._reserved(record), usage, ending)  # type: ignore[arg-type]
         try:
-            yield Carry(transact(writes, token=uuid4().hex))
+            yield StoreOperation(transact(writes, token=uuid4().hex))
         except TransactionCanceled:
-            # Somebody else has seen the end before.
-            found: MediaRecord | None = yield Carry(find(MediaRecord, token=record.token, consistent=True))
+            # Another caller has recorded the end first.
+            found: MediaRecord | None = yield StoreOperation(find(MediaRecord, token=record.token, consistent=True))
             return _job(token, found or record)
         ended = record.model_copy(update={"status": state.status, "reason": state.reason[:500]})
         return replace(_job(token, ended), outputs=state.outputs)
@@ -231,11 +231,11 @@ class Generation:
 
 def _check(request: MediaRequest, token: str) -> None:
     if not token or len(token) > 500:
-        raise BadAsk("A token has 1 to 500 characters.")
+        raise InvalidModelRequest("A token must have 1 to 500 characters.")
     if request.count < 1 or (request.seconds is not None and request.seconds <= 0):
-        raise BadAsk("There must be something to make: count and seconds are more than 0.")
+        raise InvalidModelRequest("count and seconds must be greater than 0.")
     if request.kind == "lip-sync" and (request.video is None or request.audio is None) and not request.options:
-        raise BadAsk("Lip-sync needs a film and a recording.", fix="Give video and audio.")
+        raise InvalidModelRequest("Lip-sync needs a video and a recording.", fix="Pass video and audio.")
 
 
 def _job(token: str, record: MediaRecord) -> MediaJob:
@@ -245,9 +245,9 @@ def _job(token: str, record: MediaRecord) -> MediaJob:
 
 
 def _refusal(reason: str) -> str:
-    return f"The provider refuses to make this: {reason.rstrip('.') or 'it gave no reason'}."
+    return f"The provider refused the request: {reason.rstrip('.') or 'no reason given'}."
 
 
 def _unknown(token: str, error: AiError | None = None) -> SubmissionUnknown:
-    why = "It may be being submitted right now, or whoever did so has died." if error is None else error.message
-    return SubmissionUnknown(f"Whether the provider has the request of the token {token!r} is not known. {why}")
+    why = "Another process may be submitting it, or has died while doing so." if error is None else error.message
+    return SubmissionUnknown(f"It is not known whether the provider has received the request of the token {token!r}. {why}")

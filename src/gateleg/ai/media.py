@@ -1,4 +1,4 @@
-"""Pictures, films and sound that models make: what is asked for, and how far it is. Plain values."""
+"""Requests for generated images, video and sound, and the state of their jobs. Plain values."""
 
 import hashlib
 from collections.abc import Mapping
@@ -11,39 +11,39 @@ import orjson
 from gateleg.ai.messages import Attachment
 from gateleg.ai.replies import Usage
 
-#: What is to be made: pictures, a film, speech, or a film whose lips follow a recording.
+#: What to generate: images, video, speech, or a video whose lips follow a recording.
 MediaKind = Literal["image", "video", "speech", "lip-sync"]
-#: `submitting`: the provider may or may not have it. `refused`: against the provider's rules for content; never sent again.
+#: `submitting`: the provider may or may not have it. `refused`: it violates the provider's content policy and is never sent again.
 MediaStatus = Literal["submitting", "running", "succeeded", "failed", "refused"]
 
 
 @dataclass(frozen=True)
 class MediaRequest:
-    """What is to be made. What is left out is up to the model."""
+    """A request to generate media. The model chooses what is not set."""
 
     kind: MediaKind
     prompt: str = ""
-    #: what must not be in it
+    #: what must not appear
     negative_prompt: str = ""
-    #: the length of a film or of speech; also what its cost is estimated by
+    #: the length of video or speech, which also determines the estimated cost
     seconds: Decimal | None = None
     #: such as 16:9
     aspect_ratio: str = ""
     count: int = 1
     seed: int | None = None
-    #: the first frame of a film, or the picture to change
+    #: the first frame of a video, or the image to edit
     image: Attachment | None = None
-    #: pictures of whom or what is to appear
+    #: reference images of people or things that should appear
     references: tuple[Attachment, ...] = ()
-    #: for lip-sync: the film, and the recording that it is to follow
+    #: for lip-sync: the video, and the recording
     video: Attachment | None = None
     audio: Attachment | None = None
-    #: further parameters, as the model calls them; they go before all others
+    #: further parameters by the model's own names, which take precedence
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def digest(self) -> str:
-        """A digest of all of it: a token must not be used for two requests."""
+        """A digest of the whole request, because a token must not be used for two requests."""
         plain = [self.kind, self.prompt, self.negative_prompt, str(self.seconds), self.aspect_ratio, self.count, self.seed]
         files = [self.image, *self.references, self.video, self.audio]
         digests = [None if file is None else [file.media_type, hashlib.sha256(file.data).hexdigest()] for file in files]
@@ -57,7 +57,7 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class MediaOutput:
-    """Something that was made: where it is, or its content."""
+    """A generated file: its URL, or its content."""
 
     media_type: str
     url: str | None = None
@@ -66,21 +66,21 @@ class MediaOutput:
 
 @dataclass(frozen=True, slots=True)
 class MediaState:
-    """How far a provider is with a job."""
+    """The state of a job at the provider."""
 
-    #: the provider's name for it; empty where the answer came at once
+    #: the provider's id of the job; empty if the result came at once
     id: str
     status: MediaStatus
     outputs: tuple[MediaOutput, ...] = ()
-    #: why it failed or was refused, in the provider's words
+    #: why it failed or was refused, as the provider says it
     reason: str = ""
-    #: what it has used, where the provider says so
+    #: the usage, if the provider reports it
     usage: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class MediaJob:
-    """A job of a provider, by the token that it was submitted under."""
+    """A media job, by the token that it was submitted under."""
 
     token: str
     model: str
@@ -88,10 +88,10 @@ class MediaJob:
     status: MediaStatus
     outputs: tuple[MediaOutput, ...] = ()
     reason: str = ""
-    #: what it was estimated to use before it was submitted; its cost is None without a price
+    #: estimated usage before it was submitted; the cost is None without a price
     forecast: Usage = field(default_factory=Usage)
 
     @property
     def done(self) -> bool:
-        """Whether it has ended, well or badly."""
+        """Whether it has ended, successfully or not."""
         return self.status in ("succeeded", "failed", "refused")

@@ -32,30 +32,30 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A model's wish to have a tool called."""
+    """A tool call requested by the model."""
 
-    #: the provider's name for this call; the result must carry it
+    #: the provider's id of this call, which the result must repeat
     id: str
     name: str
-    #: the arguments as the model wrote them: JSON, most of the time
+    #: the arguments as the model wrote them, normally JSON
     text: str = "{}"
-    #: what the provider wants to see again when the call is sent back; means nothing to anybody else
+    #: opaque data that the provider needs when the call is sent back
     signature: str = ""
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The arguments; `BadArguments` if the model did not write a JSON object."""
+        """The parsed arguments. Raises `BadArguments` if the model did not write a JSON object."""
         try:
             found = orjson.loads(self.text or "{}")
         except orjson.JSONDecodeError as error:
-            raise BadArguments(f"The arguments of the call of {self.name} are not JSON: {error}.") from None
+            raise BadArguments(f"The arguments of the call to {self.name} are not JSON: {error}.") from None
         if not isinstance(found, dict):
-            raise BadArguments(f"The arguments of the call of {self.name} are not an object.")
+            raise BadArguments(f"The arguments of the call to {self.name} are not an object.")
         return found
 
     @property
     def tolerant(self) -> dict[str, Any]:
-        """The arguments; what the model wrote as `text` if that is not an object. For providers that take nothing but objects."""
+        """The parsed arguments, or the raw text as `text` if it is not an object. For providers that accept only objects."""
         try:
             return self.arguments
         except BadArguments:
@@ -64,7 +64,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """What the model is to know and to do, before the conversation."""
+    """Instructions to the model, before the conversation."""
 
     text: str
     role: Literal["system"] = field(default="system", kw_only=True)
@@ -72,7 +72,7 @@ class System:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file that goes along with a message: a picture, a document, a recording."""
+    """A file sent with a message: an image, a document, a recording."""
 
     #: such as image/png, application/pdf or text/markdown
     media_type: str
@@ -84,10 +84,10 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class UploadedFile:
-    """A file that was uploaded to a provider before (`chat.upload`), to be named in any number of messages. No other provider has it."""
+    """A file that was uploaded to a provider (`chat.upload`), to refer to in messages. Other providers do not have it."""
 
     provider: str
-    #: the provider's name for it
+    #: the provider's id of the file
     id: str
     media_type: str
     name: str = ""
@@ -95,7 +95,7 @@ class UploadedFile:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """What a person says, and the files that go along with it."""
+    """A message of a person, with its files."""
 
     text: str
     files: tuple[Attachment | UploadedFile, ...] = ()
@@ -104,7 +104,7 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Assistant:
-    """A message of the model, and the tools it has called."""
+    """A message of the model, with its tool calls."""
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
@@ -113,12 +113,12 @@ class Assistant:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What came of a tool call."""
+    """The result of a tool call."""
 
     call_id: str
     name: str
     text: str
-    #: the tool did not work; `text` says why
+    #: whether the tool failed; `text` says why
     failed: bool = False
     role: Literal["tool"] = field(default="tool", kw_only=True)
 
@@ -129,7 +129,7 @@ _messages: TypeAdapter[list[Message]] = TypeAdapter(list[Annotated[Message, Disc
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """Something that a model may call: a name, what it does, and the JSON schema of its arguments."""
+    """A tool that the model may call: a name, a description, and the JSON schema of its arguments."""
 
     name: str
     description: str
@@ -137,7 +137,7 @@ class Tool:
 
     @classmethod
     def of(cls, model: type[BaseModel], name: str, description: str = "") -> Tool:
-        """A tool whose arguments are a pydantic model; it is described by the model's docstring unless told otherwise."""
+        """A tool whose arguments are a pydantic model. The model's docstring is the default description."""
         return cls(name, description or (model.__doc__ or "").strip(), model.model_json_schema())
 
 
@@ -147,5 +147,5 @@ def dump_messages(messages: Sequence[Message]) -> bytes:
 
 
 def load_messages(data: bytes | str) -> list[Message]:
-    """Messages from their JSON; pydantic's `ValidationError` if it is none."""
+    """Messages from JSON. Raises pydantic's `ValidationError` if it is not valid."""
     return _messages.validate_json(data)

@@ -14,7 +14,7 @@ __all__ = ["Meter"]
 
 
 class Meter:
-    """Counts calls and usage by model. Any number of threads may use one; `listen` is called with every usage as it comes."""
+    """Counts calls and usage by model. Thread-safe; `listen` is called with every usage."""
 
     def __init__(self, listen: Callable[[str, Usage], None] | None = None) -> None:
         self._listen = listen
@@ -22,19 +22,19 @@ class Meter:
         self._totals: dict[str, Usage] = {}
 
     def add(self, model: str, usage: Usage) -> None:
-        """Note what a call has taken."""
+        """Add the usage of a call."""
         with self._lock:
             self._totals[model] = self._totals.get(model, NOTHING) + usage
         if self._listen is not None:
             self._listen(model, usage)
 
     def totals(self) -> dict[str, Usage]:
-        """What has been taken so far, by the model's address. A cost of None: there were calls that no price is known for."""
+        """The usage so far, by model address. A cost of None means that there were calls without a known price."""
         with self._lock:
             return dict(self._totals)
 
     def reset(self) -> dict[str, Usage]:
-        """Begin again at nothing; what was counted until now."""
+        """Reset to zero. Returns the totals until now."""
         with self._lock:
             totals, self._totals = self._totals, {}
             return totals

@@ -1,4 +1,4 @@
-"""From an address to a model. Providers are imported here, when they are used."""
+"""Opens a model by its address. Providers are imported here, on demand."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, TypedDict
 
 from gateleg.ai.answering import Answering
 from gateleg.ai.embedding import Embedding
-from gateleg.ai.errors import BadAsk, BadModelAddress, KeyMissing, NotOffered
+from gateleg.ai.errors import BadModelAddress, InvalidModelRequest, KeyMissing, NotOffered
 
 if TYPE_CHECKING:
     from gateleg.ai.addresses import ModelAddress
-    from gateleg.ai.asking import Purpose
+    from gateleg.ai.chat_requests import Purpose
     from gateleg.ai.generating import Generation
     from gateleg.ai.providers.bedrock import BedrockClient
     from gateleg.ai.providers.protocol import ChatProvider, EmbeddingsProvider, MediaProvider
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from gateleg.ai.setup import Setup
 
 
-#: Where the Gemini API is, for what speaks to it without its SDK.
+#: The Gemini API, for requests without its SDK.
 GEMINI = "https://generativelanguage.googleapis.com"
 
 
 class EmbeddingOptions(TypedDict, total=False):
-    """How an embedding model is to be used."""
+    """Options of an embedding model."""
 
     key: str
-    #: whether vectors are kept in the store; they are, if there is one
+    #: whether vectors are cached in the store, if there is one
     cache: bool
     #: the length of the vectors, for models that offer several
     dimensions: int
-    #: words before a text by its purpose, for models that want them: {"query": "query: ", "document": "passage: "}
+    #: prefixes by purpose, for models that expect them: {"query": "query: ", "document": "passage: "}
     prefixes: dict[Purpose, str]
 
 
@@ -63,7 +63,7 @@ def _chat(address: ModelAddress, setup: Setup, key: str | None) -> ChatProvider:
             from gateleg.ai.providers import openai, remote
 
             url = address.place or openai.USUAL
-            # OpenAI's newer models refuse the older name, and the servers that speak its dialect know only that one.
+            # OpenAI's newer models refuse the older name of this option, which is the only one that compatible servers know.
             limit = "max_completion_tokens" if url == openai.USUAL else "max_tokens"
             endpoint = remote.Endpoint(url, _key(address, setup, key, url, openai.USUAL))
             return openai.OpenAIChat(address.model, endpoint, openai.OpenAIDialect(limit))
@@ -72,7 +72,7 @@ def _chat(address: ModelAddress, setup: Setup, key: str | None) -> ChatProvider:
 
             url = address.place or openai.USUAL
             endpoint = remote.Endpoint(url, _key(address, setup, key, url, openai.USUAL))
-            # Servers that speak the dialect need not know what OpenAI's own models think with.
+            # Compatible servers may not know the reasoning items of OpenAI's own models.
             return openai.OpenAIChat(address.model, endpoint, openai_responses.ResponsesDialect(reasoning=url == openai.USUAL))
         case "anthropic":
             from gateleg.ai.providers import anthropic, sdk
@@ -95,7 +95,7 @@ def _chat(address: ModelAddress, setup: Setup, key: str | None) -> ChatProvider:
 
 
 def open_media(text: str, setup: Setup, key: str | None = None) -> Generation:
-    """The model that makes media at an address."""
+    """The media model at an address."""
     from gateleg.ai.generating import Generation
 
     address = setup.settings.resolve(text)
@@ -115,7 +115,7 @@ def _media(address: ModelAddress, setup: Setup, key: str | None) -> MediaProvide
 
             url = address.place or replicate.USUAL
             return replicate.ReplicateMedia(address.model, remote.Endpoint(url, _needed(address, setup, key, url, replicate.USUAL)))
-    raise NotOffered(f"{address} makes no media.", fix="Use gemini:veo-..., gemini:imagen-... or replicate:owner/name.")
+    raise NotOffered(f"{address} is not a media model.", fix="Use gemini:veo-..., gemini:imagen-... or replicate:owner/name.")
 
 
 def open_reranker(text: str, setup: Setup, key: str | None = None) -> Reranking:
@@ -127,7 +127,7 @@ def open_reranker(text: str, setup: Setup, key: str | None = None) -> Reranking:
     if address.provider != "rerank":
         raise NotOffered(f"{address} is not a reranker.", fix="Use rerank:MODEL@URL, such as rerank:rerank-v3.5@https://api.cohere.com/v2.")
     if address.place is None:
-        raise BadModelAddress(f"{text!r} does not say where the reranker is.", fix="Write rerank:MODEL@https://host/v1.")
+        raise BadModelAddress(f"{text!r} has no endpoint.", fix="Use rerank:MODEL@https://host/v1.")
     endpoint = remote.Endpoint(address.place, key or setup.settings.key_for(address, address.place, address.place))
     return Reranking(address, reranking.RemoteReranker(address.model, endpoint), setup)
 
@@ -135,14 +135,14 @@ def open_reranker(text: str, setup: Setup, key: str | None = None) -> Reranking:
 def _embeddings(address: ModelAddress, setup: Setup, options: EmbeddingOptions) -> EmbeddingsProvider:
     key, dimensions, prefixes = options.get("key"), options.get("dimensions"), options.get("prefixes")
     if prefixes and address.provider not in ("openai", "ollama"):
-        raise NotOffered(f"{address} knows no prefixes: it is told the purpose of a text in another way, or not at all.")
+        raise NotOffered(f"{address} does not support prefixes.")
     match address.provider:
         case "local":
             from gateleg.ai.providers.local_embeddings import LocalEmbeddings
 
             _known(address, "minilm")
             if dimensions not in (None, LocalEmbeddings.dimensions):
-                raise NotOffered("The local embedding model has vectors of 384 numbers.")
+                raise NotOffered("The vectors of the local embedding model always have 384 dimensions.")
             return LocalEmbeddings()
         case "ollama":
             from gateleg.ai.providers import ollama, remote
@@ -171,14 +171,14 @@ def _embeddings(address: ModelAddress, setup: Setup, options: EmbeddingOptions) 
 
 def _known(address: ModelAddress, only: str) -> None:
     if address.model != only:
-        raise BadModelAddress(f"There is no local model {address.model!r} for this.", fix=f"Write local:{only}.")
+        raise BadModelAddress(f"Unknown local model {address.model!r}.", fix=f"Use local:{only}.")
 
 
 def _bedrock(address: ModelAddress, setup: Setup, key: str | None) -> BedrockClient:
     from gateleg.ai.providers.bedrock import BedrockClient
 
     if key is not None:
-        raise BadAsk("Bedrock takes no key.", fix="Give AWS credentials where botocore looks for them.")
+        raise InvalidModelRequest("Bedrock does not use a key.", fix="Provide AWS credentials as for botocore.")
     return BedrockClient(address.place, setup.settings.connect_seconds, setup.settings.silence_seconds)
 
 
@@ -190,7 +190,7 @@ def _needed(address: ModelAddress, setup: Setup, key: str | None, url: str, usua
 
 
 def _key(address: ModelAddress, setup: Setup, key: str | None, url: str, usual: str) -> str | None:
-    """The key for an endpoint; where the provider usually is, there must be one. Servers of your own may need none."""
+    """The key for an endpoint. The provider's own endpoint requires one; other servers may not."""
     found = key or setup.settings.key_for(address, url, usual)
     if found is None and url == usual:
         raise KeyMissing(f"{address} needs a key.")

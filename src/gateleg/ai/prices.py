@@ -1,4 +1,4 @@
-"""Prices of models: what calls cost, and what they will cost at most. You give them: none is known here, as prices change."""
+"""Prices of models and the cost of calls. All prices come from the settings: none is built in, because they change."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ _MILLION = Decimal(1_000_000)
 
 
 class Price(BaseModel):
-    """What a model costs, in any currency: by million tokens, by request, by image, by second of video or sound."""
+    """The price of a model in any currency: per million tokens, per request, per image, per second of video or sound."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     input: Decimal = Field(default=Decimal(0), ge=0, description="a million input tokens")
     output: Decimal = Field(default=Decimal(0), ge=0, description="a million output tokens")
-    cached: Decimal | None = Field(default=None, ge=0, description="a million input tokens that the provider had cached; as `input`")
-    request: Decimal = Field(default=Decimal(0), ge=0, description="one request, such as a search of a reranker")
+    cached: Decimal | None = Field(default=None, ge=0, description="a million cached input tokens; the same as `input` by default")
+    request: Decimal = Field(default=Decimal(0), ge=0, description="one request, such as a search with a reranker")
     image: Decimal = Field(default=Decimal(0), ge=0, description="one image")
     second: Decimal = Field(default=Decimal(0), ge=0, description="one second of video or sound")
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
         if not self.model_fields_set:
-            raise ValueError("a price says what something costs; for nothing, write input = 0")
+            raise ValueError("a price must set at least one value; for a free model, set input = 0")
         return self
 
     def of(self, usage: Usage) -> Decimal:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from gateleg.ai.asking import AskOptions, Purpose
+    from gateleg.ai.chat_requests import AskOptions, Purpose
     from gateleg.ai.media import MediaJob, MediaRequest
     from gateleg.ai.messages import Attachment, Message, UploadedFile
     from gateleg.ai.replies import Delta, Reply, Structured, TokenCount, Usage
@@ -29,27 +29,29 @@ class Chat(Protocol):
         ...
 
     def reply(self, messages: Iterable[Message], **options: Unpack[AskOptions]) -> Reply:
-        """The answer as a whole."""
+        """The whole reply."""
         ...
 
     def stream(self, messages: Iterable[Message], **options: Unpack[AskOptions]) -> Generator[Delta, None, None]:
-        """The answer piece by piece; the last piece has the whole reply. Stop iterating, and close the iterator, to give it up."""
+        """Stream the reply piece by piece; the last piece has the whole reply. To cancel, close the iterator."""
         ...
 
     def structured(self, model: type[M], messages: Iterable[Message], *, repairs: int = 2, **options: Unpack[AskOptions]) -> Structured[M]:
-        """An answer that a pydantic model accepts. A model that misses is told why, up to `repairs` times; then `BadStructure`."""
+        """A reply validated as a pydantic model. An invalid reply is sent back with its problems up to `repairs` times; then
+        `BadStructure`.
+        """
         ...
 
     def upload(self, file: Attachment) -> UploadedFile:
-        """Keep a file at the provider, to name it in messages; `NotOffered` where there is no such thing."""
+        """Upload a file to the provider, to refer to it in messages. Raises `NotOffered` if the provider does not store files."""
         ...
 
     def forget(self, upload: UploadedFile) -> None:
-        """Have the provider delete a file."""
+        """Delete an uploaded file at the provider."""
         ...
 
     def count(self, text: str) -> TokenCount:
-        """How many tokens a text has for this model."""
+        """Count the tokens of a text for this model."""
         ...
 
 
@@ -63,19 +65,19 @@ class Embeddings(Protocol):
 
     @property
     def max_tokens(self) -> int | None:
-        """How many tokens of a text are looked at, where that is known; the rest makes no difference."""
+        """How many tokens of a text the model reads, if known; the rest is ignored."""
         ...
 
     def embed(self, texts: Sequence[str], *, purpose: Purpose = "document", timeout: float | None = None) -> NDArray[np.float32]:
-        """One row of length 1 for each text, in order. `timeout` bounds each batch, in seconds."""
+        """One unit vector for each text, in order. `timeout` limits each batch, in seconds."""
         ...
 
     def dimensions(self) -> int:
-        """The length of a row; a remote model is asked for one vector if it is not known."""
+        """The length of a vector. If it is unknown, a remote model is asked for one vector."""
         ...
 
     def count(self, texts: Sequence[str]) -> list[TokenCount]:
-        """How many tokens texts have for this model."""
+        """Count the tokens of texts for this model."""
         ...
 
 
@@ -88,29 +90,29 @@ class AsyncChat(Protocol):
         ...
 
     async def reply(self, messages: Iterable[Message], **options: Unpack[AskOptions]) -> Reply:
-        """The answer as a whole."""
+        """The whole reply."""
         ...
 
     def stream(self, messages: Iterable[Message], **options: Unpack[AskOptions]) -> AsyncGenerator[Delta, None]:
-        """The answer piece by piece; the last piece has the whole reply. Cancel the task, or close the iterator, to give it up."""
+        """Stream the reply piece by piece; the last piece has the whole reply. To cancel, cancel the task or close the iterator."""
         ...
 
     async def structured(
         self, model: type[M], messages: Iterable[Message], *, repairs: int = 2, **options: Unpack[AskOptions]
     ) -> Structured[M]:
-        """An answer that a pydantic model accepts."""
+        """A reply validated as a pydantic model."""
         ...
 
     async def upload(self, file: Attachment) -> UploadedFile:
-        """Keep a file at the provider, to name it in messages; `NotOffered` where there is no such thing."""
+        """Upload a file to the provider, to refer to it in messages. Raises `NotOffered` if the provider does not store files."""
         ...
 
     async def forget(self, upload: UploadedFile) -> None:
-        """Have the provider delete a file."""
+        """Delete an uploaded file at the provider."""
         ...
 
     async def count(self, text: str) -> TokenCount:
-        """How many tokens a text has for this model."""
+        """Count the tokens of a text for this model."""
         ...
 
 
@@ -124,24 +126,24 @@ class AsyncEmbeddings(Protocol):
 
     @property
     def max_tokens(self) -> int | None:
-        """How many tokens of a text are looked at, where that is known."""
+        """How many tokens of a text the model reads, if known."""
         ...
 
     async def embed(self, texts: Sequence[str], *, purpose: Purpose = "document", timeout: float | None = None) -> NDArray[np.float32]:
-        """One row of length 1 for each text, in order."""
+        """One unit vector for each text, in order."""
         ...
 
     async def dimensions(self) -> int:
-        """The length of a row."""
+        """The length of a vector."""
         ...
 
     async def count(self, texts: Sequence[str]) -> list[TokenCount]:
-        """How many tokens texts have for this model."""
+        """Count the tokens of texts for this model."""
         ...
 
 
 class Media(Protocol):
-    """A model that makes pictures, films or sound: submit, poll, fetch."""
+    """A model that generates images, video or sound: submit, poll, fetch."""
 
     @property
     def model(self) -> str:
@@ -149,28 +151,28 @@ class Media(Protocol):
         ...
 
     def estimate(self, request: MediaRequest) -> Usage:
-        """What a request is estimated to use and to cost; a cost of None: no price is known."""
+        """The estimated usage and cost of a request. The cost is None if no price is known."""
         ...
 
     def submit(self, request: MediaRequest, *, token: str) -> MediaJob:
-        """Have something made. A token that was used before gives the job that it was used for, and submits nothing."""
+        """Submit a request. If the token was used before, nothing is submitted and its job is returned."""
         ...
 
     def poll(self, token: str) -> MediaJob:
-        """How far it is."""
+        """The current state of a job."""
         ...
 
     def wait(self, token: str, *, every: float = 5.0) -> MediaJob:
-        """Poll until it is made; `ContentRefused` or `MediaFailed` if it is not."""
+        """Poll until the job has succeeded. Raises `ContentRefused` or `MediaFailed` otherwise."""
         ...
 
     def fetch(self, job: MediaJob, number: int = 0) -> Attachment:
-        """One of the things that were made."""
+        """The content of one output."""
         ...
 
 
 class AsyncMedia(Protocol):
-    """A model that makes pictures, films or sound, awaited: submit, poll, fetch."""
+    """A model that generates images, video or sound, awaited: submit, poll, fetch."""
 
     @property
     def model(self) -> str:
@@ -178,28 +180,28 @@ class AsyncMedia(Protocol):
         ...
 
     def estimate(self, request: MediaRequest) -> Usage:
-        """What a request is estimated to use and to cost; a cost of None: no price is known."""
+        """The estimated usage and cost of a request. The cost is None if no price is known."""
         ...
 
     async def submit(self, request: MediaRequest, *, token: str) -> MediaJob:
-        """Have something made. A token that was used before gives the job that it was used for, and submits nothing."""
+        """Submit a request. If the token was used before, nothing is submitted and its job is returned."""
         ...
 
     async def poll(self, token: str) -> MediaJob:
-        """How far it is."""
+        """The current state of a job."""
         ...
 
     async def wait(self, token: str, *, every: float = 5.0) -> MediaJob:
-        """Poll until it is made; `ContentRefused` or `MediaFailed` if it is not."""
+        """Poll until the job has succeeded. Raises `ContentRefused` or `MediaFailed` otherwise."""
         ...
 
     async def fetch(self, job: MediaJob, number: int = 0) -> Attachment:
-        """One of the things that were made."""
+        """The content of one output."""
         ...
 
 
 class Rerank(Protocol):
-    """A model that scores how well texts answer a query."""
+    """A model that scores how relevant texts are to a query."""
 
     @property
     def model(self) -> str:
@@ -207,12 +209,12 @@ class Rerank(Protocol):
         ...
 
     def scores(self, query: str, texts: Sequence[str], *, timeout: float | None = None) -> list[float]:
-        """A score for each text, in order: the higher, the better. Scores of different models do not compare."""
+        """A score for each text, in order: higher is more relevant. Scores of different models are not comparable."""
         ...
 
 
 class AsyncRerank(Protocol):
-    """A model that scores how well texts answer a query, awaited."""
+    """A model that scores how relevant texts are to a query, awaited."""
 
     @property
     def model(self) -> str:
@@ -220,5 +222,5 @@ class AsyncRerank(Protocol):
         ...
 
     async def scores(self, query: str, texts: Sequence[str], *, timeout: float | None = None) -> list[float]:
-        """A score for each text, in order: the higher, the better. Scores of different models do not compare."""
+        """A score for each text, in order: higher is more relevant. Scores of different models are not comparable."""
         ...

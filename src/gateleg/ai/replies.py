@@ -10,31 +10,31 @@ from gateleg.ai.messages import Assistant, ToolCall
 
 __all__ = ["CallDelta", "Delta", "Finish", "Reply", "Structured", "TokenCount", "Usage"]
 
-#: Why a model stopped: it was done (or met a stop text), it ran out of tokens, it wants tools called, or a filter stepped in.
+#: Why a model stopped: it was done (or met a stop sequence), it ran out of tokens, it called tools, or a filter intervened.
 Finish = Literal["stop", "length", "tools", "filtered"]
 T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as the provider counts them, and what they cost by the price table that was given."""
+    """Tokens as the provider counts them, and their cost by the configured prices."""
 
     input: int = 0
     output: int = 0
-    #: how many of the input tokens the provider had in a cache of its own
+    #: how many of the input tokens the provider had cached
     cached: int = 0
-    #: None when no price is known for a part of it
+    #: None if a part of it has no known price
     cost: Decimal | None = None
-    #: requests, images and seconds of video or sound, where the provider charges by them
+    #: requests, images and seconds of video or sound, if the provider bills them
     requests: int = 0
     images: int = 0
     seconds: Decimal = Decimal(0)
-    #: the provider did not say, or not yet: the numbers are estimates
+    #: whether the numbers are estimates, because the provider did not report them
     estimated: bool = False
 
     @property
     def total(self) -> int:
-        """All tokens."""
+        """The total number of tokens."""
         return self.input + self.output
 
     def __add__(self, other: Usage) -> Usage:
@@ -50,41 +50,41 @@ class Usage:
             self.estimated or other.estimated,
         )
 
-    def or_estimated(self, guess: Usage) -> Usage:
-        """This usage; the guess, where the provider has not said anything."""
+    def or_estimate(self, guess: Usage) -> Usage:
+        """This usage, or the estimate if the provider has reported nothing."""
         return self if self != Usage() else replace(guess, estimated=True)
 
 
-#: Where sums begin.
+#: The start value of sums.
 NOTHING = Usage(cost=Decimal(0))
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model said."""
+    """A reply of a model."""
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
     finish: Finish = "stop"
     usage: Usage = Usage()
-    #: the model as its provider names it in the answer
+    #: the model as its provider names it in the response
     model: str = ""
-    #: what the model thought before it spoke, where the provider shows that
+    #: the model's reasoning, if the provider shows it
     reasoning: str = ""
-    #: whether it came from the cache, and so took nothing
+    #: whether it came from the cache, and so used nothing
     cached: bool = False
 
     @property
     def message(self) -> Assistant:
-        """The reply as a message, to go on with the conversation."""
+        """The reply as a message, to continue the conversation."""
         return Assistant(self.text, self.calls)
 
 
 @dataclass(frozen=True, slots=True)
 class CallDelta:
-    """A piece of a tool call: the first has its id and name, all together have the text of its arguments."""
+    """A piece of a tool call. The first one has its id and name; together they have the text of its arguments."""
 
-    #: which call of this reply
+    #: the index of the call in this reply
     index: int
     id: str = ""
     name: str = ""
@@ -94,7 +94,7 @@ class CallDelta:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of a reply that is being written. The last one has the whole reply."""
+    """A piece of a streamed reply. The last one has the whole reply."""
 
     text: str = ""
     call: CallDelta | None = None
@@ -104,27 +104,27 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class Structured(Generic[T_co]):
-    """A structure that a model gave, and what it took to get it."""
+    """A validated structure, and the usage of getting it."""
 
     value: T_co
     #: the last reply
     reply: Reply
-    #: of all attempts together
+    #: the usage of all attempts together
     usage: Usage
     attempts: int
 
 
 @dataclass(frozen=True, slots=True)
 class TokenCount:
-    """How many tokens a text has for a model. Not `exact`: an estimate, as the provider offers no way to count here."""
+    """The number of tokens of a text for a model. Not `exact`: an estimate, because the provider offers no way to count."""
 
     tokens: int
     exact: bool
 
 
 @dataclass
-class Gathering:
-    """Puts a reply together from its pieces."""
+class ReplyBuilder:
+    """Builds a reply from its pieces."""
 
     reply: Reply = Reply()
     _text: list[str] = field(default_factory=list)
@@ -133,7 +133,7 @@ class Gathering:
 
     @property
     def begun(self) -> bool:
-        """Whether a piece has come."""
+        """Whether a piece has been received."""
         return bool(self._text or self._reasoning or self._calls)
 
     @property
@@ -143,11 +143,11 @@ class Gathering:
 
     @property
     def written(self) -> str:
-        """All that the model has written so far: text, reasoning and the arguments of calls."""
+        """Everything that the model has written so far: text, reasoning and arguments of calls."""
         return "".join((*self._text, *self._reasoning, *(call.text for call in self._calls.values())))
 
     def add(self, delta: Delta) -> None:
-        """Take in a piece."""
+        """Add a piece."""
         if delta.text:
             self._text.append(delta.text)
         if delta.reasoning:
@@ -159,7 +159,7 @@ class Gathering:
             )
 
     def whole(self, finish: Finish, usage: Usage, model: str) -> Reply:
-        """The reply, at its end."""
+        """The whole reply."""
         calls = tuple(
             ToolCall(call.id or f"call_{call.index}", call.name, call.text or "{}", call.signature)
             for _, call in sorted(self._calls.items())

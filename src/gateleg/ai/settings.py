@@ -13,20 +13,20 @@ from gateleg.ai.prices import Price
 
 __all__ = ["ModelSettings", "ProviderSettings", "SpendCaps"]
 
-#: Stands for every application or tenant that is not named.
+#: Matches every application or tenant that is not named.
 EVERY = "*"
 _NAME = r"^[a-z][a-z0-9_-]{0,39}$"
 
 
 class ProviderSettings(BaseModel):
-    """A provider's key, by the name of the environment variable or the secret that holds it; and where an endpoint of your own is."""
+    """The key of a provider, by the name of the environment variable or secret that holds it, and the URL of a custom endpoint."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    key_env: str | None = Field(default=None, min_length=1, description="name of the environment variable with the key")
-    key_secret: str | None = Field(default=None, min_length=1, description="name of the host's secret with the key: `gateleg secrets set`")
-    url: str | None = Field(default=None, description="address of an endpoint of your own, such as https://host/v1")
-    speaks: ProviderName = Field(default="openai", description="whose protocol that endpoint speaks")
+    key_env: str | None = Field(default=None, min_length=1, description="environment variable that holds the key")
+    key_secret: str | None = Field(default=None, min_length=1, description="secret of the host that holds the key: `gateleg secrets set`")
+    url: str | None = Field(default=None, description="URL of a custom endpoint, such as https://host/v1")
+    speaks: ProviderName = Field(default="openai", description="the API that the endpoint implements")
 
     @field_validator("url")
     @classmethod
@@ -43,13 +43,13 @@ class ProviderSettings(BaseModel):
 
 
 class SpendCaps(BaseModel):
-    """What may be spent in a day (UTC), by application and by tenant; `*` is for those that are not named."""
+    """Daily spend caps (UTC), by application and by tenant; `*` applies to those that are not named."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    applications: dict[str, Decimal] = Field(default={}, description="what one application may spend in a day")
-    tenants: dict[str, Decimal] = Field(default={}, description="what one tenant may spend in a day, in all applications together")
-    output_tokens: int = Field(default=4096, ge=1, description="output tokens that a call without max_tokens is taken to need")
+    applications: dict[str, Decimal] = Field(default={}, description="daily cap of an application")
+    tenants: dict[str, Decimal] = Field(default={}, description="daily cap of a tenant, over all applications")
+    output_tokens: int = Field(default=4096, ge=1, description="output tokens to assume for a call without max_tokens")
 
     @field_validator("applications", "tenants")
     @classmethod
@@ -69,31 +69,31 @@ class SpendCaps(BaseModel):
 
 
 class ModelSettings(BaseModel):
-    """Which models to use when none is named, the keys of the providers, prices and spend caps."""
+    """Default models, keys of providers, prices and spend caps."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    chat: str = Field(default="local:smollm2", description="the chat model to use when none is named")
-    embeddings: str = Field(default="local:minilm", description="the embedding model to use when none is named")
+    chat: str = Field(default="local:smollm2", description="default chat model")
+    embeddings: str = Field(default="local:minilm", description="default embedding model")
     providers: dict[str, ProviderSettings] = Field(
-        default={}, description="keys by provider (`anthropic`), and endpoints of your own under names of yours"
+        default={}, description="keys by provider (`anthropic`), and custom endpoints under names of your choice"
     )
-    #: by provider (`openai`), for the place where it is usually found; or by endpoint (`https://host`). Sent nowhere else
-    keys: dict[str, SecretStr] = Field(default={}, description="the keys themselves, by provider or endpoint; better named by `key_env`")
-    #: by address (`openai:gpt-x`) or by provider and model
-    prices: dict[str, Price] = Field(default={}, description="prices by the model's address")
-    caps: SpendCaps = Field(default=SpendCaps(), description="what may be spent in a day")
+    #: by provider (`openai`), for its own endpoint; or by endpoint (`https://host`). Sent nowhere else
+    keys: dict[str, SecretStr] = Field(default={}, description="the keys themselves, by provider or endpoint; prefer `key_env`")
+    #: by address (`openai:gpt-x`), or by provider and model
+    prices: dict[str, Price] = Field(default={}, description="prices by model address")
+    caps: SpendCaps = Field(default=SpendCaps(), description="daily spend caps")
     connect_seconds: float = Field(default=10.0, gt=0, description="seconds to wait for a connection")
-    silence_seconds: float = Field(default=120.0, gt=0, description="seconds to wait for the next bytes of an answer")
-    total_seconds: float = Field(default=600.0, gt=0, description="seconds for a whole call, with all attempts")
-    attempts: int = Field(default=4, ge=1, le=20, description="how often a call is tried at most")
-    cache_days: float | None = Field(default=90, gt=0, description="days for which answers are kept in the cache")
+    silence_seconds: float = Field(default=120.0, gt=0, description="seconds to wait for the next bytes of a response")
+    total_seconds: float = Field(default=600.0, gt=0, description="seconds for a whole call, including retries")
+    attempts: int = Field(default=4, ge=1, le=20, description="maximum number of attempts of a call")
+    cache_days: float | None = Field(default=90, gt=0, description="days for which replies are cached")
 
     @model_validator(mode="after")
     def _names_are_known(self) -> Self:
         for name, provider in self.providers.items():
             if name not in PROVIDERS and provider.url is None:
-                raise ValueError(f"providers.{name} needs a url: it is none of {', '.join(PROVIDERS)}")
+                raise ValueError(f"providers.{name} needs a url, because it is not one of {', '.join(PROVIDERS)}")
         for text in (self.chat, self.embeddings, *self.prices):
             self.resolve(text)
         return self
@@ -101,25 +101,25 @@ class ModelSettings(BaseModel):
     @field_validator("keys")
     @classmethod
     def _are_places(cls, keys: dict[str, SecretStr]) -> dict[str, SecretStr]:
-        """A misspelt provider would leave its key unused, and nobody would know why."""
+        """Refuse unknown providers: a misspelt one would leave its key unused without a message."""
         for place in keys:
             if place not in PROVIDERS:
                 origin(place)
         return keys
 
     def resolve(self, text: str) -> ModelAddress:
-        """The address that a text names: a name of `providers` stands for the endpoint that it has there."""
+        """The address in a text. A name of `providers` stands for its endpoint."""
         name, _, model = text.strip().partition(":")
         named = self.providers.get(name)
         if named is None or named.url is None:
             return parse_model_address(text)
         speaks = name if name in PROVIDERS else named.speaks
-        # An address that says where it is means that place.
+        # An explicit URL in the address takes precedence.
         address = parse_model_address(f"{speaks}:{model}")
         return address if address.place is not None else parse_model_address(f"{speaks}:{model}@{named.url}")
 
     def price_of(self, address: ModelAddress) -> Price | None:
-        """The price that was given for a model; local models cost nothing."""
+        """The configured price of a model. Local models are free."""
         if address.provider == "local":
             return Price(input=Decimal(0))
         prices = {str(self.resolve(text)): price for text, price in self.prices.items()}
@@ -128,16 +128,16 @@ class ModelSettings(BaseModel):
 
     @property
     def secrets(self) -> dict[str, str]:
-        """The secrets that providers name, by the provider or the endpoint that each is the key of."""
+        """The names of the secrets that hold keys, by provider or endpoint."""
         found = self.providers.items()
         return {provider.url or name: provider.key_secret for name, provider in found if provider.key_secret is not None}
 
     def with_keys(self, keys: Mapping[str, str]) -> Self:
-        """The settings with further keys, by provider or endpoint: those that secrets hold."""
+        """The settings with further keys, by provider or endpoint: those that were read from secrets."""
         return self.model_copy(update={"keys": {**self.keys, **{place: SecretStr(key) for place, key in keys.items()}}})
 
     def key_for(self, address: ModelAddress, endpoint: str, usual: str, environ: Mapping[str, str] | None = None) -> str | None:
-        """The key for an endpoint. A provider's key goes only to where the provider usually is, or to the `url` that it has here."""
+        """The key for an endpoint. A provider's key is sent only to its own endpoint, or to the `url` that is configured for it."""
         found = next((key for place, key in self.keys.items() if "://" in place and origin(place) == origin(endpoint)), None)
         if found is None and origin(endpoint) == origin(usual):
             found = self.keys.get(address.vendor)
@@ -149,8 +149,8 @@ class ModelSettings(BaseModel):
                 continue
             if provider.key_secret is not None:
                 raise KeyMissing(
-                    f"{address} needs a key, and the secret {provider.key_secret!r} was not there when this process started.",
-                    fix=f"Run `gateleg secrets set {provider.key_secret}` and start again.",
+                    f"{address} needs a key, but the secret {provider.key_secret!r} did not exist when this process started.",
+                    fix=f"Run `gateleg secrets set {provider.key_secret}` and restart.",
                 )
             if provider.key_env is not None:
                 return _read_variable(provider.key_env, address, os.environ if environ is None else environ)
@@ -160,5 +160,5 @@ class ModelSettings(BaseModel):
 def _read_variable(name: str, address: ModelAddress, environ: Mapping[str, str]) -> str:
     key = environ.get(name, "").strip()
     if not key:
-        raise KeyMissing(f"{address} needs a key, and the environment variable {name} is not set.", fix=f"Set {name} and start again.")
+        raise KeyMissing(f"{address} needs a key, but the environment variable {name} is not set.", fix=f"Set {name} and restart.")
     return key

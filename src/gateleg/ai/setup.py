@@ -1,11 +1,11 @@
-"""What all models of a `Models` share."""
+"""The setup that all models of a `Models` share."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from gateleg.ai.errors import AiError, BadAsk, ModelTimedOut, NotOffered, StreamBroken
+from gateleg.ai.errors import AiError, InvalidModelRequest, ModelTimedOut, NotOffered, StreamBroken
 from gateleg.ai.metering import Meter
 from gateleg.ai.replies import NOTHING, Usage
 from gateleg.ai.retry_policy import RETRIES, RetryPolicy, make_timeouts
@@ -24,12 +24,12 @@ R = TypeVar("R")
 
 @dataclass
 class Setup:
-    """Settings, timeouts, the meter, and the record of what is spent."""
+    """Settings, timeouts, the meter, and the record of spending."""
 
     settings: ModelSettings = field(default_factory=ModelSettings)
     retry_policy: RetryPolicy = field(default_factory=RetryPolicy)
     meter: Meter = field(default_factory=Meter)
-    #: records calls and keeps them under caps; None where nobody asked for that
+    #: records calls and enforces spend caps; None without an account
     spending: Spending | None = None
 
     def billed_to(self, account: Account) -> Setup:
@@ -46,9 +46,9 @@ class Setup:
         used: Callable[[R], Usage],
         so_far: Callable[[], Usage] | None = None,
     ) -> Flow[tuple[R, Usage]]:
-        """Make a call within the caps and record it. The result, and what it has used with its cost.
+        """Make a call within the caps and record it. Returns the result, and its usage with the cost.
 
-        `so_far` tells what a call has used that breaks off; without it, that is the forecast.
+        `so_far` returns the usage of a call that broke off; without it, the forecast is used.
         """
         spending = self.spending
         reserved = None if spending is None else (yield from spending.reserve(address, forecast))
@@ -59,22 +59,24 @@ class Setup:
                 if isinstance(error, ModelTimedOut | StreamBroken):
                     yield from spending.settle(reserved, self.priced(address, so_far() if so_far else forecast), "unknown")
                 else:
-                    yield from spending.settle(reserved, NOTHING, "refused" if isinstance(error, BadAsk | NotOffered) else "failed")
+                    yield from spending.settle(
+                        reserved, NOTHING, "refused" if isinstance(error, InvalidModelRequest | NotOffered) else "failed"
+                    )
             raise
         except GeneratorExit:
-            # Somebody has given up waiting, and no more steps can be taken here: the driver settles it.
+            # The caller has cancelled, and no more steps can run here: the driver settles it.
             if spending is not None and reserved is not None:
                 spending.leave(reserved, self.priced(address, so_far() if so_far else forecast))
             raise
         counted = used(result)
-        # Providers count tokens; requests are counted here, for prices by the request.
+        # Providers count tokens; requests are counted here, for prices per request.
         usage = self.charge(address, replace(counted, requests=counted.requests or forecast.requests))
         if spending is not None and reserved is not None:
             yield from spending.settle(reserved, usage)
         return result, usage
 
     def charge(self, address: ModelAddress, usage: Usage) -> Usage:
-        """The usage with its cost, noted in the meter."""
+        """The usage with its cost, added to the meter."""
         priced = self.priced(address, usage)
         self.meter.add(str(address), priced)
         return priced
@@ -86,7 +88,7 @@ class Setup:
 
 
 def setup_from(settings: ModelSettings | None, retries: Retries | None, meter: Meter | None, account: Account | None) -> Setup:
-    """The setup that the arguments of a `Models` describe."""
+    """The setup for the arguments of a `Models`."""
     settings = settings or ModelSettings()
     timeouts = make_timeouts(settings.connect_seconds, settings.silence_seconds)
     retries = retries or replace(RETRIES, attempts=settings.attempts)

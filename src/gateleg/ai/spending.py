@@ -1,13 +1,13 @@
-"""What calls cost: recorded by day, application, tenant and model, and kept under caps.
+"""The cost of calls: recorded by day, application, tenant and model, and limited by caps.
 
-A call under a cap reserves what it is estimated to cost before it is made, and afterwards corrects that to what it did cost. Both are
-additions to one number, `committed`, and a reservation is made on the condition that the sum stays within the cap. So, at any moment,
-`committed` = the cost of the calls that are over + the estimates of those that are running, and
+A call under a cap reserves its estimated cost before it is made, and afterwards corrects that to the actual cost. Both are additions to one
+number, `committed`, and a reservation is conditional on the sum staying within the cap. So, at any moment, `committed` = the cost of
+finished calls + the estimates of running calls, and
 
-    cost of the day <= cap + what the calls that are running cost more than estimated
+    cost of the day <= cap + the amount by which running calls exceed their estimates
 
-With `max_tokens` an estimate is rarely too low. A process that is killed leaves its reservations until the day (UTC) is over: the cap then
-holds too early, never too late. A call whose end is not known (given up, timed out, broken off) counts with its estimate.
+With `max_tokens` an estimate is rarely too low. A process that is killed leaves its reservations until the end of the day (UTC): the cap is
+then reached too early, never too late. A call with an unknown end (cancelled, timed out, broken off) counts with its estimate.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from uuid import uuid4
 import orjson
 
 from gateleg.ai.errors import PriceUnknown, SpendCapReached
-from gateleg.ai.steps import Carry
+from gateleg.ai.steps import StoreOperation
 from gateleg.ai.tables import Spend, UsageDay
 from gateleg.store import ConditionFailed, StoreError, TransactionCanceled, upsert
 from gateleg.store.operations import transact
@@ -41,13 +41,13 @@ if TYPE_CHECKING:
 #: How long the usage of a day is kept.
 _KEPT = timedelta(days=800)
 _log = logging.getLogger(__name__)
-#: How a call ended: with an answer, without one at no cost, in a way that leaves its cost unknown; or it was not made at all.
+#: How a call ended: with a reply; without one, at no cost; with unknown cost; or it was not made.
 Ending = Literal["answered", "failed", "unknown", "refused"]
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Who calls of models are recorded for."""
+    """Whom calls of models are recorded for."""
 
     application: str
     tenant: str | None = None
@@ -55,12 +55,12 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """A call that may be made: what it is estimated to use, and what has been reserved for it."""
+    """A call that may be made: its estimated usage and cost, which are reserved."""
 
     model: str
     account: Account
     day: datetime
-    #: what it is estimated to use; its cost is None without a price
+    #: the estimated usage; its cost is None without a price
     forecast: Usage
     #: the caps that it counts against
     scopes: tuple[str, ...] = ()
@@ -68,16 +68,16 @@ class Reservation:
 
 @dataclass
 class Spending:
-    """Records what calls use, for one account, and refuses those that a cap does not allow."""
+    """Records the usage of an account, and refuses calls that exceed a cap."""
 
     account: Account
     settings: ModelSettings
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
-    #: calls that were given up and could not be settled then: with their usage
+    #: cancelled calls that are not settled yet, with their usage
     left: deque[tuple[Reservation, Usage, Ending]] = field(default_factory=deque)
 
     def reserve(self, address: ModelAddress, forecast: Usage) -> Flow[Reservation]:
-        """Reserve what a call is estimated to cost; `SpendCapReached` or `PriceUnknown` if it must not be made."""
+        """Reserve the estimated cost of a call. Raises `SpendCapReached` or `PriceUnknown` if it must not be made."""
         price = self.settings.price_of(address)
         forecast = replace(forecast, cost=None if price is None else price.of(forecast))
         caps = self._caps()
@@ -85,13 +85,13 @@ class Spending:
         if not caps or forecast.cost == 0:
             return replace(reserved, scopes=())
         if forecast.cost is None:
-            raise PriceUnknown(f"There is a spend cap, and no price is known for {address}.")
+            raise PriceUnknown(f"There is a spend cap, but no known price for {address}.")
         for scope, cap in caps:
             if forecast.cost > cap:
-                smaller = "Ask for less, with a smaller max_tokens, or raise the cap: [models.caps] in the settings of the host."
+                smaller = "Use a smaller max_tokens, or raise the cap in [models.caps] of the host's settings."
                 raise self._refusal(scope, cap, forecast.cost, reserved.day, smaller)
         try:
-            yield Carry(transact([_reserving(scope, cap, forecast.cost, reserved.day) for scope, cap in caps]))
+            yield StoreOperation(transact([_reserving(scope, cap, forecast.cost, reserved.day) for scope, cap in caps]))
         except TransactionCanceled as error:
             refused = [caps[number] for number, reason in enumerate(error.reasons) if isinstance(reason, ConditionFailed)]
             if not refused:
@@ -100,17 +100,17 @@ class Spending:
         return reserved
 
     def settle(self, reserved: Reservation, usage: Usage, ending: Ending = "answered") -> Flow[None]:
-        """Record what a call has used, and correct what was reserved. What cannot be written is logged: the call is over."""
+        """Record the usage of a call and correct its reservation. A failed write is logged: the call itself has ended."""
         writes = self.settlement(reserved, usage, ending)
         if not writes:
             return
         try:
-            yield Carry(transact(writes, token=uuid4().hex))
+            yield StoreOperation(transact(writes, token=uuid4().hex))
         except StoreError as error:
-            _log.warning("The usage of %s could not be recorded: %s", reserved.model, error)
+            _log.warning("could not record the usage of %s: %s", reserved.model, error)
 
     def settlement(self, reserved: Reservation, usage: Usage, ending: Ending = "answered") -> list[WriteOperation[Any]]:
-        """The writes that record what a call has used, and correct what was reserved; for a transaction with others."""
+        """The writes that record a call's usage and correct its reservation, for a transaction with others."""
         writes: list[WriteOperation[Any]] = [] if ending == "refused" else [_recording(reserved, usage, ending)]
         if reserved.scopes and reserved.forecast.cost is not None and usage.cost is not None:
             more = usage.cost - reserved.forecast.cost
@@ -118,11 +118,11 @@ class Spending:
         return writes
 
     def leave(self, reserved: Reservation, usage: Usage) -> None:
-        """Note a call that was given up, where no more steps can be taken; `settle_left` records it."""
+        """Keep a cancelled call for `settle_left`, because no more steps can run now."""
         self.left.append((reserved, usage, "unknown"))
 
     def settle_left(self) -> Flow[None]:
-        """Record the calls that were given up."""
+        """Record the calls that were cancelled."""
         while self.left:
             yield from self.settle(*self.left.popleft())
 
@@ -138,7 +138,7 @@ class Spending:
         kind, _, name = unquote(scope).partition("/")
         midnight = datetime(now.year, now.month, now.day, tzinfo=UTC) + timedelta(days=1)
         return SpendCapReached(
-            f"The {kind} {name!r} may spend {cap} on models in a day, and this call, at up to {cost:.4f}, would be too much.",
+            f"The {kind} {name!r} may spend {cap} a day on models, and this call, at up to {cost:.4f}, would exceed that.",
             retry_after=(midnight - now).total_seconds(),
             fix=fix,
         )

@@ -1,7 +1,7 @@
-"""Steps of a flow: what the logic of this room asks its driver to do. The only interface between that logic and its I/O.
+"""Steps of a flow: what it asks its driver to do. The only interface between the logic of models and their I/O.
 
-A flow is a generator, as in the store. It yields steps, receives what came of them, and returns its result; what goes wrong is raised at
-the `yield`. Two drivers take the steps: `Models` by calling, `AsyncModels` by awaiting.
+A flow is a generator, as in the store. It yields steps, receives their results, and returns its own; errors are raised at the `yield`.
+There are two drivers: `Models` blocks, `AsyncModels` awaits.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ R = TypeVar("R")
 
 
 class Opened(Protocol):
-    """An answer whose head has come."""
+    """A response whose headers have arrived."""
 
     status: int
-    #: by their names in small letters
+    #: by lower-case name
     headers: dict[str, str]
 
     def close(self) -> None:
-        """Let go of the connection. It is kept for the next request if the answer was read to its end."""
+        """Release the connection. It is reused if the response was read to its end."""
         ...
 
 
 @dataclass(slots=True)
 class Open:
-    """Send a request. The reply is an `Opened`, when the head of the answer is there."""
+    """Send a request. Returns an `Opened` when the headers have arrived."""
 
     request: HttpRequest
     timeouts: Timeouts
-    #: when the whole call must be over
+    #: the deadline of the whole call
     until: Deadline
 
 
 @dataclass(slots=True)
 class Receive:
-    """Wait for more of an answer, at most so many seconds. The reply is bytes; none at its end."""
+    """Wait for more of a response, at most this many seconds. Returns bytes, which are empty at the end."""
 
     opened: Opened
     seconds: float
@@ -51,38 +51,38 @@ class Receive:
 
 @dataclass(slots=True)
 class Work:
-    """Call something that computes or blocks. The reply is what it returns; an event loop goes on meanwhile."""
+    """Call a function that computes or blocks, without blocking the event loop. Returns its result."""
 
     call: Callable[[], Any]
 
 
 @dataclass(slots=True)
-class Carry:
-    """Carry out an operation of the store. The reply is its result."""
+class StoreOperation:
+    """Run an operation of the store. Returns its result."""
 
     operation: Operation[Any]
 
 
 @dataclass(slots=True)
 class Pause:
-    """Wait so many seconds. The reply is None."""
+    """Wait for some seconds. Returns None."""
 
     seconds: float
 
 
 @dataclass(slots=True)
-class Say:
-    """Hand a piece of the reply to whoever is listening. The reply is None, when the next is wanted."""
+class EmitPiece:
+    """Pass a piece of the reply to the caller. Returns None when the next one is wanted."""
 
     delta: Delta
 
 
-Step = Open | Receive | Work | Carry | Pause | Say
-#: A flow that ends with an `R`.
+Step = Open | Receive | Work | StoreOperation | Pause | EmitPiece
+#: A flow that returns an `R`.
 Flow = Generator[Step, Any, R]
 
 
-def at_once(result: R) -> Flow[R]:
-    """A flow that has its result without a step."""
+def completed(result: R) -> Flow[R]:
+    """A flow that returns a result without a step."""
     yield from ()
     return result

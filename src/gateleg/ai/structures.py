@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import orjson
 from pydantic import BaseModel, ValidationError
 
-from gateleg.ai.asking import Shape
+from gateleg.ai.chat_requests import Shape
 from gateleg.ai.messages import Assistant, Message, System, User
 
 if TYPE_CHECKING:

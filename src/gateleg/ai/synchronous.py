@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, Unpack
 from pydantic import BaseModel
 
 from gateleg.ai.answering import Answering
-from gateleg.ai.asking import chat_request
-from gateleg.ai.errors import BadAsk
-from gateleg.ai.failures import LIMIT, failures
+from gateleg.ai.chat_requests import chat_request
+from gateleg.ai.error_translation import LIMIT, translated_errors
+from gateleg.ai.errors import InvalidModelRequest
 from gateleg.ai.opening import open_chat, open_embeddings, open_media, open_reranker
 from gateleg.ai.setup import setup_from
-from gateleg.ai.steps import Carry, Open, Pause, Receive, Say, Work
+from gateleg.ai.steps import EmitPiece, Open, Pause, Receive, StoreOperation, Work
 from gateleg.net.http import Client
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from gateleg.ai.asking import AskOptions, Purpose
+    from gateleg.ai.chat_requests import AskOptions, Purpose
     from gateleg.ai.embedding import Embedding
     from gateleg.ai.generating import Generation
     from gateleg.ai.media import MediaJob, MediaRequest
@@ -47,18 +47,18 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class Carrier(Protocol):
-    """What carries out operations of a store: a `Store`, or one that asks an event loop to."""
+    """Runs operations of a store: a `Store`, or one that delegates to an event loop."""
 
     def run(self, operation: Operation[R], /) -> R:
-        """Carry out an operation."""
+        """Run an operation."""
         ...
 
 
 class Models:
-    """Models by their addresses. Any number of threads may share one.
+    """Models by address. Any number of threads may share one.
 
-    With a `store`, vectors are kept there, and replies of chats that ask for it (`store.ensure_tables(*MODEL_TABLES)`).
-    With an `account`, what is used is recorded there for it, and calls are kept under the spend caps of the settings.
+    With a `store`, vectors are cached there, and replies of chats with `cache=True` (`store.ensure_tables(*MODEL_TABLES)`). With an
+    `account`, usage is recorded there, and calls are limited by the spend caps of the settings.
     """
 
     def __init__(
@@ -79,51 +79,51 @@ class Models:
         self._check: Callable[[], None] = _nothing
 
     def chat(self, address: str | None = None, *, key: str | None = None, cache: bool = False) -> Chat:
-        """A chat model; by default that of the settings, which is a local one. `cache` keeps its replies in the store."""
+        """A chat model; by default the one of the settings, which is local. `cache` stores its replies."""
         return _Chat(self, open_chat(address or self._setup.settings.chat, self._setup, key, cache=self._cached(cache)))
 
     def chat_with(self, provider: ChatProvider, name: str = "local:own") -> Chat:
-        """A chat model of your own, under a name of your choice: a provider that is not here, or a script in tests."""
+        """A chat model of your own provider, under a name of your choice, such as a script in tests."""
         from gateleg.ai.addresses import parse_model_address
 
         return _Chat(self, Answering(parse_model_address(name), provider, self._setup))
 
     def embeddings(self, address: str | None = None, **options: Unpack[EmbeddingOptions]) -> Embeddings:
-        """An embedding model; by default that of the settings, which is a local one."""
+        """An embedding model; by default the one of the settings, which is local."""
         wanted = options.get("cache", self._store is not None)
         return _Embeddings(
             self, open_embeddings(address or self._setup.settings.embeddings, self._setup, options, cache=self._cached(wanted))
         )
 
     def billed_to(self, account: Account) -> Models:
-        """The same models, with their calls recorded for an account, and kept under its spend caps."""
+        """The same models, with calls recorded for an account and limited by its spend caps."""
         check_recordable(self._setup.billed_to(account), self._store)
         found = copy(self)
         found._setup = self._setup.billed_to(account)
         return found
 
     def with_setup(self, setup: Setup, store: Carrier | None, check: Callable[[], None]) -> Models:
-        """The same connections with another setup and another store; `check` is called before each call."""
+        """The same connections with another setup and store. `check` is called before each call."""
         found = copy(self)
         found._setup, found._store, found._check = setup, store, check
         return found
 
     def reranker(self, address: str, *, key: str | None = None) -> Rerank:
-        """A model that scores how well texts answer a query. There is no local one."""
+        """A model that scores how relevant texts are to a query. There is no local one."""
         return _Rerank(self, open_reranker(address, self._setup, key))
 
     def media(self, address: str, *, key: str | None = None) -> Media:
-        """A model that makes pictures, films or sound. Its jobs are kept in the store."""
+        """A model that generates images, video or sound. Its jobs are stored."""
         if self._store is None:
-            raise BadAsk("There is no store to keep jobs in.", fix="Give one: Models(store=...).")
+            raise InvalidModelRequest("Media jobs need a store.", fix="Pass one: Models(store=...).")
         return _Media(self, open_media(address, self._setup, key))
 
     def usage(self) -> dict[str, Usage]:
-        """What has been taken so far, by the model's address."""
+        """The usage so far, by model address."""
         return self._setup.meter.totals()
 
     def run(self, flow: Flow[R]) -> R:
-        """Take the steps of a flow to its result."""
+        """Run a flow to its result."""
         self._check()
         try:
             step = next(flow)
@@ -137,12 +137,12 @@ class Models:
             self._settle_left()
 
     def iterate(self, flow: Flow[Any]) -> Generator[Delta, None, None]:
-        """Take the steps of a flow and hand out what it says."""
+        """Run a flow and yield its pieces."""
         self._check()
         try:
             step = next(flow)
             while True:
-                if isinstance(step, Say):
+                if isinstance(step, EmitPiece):
                     yield step.delta
                     step = flow.send(None)
                 else:
@@ -163,34 +163,34 @@ class Models:
     def _perform(self, step: Step) -> Any:
         match step:
             case Open(request, timeouts, until):
-                with failures():
+                with translated_errors():
                     return self._client.open(request, timeouts, until)
             case Receive(opened, seconds):
-                with failures():
+                with translated_errors():
                     return opened.receive(seconds)  # type: ignore[attr-defined]
             case Work(call):
                 return call()
-            case Carry(operation):
+            case StoreOperation(operation):
                 assert self._store is not None
                 return self._store.run(operation)
             case Pause(seconds):
                 return self._sleep(seconds)
-            case Say():
+            case EmitPiece():
                 return None
 
     def _settle_left(self) -> None:
-        """Record the calls that were given up."""
+        """Record the calls that were cancelled."""
         spending = self._setup.spending
         if spending is not None and spending.left:
             self.run(spending.settle_left())
 
     def _cached(self, wanted: bool) -> bool:
         if wanted and self._store is None:
-            raise BadAsk("There is no store to keep answers in.", fix="Give one: Models(store=...).")
+            raise InvalidModelRequest("Caching needs a store.", fix="Pass one: Models(store=...).")
         return wanted
 
     def close(self) -> None:
-        """Let go of connections. The store stays open."""
+        """Close connections. The store stays open."""
         self._client.close()
 
     def __enter__(self) -> Self:
@@ -201,13 +201,13 @@ class Models:
 
 
 def check_recordable(setup: Setup, store: object) -> None:
-    """What is spent is recorded in a store."""
+    """Refuse an account without a store to record its usage in."""
     if setup.spending is not None and store is None:
-        raise BadAsk("There is no store to record usage in.", fix="Give one with the account: Models(store=..., account=...).")
+        raise InvalidModelRequest("Recording usage needs a store.", fix="Pass one with the account: Models(store=..., account=...).")
 
 
 def _nothing() -> None:
-    """Nothing to check."""
+    """Check nothing."""
 
 
 class _Chat:

@@ -1,4 +1,4 @@
-"""The tables of models: the cache of answers, and what models have been used for."""
+"""Tables of models: cached replies and vectors, usage, spending and media jobs."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -19,10 +19,10 @@ usage_table = Table(
 )
 
 
-class Remembered(Entity, table=cache_table):
-    """One answer: a vector as little-endian float32, or a reply as compressed JSON."""
+class CachedResult(Entity, table=cache_table):
+    """A cached result: a vector as little-endian float32, or a reply as compressed JSON."""
 
-    #: SHA-256 of the model's address and all that was asked
+    #: SHA-256 of the model's address and the whole request
     digest: Attr[str]
     model: Attr[str]
     content: Attr[bytes]
@@ -33,21 +33,21 @@ class Remembered(Entity, table=cache_table):
 
 
 class UsageDay(Entity, table=usage_table, tag="usage"):
-    """What one application has used of one model in a day, for one tenant or for none. Only ever added to."""
+    """One application's usage of one model in a day, for one tenant or none. Only ever added to."""
 
     #: in UTC, such as 2026-11-15
     day: Attr[str] = required(pattern=r"^\d{4}-\d{2}-\d{2}$")
-    #: application, tenant and model as a JSON list, so that no two read the same
+    #: application, tenant and model as a JSON list, so that the id is unambiguous
     slot: Attr[str]
     application: Attr[str]
     tenant: Attr[str | None] = field(None)
     model: Attr[str]
     calls: Attr[int] = field(0)
-    #: calls among them that failed, and cost nothing
+    #: number of failed calls, which cost nothing
     failed: Attr[int] = field(0)
-    #: calls among them that no price is known for: `cost` is without them
+    #: number of calls without a known price; `cost` excludes them
     unpriced: Attr[int] = field(0)
-    #: calls among them that broke off, or whose provider did not say what they used: their tokens and cost are estimates
+    #: number of calls that broke off or whose usage the provider did not report: their tokens and cost are estimates
     estimated: Attr[int] = field(0)
     input: Attr[int] = field(0)
     output: Attr[int] = field(0)
@@ -59,15 +59,15 @@ class UsageDay(Entity, table=usage_table, tag="usage"):
     expires_at: Attr[TTL | None] = field(None)
 
     key = Key("DAY#{day}", "{slot}")
-    of_day = Pattern(title="The usage of a day, of all applications and tenants")
-    of_application = Pattern("ApplicationIndex", title="The usage of an application, by day", order="desc")
-    of_tenant = Pattern("TenantIndex", title="The usage of a tenant, by day", order="desc")
+    of_day = Pattern(title="Usage of a day, for all applications and tenants")
+    of_application = Pattern("ApplicationIndex", title="Usage of an application, by day", order="desc")
+    of_tenant = Pattern("TenantIndex", title="Usage of a tenant, by day", order="desc")
 
 
 class Spend(Entity, table=usage_table, tag="spend"):
-    """What has been spent under a cap in a day, with what calls that are running have reserved."""
+    """The amount spent under a cap in a day, including the reservations of running calls."""
 
-    #: `application/` or `tenant/` and its name, as in a URL: a tenant's name may hold anything
+    #: `application/` or `tenant/` and its URL-quoted name, because a tenant's name may contain anything
     scope: Attr[str]
     day: Attr[str] = required(pattern=r"^\d{4}-\d{2}-\d{2}$")
     committed: Attr[Decimal] = field(Decimal(0))
@@ -77,22 +77,22 @@ class Spend(Entity, table=usage_table, tag="spend"):
 
 
 class MediaRecord(Entity, table=media_table):
-    """A job of a provider of media, by the token that it was submitted under."""
+    """A media job, by the token that it was submitted under."""
 
     #: the application and the token
     token: Attr[str]
     model: Attr[str]
     kind: Attr[MediaKind]
-    #: of the request: a token is for one only
+    #: digest of the request: a token belongs to one request
     digest: Attr[str]
     status: Attr[MediaStatus] = field("submitting")
-    #: the provider's name for it
+    #: the provider's id of the job
     provider_id: Attr[str | None] = field(None)
-    #: where what was made is; providers keep it for hours or days
+    #: where the outputs are; providers keep them for hours or days
     urls: Attr[list[str]] = field(factory=list)
     media_types: Attr[list[str]] = field(factory=list)
     reason: Attr[str] = field("")
-    #: what it was estimated to use and to cost, and the caps that this is reserved under
+    #: estimated usage and cost, and the caps that this is reserved under
     images: Attr[int] = field(0)
     seconds: Attr[Decimal] = field(Decimal(0))
     cost: Attr[Decimal | None] = field(None)

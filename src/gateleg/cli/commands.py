@@ -1,6 +1,6 @@
-"""All commands, put together. A group is imported when it is called, and what a command needs when it runs, so that each starts quickly.
+"""All commands. A group is imported when it is called, and its dependencies when a command runs, so that each starts quickly.
 
-Applications that are registered as entry points bring their own: `gateleg {name} ...`.
+Applications that are registered as entry points add their own: `gateleg {name} ...`.
 """
 
 from importlib import import_module
@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 import gateleg
 from gateleg.cli.installed import load_commands, registered
 
-#: Command, and the module whose `app` holds it: a group, or one command alone.
+#: Command, and the module whose `app` holds it: a group, or a single command.
 GROUPS = {
     "up": "gateleg.cli.up",
     "serve": "gateleg.cli.serve",
@@ -33,13 +33,13 @@ GROUPS = {
 
 
 class Commands(TyperGroup):
-    """The commands of this module, the groups by name, and those of the registered applications."""
+    """The commands of this module, the groups, and those of registered applications."""
 
-    #: whether only names are wanted, so that no application is imported
+    #: whether only names are needed, so that no application is imported
     _listing = False
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """All names, in the order in which help shows them."""
+        """All names, in the order of the help."""
         return [*GROUPS, *super().list_commands(ctx), *(name for name in registered() if name not in GROUPS)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -49,7 +49,7 @@ class Commands(TyperGroup):
         elif cmd_name in registered():
             if self._listing:
                 return TyperGroup(name=cmd_name, help=f"The application {cmd_name}; `gateleg {cmd_name} --help` lists its commands.")
-            # A group even of one command: an application may add a second one without changing the first.
+            # A group even for a single command: an application may add a second one without changing the first.
             command = typer.main.get_group(load_commands(cmd_name))
         else:
             return super().get_command(ctx, cmd_name)
@@ -57,7 +57,7 @@ class Commands(TyperGroup):
         return command
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help, for which no application is imported."""
+        """Write the help without importing any application."""
         self._listing = True
         try:
             super().format_help(ctx, formatter)
@@ -85,4 +85,4 @@ def _print_version(wanted: bool) -> None:
 def gateleg_command(
     version: Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")] = False,
 ) -> None:
-    """Take the options that stand before a command."""
+    """Handle the options before a command."""

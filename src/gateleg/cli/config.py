@@ -1,4 +1,4 @@
-"""`gateleg config`: the settings in force, and where each came from."""
+"""`gateleg config`: the settings in effect, and their origins."""
 
 import typer
 
@@ -10,7 +10,7 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def config(config: ConfigOption = None, json: JsonOption = False) -> None:
-    """Print every setting with its value and where it came from: a file, a GATELEG_ variable, or the default. Secrets stay hidden."""
+    """Print every setting with its value and origin: a file, a GATELEG_ variable, or the default. Secrets are hidden."""
     from gateleg.ai import ModelSettings
     from gateleg.cli.installed import installed_applications
     from gateleg.commands.printing import print_json, print_rows

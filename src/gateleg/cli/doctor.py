@@ -1,4 +1,4 @@
-"""`gateleg doctor`: whether everything that a host needs is there and works."""
+"""`gateleg doctor`: whether everything that a host needs is available and works."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +48,7 @@ def _left_out(installed: "Installed") -> "list[Diagnosis]":
     from gateleg.web.doctor import Diagnosis
 
     broken = [one for one in installed.left_out if not one.is_optional]
-    return [Diagnosis("application", CheckResult("failed", one.reason, fix="Mend or uninstall it."), one.name) for one in broken]
+    return [Diagnosis("application", CheckResult("failed", one.reason, fix="Fix or uninstall it."), one.name) for one in broken]
 
 
 async def _examined(settings: "Settings", installed: "Installed") -> "list[Diagnosis]":

@@ -85,7 +85,7 @@ def serve(
         place = _place(path, config)
         file = database_file(place.place)
         if processes > 1 and file == ":memory:":
-            fail("--processes needs a file: each process would have a memory of its own", MISUSED)
+            fail("--processes needs a database file: each process would have its own :memory: database", MISUSED)
 
         def open_engine(*, background: bool = True) -> Engine:
             namespace = Namespace(account, region)
@@ -117,7 +117,7 @@ def serve(
 
 @app.command()
 def check(path: DataPath = None, config: ConfigOption = None) -> None:
-    """Verify a database: that every page is as it was written, and that indexes and the log of changes agree with their tables.
+    """Verify a database: page checksums, and that indexes and the change log agree with their tables.
 
     Prints each fault; exits with 1 if there is one.
     """
@@ -132,10 +132,10 @@ def check(path: DataPath = None, config: ConfigOption = None) -> None:
     for fault in faults:
         typer.echo(fault)
     if faults:
-        fail(f"{file}: {count(len(faults), 'fault')} found; `gateleg engine repair` saves what is sound")
+        fail(f"{file}: {count(len(faults), 'fault')} found; `gateleg engine repair` recovers the intact data")
     typer.echo(f"{file}: no faults found")
     if not has_checksums(file):
-        typer.echo("It has no checksums, because an earlier version made it: `gateleg engine compact` adds them.")
+        typer.echo("It has no checksums, because an earlier version created it: `gateleg engine compact` adds them.")
 
 
 @app.command()
@@ -160,7 +160,7 @@ def repair(
 ) -> None:
     """Recover the intact data of a damaged database into a new one, and list what was lost. The damaged one is not changed.
 
-    What was lost is also written beside the new file, with what stands in its place; exits with 1 if there is any.
+    The list of lost items is also written beside the new file; exits with 1 if there are any.
     """
     from gateleg.engine import EngineError
     from gateleg.engine import repair as save
@@ -189,7 +189,7 @@ def repair(
 
 
 def _place(path: str | None, config: Path | None) -> "StoreAddress":
-    """The embedded store that `--path` names, or else the settings."""
+    """The embedded store of `--path`, or else of the settings."""
     from gateleg.store import StoreError
     from gateleg.store.addresses import StoreAddress, parse_address
 
@@ -201,35 +201,35 @@ def _place(path: str | None, config: Path | None) -> "StoreAddress":
     except StoreError as error:
         fail(str(error), MISUSED)
     if address.kind != "embedded":
-        fail(f"the store of the settings, {settings.store}, has no file on this machine: name a data folder with --path", MISUSED)
+        fail(f"the store of the settings, {settings.store}, has no file on this machine: choose a data folder with --path", MISUSED)
     return address
 
 
 def _existing(path: str | None, config: Path | None) -> str:
-    """The database file of a path or of the settings, which must be there."""
+    """The existing database file of a path or of the settings."""
     from gateleg.store.addresses import MEMORY, database_file
 
     file = database_file(_place(path, config).place)
     if file == MEMORY:
-        fail(f"{MEMORY} has no file: name a data folder with --path", MISUSED)
+        fail(f"{MEMORY} has no file: choose a data folder with --path", MISUSED)
     if not Path(file).is_file():
-        fail(f"there is no database at {file}: name its data folder with --path")
+        fail(f"there is no database at {file}: choose its data folder with --path")
     return file
 
 
 def _credentials(pairs: list[str]) -> dict[str, str]:
-    """Access key ids and secrets from `key:secret`."""
+    """Parse access key ids and secrets from `key:secret`."""
     found = {}
     for pair in pairs:
         key, _, secret = pair.partition(":")
         if not key or not secret or "/" in key:
-            fail("--credentials takes key:secret", MISUSED)
+            fail("--credentials expects key:secret", MISUSED)
         found[key] = secret
     return found
 
 
 def _tls_context(cert: Path | None, key: Path | None) -> "ssl.SSLContext | None":
-    """The context to serve HTTPS with, if a certificate is given."""
+    """The TLS context, if a certificate is given."""
     if cert is None:
         if key is not None:
             fail("--tls-key needs --tls-cert", MISUSED)
@@ -248,14 +248,14 @@ def _tls_context(cert: Path | None, key: Path | None) -> "ssl.SSLContext | None"
 
 def _cannot_listen(error: OSError, options: "EndpointOptions") -> str:
     if error.errno == errno.EADDRINUSE:
-        return f"port {options.port} of {options.host} is taken: choose another with --port"
+        return f"port {options.port} of {options.host} is already in use: choose another with --port"
     if error.errno == errno.EACCES:
-        return f"port {options.port} may not be used by this user: choose one above 1023 with --port"
+        return f"port {options.port} needs more permissions than this user has: choose one above 1023 with --port"
     return f"cannot listen on {options.host}:{options.port}: {error.strerror or error}"
 
 
 def _warn_of_others(folder: Path) -> None:
-    """Say that a data folder that was there before is open to others: it may be meant so, and stays as it is."""
+    """Warn if an existing data folder is readable by others. It may be intended, so it is not changed."""
     from gateleg.engine.permissions import open_to_others
 
     warning = open_to_others(folder)
@@ -264,7 +264,7 @@ def _warn_of_others(folder: Path) -> None:
 
 
 def _announce(url: str, file: str, options: "EndpointOptions") -> None:
-    """Say that clients can connect, and how."""
+    """Print that clients can connect, and how."""
     key, secret = next(iter(options.credentials.items()), ("any", "any"))
     shown = secret if not options.credentials else "..."
     typer.echo(f"Serving {file} at {url}")

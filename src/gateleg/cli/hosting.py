@@ -1,4 +1,4 @@
-"""What `up` and `serve` share: running a host until a signal, and explaining what went wrong."""
+"""Shared by `up` and `serve`: running a host until a signal, and explaining failures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Beside = Callable[[asyncio.Event], AbstractAsyncContextManager[object]]
 
-#: Seconds in which a host closes what it has opened, after its requests and the worker beside it have ended.
+#: Seconds for a host to close its resources, after its requests and its worker have finished.
 _LAST_STEPS = 2.0
 
 
@@ -62,7 +62,7 @@ def run_host(
 
 
 def _quick_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """The event loop that serves most requests, where there is one."""
+    """uvloop's event loop, which serves more requests, if it is installed."""
     try:
         import uvloop
     except ImportError:
@@ -71,7 +71,7 @@ def _quick_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 def explain(error: Exception, settings: Settings) -> NoReturn:
-    """Say what went wrong, where it is something that can go wrong; anything else is a fault of ours, and keeps its trace."""
+    """Explain an expected error; anything else is a bug of Gateleg and keeps its traceback."""
     from gateleg.model import ModelError
     from gateleg.objects import ObjectsError
     from gateleg.store import StoreError
@@ -109,7 +109,7 @@ async def _run(
     from gateleg.web.serving import address_of, check_reach, listen, serve
 
     stop = asyncio.Event()
-    words = "requests have up to 10 s to end" if drain is None else f"jobs have up to {drain:g} s to end, requests 10 s"
+    words = "requests have up to 10 s to finish" if drain is None else f"jobs have up to {drain:g} s to finish, requests 10 s"
     with stopping_on_signals(stop, (drain or 0.0) + DRAIN_GRACE + _LAST_STEPS, words):
         async with opened_when_there(lambda: Host.open(settings, applications, tolerant=True), settings, stop) as host:
             if host is None:
@@ -120,12 +120,12 @@ async def _run(
                 async with beside(stop) if beside is not None else contextlib.nullcontext():
                     if prepared is not None:
                         await prepared(host)
-                    # The largest part of what is loaded, and of no use to a host that cannot start.
+                    # The largest part of what is loaded, and useless to a host that cannot start.
                     from gateleg.web.app import create_app
 
                     app = create_app(host)
                     address = address_of(listener, settings)
-                    # A proxy's address would not do: the token is taken at this machine only.
+                    # A proxy's address would not work: the token is accepted on this machine only.
                     here = address_of(listener, settings.model_copy(update={"url": None}))
                     link = None if await host.keys.exist() else host.local.link(here)
                     await serve(host, app, listener, stop=stop, ready=lambda: ready(address, link), first=_warming(settings))
@@ -134,7 +134,7 @@ async def _run(
 
 
 def _warming(settings: Settings) -> Callable[[], Awaitable[None]] | None:
-    """What makes the first page quick, where there are pages."""
+    """Warm up the first page, if the console is enabled."""
     if not settings.console:
         return None
     from gateleg.web.console.warming import warm

@@ -1,4 +1,4 @@
-"""The applications of a host: those that installed packages register as entry points, and those that the settings name.
+"""The applications of a host: those that installed packages register as entry points, and those named in the settings.
 
 A package registers its applications in the group `gateleg.applications`, each as `name = "module:object"`; so does Gateleg itself.
 """
@@ -32,11 +32,11 @@ _log = logging.getLogger("gateleg.cli")
 
 @dataclass(frozen=True)
 class LeftOut:
-    """An application that is registered and cannot be used, and why."""
+    """A registered application that cannot be used, and why."""
 
     name: str
     reason: str
-    #: whether only a package is missing, which somebody may not want to install
+    #: whether it only misses an optional package
     is_optional: bool = False
 
 
@@ -49,9 +49,9 @@ class Installed:
 
 
 def registered() -> dict[str, EntryPoint]:
-    """The entry points of applications by name: Gateleg's own, then those of other packages. Nothing is imported for it.
+    """The entry points of applications by name: Gateleg's own, then those of other packages. Nothing is imported.
 
-    Of two with one name the first is kept; `find_installed` reports the other.
+    If two have the same name, the first is kept; `find_installed` reports the other.
     """
     found: dict[str, EntryPoint] = {}
     for entry in _entries():
@@ -71,7 +71,7 @@ def package_of(entry: EntryPoint) -> str:
 
 
 def find_installed(settings: Settings, *, demo: bool = False) -> Installed:
-    """All applications that a host of these settings has. A registered one that is broken is left out; a named one ends the command."""
+    """All applications of a host with these settings. A broken registered one is left out; a broken named one ends the command."""
     installed = Installed()
     kept = registered()
     for entry in _entries():
@@ -107,15 +107,15 @@ def _add(installed: Installed, found: Application | LeftOut) -> None:
 
 
 def installed_applications(settings: Settings, *, demo: bool = False) -> list[Application]:
-    """All applications that a host of these settings has. Those that are left out are in the log."""
+    """All applications of a host with these settings. Those that are left out are logged."""
     installed = find_installed(settings, demo=demo)
     for one in installed.left_out:
-        _log.log(logging.INFO if one.is_optional else logging.ERROR, "The application %s is left out: %s", one.name, one.reason)
+        _log.log(logging.INFO if one.is_optional else logging.ERROR, "application %s is not available: %s", one.name, one.reason)
     return installed.applications
 
 
 def load_application(entry: EntryPoint) -> Application | LeftOut:
-    """The application of an entry point, or why it cannot be used. Nothing that its module raises gets out."""
+    """The application of an entry point, or why it cannot be used. No exception of its module is raised."""
     from gateleg.web import Application
 
     try:
@@ -132,7 +132,7 @@ def load_application(entry: EntryPoint) -> Application | LeftOut:
 
 
 def reason_for(entry: EntryPoint, error: ModuleNotFoundError) -> str:
-    """Why an application is left out whose import misses a module; with the extra, where one of Gateleg's has the application's name."""
+    """Why an application is left out if a module is missing; names the extra, if one of Gateleg has the application's name."""
     extras = [] if entry.dist is None else entry.dist.metadata.get_all("Provides-Extra") or []
     if package_of(entry) == _OWN and entry.name in extras and _is_of_others(entry, error):
         return str(MissingPackage(error.name or "", entry.name))
@@ -140,12 +140,12 @@ def reason_for(entry: EntryPoint, error: ModuleNotFoundError) -> str:
 
 
 def _is_of_others(entry: EntryPoint, error: ModuleNotFoundError) -> bool:
-    """Whether the module that is missing is not the package's own."""
+    """Whether the missing module is not the package's own."""
     return error.name is not None and error.name.partition(".")[0] not in (_OWN, entry.module.partition(".")[0])
 
 
 def own_applications() -> dict[str, Application]:
-    """The applications of Gateleg itself that are installed, by name: those that its reference describes."""
+    """The installed applications of Gateleg itself, by name: those that its reference documents."""
     own = {name: load_application(entry) for name, entry in registered().items() if package_of(entry) == _OWN}
     return {name: application for name, application in own.items() if not isinstance(application, LeftOut)}
 
@@ -158,7 +158,7 @@ def application_errors() -> dict[str, ModuleType]:
 
 
 def load_commands(name: str) -> Any:
-    """The commands of an installed application, as a Typer object; what is wrong with it ends the command."""
+    """The commands of an installed application, as a Typer object; errors end the command."""
     application = load_application(registered()[name])
     if isinstance(application, LeftOut):
         fail(application.reason)
@@ -178,7 +178,7 @@ def named_application(place: str) -> Application:
 
 
 def loaded(place: str, otherwise: str) -> Any:
-    """The object at `module:object`; without an object, the one named `otherwise`. Modules of the current directory are found."""
+    """The object at `module:object`; without an object, the one named `otherwise`. The current directory is searched too."""
     from gateleg.model.suggestions import did_you_mean
 
     module, _, name = place.partition(":")
@@ -187,12 +187,12 @@ def loaded(place: str, otherwise: str) -> Any:
         return getattr(found, name or otherwise)
     except AttributeError:
         known = [one for one in vars(found) if not one.startswith("_")]
-        told = did_you_mean(name or otherwise, known, otherwise="Write module:object.")
-        fail(f"{module} has no object {name or otherwise!r}. {told}", MISUSED)
+        told = did_you_mean(name or otherwise, known, otherwise="Use module:object.")
+        fail(f"{module} has no attribute {name or otherwise!r}. {told}", MISUSED)
 
 
 def import_named(name: str) -> Any:
-    """A module that a command line or the settings name, also of the current directory; what it raises ends the command."""
+    """Import a module that a command line or the settings name, also from the current directory; errors end the command."""
     from gateleg.model import DeclarationError
 
     here = os.getcwd()
@@ -201,9 +201,9 @@ def import_named(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except DeclarationError as error:
-        fail(f"{name} declares what cannot work: {error}", MISUSED)
+        fail(f"{name} has an invalid declaration: {error}", MISUSED)
     except ModuleNotFoundError as error:
-        missing = "there is no such module" if error.name and name.startswith(error.name) else f"it needs {error.name}"
+        missing = "no such module" if error.name and name.startswith(error.name) else f"it needs {error.name}"
         fail(f"cannot import {name}: {missing}", MISUSED)
     except Exception as error:  # a module may raise anything while it is imported
         fail(f"cannot import {name}: {type(error).__name__}: {error}", MISUSED)

@@ -1,4 +1,4 @@
-"""How a command ends that runs until a signal: soon after the first, and at once after a second Ctrl-C, with its children."""
+"""How a long-running command stops: gracefully after the first signal, and at once after a second Ctrl-C, with its children."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Iterator
 
-#: Seconds that a process has to end by itself once everything in it has stopped.
+#: Seconds for the process to exit by itself once everything in it has stopped.
 _GRACE = 2.0
-#: The processes that end with this one, each the leader of a session.
+#: Child processes that end with this one, each the leader of a session.
 children: set[subprocess.Popen[bytes]] = set()
 
 
 def end_soon(seconds: float = _GRACE) -> None:
-    """End this process in a moment, if it does not do so by itself: a handler may ignore that it is cancelled, or leave a thread behind."""
+    """Exit in a moment if the process does not do so by itself: a handler may ignore its cancellation, or leave a thread behind."""
     timer = threading.Timer(seconds, end_now, args=(0,))
     timer.daemon = True
     timer.start()
 
 
 def end_now(status: int) -> NoReturn:
-    """End this process and its children without waiting for anything: whatever was printed or logged has been written."""
+    """Exit at once with all children: whatever was printed or logged has been written."""
     for child in children:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child.pid, signal.SIGKILL)
@@ -37,9 +37,9 @@ def end_now(status: int) -> NoReturn:
 
 @contextlib.contextmanager
 def stopping_on_signals(stop: asyncio.Event, within: float, words: str) -> Iterator[None]:
-    """Set an event on SIGINT and SIGTERM, and say so; the process ends within as many seconds. A second SIGINT ends it at once.
+    """Set an event on SIGINT and SIGTERM, and exit within some seconds. A second SIGINT exits at once.
 
-    The handlers are called although the event loop may be blocked: then nobody sees the event, but the process ends all the same.
+    Signal handlers run even if the event loop is blocked: then nobody sees the event, but the process still exits.
     """
     loop = asyncio.get_running_loop()
     told = False
@@ -47,11 +47,11 @@ def stopping_on_signals(stop: asyncio.Event, within: float, words: str) -> Itera
     def tell(number: int, frame: object) -> None:
         nonlocal told
         if told and number == signal.SIGINT:
-            _say("Ended at once; jobs that were running are run again when their leases end.")
+            _say("Stopped at once; interrupted jobs are retried when their leases expire.")
             end_now(130)
         if not told:
             told = True
-            _say(f"Stopping: {words}. Ctrl-C again ends everything at once.")
+            _say(f"Stopping: {words}. Press Ctrl-C again to stop at once.")
             end_soon(within)
             loop.call_soon_threadsafe(stop.set)
 
@@ -64,6 +64,6 @@ def stopping_on_signals(stop: asyncio.Event, within: float, words: str) -> Itera
 
 
 def _say(text: str) -> None:
-    """Print a line from a signal handler, which may have interrupted somebody who prints: so not by the same object."""
+    """Print a line from a signal handler, which may have interrupted a print: so not through the same object."""
     with contextlib.suppress(OSError, ValueError):
         os.write(sys.stdout.fileno(), text.encode() + b"\n")

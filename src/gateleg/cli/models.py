@@ -1,4 +1,4 @@
-"""`gateleg models`: what models were used for."""
+"""`gateleg models`: the usage of models."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -14,7 +14,7 @@ _DAYS = ["%Y-%m-%d"]
 
 @app.callback()
 def models() -> None:
-    """Keep `usage` a command below `models`."""
+    """Keep `usage` a subcommand of `models`."""
 
 
 @app.command()
@@ -59,12 +59,12 @@ def usage(
     elif rows:
         print_rows(rows)
     else:
-        typer.echo(f"No model was used from {first} to {last}.")
+        typer.echo(f"No model usage from {first} to {last}.")
 
 
 def _row(usage: Any) -> dict[str, str]:
     numbers = ("calls", "failed", "unpriced", "estimated", "input", "output", "cached", "requests", "images", "seconds")
     found = {"day": usage.day, "application": usage.application, "tenant": usage.tenant or "", "model": usage.model}
     unknown = usage.unpriced and usage.unpriced + usage.failed == usage.calls
-    # First what people look for: a narrow terminal leaves out the rest.
+    # The most important columns first: a narrow terminal omits the rest.
     return found | {"cost": "unknown" if unknown else f"{usage.cost:f}"} | {name: str(getattr(usage, name)) for name in numbers}

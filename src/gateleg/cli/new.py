@@ -1,4 +1,4 @@
-"""`gateleg new`: a small application that runs, to begin with."""
+"""`gateleg new`: a small working application to start from."""
 
 from pathlib import Path
 from typing import Annotated
@@ -27,13 +27,13 @@ def new(
     except Refusal as error:
         fail(str(error), MISUSED)
     if keyword.iskeyword(name):
-        fail(f"{name} is a word of Python and cannot be a package", MISUSED)
+        fail(f"{name} is a Python keyword and cannot be a package name", MISUSED)
     place = folder or Path(name)
     if place.exists() and any(place.iterdir() if place.is_dir() else [place]):
-        fail(f"{place} exists already and is not an empty folder", MISUSED)
+        fail(f"{place} already exists and is not empty", MISUSED)
     for path, text in files_of(name).items():
         file = place / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-    typer.echo(f"{name} is written to {place}. To run it:")
+    typer.echo(f"{name} was created in {place}. To run it:")
     typer.echo(f"  cd {place} && pip install -e . && gateleg up")

@@ -1,4 +1,4 @@
-"""`gateleg secrets`: the secrets that applications use, by name. No command shows a value."""
+"""`gateleg secrets`: secrets of applications, by name. No command shows a value."""
 
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -29,7 +29,7 @@ def _with_secrets(
     application: str,
     work: "Callable[[Secrets, Audit], Coroutine[Any, Any, R]]",
 ) -> R:
-    """Do something with the secrets in the store of the settings."""
+    """Run something with the secrets in the store of the settings."""
     import asyncio
 
     from gateleg.cli.hosting import explain
@@ -54,14 +54,14 @@ def _with_secrets(
 
 
 def _operator() -> Any:
-    """Whoever types the command."""
+    """The user of the command."""
     from gateleg.web import Principal, Role
 
     return Principal("command line", Role.ADMIN)
 
 
 def _asked(prompt: str) -> str:
-    """A line of standard input, or what is typed without being shown. Not an argument: those stand in the shell's history."""
+    """A line of standard input, or hidden input. Not an argument, which would stay in the shell's history."""
     import sys
 
     return typer.prompt(prompt, hide_input=True) if sys.stdin.isatty() else sys.stdin.read().rstrip("\r\n")
@@ -85,7 +85,7 @@ def put(
         return info
 
     info = _with_secrets(config, store, prefix, application, work)
-    typer.echo(f"{application}/{name} is set (version {info.version})")
+    typer.echo(f"{application}/{name} was set (version {info.version})")
 
 
 @app.command(name="list")
@@ -132,7 +132,7 @@ def delete(
         await audit.note(_operator(), "secret.delete", f"{application}/{name}", tenant=tenant)
 
     _with_secrets(config, store, prefix, application, work)
-    typer.echo(f"{application}/{name} is deleted")
+    typer.echo(f"{application}/{name} was deleted")
 
 
 @app.command()
@@ -143,7 +143,7 @@ def rekey(
     config: ConfigOption = None,
 ) -> None:
     """Re-encrypt an application's secrets after the host's `secret` has changed. The old one is read from standard input."""
-    former = _asked("The former secret of the host")
+    former = _asked("The old secret of the host")
 
     async def work(secrets: "Secrets", audit: "Audit") -> int:
         from gateleg.web.secrets import given_secret
@@ -153,4 +153,4 @@ def rekey(
         return count
 
     count = _with_secrets(config, store, prefix, application, work)
-    typer.echo(f"{count} secrets of {application} are encrypted with the host's secret of now")
+    typer.echo(f"{count} secrets of {application} re-encrypted with the current secret of the host")

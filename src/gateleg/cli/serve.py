@@ -1,4 +1,4 @@
-"""`gateleg serve`: the API and the console for production; workers are started apart."""
+"""`gateleg serve`: the API and the console for production; workers are started separately."""
 
 import typer
 

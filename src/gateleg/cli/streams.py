@@ -1,4 +1,4 @@
-"""`gateleg streams`: the changes that handlers of an application could not take."""
+"""`gateleg streams`: changes that handlers of an application failed to process."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,7 +36,7 @@ def failed(
     settings = settings_from(config, store=store, prefix=prefix)
     _consuming(settings, application)
     with opened(settings) as target:
-        # Nobody may have consumed anything yet.
+        # There may be no consumer yet.
         target.ensure_tables(stream_table)
         page = target.page(FailedChange.of_consumer, consumer=application, limit=limit, cursor=after)
     if json:
@@ -46,9 +46,9 @@ def failed(
         when = f"{one.failed_at:%Y-%m-%d %H:%M:%S}"
         typer.echo(f"{one.event_id}  {when}  {one.table}, {one.handler}, {one.attempts} attempts: {one.error}")
     if page.next is not None:
-        typer.echo(f"There are more: --after {page.next}")
+        typer.echo(f"More: --after {page.next}")
     if not page.items:
-        typer.echo("There are no failed changes.")
+        typer.echo("No failed changes.")
 
 
 @app.command()
@@ -84,13 +84,13 @@ async def _repeated(settings: "Settings", application: "Application", event: str
 
 
 def _consuming(settings: "Settings", name: str) -> "Application":
-    """An installed application that has handlers of changes."""
+    """An installed application that has change handlers."""
     from gateleg.cli.installed import installed_applications
 
     found = {one.name: one for one in installed_applications(settings) if one.table_streams is not None}
     if name not in found:
-        known = f"those that have some: {', '.join(found)}" if found else "no installed application has any"
-        fail(f"{name} has no handlers of changes; {known}", MISUSED)
+        known = f"use one of {', '.join(found)}" if found else "no installed application has any"
+        fail(f"{name} has no change handlers; {known}", MISUSED)
     return found[name]
 
 

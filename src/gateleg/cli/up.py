@@ -1,4 +1,4 @@
-"""`gateleg up`: everything on this machine, with one command."""
+"""`gateleg up`: everything on this machine with one command."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -74,7 +74,7 @@ def _announce(address: str, settings: "Settings", applications: "Sequence[Applic
 
 
 def _open_browser(address: str) -> None:
-    """Show the console, where there is a screen to show it on and somebody who has typed the command."""
+    """Open the console, if there is a screen and the command was typed in a terminal."""
     import os
     import sys
     import webbrowser

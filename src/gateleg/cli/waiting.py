@@ -1,4 +1,4 @@
-"""Waiting for a store that is away when a command starts: a worker or a host may be started before its database."""
+"""Waits for a store that is unavailable when a command starts: a worker or a host may be started before its database."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _log = logging.getLogger("gateleg.cli")
-#: The first and the longest seconds between two tries.
+#: The first and the longest pause between attempts, in seconds.
 _AGAIN = (0.5, 15.0)
-#: Seconds after which it is said again that the store is away.
+#: Seconds between log lines about an unavailable store.
 _TELL_EVERY = 60.0
 
 
@@ -29,7 +29,7 @@ _TELL_EVERY = 60.0
 async def opened_when_there(
     make: Callable[[], AbstractAsyncContextManager[T]], settings: Settings, stop: asyncio.Event
 ) -> AsyncIterator[T | None]:
-    """What `make` opens on the store of the settings, once that can be reached; None when `stop` was set before."""
+    """Open `make` on the store of the settings once it can be reached. None if `stop` was set first."""
     async with AsyncExitStack() as stack:
         opening = asyncio.create_task(_entered(stack, make, settings))
         stopping = asyncio.create_task(stop.wait())
@@ -55,9 +55,9 @@ async def _entered(stack: AsyncExitStack, make: Callable[[], AbstractAsyncContex
             tries, now = tries + 1, time.monotonic()
             if now >= told_at + _TELL_EVERY:
                 told_at = now
-                _log.warning("The store %s is away: %s Trying again until it is there.", format_setting(settings.store), error.message)
+                _log.warning("The store %s is not available: %s Retrying until it is.", format_setting(settings.store), error.message)
             await asyncio.sleep(span(tries, *_AGAIN) * (0.5 + random.random() / 2))
         else:
             if tries:
-                _log.warning("The store %s is there, after %.0f s.", format_setting(settings.store), time.monotonic() - began)
+                _log.warning("The store %s is available after %.0f s.", format_setting(settings.store), time.monotonic() - began)
             return opened

@@ -1,4 +1,4 @@
-"""`gateleg worker`: run jobs until a signal stops it."""
+"""`gateleg worker`: run jobs until a signal arrives."""
 
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Annotated
@@ -47,7 +47,7 @@ def worker(
 ) -> None:
     """Run jobs. SIGINT and SIGTERM let running jobs finish and release those that take too long; a second SIGINT stops at once.
 
-    A store that is away is waited for.
+    If the store is unavailable, the worker waits for it.
     """
     import asyncio
 
@@ -83,10 +83,10 @@ async def _work(
     from gateleg.web.settings import format_setting
 
     stop = asyncio.Event()
-    with stopping_on_signals(stop, drain + DRAIN_GRACE, f"jobs have up to {drain:g} s to end"):
+    with stopping_on_signals(stop, drain + DRAIN_GRACE, f"running jobs have up to {drain:g} s to finish"):
         async with opened_when_there(lambda: _opened(app, settings, rules), settings, stop) as opened:
             if opened is None:
-                typer.echo("Stopped before the store was there.")
+                typer.echo("Stopped before the store was available.")
                 return
             queue, objects = opened
             workers = WorkerCrew(
@@ -117,7 +117,7 @@ async def _stop_when(stop: "asyncio.Event", workers: "WorkerCrew") -> None:
 
 @asynccontextmanager
 async def _opened(app: str | None, settings: "Settings", rules: "JobSettings") -> "AsyncIterator[tuple[AsyncQueue, AsyncObjects | None]]":
-    """The queue to work on. Applications get all that a host has; mere handlers the store, and objects for long logs."""
+    """The queue to work on. Applications get all resources of a host; plain handlers the store, and objects for long logs."""
     from gateleg.cli.installed import installed_applications, loaded
     from gateleg.cli.jobs.log_objects import log_objects
     from gateleg.jobs import AsyncQueue, Jobs
@@ -140,27 +140,27 @@ async def _opened(app: str | None, settings: "Settings", rules: "JobSettings") -
     async with AsyncStore.connect(settings.store, settings.prefix, table_names=settings.table_names) as store:
         queue = AsyncQueue(store, handlers, queue_rules(settings, rules), tables=LAYOUTS[settings.job_tables or "plain"])
         await queue.ensure_tables()
-        # By the name of what is run: others that share the store have schedules of their own.
+        # By the name of the application: others that share the store have their own schedules.
         await queue.declare_schedules({str(app): handlers.schedules})
         async with log_objects(settings) as objects:
             yield queue, objects
 
 
 def _weights(text: str) -> dict[str, int]:
-    """Queues and weights from `urgent=3,default`."""
+    """Parse queues with weights, such as `urgent=3,default`."""
     from gateleg.jobs.names import is_name
 
     found = {}
     for part in text.split(","):
         name, _, weight = part.strip().partition("=")
         if not is_name(name) or (weight and (not weight.isdecimal() or int(weight) < 1)):
-            fail(f"--queues takes names with weights, such as urgent=3,default, not {text!r}", MISUSED)
+            fail(f"--queues expects names with weights, such as urgent=3,default, got {text!r}", MISUSED)
         found[name] = int(weight or 1)
     return found
 
 
 def _limits(text: str) -> dict[str, int]:
-    """Queues and their limits from `renders=cores-1,reports=2`; at least 1."""
+    """Parse queues with limits, such as `renders=cores-1,reports=2`; at least 1."""
     import os
     import re
 
@@ -171,6 +171,6 @@ def _limits(text: str) -> dict[str, int]:
         name, _, limit = part.strip().partition("=")
         match = re.fullmatch(r"([1-9]\d{0,3})|cores(?:-(\d{1,3}))?", limit)
         if not is_name(name) or match is None:
-            fail(f"--limit takes queues with numbers, such as renders=cores-1,reports=2, not {text!r}", MISUSED)
+            fail(f"--limit expects queues with numbers, such as renders=cores-1,reports=2, got {text!r}", MISUSED)
         found[name] = int(match[1]) if match[1] else max(1, (os.cpu_count() or 1) - int(match[2] or 0))
     return found

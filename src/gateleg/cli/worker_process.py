@@ -1,7 +1,7 @@
-"""The worker beside the host of `gateleg up`: a process of its own, started again when it dies.
+"""The worker of `gateleg up`: a separate process, restarted if it dies.
 
-It runs as `python -m gateleg.cli.worker_process`, reads what to work on from its standard input, and stops when that input ends: it
-outlives its host by no more than the time that running jobs need to end.
+It runs as `python -m gateleg.cli.worker_process`, reads its task from standard input, and stops when that input ends: it outlives its host
+only until running jobs have finished.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from gateleg.web.settings import Settings
 
 _log = logging.getLogger("gateleg.cli")
-#: Seconds before a worker that died is started again: the first and the longest.
+#: Seconds before a worker that died is restarted: the first and the longest pause.
 _AGAIN = (0.5, 30.0)
-#: How far the worker stands back behind the host, so that pages come at once while jobs take all there is.
+#: The niceness of the worker, so that pages stay responsive while jobs use the whole machine.
 _NICE = 5
-#: A worker that has lived for so long had no bad start.
+#: Seconds after which a start counts as successful.
 _SETTLED = 30.0
 
 
 @dataclass(frozen=True)
 class Task:
-    """What the worker process is given to do."""
+    """The task of the worker process."""
 
     settings: dict[str, Any]
     demo: bool
@@ -51,7 +51,7 @@ class Task:
 
 @contextlib.asynccontextmanager
 async def worker_process(task: Task, stop: asyncio.Event) -> AsyncIterator[None]:
-    """A worker process until `stop` is set, or the block ends. Then running jobs are let end, and the end of the block waits for them."""
+    """A worker process until `stop` is set or the block ends. Then running jobs may finish, which the end of the block waits for."""
     keeping = asyncio.create_task(_keep(task, stop))
     try:
         yield
@@ -69,13 +69,13 @@ async def _keep(task: Task, stop: asyncio.Event) -> None:
         if stop.is_set():
             return
         delay = _AGAIN[0] if loop.time() - began > _SETTLED else min(longest, delay * 2)
-        _log.warning("The worker has ended with status %s; another starts in %.1f s.", status, delay)
+        _log.warning("The worker exited with status %s; restarting it in %.1f s.", status, delay)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), delay)
 
 
 async def _run_once(task: Task, stop: asyncio.Event) -> int:
-    """One life of the worker; its exit status."""
+    """Run the worker once, and return its exit status."""
     process = _started(task)
     assert process.stdin is not None
     ended, told = asyncio.create_task(asyncio.to_thread(process.wait)), asyncio.create_task(stop.wait())
@@ -94,11 +94,11 @@ async def _run_once(task: Task, stop: asyncio.Event) -> int:
 
 
 def _started(task: Task) -> subprocess.Popen[bytes]:
-    """The process, told what to do.
+    """Start the process and send it its task.
 
-    Not by the event loop: uvloop forks, and a fork of a process in which numpy has threads can hang before it becomes the worker.
+    Not through the event loop: uvloop forks, and a fork of a process in which numpy has threads can hang before it becomes the worker.
     """
-    # In a session of its own, so that Ctrl-C in a terminal reaches the host alone, which then says when to stop.
+    # In its own session, so that Ctrl-C in a terminal reaches only the host, which then stops the worker.
     process = subprocess.Popen([sys.executable, "-m", "gateleg.cli.worker_process"], stdin=subprocess.PIPE, start_new_session=True)
     children.add(process)
     assert process.stdin is not None
@@ -144,7 +144,7 @@ async def _work(task: Task) -> None:
             await workers.run()
             watching.cancel()
         else:
-            # Without job types there is nothing to work on; a process that ended would be started again.
+            # Without job types there is nothing to do; a process that exits would be restarted.
             loop.add_signal_handler(signal.SIGTERM, watching.cancel)
             with contextlib.suppress(asyncio.CancelledError):
                 await watching
@@ -152,14 +152,14 @@ async def _work(task: Task) -> None:
 
 
 async def _until_end(reader: asyncio.StreamReader, stop: Callable[[], None]) -> None:
-    """Stop the worker when nobody holds the other end of the input any more."""
+    """Stop the worker when the other end of its input is closed."""
     while await reader.read(4096):
         continue
     stop()
 
 
 def main() -> None:
-    """Work on what standard input says, until it ends."""
+    """Run the task on standard input until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(_NICE)
     # Byte by byte: what follows the line belongs to the event loop.

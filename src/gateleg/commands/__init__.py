@@ -1,6 +1,6 @@
-"""What commands are made of: shared options, the settings in force, opening a store or an application, printing, progress, failing.
+"""Building blocks of commands: shared options, settings, opening a store or an application, printing, progress, failing.
 
-The commands of applications use it as `gateleg` itself does:
+Commands of applications use them as `gateleg` itself does:
 
     app = typer.Typer()
 

@@ -12,7 +12,7 @@ __all__ = ["read_config"]
 
 
 def read_config(text: str) -> dict[str, Any]:
-    """A config from JSON; `-` reads it from standard input. Anything else ends the command."""
+    """The config in a JSON text; `-` reads it from standard input. Anything else ends the command."""
     try:
         found = json.loads(sys.stdin.read() if text == "-" else text)
     except ValueError as error:

@@ -1,12 +1,12 @@
-"""How a command says that it could not do its work: one line, and a status that a script can tell apart."""
+"""How a command fails: one line on standard error, and an exit status for scripts."""
 
 from typing import NoReturn
 
 import typer
 
-#: What was asked for could not be done.
+#: The command could not do its work.
 FAILED = 1
-#: The arguments do not go together; the same status that a wrong option gives.
+#: Invalid arguments, as for an unknown option.
 MISUSED = 2
 
 

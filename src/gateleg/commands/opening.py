@@ -1,4 +1,4 @@
-"""Opening the store that a command works on, and saying what went wrong with it."""
+"""Opens the store of a command, and explains failures."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from gateleg.web import Application, Resources
     from gateleg.web.settings import Settings
 
-#: Cursors of the command line are for whoever may read the table anyway: they are bound to their question, and need no secret.
+#: Users of the command line may read the whole table anyway, so its cursors need no secret: they are only bound to their query.
 CURSOR_KEY = b"gateleg tables"
 
 
 @contextmanager
 def opened(settings: Settings, *, create: bool = False, status: int = FAILED) -> Iterator[Store]:
-    """The store of the settings, closed afterwards; what it cannot do ends the command.
+    """The store of the settings, closed afterwards; errors of the store end the command.
 
-    An embedded store that does not exist is made only with `create`.
+    An embedded store that does not exist is created only with `create`.
     """
     from gateleg.store import Store
 
@@ -38,9 +38,9 @@ def opened(settings: Settings, *, create: bool = False, status: int = FAILED) ->
 
 @asynccontextmanager
 async def open_resources(application: Application, settings: Settings, *, create: bool = False) -> AsyncIterator[Resources[Any]]:
-    """What an application works with on a host of these settings, for a command of it.
+    """The resources of an application on a host with these settings, for its commands.
 
-    An embedded store that does not exist is made only with `create`, for commands that people begin with.
+    An embedded store that does not exist is created only with `create`, for commands that people start with.
     """
     from gateleg.web.host import Host
 
@@ -53,7 +53,7 @@ async def open_resources(application: Application, settings: Settings, *, create
 
 @contextmanager
 def _explained(settings: Settings, status: int) -> Iterator[None]:
-    """End the command for what a store cannot do."""
+    """End the command for errors of the store."""
     from gateleg.model import ModelError
     from gateleg.store import StoreError
     from gateleg.store.transports import ServiceError, Unreachable
@@ -67,25 +67,25 @@ def _explained(settings: Settings, status: int) -> Iterator[None]:
 
 
 def require_store(settings: Settings, status: int = FAILED) -> None:
-    """End the command when the settings name an embedded store that does not exist: a mistyped path must not become an empty store."""
+    """End the command if the settings name an embedded store that does not exist: a mistyped path must not create an empty store."""
     problem = missing_store(settings)
     if problem is not None:
         fail(problem, status)
 
 
 def tell_of_new_store(settings: Settings) -> None:
-    """Say on standard error that a command is about to make an embedded store: its host may use another one."""
+    """Say on standard error that a command creates an embedded store: its host may use another one."""
     from gateleg.store import StoreError
     from gateleg.store.addresses import parse_address
 
     if missing_store(settings) is not None:
         with suppress(StoreError):
             place = parse_address(settings.store).place
-            typer.echo(f"gateleg: there was no store at {place}, so this makes one; --store names another", err=True)
+            typer.echo(f"gateleg: creating a new store at {place} (use --store for another one)", err=True)
 
 
 def missing_store(settings: Settings) -> str | None:
-    """What is wrong with an address that is none, or that names an embedded store which does not exist; None for any other."""
+    """Why the store does not exist: an invalid address, or a missing embedded store. None if it may exist."""
     from pathlib import Path
 
     from gateleg.store import StoreError
@@ -100,6 +100,6 @@ def missing_store(settings: Settings) -> str | None:
     origin = settings.origin("store")
     return (
         f"there is no store at {address.place} ({'the default' if origin == 'default' else f'from {origin}'}): "
-        f"{database_file(address.place)} does not exist. Name another with --store, GATELEG_STORE or `store` in gateleg.toml, "
+        f"{database_file(address.place)} does not exist. Choose another with --store, GATELEG_STORE or `store` in gateleg.toml, "
         "or create this one with `gateleg up` or `gateleg tables apply`"
     )

@@ -1,4 +1,4 @@
-"""The options that commands share. Those of the settings override `gateleg.toml` and `GATELEG_*`; None means that they were not given."""
+"""Options that commands share. Those of the settings override `gateleg.toml` and `GATELEG_*`; None means not set."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""How tables of facts look: aligned columns for people, JSON for programs."""
+"""Prints tables of values: aligned columns for people, JSON for programs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from gateleg.model import Item
 
-#: the width of output that goes to no terminal
+#: the width of output that does not go to a terminal
 _WIDTH = 120
 _CELL = 40
 #: between two columns
@@ -23,7 +23,7 @@ _GAP = 3
 
 
 def console() -> Console:
-    """Where people read. Its width is the terminal's, or wide enough for a log."""
+    """The console for people, with the width of the terminal, or wide enough for a log."""
     from rich.console import Console
 
     plain = Console(highlight=False, markup=False, emoji=False)
@@ -33,7 +33,7 @@ def console() -> Console:
 
 
 def count(number: int, noun: str) -> str:
-    """How many there are of something: "1 item", "2,000 items"."""
+    """A count with its noun: "1 item", "2,000 items"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
@@ -52,9 +52,9 @@ def print_items(items: Sequence[Item], **members: Any) -> None:
 
 
 def print_rows(rows: Sequence[Mapping[str, str]], first: Sequence[str] = (), title: str | None = None, *, whole: bool = False) -> None:
-    """Rows of values, one line each: as many columns as fit, the `first` before the others; what is left out is counted.
+    """Print rows, one line each: as many columns as fit, `first` before the others; the number of omitted columns is shown.
 
-    Long values end with an ellipsis. With `whole`, those that go to a file or another program do not, and all columns are there.
+    Long values are truncated. With `whole`, output to a file or another program is complete.
     """
     from rich import box
     from rich.table import Table as Grid

@@ -1,4 +1,4 @@
-"""The progress of a command that takes a while: a bar for each step on a terminal."""
+"""Progress of a slow command: a bar for each step on a terminal."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["Steps"]
 
 
 class Steps:
-    """Shows steps as they go: `with Steps({"reading": "Reading the files"}) as report: report("reading", 0.5)`.
+    """Shows steps as they run: `with Steps({"reading": "Reading the files"}) as report: report("reading", 0.5)`.
 
-    A step is done when the next one begins, and the last one at the end of the block, unless that is left with an error.
+    A step is complete when the next one starts, and the last one at the end of the block, unless an error is raised.
     """
 
     def __init__(self, titles: Mapping[str, str]) -> None:

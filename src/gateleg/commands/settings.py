@@ -1,4 +1,4 @@
-"""The settings that a command runs with: `gateleg.toml`, overridden by `GATELEG_*`, overridden by its flags."""
+"""The settings of a command: `gateleg.toml`, overridden by `GATELEG_*`, overridden by its flags."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def settings_from(config: Path | None, **flags: Any) -> Settings:
-    """The settings in force; flags that are None were not given. What is wrong with them ends the command."""
+    """The effective settings; flags that are None are not set. Invalid settings end the command."""
     import os
 
     from gateleg.web.settings import load_settings
@@ -27,7 +27,7 @@ def settings_from(config: Path | None, **flags: Any) -> Settings:
 
 
 def settings_of_folder(config: Path | None, *, store: str | None, data: Path | None) -> Settings:
-    """The settings in force, for commands that use objects and indexes beside the tables. `data` is the folder of `gateleg up --data`."""
+    """The effective settings, for commands that use objects and indexes beside the tables. `data` is the folder of `gateleg up --data`."""
     if data is None:
         return settings_from(config, store=store)
     return settings_from(config, data=data, store=store or f"embedded:{data}", objects=f"dir:{data / 'objects'}")
@@ -35,7 +35,7 @@ def settings_of_folder(config: Path | None, *, store: str | None, data: Path | N
 
 @contextmanager
 def bad_settings_told() -> Iterator[None]:
-    """End the command with a line for everything that is wrong with the settings."""
+    """End the command with a line for every problem of the settings."""
     from gateleg.web.settings import BadSettings
 
     try:

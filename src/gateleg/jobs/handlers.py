@@ -410,6 +410,11 @@ def _check(handler: Handler) -> None:
             f"The job type {handler.job_type!r} or its queue {handler.queue!r} is not a valid name.",
             fix="Use 1 to 100 letters, digits and _ . : / -",
         )
+    if inspect.isasyncgenfunction(handler.handle) or inspect.isgeneratorfunction(handler.handle):
+        raise BadHandler(
+            f"The handler of {handler.job_type} has a yield, so calling it would run nothing.",
+            fix="Return the result; send what comes before it with job.emit(...) or job.progress(...).",
+        )
     if handler.runs == "inline" and not inspect.iscoroutinefunction(handler.handle):
         raise BadHandler(
             f"The handler of {handler.job_type} is not async, and would block all other jobs of its worker.",

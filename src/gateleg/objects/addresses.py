@@ -42,7 +42,7 @@ def parse_objects_address(text: str) -> ObjectsAddress:
         prefix = prefix.rstrip("/")
         if _BUCKET.fullmatch(bucket) and (not prefix or _is_key(prefix)):
             return ObjectsAddress("s3", bucket, prefix)
-    raise BadObjectsAddress(f"{text!r} is not an address of an object store.")
+    raise BadObjectsAddress(f"{text!r} is not a valid object store address.")
 
 
 def _is_key(prefix: str) -> bool:
@@ -54,7 +54,9 @@ def _is_key(prefix: str) -> bool:
 
 
 def open_objects(text: str, **options: Any) -> DirectoryObjects | S3Objects:
-    """The objects store at an address. `options` go to its class: `secret`, `url` for a folder, `endpoint`, `region` for a bucket."""
+    """Open the object store at an address. `options` go to its class: `secret` and `url` for a folder, `endpoint` and `region` for a
+    bucket.
+    """
     address = parse_objects_address(text)
     if address.kind == "dir":
         from gateleg.objects.directory import DirectoryObjects

@@ -1,4 +1,4 @@
-"""Archives that others have sent: unpacked within bounds, wherever their entries claim to lie."""
+"""Unpack archives from untrusted sources, within limits and without following the paths of their entries."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ if TYPE_CHECKING:
 __all__ = ["ArchiveBounds", "Unpacked", "plain_name", "unpack"]
 
 _CHUNK = 1 << 20
-#: Bytes that an archive may unpack to however well they were packed: short texts are packed very well.
-_FREE = 10_000_000
+#: Bytes that an archive may unpack to whatever its compression ratio: short texts compress very well.
+_MIN_BUDGET_BYTES = 10_000_000
 
 
 @dataclass(frozen=True)
 class ArchiveBounds:
-    """How much an archive may unpack to."""
+    """Limits on what an archive may unpack to."""
 
-    #: files that are unpacked
+    #: maximum number of files
     files: int = 1_000
-    #: bytes of all of them together
+    #: maximum total size in bytes
     size: int = 5_000_000_000
-    #: how many times larger than packed all of them may be, beyond some megabytes
+    #: maximum compression ratio of the whole archive, once it is beyond some megabytes
     ratio: int = 100
-    #: archives within archives within it; 0 leaves those packed
+    #: how many levels of nested archives are unpacked; 0 leaves them packed
     depth: int = 0
 
 
 @dataclass(frozen=True)
 class Unpacked:
-    """A file of an archive: its name as it was there, and where it lies now."""
+    """An unpacked file: its name in the archive, and its path on disk."""
 
     name: str
     path: Path
 
 
 def plain_name(name: str) -> str:
-    """The last part of a name that somebody sent, fit for a file."""
+    """The last segment of a file name from an untrusted source, safe to use as a file name."""
     last = name.replace("\\", "/").rpartition("/")[2]
-    # In front is a dot what hides a file, and at the end Windows drops it.
+    # A leading dot hides a file, and Windows drops a trailing one.
     return "".join(sign if sign.isprintable() and sign not in '<>:"|?*' else "_" for sign in last)[-100:].lstrip(".").rstrip(". ") or "file"
 
 
@@ -56,20 +56,20 @@ def unpack(
     bounds: ArchiveBounds | None = None,
     *,
     wanted: Callable[[str], bool] | None = None,
-    seen: Callable[[Path, bytes], object] | None = None,
+    on_chunk: Callable[[Path, bytes], object] | None = None,
 ) -> list[Unpacked]:
-    """The wanted files of an archive, all of them by default, each in a folder of its own below `folder`, so that they keep their names.
+    """Unpack the wanted files of an archive (by default all), each into a folder of its own below `folder`, so that they keep their names.
 
-    Paths in the archive do not matter, and links in it are left out. `seen` gets every chunk while it is unpacked, and may refuse it.
-    Raises `ArchiveTooLarge` and `ArchiveRefused`; what was unpacked by then is left for the caller to remove with the folder.
+    Paths in the archive are ignored, and links are skipped. `on_chunk` gets every chunk as it is unpacked, and may raise to stop. Raises
+    `ArchiveTooLarge` and `ArchiveRefused`; the caller removes the folder with whatever was unpacked by then.
     """
     bounds = bounds or ArchiveBounds()
-    budget = _Budget(bounds, max(_FREE, path.stat().st_size * bounds.ratio))
-    return _Unpacking(folder, budget, wanted or (lambda name: True), seen or (lambda path, chunk: None)).read(path, "", bounds.depth)
+    budget = _Budget(bounds, max(_MIN_BUDGET_BYTES, path.stat().st_size * bounds.ratio))
+    return _Unpacker(folder, budget, wanted or (lambda name: True), on_chunk or (lambda path, chunk: None)).read(path, "", bounds.depth)
 
 
 class _Budget:
-    """What is left of the bounds of an archive and of those within it."""
+    """The remaining budget of an archive and the archives nested in it."""
 
     def __init__(self, bounds: ArchiveBounds, most: int) -> None:
         self._bounds = bounds
@@ -88,16 +88,16 @@ class _Budget:
         if self._left >= 0:
             return
         if self._packed < self._bounds.size:
-            raise ArchiveTooLarge(f"Unpacked, the archive is more than {self._bounds.ratio} times as large as packed.")
-        raise ArchiveTooLarge(f"Unpacked, the archive has more than {self._bounds.size:,} bytes.")
+            raise ArchiveTooLarge(f"The archive unpacks to more than {self._bounds.ratio} times its size.")
+        raise ArchiveTooLarge(f"The archive unpacks to more than {self._bounds.size:,} bytes.")
 
 
 @dataclass(frozen=True)
-class _Unpacking:
+class _Unpacker:
     folder: Path
     budget: _Budget
     wanted: Callable[[str], bool]
-    seen: Callable[[Path, bytes], object]
+    on_chunk: Callable[[Path, bytes], object]
 
     def read(self, path: Path, prefix: str, depth: int) -> list[Unpacked]:
         found: list[Unpacked] = []
@@ -124,7 +124,7 @@ class _Unpacking:
         with archive.open(entry) as source, target.open("wb") as file:
             while chunk := source.read(_CHUNK):
                 self.budget.take(len(chunk))
-                self.seen(target, chunk)
+                self.on_chunk(target, chunk)
                 file.write(chunk)
         return Unpacked(name, target)
 

@@ -1,4 +1,4 @@
-"""Request bodies: any kind of content as chunks, with a verified digest."""
+"""Content of any kind as chunks, with a verified digest."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from gateleg.objects.protocol import Body
     from gateleg.objects.values import ObjectInfo
 
-#: Enough that the cost of a call does not matter, little enough that many uploads fit into memory.
-CHUNK = 256 * 1024
+#: Large enough that the cost of a call does not matter, small enough that many uploads fit into memory.
+CHUNK_SIZE = 256 * 1024
 
 
 def chunks_of(body: Body) -> Iterator[bytes | memoryview]:
-    """The content in chunks, none of them much larger than the caller's own."""
+    """The content in chunks. An iterable's own chunks are passed on unchanged."""
     if isinstance(body, str):
-        raise TypeError("A str is not content: encode it, or pass a file as a Path.")
+        raise TypeError("The content must not be a str: encode it, or pass a Path to read a file.")
     if isinstance(body, bytes | bytearray | memoryview):
         view = memoryview(body).cast("B")
-        yield from (view[start : start + CHUNK] for start in range(0, len(view), CHUNK))
+        yield from (view[start : start + CHUNK_SIZE] for start in range(0, len(view), CHUNK_SIZE))
     elif isinstance(body, os.PathLike):
         with open(body, "rb") as file:
-            while chunk := file.read(CHUNK):
+            while chunk := file.read(CHUNK_SIZE):
                 yield chunk
     elif isinstance(body, Readable):
-        while chunk := body.read(CHUNK):
+        while chunk := body.read(CHUNK_SIZE):
             yield chunk
     else:
         yield from body
@@ -45,15 +45,15 @@ def size_of(body: object) -> int | None:
 
 
 def digest_of(body: Body) -> str:
-    """The digest of content that can be read twice."""
+    """The SHA-256 digest of content that can be read twice."""
     digest = hashlib.sha256()
     for chunk in chunks_of(body):
         digest.update(chunk)
     return digest.hexdigest()
 
 
-def verified(chunks: Iterator[bytes], info: ObjectInfo) -> Iterator[bytes]:
-    """The chunks of a whole object, verified against its digest at the end, if it has one."""
+def verify_chunks(chunks: Iterator[bytes], info: ObjectInfo) -> Iterator[bytes]:
+    """The chunks of a whole object. Its digest, if known, is verified at the end."""
     if info.sha256 is None:
         yield from chunks
         return

@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 __all__ = ["content_type_of"]
 
-#: Names with this beginning are the stores' own.
-OWN = "gateleg-"
-#: S3 counts the bytes of names and values together.
-LIMIT = 2048
+#: Metadata names with this prefix are reserved for the stores.
+RESERVED_PREFIX = "gateleg-"
+#: The maximum size of all names and values together, as S3 counts it.
+MAX_METADATA_BYTES = 2048
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,127}")
 _VALUE = re.compile(r"[!-~]([ -~]*[!-~])?|")
-_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+( *; *[\w.+-]+=(\"[ !#-\[\]-~]*\"|[\w.+-]+))*", re.ASCII)
-#: Types that browsers play or show and that Python's own table does not have in every version.
-_MORE = {
+_CONTENT_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+( *; *[\w.+-]+=(\"[ !#-\[\]-~]*\"|[\w.+-]+))*", re.ASCII)
+#: Types of formats that browsers play or show and that Python's table lacks in some versions.
+_EXTRA_TYPES = {
     ".avif": "image/avif",
     ".flac": "audio/flac",
     ".gltf": "model/gltf+json",
@@ -41,9 +41,9 @@ _MORE = {
 
 
 def _table() -> mimetypes.MimeTypes:
-    # Not the machine's own files: the same key has the same type everywhere.
+    # Without the machine's own tables, so that a key has the same type everywhere.
     table = mimetypes.MimeTypes(filenames=(), strict=False)
-    for suffix, kind in _MORE.items():
+    for suffix, kind in _EXTRA_TYPES.items():
         table.add_type(kind, suffix)
     return table
 
@@ -52,26 +52,26 @@ _TYPES = _table()
 
 
 def content_type_of(key: str, given: str | None = None) -> str:
-    """The content type that was given, checked, or the one that the key's ending stands for."""
+    """The given content type, validated, or the one of the key's extension."""
     if given is None:
         _, dot, ending = key.rpartition("/")[2].rpartition(".")
         guessed, encoding = _TYPES.guess_type(f"name{dot}{ending.lower()}", strict=False)
         return guessed if guessed is not None and encoding is None else "application/octet-stream"
-    if len(given) > 255 or not _TYPE.fullmatch(given):
-        raise BadMetadata(f"{given[:60]!r} is not a content type.", fix="Write it as in image/png or text/html; charset=utf-8.")
+    if len(given) > 255 or not _CONTENT_TYPE.fullmatch(given):
+        raise BadMetadata(f"{given[:60]!r} is not a valid content type.", fix="Use a type such as image/png or text/html; charset=utf-8.")
     return given
 
 
-def checked_metadata(metadata: Mapping[str, str] | None) -> Mapping[str, str]:
-    """The metadata as a value of its own, or a refusal that names what is wrong."""
+def validate_metadata(metadata: Mapping[str, str] | None) -> Mapping[str, str]:
+    """A validated copy of the metadata."""
     kept = dict(metadata or {})
     for name, value in kept.items():
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise BadMetadata(f"{name!r} is not a valid metadata name.")
-        if name.startswith(OWN):
-            raise BadMetadata(f"{name!r} begins with {OWN!r}, which is taken.")
+        if name.startswith(RESERVED_PREFIX):
+            raise BadMetadata(f"{name!r} begins with {RESERVED_PREFIX!r}, which is reserved.")
         if not isinstance(value, str) or not _VALUE.fullmatch(value):
-            raise BadMetadata(f"The value of {name!r} cannot be kept in a header.")
-    if sum(len(name) + len(value) for name, value in kept.items()) > LIMIT:
-        raise BadMetadata("There is too much metadata.")
+            raise BadMetadata(f"The value of {name!r} is not printable ASCII.")
+    if sum(len(name) + len(value) for name, value in kept.items()) > MAX_METADATA_BYTES:
+        raise BadMetadata(f"The metadata has more than {MAX_METADATA_BYTES:,} bytes.")
     return kept

@@ -1,9 +1,9 @@
-"""`Large`: a value that is kept in its item while it is short, and as an object when it is long.
+"""`Large`: a value that is stored in its item while it is short, and as an object when it is long.
 
-An item has at most 400 KB, and every read of it is paid for by its size. What may grow beyond that (a transcript, a prompt, a result as
-JSON) is declared as `Attr[Large]`. Short content stays where it is, so that most items need one read. Long content becomes an object under
-its digest: it is written before the item that refers to it, the same content is never stored twice, and an object is never changed, so
-that whoever has read an item finds what it had. Objects that no item refers to any more are found by `collect_orphans`, as all others are.
+An item has at most 400 KB, and every read is billed by its size. Declare what may grow beyond that (a transcript, a prompt, a JSON result)
+as `Attr[Large]`. Short content stays in the item, so most items need one read. Long content becomes an object whose key is its digest: it
+is written before the item that refers to it, the same content is stored once, and it never changes, so a reader of an old version of an
+item still finds its content. `collect_orphans` finds the objects that no item refers to any more.
 """
 
 from __future__ import annotations
@@ -17,39 +17,39 @@ from gateleg.objects.errors import Damaged
 if TYPE_CHECKING:
     from gateleg.objects.protocol import AsyncObjects, Objects
 
-#: Up to so many bytes stay in the item: two of DynamoDB's units for reading.
-INLINE = 8 * 1024
+#: Content of up to this size stays in the item: two read units of DynamoDB.
+INLINE_BYTES = 8 * 1024
 
 
 class Large(Record):
-    """Where some content is: here (`inline`), or in the object with the key. Made by `keep`, read by `load`."""
+    """A reference to content: in the item itself (`inline`), or in the object with the key. Created by `keep`, read by `load`."""
 
     size: Attr[int] = required(ge=0)
-    #: of the content, in hexadecimal
+    #: the digest of the content in hexadecimal
     sha256: Attr[str] = required(min_length=64, max_length=64)
     inline: Attr[bytes | None] = field(None)
     key: Attr[S3Key | None] = field(None)
 
     @classmethod
-    def of(cls, content: bytes | str, *, prefix: str, inline: int = INLINE) -> Large:
-        """Decide where content is to be; an object of its own has a key below `prefix`. Nothing is stored yet."""
+    def of(cls, content: bytes | str, *, prefix: str, inline: int = INLINE_BYTES) -> Large:
+        """Decide where content is stored; the key of an object is below `prefix`. Nothing is stored yet."""
         data = content.encode() if isinstance(content, str) else content
         digest = hashlib.sha256(data).hexdigest()
         if len(data) <= inline:
             return cls(size=len(data), sha256=digest, inline=data)
         return cls(size=len(data), sha256=digest, key=f"{prefix.rstrip('/')}/{digest}")
 
-    def checked(self, content: bytes) -> bytes:
-        """The content, if it is the one that was kept."""
+    def verify(self, content: bytes) -> bytes:
+        """The content, verified against its size and digest."""
         if len(content) != self.size or hashlib.sha256(content).hexdigest() != self.sha256:
             raise Damaged(f"The content of {self.key or 'an item'} does not match its digest.")
         return content
 
 
-def keep(objects: Objects, content: bytes | str, *, prefix: str, inline: int = INLINE) -> Large:
-    """Store content if it is long, and say where it is: `store.put(Note(body=keep(objects, text, prefix="notes")))`.
+def keep(objects: Objects, content: bytes | str, *, prefix: str, inline: int = INLINE_BYTES) -> Large:
+    """Store content as an object if it is long, and return the reference: `store.put(Note(body=keep(objects, text, prefix="notes")))`.
 
-    The object is durable when this returns; write the item afterwards, so that no item refers to what is not there.
+    The object is durable when this returns. Write the item afterwards, so that no item refers to a missing object.
     """
     large = Large.of(content, prefix=prefix, inline=inline)
     if large.key is not None:
@@ -57,7 +57,7 @@ def keep(objects: Objects, content: bytes | str, *, prefix: str, inline: int = I
     return large
 
 
-async def keep_async(objects: AsyncObjects, content: bytes | str, *, prefix: str, inline: int = INLINE) -> Large:
+async def keep_async(objects: AsyncObjects, content: bytes | str, *, prefix: str, inline: int = INLINE_BYTES) -> Large:
     """`keep`, awaited."""
     large = Large.of(content, prefix=prefix, inline=inline)
     if large.key is not None:
@@ -66,14 +66,14 @@ async def keep_async(objects: AsyncObjects, content: bytes | str, *, prefix: str
 
 
 def load(objects: Objects, large: Large) -> bytes:
-    """The content, from wherever it is; `Damaged` when it is not what was kept, `ObjectMissing` when its object is gone."""
+    """The content. Raises `Damaged` if it does not match its digest, and `ObjectMissing` if its object is gone."""
     if large.key is None:
-        return large.checked(large.inline or b"")
-    return large.checked(objects.get(large.key))
+        return large.verify(large.inline or b"")
+    return large.verify(objects.get(large.key))
 
 
 async def load_async(objects: AsyncObjects, large: Large) -> bytes:
     """`load`, awaited."""
     if large.key is None:
-        return large.checked(large.inline or b"")
-    return large.checked(await objects.get(large.key))
+        return large.verify(large.inline or b"")
+    return large.verify(await objects.get(large.key))

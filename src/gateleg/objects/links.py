@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from gateleg.objects.values import Method
 
 #: The maximum validity of a presigned URL of S3: seven days.
-LONGEST = 7 * 24 * 3600
-WINDOW = 900
+MAX_EXPIRES = 7 * 24 * 3600
+WINDOW_SECONDS = 900
 _PURPOSE = "object-link"
-_MEMBERS = {"expires", "signature", "type", "length", "most", "download"}
+_MEMBERS = {"expires", "signature", "type", "length", "max_bytes", "download"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +38,19 @@ class Grant:
     #: the file name under which browsers save a GET
     download: str | None = None
     #: the maximum number of bytes of a PUT
-    most: int | None = None
+    max_bytes: int | None = None
 
     def __post_init__(self) -> None:
         check_s3_key(self.key)
         if self.method not in ("GET", "PUT"):
             raise ValueError("The method of a link must be GET or PUT.")
-        if self.method == "GET" and (self.content_type, self.length, self.most) != (None, None, None):
+        if self.method == "GET" and (self.content_type, self.length, self.max_bytes) != (None, None, None):
             raise ValueError("Only a PUT link may have a content type or a length.")
         if self.method == "PUT" and self.download is not None:
             raise ValueError("Only a GET link may have a download name.")
-        if self.length is not None and self.most is not None:
+        if self.length is not None and self.max_bytes is not None:
             raise ValueError("A link may have an exact length or a maximum length, not both.")
-        if min(self.length or 0, self.most or 0) < 0:
+        if min(self.length or 0, self.max_bytes or 0) < 0:
             raise ValueError("The length of a link must not be negative.")
         if self.content_type is not None:
             content_type_of(self.key, self.content_type)
@@ -60,7 +60,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class UploadForm:
-    """How one object is sent to its store: a request to `url`, with these fields before the file if there are any."""
+    """How to send one object to its store: a request to `url`, with these fields before the file if there are any."""
 
     url: str
     method: Literal["PUT", "POST"]
@@ -75,17 +75,17 @@ class Validity:
     ends: int
 
 
-def validity(now: float, expires: float, window: int = WINDOW) -> Validity:
-    """The time for which a link is signed: the same for all calls within a window, and never less than `expires` seconds from now.
+def validity(now: float, expires: float, window: int = WINDOW_SECONDS) -> Validity:
+    """The validity of a link: the same for all calls within a window, and at least `expires` seconds from now.
 
-    The window is at most as long as the time asked for, so that short-lived links stay short-lived.
+    The window is at most as long as `expires`, so that short-lived links stay short-lived.
     """
-    if not 1 <= expires <= LONGEST:
+    if not 1 <= expires <= MAX_EXPIRES:
         raise ValueError("A link must be valid for one second to seven days.")
     seconds = int(expires)
-    width = max(1, min(window, seconds, LONGEST - seconds))
+    width = max(1, min(window, seconds, MAX_EXPIRES - seconds))
     begins = int(now) // width * width
-    return Validity(begins, begins + min(LONGEST, seconds + width))
+    return Validity(begins, begins + min(MAX_EXPIRES, seconds + width))
 
 
 def content_disposition(name: str) -> str:
@@ -104,12 +104,12 @@ class LinkSigner:
     base: str = "/objects"
 
     def sign(self, grant: Grant, ends: int) -> str:
-        """The link for a grant that ends at a moment, in epoch seconds."""
+        """The link for a grant that expires at `ends`, in epoch seconds."""
         members: dict[str, Any] = {
             "expires": ends,
             "type": grant.content_type,
             "length": grant.length,
-            "most": grant.most,
+            "max_bytes": grant.max_bytes,
             "download": grant.download,
             "signature": Secret(self.secret).sign(_PURPOSE, _text(grant), ends=ends),
         }
@@ -117,7 +117,7 @@ class LinkSigner:
         return f"{self.base.rstrip('/')}/{quote(grant.key, safe='/-_.~')}?{query}"
 
     def verify(self, method: str, key: str, query: str, now: float, *, content_type: str | None = None, length: int | None = None) -> Grant:
-        """What a request may do: its method, the decoded key, the raw query string, and the headers of a PUT.
+        """The grant of a request, from its method, the decoded key, the raw query string, and the headers of a PUT.
 
         Raises `LinkRefused` or `LinkExpired`. HEAD is allowed wherever GET is.
         """
@@ -129,7 +129,7 @@ class LinkSigner:
                 members.get("type"),
                 _number(members["length"]) if "length" in members else None,
                 members.get("download"),
-                _number(members["most"]) if "most" in members else None,
+                _number(members["max_bytes"]) if "max_bytes" in members else None,
             )
             ends = _number(members["expires"])
             given = members["signature"]
@@ -147,15 +147,15 @@ class LinkSigner:
             raise LinkRefused(f"The link requires content of the type {grant.content_type}.")
         if grant.length is not None and grant.length != length:
             raise LinkRefused(f"The link requires content of exactly {grant.length:,} bytes.")
-        if grant.most is not None and length is not None and length > grant.most:
-            raise LinkRefused(f"The link allows content of at most {grant.most:,} bytes.")
+        if grant.max_bytes is not None and length is not None and length > grant.max_bytes:
+            raise LinkRefused(f"The link allows content of at most {grant.max_bytes:,} bytes.")
         return grant
 
 
 def _text(grant: Grant) -> str:
-    """What is signed. JSON keeps the members apart whatever they contain."""
-    most = [] if grant.most is None else [grant.most]
-    return json.dumps([grant.method, grant.key, grant.content_type, grant.length, grant.download, *most])
+    """The text that is signed. JSON keeps the members apart whatever they contain."""
+    max_bytes = [] if grant.max_bytes is None else [grant.max_bytes]
+    return json.dumps([grant.method, grant.key, grant.content_type, grant.length, grant.download, *max_bytes])
 
 
 def _parsed(query: str) -> dict[str, str]:

@@ -1,9 +1,11 @@
 """Orphans: objects that nothing refers to, found and deleted page by page.
 
-The references are read first, then the objects. An object that is written before its reference is spared by its age; so `older_than` must
-be longer than any work between the two. One that is put again under its key meanwhile, as the same large value is, is young again: each is
-looked at once more right before it is deleted, which leaves a moment in which such a put is not seen. Keys are remembered as digests of
-eight bytes: a million of them fit into some tens of megabytes, and should two keys share one, an orphan is spared, never an object lost.
+References are read first, then the objects. An object that is written before its reference is protected by its age, so `older_than` must be
+longer than any work between the two. An object that is put again under the same key, as an identical large value is, counts as new: each
+orphan is checked again right before it is deleted. A put between that check and the deletion is missed.
+
+Keys are kept as 8-byte digests, so that a million of them take some tens of megabytes. If two keys share a digest, an orphan is kept; a
+referenced object is never deleted.
 """
 
 from __future__ import annotations
@@ -30,14 +32,14 @@ def _now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """The keys that are in use, as of a moment."""
+    """The keys that are in use, as of a point in time."""
 
     digests: frozenset[int]
     read_at: datetime
 
     @classmethod
     def read(cls, keys: Iterable[str], *, allow_empty: bool = False, now: Callable[[], datetime] = _now) -> References:
-        """Take in the keys that are in use, from any number of tables. Their age counts from the beginning of this."""
+        """Collect the keys that are in use, from any number of tables. The age of objects is measured from the start of this call."""
         moment = now()
         digests = frozenset(_digest(key) for key in keys)
         if not digests and not allow_empty:
@@ -45,7 +47,7 @@ class References:
         return cls(digests, moment)
 
     def orphans(self, page: ObjectPage, older_than: timedelta) -> tuple[Entry, ...]:
-        """Those objects of a page that nothing refers to and that were there for long enough."""
+        """The objects of a page that nothing refers to and that are older than `older_than`."""
         horizon = self.read_at - older_than
         return tuple(entry for entry in page.objects if entry.modified < horizon and _digest(entry.key) not in self.digests)
 
@@ -56,7 +58,7 @@ def _digest(key: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class CollectedOrphans:
-    """What was found on one page. Keep `cursor` to go on from here after an interruption."""
+    """The orphans found on one page. Keep `cursor` to continue from here after an interruption."""
 
     seen: int
     orphans: tuple[Entry, ...]
@@ -66,7 +68,7 @@ class CollectedOrphans:
 
     @property
     def size(self) -> int:
-        """The bytes of the orphans."""
+        """The total size of the orphans in bytes."""
         return sum(entry.size for entry in self.orphans)
 
 
@@ -85,7 +87,7 @@ def collect_orphans(
         page = objects.list(prefix, cursor=cursor, limit=page_size)
         orphans = references.orphans(page, older_than)
         if not dry_run:
-            orphans = tuple(entry for entry in orphans if _deleted(objects, entry))
+            orphans = tuple(entry for entry in orphans if _delete_if_unchanged(objects, entry))
         cursor = page.cursor
         yield CollectedOrphans(len(page.objects), orphans, not dry_run, cursor)
         if cursor is None:
@@ -107,15 +109,15 @@ async def collect_orphans_async(
         page = await objects.list(prefix, cursor=cursor, limit=page_size)
         orphans = references.orphans(page, older_than)
         if not dry_run:
-            orphans = tuple([entry for entry in orphans if await _deleted_async(objects, entry)])
+            orphans = tuple([entry for entry in orphans if await _delete_if_unchanged_async(objects, entry)])
         cursor = page.cursor
         yield CollectedOrphans(len(page.objects), orphans, not dry_run, cursor)
         if cursor is None:
             return
 
 
-def _deleted(objects: Objects, entry: Entry) -> bool:
-    """Delete an object if it is still the one that was listed; whether it was."""
+def _delete_if_unchanged(objects: Objects, entry: Entry) -> bool:
+    """Delete an object if it is still the one that was listed. Returns whether it was."""
     try:
         same = objects.head(entry.key).modified == entry.modified
     except ObjectMissing:
@@ -125,7 +127,7 @@ def _deleted(objects: Objects, entry: Entry) -> bool:
     return same
 
 
-async def _deleted_async(objects: AsyncObjects, entry: Entry) -> bool:
+async def _delete_if_unchanged_async(objects: AsyncObjects, entry: Entry) -> bool:
     try:
         same = (await objects.head(entry.key)).modified == entry.modified
     except ObjectMissing:

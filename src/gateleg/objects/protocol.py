@@ -22,7 +22,7 @@ class Readable(Protocol):
         ...
 
 
-#: What can be put: bytes, the path of a file, an open file, or chunks.
+#: Accepted content: bytes, the path of a file, an open file, or an iterable of chunks.
 Body = bytes | bytearray | memoryview | os.PathLike[str] | Readable | Iterable[bytes]
 AsyncBody = Body | AsyncIterable[bytes]
 
@@ -30,11 +30,12 @@ AsyncBody = Body | AsyncIterable[bytes]
 class Upload(Protocol):
     """An object that is being written in chunks. It becomes visible when `finish` returns.
 
-    Left as a context manager without `finish`, it is given up; so it is when `write` or `finish` fails for want of room or of a connection.
+    Leaving the context manager without `finish` aborts the upload. So does a failure of `write` or `finish`, such as a full disk or a lost
+    connection.
     """
 
     def write(self, chunk: bytes | memoryview) -> None:
-        """Add to the content."""
+        """Append to the content."""
         ...
 
     def finish(self) -> ObjectInfo:
@@ -53,7 +54,8 @@ class Upload(Protocol):
 class Download(Protocol):
     """An object that is being read: iterate over its chunks and close it, or use it as a context manager.
 
-    It stays the object that it was, even if another is written in its place meanwhile. What is read whole is checked against its digest.
+    It keeps reading the object that it opened, even if another one is written under the same key meanwhile. An object that is read whole is
+    verified against its digest.
     """
 
     @property
@@ -126,8 +128,8 @@ class Objects(Protocol):
     ) -> ObjectInfo:
         """Store or replace an object, atomically. Durable when this returns.
 
-        Without `content_type` it is that of the key's ending. With `sha256`, other content is refused with `DigestMismatch`. With
-        `if_absent`, an object that is there stays, and `ObjectExists` is raised: of several writers at once, one succeeds.
+        Without `content_type`, the extension of the key determines it. With `sha256`, other content is refused with `DigestMismatch`. With
+        `if_absent`, an existing object is kept and `ObjectExists` is raised; of several concurrent writers, exactly one succeeds.
         """
         ...
 
@@ -141,7 +143,7 @@ class Objects(Protocol):
         size: int | None = None,
         if_absent: bool = False,
     ) -> Upload:
-        """Start to write an object. `size` is a hint for very large objects; `if_absent` is as in `put`, checked by `finish`."""
+        """Start writing an object. `size` is a hint for very large objects; `if_absent` works as in `put`, and is checked by `finish`."""
         ...
 
     def get(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> bytes:
@@ -163,7 +165,8 @@ class Objects(Protocol):
     def list(self, prefix: str = "", *, delimiter: str | None = None, cursor: str | None = None, limit: int = 1000) -> ObjectPage:
         """A page of the objects whose keys start with `prefix`.
 
-        With a delimiter, keys that go on behind it are shown as one prefix. `limit`, of at most 1,000, counts objects and prefixes.
+        With a delimiter, keys that contain it after `prefix` are grouped into one common prefix. `limit`, at most 1,000, counts objects and
+        prefixes.
         """
         ...
 
@@ -180,7 +183,7 @@ class Objects(Protocol):
         ...
 
     def copy(self, source: str, target: str, *, content_type: str | None = None, metadata: Mapping[str, str] | None = None) -> ObjectInfo:
-        """Store a copy under another key, with the same content type and metadata or with others."""
+        """Store a copy under another key, with the same content type and metadata unless others are given."""
         ...
 
     def presign(
@@ -195,22 +198,22 @@ class Objects(Protocol):
     ) -> str:
         """A URL that lets its holder read (GET) or write (PUT) one object for at least `expires` seconds.
 
-        Within a window of some minutes the same call gives the same URL, so that players and caches do not load twice; the URL is valid
-        for up to that much longer. A PUT may be bound to a `content_type` and to the exact `length` in bytes, which the request must then
-        have as its headers. `download` has browsers save a GET under that name.
+        Within a window of at most 15 minutes the same call returns the same URL, so that players and caches do not load an object twice;
+        the URL is valid for up to that much longer. A PUT may be bound to a `content_type` and to an exact `length` in bytes, which the
+        headers of the request must then repeat. `download` makes browsers save the response under that name.
         """
         ...
 
-    def presign_upload(self, key: str, *, most: int, expires: float = 3600, content_type: str | None = None) -> UploadForm:
-        """A form that lets its holder upload one object of at most `most` bytes for at least `expires` seconds.
+    def presign_upload(self, key: str, *, max_bytes: int, expires: float = 3600, content_type: str | None = None) -> UploadForm:
+        """A form that lets its holder upload one object of at most `max_bytes` bytes for at least `expires` seconds.
 
-        The request has the form's method: with fields it is a form of them, and the file as its last field `file`; without, the file is
-        the body.
+        Send it with the form's method. If it has fields, send them as multipart/form-data with the file as the last field, `file`;
+        otherwise the file is the body.
         """
         ...
 
     def sweep(self, *, older_than: timedelta = ...) -> int:
-        """Remove unfinished uploads that were not written to for `older_than` (a day); returns how many."""
+        """Remove unfinished uploads that were not written to for `older_than` (a day by default). Returns how many were removed."""
         ...
 
     def close(self) -> None:
@@ -231,9 +234,10 @@ class AsyncObjects(Protocol):
         sha256: str | None = None,
         if_absent: bool = False,
     ) -> ObjectInfo:
-        """See `Objects.put`. Chunks may also come from an asynchronous iterator; a task that is cancelled before their end stores nothing.
+        """See `Objects.put`. Chunks may also come from an async iterator; if the task is cancelled before its end, nothing is
+        stored.
 
-        Any other content is written by a thread, which goes on to its end when the task is cancelled.
+        Any other content is written by a thread, which finishes even if the task is cancelled.
         """
         ...
 
@@ -288,7 +292,7 @@ class AsyncObjects(Protocol):
         """See `Objects.presign`."""
         ...
 
-    async def presign_upload(self, key: str, *, most: int, expires: float = 3600, content_type: str | None = None) -> UploadForm:
+    async def presign_upload(self, key: str, *, max_bytes: int, expires: float = 3600, content_type: str | None = None) -> UploadForm:
         """See `Objects.presign_upload`."""
         ...
 

@@ -1,4 +1,4 @@
-"""What content is, by its first bytes and never by its name. Pure, but for `sniff_file`."""
+"""Detects the media type of content by its bytes, never by its name. Pure, except for `sniff_file`."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 __all__ = ["ARCHIVES", "HEAD", "TAIL", "TYPES", "sniff", "sniff_file"]
 
-#: How many bytes are enough to tell.
+#: How many bytes from the start and from the end are enough to detect the type.
 HEAD = 4096
 TAIL = 65_536
 UNKNOWN = "application/octet-stream"
 
 _OOXML = "application/vnd.openxmlformats-officedocument."
 _DOCX, _XLSX, _PPTX = (f"{_OOXML}{kind}" for kind in ("wordprocessingml.document", "spreadsheetml.sheet", "presentationml.presentation"))
-#: Formats by what they begin with: a place, the bytes there, the type.
+#: File signatures: offset, bytes, media type.
 _MAGIC: tuple[tuple[int, bytes, str], ...] = (
     (0, b"\x89PNG\r\n\x1a\n", "image/png"),
     (0, b"\xff\xd8\xff", "image/jpeg"),
@@ -32,11 +32,11 @@ _MAGIC: tuple[tuple[int, bytes, str], ...] = (
     (0, b"ID3", "audio/mpeg"),
     (0, b"\x1f\x8b\x08", "application/gzip"),
 )
-#: RIFF and ISO containers by the four letters of what is in them.
+#: Types of RIFF and ISO containers by their four-letter codes.
 _RIFF = {b"WAVE": "audio/wav", b"WEBP": "image/webp", b"AVI ": "video/x-msvideo"}
 _BRANDS = {b"M4A ": "audio/mp4", b"M4B ": "audio/mp4", b"qt  ": "video/quicktime", b"avif": "image/avif", b"heic": "image/heic"}
 _ZIPPED = ((b"word/", _DOCX), (b"xl/", _XLSX), (b"ppt/", _PPTX))
-#: Types whose content is a ZIP archive: its end tells which it is.
+#: Types that are ZIP archives: their last bytes determine which.
 ARCHIVES = frozenset({"application/zip", *(kind for _, kind in _ZIPPED)})
 _HTML = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype html|html|head|body|title|script|table|div|p|h1)[\s>]", re.IGNORECASE | re.DOTALL)
 _MAIL = re.compile(
@@ -46,7 +46,7 @@ _MAIL = re.compile(
 )
 _DELIMITERS = ",;\t"
 
-#: All types that can be told, for routes that say what they take.
+#: All types that can be detected, for routes that declare what they accept.
 TYPES = frozenset(
     {kind for _, _, kind in _MAGIC}
     | set(_RIFF.values())
@@ -57,9 +57,9 @@ TYPES = frozenset(
 
 
 def sniff(head: bytes, tail: bytes = b"") -> str:
-    """The media type of content that begins like this; `application/octet-stream` when it cannot be told. Give it `HEAD` bytes or more.
+    """The media type of content that begins with `head` (at least `HEAD` bytes); `application/octet-stream` if unknown.
 
-    An office document is an archive whose names tell what it is; they stand at its end, of which `tail` has up to `TAIL` bytes.
+    An office document is a ZIP archive that is recognised by the names of its entries. They are at its end: `tail` has up to `TAIL` bytes.
     """
     for place, magic, kind in _MAGIC:
         if head[place : place + len(magic)] == magic:
@@ -68,7 +68,7 @@ def sniff(head: bytes, tail: bytes = b"") -> str:
 
 
 def sniff_file(path: Path) -> str:
-    """The media type of a file."""
+    """The media type of a file's content."""
     with path.open("rb") as file:
         head = file.read(HEAD)
         size = file.seek(0, os.SEEK_END)
@@ -94,7 +94,7 @@ def _container(head: bytes, tail: bytes) -> str | None:
 
 
 def _sound(head: bytes) -> str | None:
-    """MPEG audio without a tag: a frame's header with values that exist."""
+    """MPEG audio without a tag: a frame header with valid fields."""
     if len(head) < 4 or head[0] != 0xFF or head[1] & 0xE0 != 0xE0:
         return None
     version, layer, rate, frequency = head[1] >> 3 & 3, head[1] >> 1 & 3, head[2] >> 4, head[2] >> 2 & 3
@@ -119,13 +119,13 @@ def _text(head: bytes) -> str | None:
 
 
 def _decoded(head: bytes) -> str | None:
-    """The text that the bytes are, in UTF-8 or with a mark in UTF-16; in another encoding if nothing in them speaks against it."""
+    """The bytes as text: UTF-8, UTF-16 with a byte order mark, or a legacy encoding if no byte rules it out."""
     if head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         return head.decode("utf-16", "ignore")
     if any(byte < 9 or 13 < byte < 27 for byte in head):
         return None
     try:
-        # The last letter may be cut in the middle.
+        # The last character may be cut off.
         return codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
         high = sum(byte >= 0x80 for byte in head)
@@ -150,7 +150,7 @@ def _is_table(text: str, *, whole: bool) -> bool:
     if len(lines) < 2:
         return False
     for delimiter in _DELIMITERS:
-        # Commas within quotes are not between cells; a sentence has commas too, but not as many in each line.
+        # Commas within quotes do not separate cells. Prose has commas too, but not the same number in each line.
         counts = {re.sub(r'"[^"]*"', "", line).count(delimiter) for line in lines[:50]}
         if len(counts) == 1 and counts != {0}:
             return True

@@ -1,8 +1,7 @@
 """`ThreadedObjects`: any `Objects` as `AsyncObjects`, each step in a thread.
 
-Files have no other way to be awaited: the systems' calls for them block. botocore blocks as well. So the logic is written once, for
-threads, and this is the only place that knows of asyncio. A thread is held for one chunk at a time, never while a slow client sends or
-receives.
+File I/O and botocore both block. So the logic is written once, for threads, and only this module knows asyncio. A thread is occupied for
+one chunk at a time, never while a slow client sends or receives.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ R = TypeVar("R")
 _THREADS = 16
 
 
-def _offloads(verb: Callable[Concatenate[Objects, P], R]) -> Callable[Concatenate[ThreadedObjects, P], CoroutineType[Any, Any, R]]:
-    """A verb that is awaited, from the one that is called. The type is the one that an `async def` has for every checker."""
+def _in_thread(verb: Callable[Concatenate[Objects, P], R]) -> Callable[Concatenate[ThreadedObjects, P], CoroutineType[Any, Any, R]]:
+    """An awaitable method from a blocking one, typed as the `async def` that checkers expect."""
 
     @functools.wraps(verb)
     async def awaited(self: ThreadedObjects, /, *args: P.args, **options: P.kwargs) -> R:
@@ -41,31 +40,31 @@ def _offloads(verb: Callable[Concatenate[Objects, P], R]) -> Callable[Concatenat
 
 
 class ThreadedObjects:
-    """The verbs of an objects store, awaited. It owns the store: closing it closes the store."""
+    """The methods of an object store, awaited. It owns the store: closing it closes the store."""
 
     def __init__(self, objects: Objects, *, threads: int = _THREADS) -> None:
         self.objects = objects
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="gateleg-objects")
 
-    get = _offloads(Objects.get)
-    head = _offloads(Objects.head)
-    exists = _offloads(Objects.exists)
-    list = _offloads(Objects.list)
-    delete = _offloads(Objects.delete)
-    delete_many = _offloads(Objects.delete_many)
-    copy = _offloads(Objects.copy)
-    presign = _offloads(Objects.presign)
-    presign_upload = _offloads(Objects.presign_upload)
-    sweep = _offloads(Objects.sweep)
+    get = _in_thread(Objects.get)
+    head = _in_thread(Objects.head)
+    exists = _in_thread(Objects.exists)
+    list = _in_thread(Objects.list)
+    delete = _in_thread(Objects.delete)
+    delete_many = _in_thread(Objects.delete_many)
+    copy = _in_thread(Objects.copy)
+    presign = _in_thread(Objects.presign)
+    presign_upload = _in_thread(Objects.presign_upload)
+    sweep = _in_thread(Objects.sweep)
 
     async def run(self, work: Callable[[], R], undo: Callable[[R], object] | None = None) -> R:
-        """Do something in a thread. If the task is cancelled meanwhile, `undo` gets the result that nobody waits for."""
+        """Run a function in a thread. If the task is cancelled meanwhile, `undo` gets the result that nobody waits for."""
         future = self._executor.submit(work)
         try:
             return await asyncio.wrap_future(future)
         except asyncio.CancelledError:
             if undo is not None:
-                future.add_done_callback(functools.partial(_undone, undo))
+                future.add_done_callback(functools.partial(_undo_result, undo))
             raise
 
     async def put(
@@ -89,14 +88,14 @@ class ThreadedObjects:
                 await self.run(functools.partial(upload.write, chunk))
             return await self.run(upload.finish)
         except BaseException:
-            # Not awaited: the task may be cancelled. The upload itself sees to it that a step under way ends first.
+            # Not awaited, because the task may be cancelled. The upload itself waits for a step in progress.
             self._executor.submit(upload.abort)
             raise
 
-    async def stream(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> OffloadedDownload:
+    async def stream(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> ThreadedDownload:
         """The content, or a range of it, in chunks. See `AsyncObjects.stream`."""
         begin = functools.partial(self.objects.stream, key, range=range, unless_etag=unless_etag)
-        return OffloadedDownload(self, await self.run(begin, lambda download: download.close()))
+        return ThreadedDownload(self, await self.run(begin, lambda download: download.close()))
 
     async def walk(self, prefix: str = "") -> AsyncIterator[Entry]:
         """All objects whose keys start with `prefix`, read page by page."""
@@ -110,7 +109,7 @@ class ThreadedObjects:
                 return
 
     async def close(self) -> None:
-        """Close the store, once what is under way in threads has ended."""
+        """Close the store once all threads have finished."""
         await asyncio.get_running_loop().run_in_executor(None, self._executor.shutdown)
         self.objects.close()
 
@@ -121,13 +120,13 @@ class ThreadedObjects:
         await self.close()
 
 
-def _undone(undo: Callable[[Any], object], future: Future[Any]) -> None:
+def _undo_result(undo: Callable[[Any], object], future: Future[Any]) -> None:
     if not future.cancelled() and future.exception() is None:
         undo(future.result())
 
 
-class OffloadedDownload:
-    """An object that is being read, chunk by chunk, in threads."""
+class ThreadedDownload:
+    """An object that is being read in threads, chunk by chunk."""
 
     def __init__(self, owner: ThreadedObjects, download: Download) -> None:
         self._owner = owner

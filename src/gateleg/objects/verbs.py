@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 from gateleg.model.attributes.special_types import check_s3_key
 from gateleg.objects.bodies import chunks_of, size_of
-from gateleg.objects.descriptions import checked_metadata, content_type_of
+from gateleg.objects.descriptions import content_type_of, validate_metadata
 from gateleg.objects.errors import DigestMismatch, ObjectMissing
 
 if TYPE_CHECKING:
@@ -104,10 +104,10 @@ class Verbs(ABC):
         self.close()
 
 
-class Writing(ABC):
+class AbstractUpload(ABC):
     """The base of uploads: computes size and digest, and ends exactly once. Any thread may abort it.
 
-    What fails gives it up too: nobody can tell how much has been written by then, so that there is nothing to go on with.
+    A failed write aborts the upload: nobody can tell how much has been written, so it cannot continue.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class Writing(ABC):
         self.key = check_s3_key(key)
         self.if_absent = if_absent
         self.content_type = content_type_of(key, content_type)
-        self.metadata = checked_metadata(metadata)
+        self.metadata = validate_metadata(metadata)
         if sha256 is not None and not _SHA256.fullmatch(sha256):
             raise ValueError("sha256 must be 64 lower-case hexadecimal digits.")
         self.expected = sha256
@@ -161,7 +161,7 @@ class Writing(ABC):
             yield
         except BaseException:
             self._open = False
-            # What led here is what the caller is to hear of; `sweep` removes what is left.
+            # The caller needs the error that led here; `sweep` removes what is left.
             with suppress(OSError):
                 self._abort()
             raise
@@ -186,8 +186,8 @@ class Writing(ABC):
         self.abort()
 
 
-def checked_limit(limit: int) -> int:
-    """The validated limit of a page."""
+def validate_limit(limit: int) -> int:
+    """Validate the limit of a page."""
     if not 1 <= limit <= PAGE:
         raise ValueError(f"limit must be 1 to {PAGE:,}.")
     return limit

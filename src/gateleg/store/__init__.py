@@ -60,13 +60,15 @@ from gateleg.store.observing.metrics import Metrics
 from gateleg.store.observing.tracing import Tracing
 from gateleg.store.operations import Page, WriteOperation, check, create, delete, patch, put, upsert
 from gateleg.store.operations.loaders import AsyncLoader, Loader
-from gateleg.store.operations.unit_of_work import Batch, Transaction
+from gateleg.store.operations.unit_of_work import AsyncBatch, AsyncTransaction, Batch, Transaction
 from gateleg.store.store import Store
 
 __all__ = [
     "AlreadyExists",
+    "AsyncBatch",
     "AsyncLoader",
     "AsyncStore",
+    "AsyncTransaction",
     "Batch",
     "Call",
     "ConditionFailed",

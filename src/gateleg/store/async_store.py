@@ -30,7 +30,7 @@ from gateleg.store.operations.loaders import AsyncLoader
 from gateleg.store.setup import Options, Setup, setup_from
 from gateleg.store.transports import ServiceError, Unreachable
 from gateleg.store.verbs import async_streams, awaits
-from gateleg.store.views import Views
+from gateleg.store.views import AsyncViews
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -44,7 +44,7 @@ R = TypeVar("R")
 E = TypeVar("E", bound=BaseModel)
 
 
-class AsyncStore(Views):
+class AsyncStore(AsyncViews):
     """Entities in a DynamoDB, through a transport that is awaited. The same verbs as `Store`, with the same arguments and results."""
 
     def __init__(

@@ -174,11 +174,19 @@ _BUSY = frozenset({"ResourceInUseException", "TableInUseException", "TableAlread
 
 
 def _named(request: Request | None) -> str:
-    """A request as it is called in messages: its operation, and the table if it is of one."""
+    """A request as it is called in messages: its operation, and its tables."""
     if request is None:
         return "The request"
-    table = request.payload.get("TableName")
-    return f"{request.operation} on {table}" if isinstance(table, str) else request.operation
+    tables = sorted(_tables_of(request.payload))
+    return f"{request.operation} on {', '.join(tables)}" if tables else request.operation
+
+
+def _tables_of(payload: Mapping[str, Any]) -> set[str]:
+    """The tables of a request: of one item, of a transaction or of a batch."""
+    if isinstance(table := payload.get("TableName"), str):
+        return {table}
+    written = {one["TableName"] for entry in payload.get("TransactItems", ()) for one in entry.values()}
+    return written | set(payload.get("RequestItems", ()))
 
 
 def refused(what: str, message: str, request: Request | None) -> StoreError:

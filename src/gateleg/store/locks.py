@@ -131,7 +131,7 @@ def release(lock: Lock, /) -> Operation[None]:
 
 
 class Held:
-    """A block that holds a lock."""
+    """A block of a `Store` that holds a lock."""
 
     def __init__(self, operation: Operation[Lock], run: Callable[[Operation[Any]], Any]) -> None:
         self._operation = operation
@@ -139,13 +139,22 @@ class Held:
         self._lock: Lock | None = None
 
     def __enter__(self) -> Lock:
-        self._lock = self._run(self._operation)
-        assert self._lock is not None
-        return self._lock
+        lock: Lock = self._run(self._operation)
+        self._lock = lock
+        return lock
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._lock is not None:
             self._run(release(self._lock))
+
+
+class AsyncHeld:
+    """A block of an `AsyncStore` that holds a lock."""
+
+    def __init__(self, operation: Operation[Lock], run: Callable[[Operation[Any]], Any]) -> None:
+        self._operation = operation
+        self._run = run
+        self._lock: Lock | None = None
 
     async def __aenter__(self) -> Lock:
         lock: Lock = await self._run(self._operation)

@@ -1,4 +1,4 @@
-"""What both stores share: other views of the same store, and blocks of writes."""
+"""Other views of the same store, and blocks of writes: what both stores share, then what differs because one of them awaits."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from pydantic import BaseModel
 
 from gateleg.model.keys.key_arguments import Presets
-from gateleg.store.locks import Held, acquire
-from gateleg.store.operations.edits import Edit
+from gateleg.store.locks import AsyncHeld, Held, acquire
+from gateleg.store.operations.edits import AsyncEdit, Edit
 from gateleg.store.operations.operation import locate
 from gateleg.store.operations.queries import build_query
-from gateleg.store.operations.unit_of_work import Batch, Transaction
+from gateleg.store.operations.unit_of_work import AsyncBatch, AsyncTransaction, Batch, Transaction
 from gateleg.store.scopes import Scope
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 E = TypeVar("E", bound=BaseModel)
 
 
-class Views:
-    """A store with another scope, timeout or prefix is a copy with one thing replaced; all share the transport."""
+class SharedViews:
+    """What both stores share. A store with another scope, timeout or prefix is a copy with one thing replaced; all share the transport."""
 
     setup: Setup
 
@@ -76,31 +76,68 @@ class Views:
     def _presets(self) -> tuple[Any, ...]:
         return () if self.setup.scope is None else (Presets(self.setup.scope.values),)
 
+
+class Views(SharedViews):
+    """The views and blocks of a `Store`."""
+
     def transaction(self, *, token: str | None = None) -> Transaction:
         """A block whose writes succeed or fail together: `with store.transaction() as tx: tx.patch(...); tx.create(...)`.
 
-        In an `AsyncStore`, `async with`. Nothing is sent when the block raises. `tx.results` has what `transact` answers.
+        Nothing is sent when the block raises. `tx.results` has what `transact` answers.
         """
         return Transaction(self.setup, self.run, token)
 
     def batch(self) -> Batch:
         """A block whose puts and deletes are sent together, not atomically: `with store.batch() as batch: batch.put(...)`.
 
-        In an `AsyncStore`, `async with`. Nothing is sent when the block raises.
+        Nothing is sent when the block raises.
         """
         return Batch(self.setup, self.run)
 
     def lock(self, name: str, /, *, seconds: float, holder: str | None = None) -> Held:
         """A block that holds a lock: `with store.lock("nightly-export", seconds=60) as lock`; `LockHeld` while it has another holder.
 
-        In an `AsyncStore`, `async with`. See `gateleg.store.locks`, whose table must be there.
+        See `gateleg.store.locks`, whose table must be there.
         """
         return Held(acquire(name, seconds=seconds, holder=holder), self.run)
 
     def edit(self, instance: E, /) -> Edit[E]:
         """A block with a copy to change; what changed is saved when the block ends: `with store.edit(job) as job: job.priority = 90`.
 
-        After the block the copy is the stored item, with its new version and stamps. In an `AsyncStore`, `async with`. Nothing is sent when
-        the block raises or nothing changed.
+        After the block the copy is the stored item, with its new version and stamps. Nothing is sent when the block raises or nothing
+        changed.
         """
         return Edit(instance, self.run)
+
+
+class AsyncViews(SharedViews):
+    """The views and blocks of an `AsyncStore`. A plain `with` is an error: it could not wait for the requests."""
+
+    def transaction(self, *, token: str | None = None) -> AsyncTransaction:
+        """A block whose writes succeed or fail together: `async with store.transaction() as tx: tx.patch(...); tx.create(...)`.
+
+        Nothing is sent when the block raises. `tx.results` has what `transact` answers.
+        """
+        return AsyncTransaction(self.setup, self.run, token)
+
+    def batch(self) -> AsyncBatch:
+        """A block whose puts and deletes are sent together, not atomically: `async with store.batch() as batch: batch.put(...)`.
+
+        Nothing is sent when the block raises.
+        """
+        return AsyncBatch(self.setup, self.run)
+
+    def lock(self, name: str, /, *, seconds: float, holder: str | None = None) -> AsyncHeld:
+        """A block that holds a lock: `async with store.lock("nightly-export", seconds=60) as lock`; `LockHeld` while it has another holder.
+
+        See `gateleg.store.locks`, whose table must be there.
+        """
+        return AsyncHeld(acquire(name, seconds=seconds, holder=holder), self.run)
+
+    def edit(self, instance: E, /) -> AsyncEdit[E]:
+        """A block with a copy to change; what changed is saved when the block ends: `async with store.edit(job) as job: job.priority = 90`.
+
+        After the block the copy is the stored item, with its new version and stamps. Nothing is sent when the block raises or nothing
+        changed.
+        """
+        return AsyncEdit(instance, self.run)

@@ -23,7 +23,7 @@ def principal_of(request: HTTPConnection) -> Principal:
 
 
 def needs(role: Role) -> Callable[[HTTPConnection], Principal]:
-    """A dependency that requires a role, or one above it; its value is the caller."""
+    """A dependency that requires a role, or a higher one; its value is the caller."""
 
     def check(request: HTTPConnection) -> Principal:
         principal = principal_of(request)
@@ -35,7 +35,7 @@ def needs(role: Role) -> Callable[[HTTPConnection], Principal]:
 
 
 def only(role: Role) -> Any:
-    """The same for routes and routers that need no principal themselves: `APIRouter(dependencies=[only(Role.VIEWER)])`."""
+    """The same for routes and routers that do not use the principal: `APIRouter(dependencies=[only(Role.VIEWER)])`."""
     return Depends(needs(role))
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gateleg.web.resources import Resources
 
 
-#: Names that the kit uses under `/api`, in the console or on the command line. The names of its settings are reserved, too.
+#: Names that the kit uses under `/api`, in the console or on the command line. The names of its settings are reserved too.
 RESERVED = frozenset(
     {"api", "audit", "docs", "events", "health", "jobs", "keys", "metrics", "objects", "openapi.json", "ready", "search", "session"}
     | {"settings", "signin", "signout", "tables", "graphql", "dynamodb", "mcp", "apps", "models", "secrets", "uploads", "webhooks"}
@@ -35,7 +35,7 @@ _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 
 
 class BadApplication(Refusal):
-    """An application that cannot be served beside the others."""
+    """An application cannot be served beside the others."""
 
     code = "bad-application"
     fix = "Choose another name: up to 40 lower-case letters, digits and hyphens, with a letter first; not that of another application."

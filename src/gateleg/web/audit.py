@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gateleg.web.principal import Principal
 
 _log = logging.getLogger("gateleg.web")
-#: Seconds before each further try to write an entry.
+#: Seconds before each retry of writing an entry.
 _DELAYS = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0)
 
 
@@ -28,9 +28,9 @@ class Audit:
         self._late: set[asyncio.Task[None]] = set()
 
     async def note(self, by: Principal, action: str, target: str = "", *, request_id: str | None = None, **details: Any) -> AuditEntry:
-        """Write down that somebody did something: `note(principal, "job.cancel", str(job_id), reason="...")`.
+        """Record an action: `note(principal, "job.cancel", str(job_id), reason="...")`.
 
-        The deed is done by then, so a store that refuses the entry is not an error here: that is logged, and the entry written later.
+        The action has already happened, so a store that refuses the entry raises no error: that is logged, and the entry is written later.
         """
         now = self._store.setup.now()
         entry = AuditEntry(
@@ -47,7 +47,7 @@ class Audit:
         try:
             return await self._store.create(entry)
         except StoreError as error:
-            # What was done is done: to answer with an error would be a lie, and invite a repetition.
+            # The action has happened: an error response would be wrong, and invite a repetition.
             _log.error("audit entry not written yet: %s %s by %s (%s): %s", action, target, by.name, request_id or "no request", error)
             again = asyncio.create_task(self._write_later(entry))
             self._late.add(again)
@@ -55,7 +55,7 @@ class Audit:
             return entry
 
     async def _write_later(self, entry: AuditEntry) -> None:
-        """Write an entry that could not be written, after a while; the log has it in any case."""
+        """Retry an entry that could not be written; the log has it in any case."""
         for delay in _DELAYS:
             await asyncio.sleep(delay)
             try:
@@ -71,7 +71,7 @@ class Audit:
     async def page(
         self, *, day: str | None = None, actor: str | None = None, limit: int = 50, cursor: str | None = None
     ) -> Page[AuditEntry]:
-        """What was done, newest first: on a day (today, unless one is named), or by somebody."""
+        """Entries, newest first: of a day (by default today), or of an actor."""
         if actor is not None:
             question = AuditEntry.by_actor(actor=actor)
             if day is not None:

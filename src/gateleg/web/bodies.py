@@ -1,4 +1,4 @@
-"""Limits on request bodies, counted while they arrive, whatever the headers say. A route declares a limit of its own with `body_limit`."""
+"""Limits on request bodies, counted as they arrive. A route declares its own limit with `body_limit`."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 __all__ = ["body_limit"]
 
-#: Bytes, or `upload` for `upload_limit` of the settings.
+#: Bytes, or `upload` for the setting `upload_limit`.
 Limit = int | Literal["upload"]
 E = TypeVar("E", bound=Callable[..., Any])
 _ATTRIBUTE = "gateleg_body_limit"
-#: What a page of the console uploads.
+#: The path of uploads of console pages.
 _CONSOLE_UPLOADS = "/_nicegui/client/"
 
 
 def body_limit(limit: Limit) -> Callable[[E], E]:
-    """Let the bodies of a route be as large as `limit`, in bytes; `"upload"` stands for `upload_limit` of the settings.
+    """Set the maximum body size of a route in bytes; `"upload"` stands for the setting `upload_limit`.
 
-    Put it below the decorator of the route. Without it, `body_limit` of the settings holds.
+    Put it below the decorator of the route. By default, the setting `body_limit` applies.
     """
 
     def mark(endpoint: E) -> E:
@@ -65,7 +65,7 @@ def declared_limits(routes: Iterable[Any]) -> list[Declared]:
 
 
 def limit_of(method: str, path: str, settings: Settings, declared: Iterable[Declared] = ()) -> int:
-    """The bytes that a request may have."""
+    """The maximum body size of a request."""
     if path.startswith(_CONSOLE_UPLOADS):
         return settings.upload_limit
     for one in declared:
@@ -75,7 +75,7 @@ def limit_of(method: str, path: str, settings: Settings, declared: Iterable[Decl
 
 
 class BodyLimit:
-    """Ends requests that send more than they may."""
+    """Middleware that refuses bodies over their limit."""
 
     def __init__(self, app: ASGIApp, settings: Settings, declared: Iterable[Declared]) -> None:
         self.app = app
@@ -111,7 +111,7 @@ class BodyLimit:
         async def noted(message: Message) -> None:
             nonlocal started
             if received > limit and not started:
-                # Whoever read the body takes it for a broken one, and answers so.
+                # The reader of the body takes it for an incomplete one, and responds accordingly.
                 return
             started = True
             await send(message)
@@ -123,4 +123,4 @@ class BodyLimit:
 
 
 def _too_large(limit: int) -> TooLargeBody:
-    return TooLargeBody(f"The body may have {limit:,} bytes.", details={"limit": limit})
+    return TooLargeBody(f"The body is larger than the limit of {limit:,} bytes.", details={"limit": limit})

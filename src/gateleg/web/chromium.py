@@ -1,4 +1,4 @@
-"""The Chromium of this machine, for what only a browser can do, such as printing a page."""
+"""Finds Chromium on this machine, which is needed to print pages."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable
 
 
 def find_chromium() -> str | None:
-    """The path of a Chromium: `GATELEG_CHROMIUM`, or the first that is installed; None where there is none."""
+    """The path of Chromium: `GATELEG_CHROMIUM`, or the first one installed. None if there is none."""
     return os.environ.get("GATELEG_CHROMIUM") or next((path for name in _NAMES if (path := shutil.which(name))), None)

@@ -19,24 +19,24 @@ if TYPE_CHECKING:
     from gateleg.web.errors import Refusal
     from gateleg.web.settings import Settings
 
-#: Seconds and bytes for which a connection that was refused is still read, so that the client gets to see the answer.
+#: Seconds and bytes for which a refused connection is still read, so that the client sees the response.
 _LINGER, _LINGER_BYTES = 1.0, 1_000_000
-#: Seconds for which a client may leave an answer unread. Long, because browsers do so while a video is paused.
+#: Seconds for which a client may leave a response unread. Long, because browsers do so while a video is paused.
 _UNREAD = 300.0
-#: Bytes that go to the parser at once while it reads a head: it would keep all of them before it says so.
+#: Bytes passed to the parser at once while it reads headers: it would buffer all of them before it reports any.
 _PIECE = 16_384
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a connection may cost, and how many may be open."""
+    """Limits on a connection, and on the number of connections."""
 
     #: bytes of the request line and the headers
     head: int
-    #: seconds for the head; in each such time, a body has to bring `pace` bytes for every second
+    #: seconds for the headers; in each such period, a body has to bring `pace` bytes per second
     seconds: float
     pace: int
-    #: open connections, in all and from one address
+    #: open connections, in total and from one address
     total: int
     each: int
     #: addresses that stand for many clients
@@ -44,7 +44,7 @@ class Bounds:
 
     @classmethod
     def of(cls, settings: Settings) -> Bounds:
-        """The bounds of the settings."""
+        """The limits of the settings."""
         return cls(
             head=settings.head_limit,
             seconds=settings.request_seconds,
@@ -64,7 +64,7 @@ class Connections:
     _total: int = 0
 
     def enter(self, address: str) -> bool:
-        """Count a connection; False, and nothing counted, when there are too many."""
+        """Count a connection. False, and nothing is counted, if there are too many."""
         if self._total >= self.bounds.total or (address not in self.bounds.proxies and self._open[address] >= self.bounds.each):
             return False
         self._open[address] += 1
@@ -72,7 +72,7 @@ class Connections:
         return True
 
     def leave(self, address: str) -> None:
-        """A connection that was counted is over."""
+        """Uncount a connection that was closed."""
         self._total -= 1
         self._open[address] -= 1
         if not self._open[address]:
@@ -80,7 +80,7 @@ class Connections:
 
 
 class BoundedHttp(HttpToolsProtocol):
-    """uvicorn's protocol with bounds, which neither it nor its parser has."""
+    """uvicorn's HTTP protocol with limits, which neither it nor its parser has."""
 
     def __init__(self, *, connections: Connections, **options: Any) -> None:
         super().__init__(**options)
@@ -89,26 +89,26 @@ class BoundedHttp(HttpToolsProtocol):
         self._address: str | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._unread: asyncio.TimerHandle | None = None
-        #: bytes of the head that is being read, or of the body since its last check
+        #: bytes of the headers being read, or of the body since the last check
         self._received = 0
-        #: bytes since the last ones that belonged to the body: sizes of chunks, and trailers
+        #: bytes since the last body data: chunk sizes and trailers
         self._between = 0
         self._in_head = True
         self._upgraded = False
         self._refused: Refusal | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Count the connection, and give it time for its first request."""
+        """Count the connection, and start the timer for its first request."""
         super().connection_made(transport)
         address = self.client[0] if self.client else ""
         if not self._shared.enter(address):
-            self._refuse(TooManyConnections("There are too many open connections."), linger=False)
+            self._refuse(TooManyConnections("The host has too many open connections."), linger=False)
             return
         self._address = address
         self._watch_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Make room for another."""
+        """Release the slot of the connection."""
         self._stop_watching()
         self.resume_writing()
         if self._address is not None:
@@ -117,7 +117,7 @@ class BoundedHttp(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take what came in; of a head in small pieces, each of which is counted before the next."""
+        """Pass data to the parser; headers in small pieces, each of which is counted before the next."""
         if self._refused:
             self._received += len(data)
             if self._received > _LINGER_BYTES:
@@ -139,28 +139,30 @@ class BoundedHttp(HttpToolsProtocol):
         if self._received > self._bounds.head + _PIECE:
             self._refuse(self._too_large())
         elif self._timer is None:
-            # An idle connection has begun to speak, if only with an empty line.
+            # An idle connection has become active, if only with an empty line.
             self._watch_head()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep a header. Trailers after a chunked body mean nothing here."""
+        """Keep a header. Trailers after a chunked body are ignored."""
         if self._in_head:
             super().on_header(name, value)
 
     def on_body(self, body: bytes) -> None:
-        """Hand on a part of the body."""
+        """Pass on a part of the body."""
         self._between = 0
         super().on_body(body)
 
     def _too_large(self) -> HeadTooLarge:
-        return HeadTooLarge(f"The request line and the headers may have {self._bounds.head:,} bytes.", details={"limit": self._bounds.head})
+        return HeadTooLarge(
+            f"The request line and the headers exceed the limit of {self._bounds.head:,} bytes.", details={"limit": self._bounds.head}
+        )
 
     def on_headers_complete(self) -> None:
-        """Measure the head exactly, then let the request begin."""
+        """Measure the exact size of the headers, then let the request begin."""
         size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
         if size > self._bounds.head:
             self._refused = self._too_large()
-            # The parser hands it to `send_400_response`, which answers with it.
+            # The parser passes it to `send_400_response`, which responds with it.
             raise self._refused
         self._in_head = False
         self._stop_watching()
@@ -176,14 +178,14 @@ class BoundedHttp(HttpToolsProtocol):
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """A body that is still under way when its answer is given has one more term, and is not read after that."""
+        """A body that is still arriving after its response gets one more period, and is not read after that."""
         super().on_response_complete()
         if not self._in_head and self.cycle.response_complete and not self.transport.is_closing():
             self._stop_watching()
             self._timer = self.loop.call_later(self._bounds.seconds, self.transport.close)
 
     def handle_websocket_upgrade(self) -> None:
-        """Hand the connection on, and its count with it."""
+        """Pass the connection on, with its slot."""
         self._stop_watching()
         self._upgraded = True
         address, self._address = self._address, None
@@ -193,17 +195,17 @@ class BoundedHttp(HttpToolsProtocol):
             protocol.counted = (self._shared, address)
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is not HTTP, or not within the bounds, in the envelope."""
+        """Respond to invalid HTTP, or to a violated limit, with the error envelope."""
         self._refuse(self._refused or BadRequest("The request is not valid HTTP."))
 
     def pause_writing(self) -> None:
-        """The client does not read its answer."""
+        """Start the timer of a client that does not read its response."""
         super().pause_writing()
         if self._unread is None:
             self._unread = self.loop.call_later(_UNREAD, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """The client reads again."""
+        """Stop the timer of a client that reads again."""
         if self._unread is not None:
             self._unread.cancel()
             self._unread = None
@@ -215,23 +217,23 @@ class BoundedHttp(HttpToolsProtocol):
     def _head_is_late(self) -> None:
         self._timer = None
         if self.cycle is not None and not self.cycle.response_complete:
-            # It is answered first; there is no other request after that.
+            # Respond first; no other request follows.
             self.cycle.keep_alive = False
         else:
             self._refuse(TooSlow(f"The request was not complete within {self._bounds.seconds:g} seconds."))
 
     def _check_pace(self) -> None:
-        """Look whether a body comes quickly enough. One that we do not read, because its route is busy, does."""
+        """Check the rate of a body. A body that is not being read, because its route is busy, passes."""
         late = not self.flow.read_paused and self._received < self._bounds.pace * self._bounds.seconds
         self._received = 0
         if not late:
             self._timer = self.loop.call_later(self._bounds.seconds, self._check_pace)
             return
         self._timer = None
-        self._break_off(TooSlow(f"The body came more slowly than {self._bounds.pace:,} bytes a second."))
+        self._break_off(TooSlow(f"The body arrived at less than {self._bounds.pace:,} bytes per second."))
 
     def _break_off(self, error: Refusal) -> None:
-        """End a request whose body is under way: with an error, unless its answer has begun."""
+        """End a request whose body is still arriving: with an error, unless its response has started."""
         if self.cycle.response_started:
             self.transport.abort()
             return
@@ -245,7 +247,7 @@ class BoundedHttp(HttpToolsProtocol):
             self._timer = None
 
     def _refuse(self, error: Refusal, *, linger: bool = True) -> None:
-        """Answer with an error, read nothing more, and close."""
+        """Respond with an error, read nothing more, and close."""
         self._refused = error
         self._received = 0
         self._stop_watching()
@@ -257,7 +259,7 @@ class BoundedHttp(HttpToolsProtocol):
             STATUS_LINE[told.status_code] + b"".join(b"%b: %b\r\n" % header for header in headers) + b"\r\n" + bytes(told.body)
         )
         if linger and self.transport.can_write_eof():
-            # Closing while the client still sends would throw away what we have just written.
+            # Closing while the client still sends would discard the response.
             self.transport.write_eof()
             self._timer = self.loop.call_later(_LINGER, self.transport.abort)
         else:
@@ -265,13 +267,13 @@ class BoundedHttp(HttpToolsProtocol):
 
 
 class BoundedWebSocket(WebSocketsSansIOProtocol):
-    """uvicorn's websocket, which gives its place back at its end."""
+    """uvicorn's websocket, which releases its slot at the end."""
 
     #: where the connection was counted, and under which address
     counted: tuple[Connections, str] | None = None
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Make room for another."""
+        """Release the slot of the connection."""
         if self.counted is not None:
             connections, address = self.counted
             self.counted = None
@@ -280,5 +282,5 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
 
 
 def bounded_http(settings: Settings) -> Any:
-    """The protocol of a server with the bounds of the settings. Its connections are counted together."""
+    """The HTTP protocol of a server with the limits of the settings. Its connections are counted together."""
     return functools.partial(BoundedHttp, connections=Connections(Bounds.of(settings)))

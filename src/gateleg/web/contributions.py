@@ -28,7 +28,7 @@ class Surface:
     #: where it is served, with everything below: `/graphql`
     path: str
     app: ASGIApp
-    #: the least role that may call it
+    #: the minimum role of callers
     role: Role = Role.MEMBER
     #: maximum bytes of a request body; by default the setting `body_limit`
     body_limit: int | None = None
@@ -70,9 +70,9 @@ class EventRoute:
     #: below `/events/{name}`, with parameters in braces: `/films/{film_id}`
     path: str
     follow: Callable[[Listener], Awaitable[AsyncIterator[Event]]]
-    #: the least role that may listen
+    #: the minimum role of listeners
     role: Role = Role.MEMBER
-    #: one sentence for the document of the API
+    #: one sentence for the documentation of the API
     about: str = ""
 
 
@@ -83,7 +83,7 @@ class Tile:
     title: str
     href: str
     about: str = ""
-    #: the address of a picture
+    #: the address of an image
     picture: str | None = None
     at: datetime | None = None
 
@@ -97,7 +97,7 @@ class Found:
     #: what it is, in one or two words: "Film"
     kind: str
     about: str = ""
-    #: a Material icon; that of the application when left out
+    #: a Material icon; by default the application's
     icon: str | None = None
 
 
@@ -113,7 +113,7 @@ class AgentTool:
     input: type[BaseModel]
     #: the answer is JSON, or a pydantic model
     call: Callable[[Principal, Any], Awaitable[Any]]
-    #: the least role that may use it
+    #: the minimum role of callers
     role: Role = Role.MEMBER
 
     @property

@@ -20,7 +20,7 @@ from gateleg.web.host import Host
 from gateleg.web.principal import Role
 
 router = APIRouter(tags=["Objects"])
-#: Types that browsers run. They are shown as in a room of their own: scripts run, and reach nothing.
+#: Types that browsers execute. They are sandboxed: scripts run, but reach nothing.
 _ACTIVE = (
     "text/html",
     "application/xhtml+xml",
@@ -38,21 +38,21 @@ _SHOWN = "default-src 'none'; img-src 'self' data:; media-src 'self'; style-src 
 
 
 class RangeRefused(Refusal):
-    """A range of bytes that lies outside the object."""
+    """A byte range is outside the object."""
 
     code = "range-outside"
     status = 416
-    fix = "Ask for a range that begins before the end."
+    fix = "Request a range that starts before the end of the object."
 
 
 def policy_of(content_type: str) -> str:
-    """What browsers may do with content of a type."""
+    """The content security policy for content of a type."""
     kind = content_type.partition(";")[0].strip().lower()
     return _ROOM if kind in _ACTIVE or kind.endswith("+xml") else _SHOWN
 
 
 def told_type(content_type: str) -> str:
-    """A type as browsers are told it. Of a text that does not say its encoding they would take the one of long ago."""
+    """The content type for browsers. For text without an encoding they would assume a legacy one."""
     kind, _, rest = content_type.partition(";")
     plain = kind.strip().lower()
     says_itself = plain in _ACTIVE or "charset" in rest.lower()
@@ -75,7 +75,7 @@ def described(info: ObjectInfo, download: str | None = None) -> dict[str, str]:
 
 
 def wanted_range(headers: Any, info: ObjectInfo) -> ByteRange | None:
-    """The range that a request asks for; None for the whole, also when the copy that it has a part of is another one."""
+    """The requested range. None for the whole object, also if the client has part of another version."""
     asked = ByteRange.parse(headers["range"]) if "range" in headers else None
     condition = headers.get("if-range")
     if asked is None or condition is None:
@@ -89,7 +89,7 @@ def wanted_range(headers: Any, info: ObjectInfo) -> ByteRange | None:
 
 
 def _granted(host: Host, request: Request, key: str) -> Grant:
-    """What a request may do: what its link says, or everything that a viewer may."""
+    """The grant of a request: from its signed link, or everything that a viewer may do."""
     if "signature" in request.query_params and isinstance(host.sync_objects, DirectoryObjects):
         return host.sync_objects.verify(request.method, key, request.url.query)
     if not principal_of(request).may(Role.VIEWER):
@@ -97,7 +97,7 @@ def _granted(host: Host, request: Request, key: str) -> Grant:
     try:
         check_s3_key(key)
     except S3KeyRefused:
-        raise Unknown("There is no such object.") from None
+        raise Unknown("The object does not exist.") from None
     return Grant(key)
 
 
@@ -125,7 +125,7 @@ async def get_object(request: Request, key: str) -> Response:
     download = await host.objects.stream(key, range=asked)
     if download.info.etag != info.etag:
         await download.close()
-        raise Unknown("The object was written over just now.", fix="Ask again.")
+        raise Unknown("The object was replaced meanwhile.", fix="Send the request again.")
     return StreamingResponse(_chunks(download), status, headers)
 
 
@@ -136,7 +136,7 @@ async def _chunks(download: AsyncDownload) -> AsyncIterator[bytes]:
 
 
 async def bounded(chunks: AsyncIterator[bytes], most: int) -> AsyncIterator[bytes]:
-    """The chunks of a body, ended by `TooLargeBody` when there are more bytes than allowed."""
+    """The chunks of a body. Raises `TooLargeBody` if there are more bytes than allowed."""
     received = 0
     async for chunk in chunks:
         received += len(chunk)
@@ -148,14 +148,14 @@ async def bounded(chunks: AsyncIterator[bytes], most: int) -> AsyncIterator[byte
 @router.put("/objects/{key:path}", status_code=201)
 @body_limit("upload")
 async def put_object(request: Request, key: str) -> ObjectView:
-    """Write an object with a link to PUT. The link may bind the content type and the length."""
+    """Write an object with a PUT link, which may fix the content type and the length."""
     host = host_of(request)
     if not isinstance(host.sync_objects, DirectoryObjects):
-        raise Unknown("Objects are written to the bucket itself.", fix="POST /api/objects/links gives a link to PUT.")
+        raise Unknown("Objects of this host are written to the bucket directly.", fix="POST /api/objects/links returns a link to PUT.")
     announced = request.headers.get("content-length")
     length = int(announced) if announced is not None else None
     content_type = request.headers.get("content-type")
     grant = host.sync_objects.verify("PUT", key, request.url.query, content_type=content_type, length=length)
-    body = request.stream() if grant.most is None else bounded(request.stream(), grant.most)
+    body = request.stream() if grant.max_bytes is None else bounded(request.stream(), grant.max_bytes)
     info = await host.objects.put(key, body, content_type=grant.content_type or content_type)
     return ObjectView.of_info(info)

@@ -1,4 +1,4 @@
-"""The checks of `gateleg doctor`: whether what a host and its applications need is there and works."""
+"""The checks of `gateleg doctor`: whether everything that a host and its applications need is available and works."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: Seconds that one check may take.
 TIMEOUT = 20.0
-#: Bytes of free disk below which there is a warning, and a failure.
+#: Free disk space in bytes below which there is a warning, and a failure.
 _LOW, _FULL = 2_000_000_000, 200_000_000
 #: Seconds by which clocks may differ.
 _APART = 5.0
@@ -28,7 +28,7 @@ _APART = 5.0
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What a check has found; `application` is None for those of the kit."""
+    """The result of a check; `application` is None for checks of the kit."""
 
     name: str
     result: CheckResult
@@ -51,12 +51,12 @@ async def examine(host: Host) -> list[Diagnosis]:
 
 
 async def run(check: Check) -> CheckResult:
-    """The result of a check; an error, or no answer in time, is a failure."""
+    """The result of a check. An error or a timeout is a failure."""
     try:
         async with asyncio.timeout(TIMEOUT):
             return await check.run()
     except TimeoutError:
-        return CheckResult("failed", f"no answer within {TIMEOUT:g} s")
+        return CheckResult("failed", f"no response within {TIMEOUT:g} s")
     except Exception as error:
         return _failure(error)
 
@@ -83,15 +83,17 @@ async def _store(host: Host) -> CheckResult:
     place = format_setting(host.settings.store)
     if health.well:
         return CheckResult("ok", f"{place} answers")
-    return CheckResult("failed", "; ".join(health.problems), fix=f"Check that {place} runs, can be reached, and takes your credentials.")
+    return CheckResult(
+        "failed", "; ".join(health.problems), fix=f"Check that {place} is running, can be reached, and accepts your credentials."
+    )
 
 
 async def _tables(host: Host) -> CheckResult:
     health = await host.store.within(10.0).health(*host.tables)
     if health.well:
-        return CheckResult("ok", f"all {len(host.tables)} tables are as they are declared")
+        return CheckResult("ok", f"all {len(host.tables)} tables match their declarations")
     return CheckResult(
-        "failed", "; ".join(health.problems), fix="`gateleg tables plan` shows what differs, `gateleg tables apply` changes it."
+        "failed", "; ".join(health.problems), fix="`gateleg tables plan` shows the differences, `gateleg tables apply` applies them."
     )
 
 
@@ -103,8 +105,8 @@ async def _objects(host: Host) -> CheckResult:
     finally:
         await host.objects.delete(key)
     if read != content:
-        return CheckResult("failed", f"{place} gave back something else than was written", fix="Check the bucket or the folder.")
-    return CheckResult("ok", f"{place} keeps and gives back what is written")
+        return CheckResult("failed", f"{place} returned other content than was written", fix="Check the bucket or the folder.")
+    return CheckResult("ok", f"{place} stores and returns objects")
 
 
 async def _disk(folder: Path) -> CheckResult:
@@ -112,7 +114,7 @@ async def _disk(folder: Path) -> CheckResult:
 
 
 def disk_result(free: int, folder: Path) -> CheckResult:
-    """What free disk space means."""
+    """The result for an amount of free disk space."""
     message = f"{free / 1e9:,.1f} GB free at {folder}"
     if free >= _LOW:
         return CheckResult("ok", message)
@@ -125,13 +127,15 @@ async def _worker(host: Host) -> CheckResult:
 
 
 def worker_result(workers: Sequence[WorkerRecord], handled: set[str]) -> CheckResult:
-    """Whether somebody works on every queue that has handlers."""
+    """Whether every queue with handlers has a worker."""
     served = {queue for worker in workers for queue in worker.queues if worker.state == "running"}
     if handled <= served:
         return CheckResult("ok", f"{len(workers)} seen in the last minute" if workers else "no application has jobs")
     missing = ", ".join(sorted(handled - served))
     return CheckResult(
-        "warning", f"no worker has been seen for {missing}", fix="Start one: `gateleg worker`, or `gateleg up`, which has one."
+        "warning",
+        f"no worker has been seen for {missing}",
+        fix="Start one with `gateleg worker`, or with `gateleg up`, which includes one.",
     )
 
 
@@ -140,9 +144,9 @@ async def _clock(host: Host) -> CheckResult:
 
 
 def clock_result(workers: Sequence[WorkerRecord]) -> CheckResult:
-    """Whether the clocks of workers agree; leases and delays are counted by them."""
+    """Whether the clocks of workers agree: leases and delays depend on them."""
     apart = [worker for worker in workers if abs(worker.clock_ahead) > _APART]
     if apart:
         told = ", ".join(f"{worker.host} by {worker.clock_ahead:+.0f} s" for worker in apart)
-        return CheckResult("warning", f"clocks differ: {told}", fix="Set the clocks by NTP.")
-    return CheckResult("ok", "no worker's clock differs from the others")
+        return CheckResult("warning", f"clocks differ: {told}", fix="Synchronise the clocks with NTP.")
+    return CheckResult("ok", "the clocks of all workers agree")

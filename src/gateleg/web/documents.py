@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _VERBS = ("get", "post", "put", "patch", "delete")
 _ABOUT = (
     'The HTTP APIs of this host. Errors all have one form, `{"error": {"code", "message", "details"}}`. '
-    "Lists have cursors: give `next` back as `cursor`."
+    "Lists are paged: pass `next` as `cursor` to get the next page."
 )
 
 
@@ -33,7 +33,7 @@ def openapi(app: FastAPI) -> dict[str, Any]:
     if app.openapi_schema is None:
         made = get_openapi(title=app.title, version=app.version, description=_ABOUT, routes=app.routes)
         schemes = made.setdefault("components", {}).setdefault("securitySchemes", {})
-        schemes["key"] = {"type": "http", "scheme": "bearer", "description": "A key, as `gateleg keys create` prints it."}
+        schemes["key"] = {"type": "http", "scheme": "bearer", "description": "An API key, as printed by `gateleg keys create`."}
         made["security"] = [{"key": []}]
         _describe_failures(made)
         app.openapi_schema = made
@@ -41,7 +41,7 @@ def openapi(app: FastAPI) -> dict[str, Any]:
 
 
 def _describe_failures(document: dict[str, Any]) -> None:
-    """Say of every operation that its errors come in the envelope: the framework's own form of them is never used."""
+    """Document the error envelope for every operation: the framework's own error format is never used."""
     schemas = document["components"].setdefault("schemas", {})
     envelope = ErrorEnvelope.model_json_schema(ref_template="#/components/schemas/{model}")
     schemas |= envelope.pop("$defs") | {"ErrorEnvelope": envelope}
@@ -90,7 +90,7 @@ def reference_page(document: dict[str, Any]) -> str:
 
 
 def _words(text: str) -> str:
-    """Text with `code` in it as markup."""
+    """Text with `code` in it as HTML."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
 
 

@@ -1,8 +1,8 @@
-"""`/dynamodb`: the host's own tables in DynamoDB's protocol, for boto3, the AWS CLI and every other SDK.
+"""`/dynamodb`: the host's tables in the DynamoDB protocol, for boto3, the AWS CLI and every other SDK.
 
-An SDK signs with a secret that both sides know, and of a key only a digest is kept. So each key has a second secret, derived from its
-digest with the secret of the host: whoever shows the key is told it, nothing of it is in the store, and it ends with the key. The protocol
-reaches every table, the keys themselves among them, and therefore needs the role admin.
+An SDK signs with a secret that both sides know, but of a key only a digest is stored. So each key has a second secret, derived from its
+digest and the host's secret. It is shown to callers with the key, is not in the store, and ends with the key. The protocol reaches every
+table, including the keys, and therefore needs the role admin.
 """
 
 import asyncio
@@ -33,27 +33,27 @@ from gateleg.web.principal import Principal, Role
 from gateleg.web.settings import format_setting
 from gateleg.web.tables import ApiKey
 
-#: A batch of 16 MB is the largest request that DynamoDB takes.
+#: The largest request of DynamoDB is a batch of 16 MB.
 DYNAMODB_LIMIT = 16 * 1024 * 1024
 
 
 class NotEmbedded(Refusal):
-    """The protocol is asked for on a host whose tables are not its own."""
+    """The setting `dynamodb` is on, but the store is not embedded."""
 
     code = "not-embedded"
-    fix = "Leave the setting `dynamodb` off, and point SDKs at the store itself."
+    fix = "Turn the setting `dynamodb` off, and use the store itself as the endpoint of SDKs."
 
 
 class KeyNotShown(Refusal):
-    """Credentials are asked for in a session: they hold for as long as the key, which is longer than a session may."""
+    """Credentials were requested in a session. They are valid as long as the key, which is longer than a session."""
 
     code = "key-not-shown"
     status = 403
-    fix = "Ask with the key itself, as `Authorization: Bearer ...`."
+    fix = "Send the key itself, as `Authorization: Bearer ...`."
 
 
 class Credentials(BaseModel):
-    """What an SDK signs with, in the form that `credential_process` of the AWS configuration reads."""
+    """Credentials of an SDK, in the format of `credential_process` in the AWS configuration."""
 
     version: Literal[1] = Field(default=1, alias="Version")
     access_key_id: str = Field(alias="AccessKeyId")
@@ -61,20 +61,20 @@ class Credentials(BaseModel):
 
 
 def signing_secret(host: Host, key: ApiKey) -> str:
-    """The secret that an SDK signs with on behalf of a key. Without the host's own secret, a reader of the store cannot make it."""
+    """The secret with which an SDK signs for a key. Without the host's secret, a reader of the store cannot derive it."""
     return host.secret.sign("dynamodb", f"{key.key_id}:{key.digest}")
 
 
 def engine_of(host: Host) -> Engine:
-    """The engine of a host's store; raises `NotEmbedded` where the store is elsewhere."""
+    """The engine of a host's store. Raises `NotEmbedded` for a remote store."""
     transport = host.store.transport
     if not isinstance(transport, AsyncEmbeddedTransport):
-        raise NotEmbedded(f"/dynamodb speaks for an embedded store; this host has {format_setting(host.settings.store)}.")
+        raise NotEmbedded(f"/dynamodb needs an embedded store; the store of this host is {format_setting(host.settings.store)}.")
     return transport.engine
 
 
 def dynamodb_routes(host: Host, limits: Limits) -> APIRouter:
-    """The protocol and its credentials, where the settings ask for them."""
+    """The routes of the protocol and its credentials, if the settings enable them."""
     router = APIRouter(tags=["DynamoDB"])
     if not host.settings.dynamodb:
         return router
@@ -86,9 +86,9 @@ def dynamodb_routes(host: Host, limits: Limits) -> APIRouter:
 
 
 async def _credentials(call: Administering, request: Request) -> Credentials:
-    """What an SDK signs with on behalf of the key that is shown."""
+    """Credentials of an SDK for the key of the caller."""
     if request.state.session is not None:
-        raise KeyNotShown("A session does not give credentials.")
+        raise KeyNotShown("A session cannot get credentials.")
     if call.principal.key_id is None:
         return Credentials(AccessKeyId=LOCAL_ID, SecretAccessKey=call.host.local.token)
     key = await call.host.keys.get(call.principal.key_id)
@@ -96,7 +96,7 @@ async def _credentials(call: Administering, request: Request) -> Credentials:
 
 
 class _Surface:
-    """Recognises the caller, has the request decided as the endpoint does, and runs it on the host's engine."""
+    """Authenticates the caller, checks the request as the endpoint does, and runs it on the host's engine."""
 
     def __init__(self, host: Host, limits: Limits) -> None:
         self._host = host
@@ -107,7 +107,7 @@ class _Surface:
 
     @body_limit(DYNAMODB_LIMIT)
     async def answer(self, request: Request) -> Response:
-        """Answer one request: refusals of a signed one in DynamoDB's words, those of any other in the envelope."""
+        """Answer one request. Errors of a signed request are in DynamoDB's format, others in the envelope."""
         principal: Principal | None = request.state.principal
         if principal is not None and not principal.may(Role.ADMIN):
             raise NotAllowed(f"This needs the role admin; {principal.name!r} has {principal.role.word}.")
@@ -120,14 +120,14 @@ class _Surface:
         asked.body = await request.body()
         decided = self._gate.decide(asked, authenticated=True)
         if isinstance(decided, Call):
-            # The engine's threads are those of the loop: a write waits for the disk, and a scan takes long.
+            # In a thread of the event loop's pool: a write waits for the disk, and a scan takes long.
             found = await asyncio.to_thread(execute, self._engine, decided)
             await self._note(request, principal, decided, found)
             decided = found
         return _response(request, asked, decided)
 
     async def _signer(self, request: Request, asked: WireRequest) -> Principal:
-        """The key behind a signature, once the signature is known to be right."""
+        """The key of a signature, after verifying it."""
         claim = read_claim(asked)
         if claim.key_id == LOCAL_ID:
             return await self._local_signer(request, asked, claim)
@@ -150,7 +150,7 @@ class _Surface:
         return principal
 
     async def _local_signer(self, request: Request, asked: WireRequest, claim: Claim) -> Principal:
-        """Whoever signs with the token of the host, while it has no keys."""
+        """The caller that signed with the host's token, while it has no keys."""
         try:
             found = await self._host.local.recognise(self._host.local.token, request.scope, request.headers)
         except (NotSignedIn, ForeignHost):
@@ -160,7 +160,7 @@ class _Surface:
         return found
 
     async def _note(self, request: Request, principal: Principal, call: Call, answer: Answer) -> None:
-        """Write into the audit log what was done to whole tables. Items are too many."""
+        """Write operations on whole tables to the audit log. Operations on items are too many."""
         if call.kind is Kind.EXCLUSIVE and answer.status == 200 and not call.operation.startswith(("Batch", "Execute")):
             target = orjson.loads(call.body)
             names = (target.get(name) for name in ("TableName", "TargetTableName", "ResourceArn", "BackupArn", "TableArn"))
@@ -169,7 +169,7 @@ class _Surface:
 
 
 def _wire_request(request: Request) -> WireRequest:
-    """The head of a request as the endpoint knows requests."""
+    """The headers of a request as the endpoint's type."""
     headers: dict[bytes, bytes] = {}
     for name, value in request.scope["headers"]:
         headers[name] = headers[name] + b"," + value if name in headers else value

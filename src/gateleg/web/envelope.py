@@ -23,24 +23,24 @@ if TYPE_CHECKING:
 __all__ = ["body_of"]
 
 _log = logging.getLogger("gateleg.web")
-_LATER = "Try again in a moment. Whoever runs this host finds the reason in its log."
-_AGAIN = "Read it again, and decide on what it is now."
-_SMALLER = "Send less: upload what is large, and send its key."
-#: What a client of the API can do about an error of the kit, where the error's own advice is for whoever writes the application.
+_LATER = "Try again in a moment. The log of the host has the reason."
+_AGAIN = "Read it again, and repeat the change on its current state."
+_SMALLER = "Send less: upload large content to the object store, and send its key."
+#: Fixes for clients of the API, for errors whose own fix is for the developers of an application.
 ADVICE: Mapping[type[Exception], str] = {
     store_errors.StoreError: "",
-    store_errors.NotFound: "Look at the id; what was there may have been deleted.",
+    store_errors.NotFound: "Check the id; the item may have been deleted.",
     store_errors.ConditionFailed: _AGAIN,
-    store_errors.AlreadyExists: "Choose another key, or change what is there.",
+    store_errors.AlreadyExists: "Choose another key, or change the existing item.",
     store_errors.UniqueTaken: "Choose another value.",
-    store_errors.TransactionCanceled: "Nothing was written. Read the items again, and decide on what they are now.",
+    store_errors.TransactionCanceled: "Nothing was written. Read the items again, and repeat the change on their current state.",
     store_errors.TransactionConflict: _LATER,
     store_errors.IdempotencyMismatch: "Use a token for one request only.",
     store_errors.Throttled: _LATER,
     store_errors.TooLarge: "Send less.",
     store_errors.KeyTooLong: "Send a shorter name or id.",
     store_errors.TooMany: "Send fewer at once.",
-    store_errors.BadLimit: "Ask for at least one result.",
+    store_errors.BadLimit: "Request at least one result.",
     store_errors.CursorRejected: "Start again without a cursor.",
     store_errors.LockHeld: _LATER,
     store_errors.LockLost: _LATER,
@@ -49,12 +49,12 @@ ADVICE: Mapping[type[Exception], str] = {
     store_errors.QuotaExceeded: _LATER,
     store_errors.ServiceFailed: _LATER,
     store_errors.NoAnswer: _LATER,
-    store_errors.TimedOut: "Ask for less at once, or try again in a moment.",
+    store_errors.TimedOut: "Request less at once, or try again in a moment.",
     model_errors.EmptyUpdate: "Send at least one attribute to change.",
     model_errors.EncodeError: "Send another value.",
     model_errors.DelimiterInValue: "Send a value without that character.",
     model_errors.EmptyKey: "Send a value that is not empty.",
-    model_errors.EmptySet: "Leave the list out instead of sending an empty one.",
+    model_errors.EmptySet: "Omit the list instead of sending an empty one.",
     model_errors.KeyRangeError: "Send a value within the range.",
     model_errors.NaiveTime: "Send the time with its zone, such as 2026-01-31T12:00:00Z.",
     model_errors.S3KeyRefused: "Send the key of an object, such as films/1/final.mp4, instead of a URL.",
@@ -62,11 +62,11 @@ ADVICE: Mapping[type[Exception], str] = {
     job_errors.ConfigTooLarge: _SMALLER,
     job_errors.BadEvent: _SMALLER,
     object_errors.ObjectExists: "Choose another key.",
-    object_errors.ObjectMissing: "Look at the key; what was there may have been deleted.",
+    object_errors.ObjectMissing: "Check the key; the object may have been deleted.",
     object_errors.OutsideRoot: "Look at the key; what was there may have been deleted.",
-    object_errors.RangeOutside: "Ask for a range that begins before the end.",
+    object_errors.RangeOutside: "Request a range that starts before the end of the object.",
 }
-#: What HTTP itself refuses, by status.
+#: Error codes of plain HTTP errors, by status.
 _CODES = {400: "bad-request", 401: "not-signed-in", 403: "not-allowed", 404: "not-found", 405: "method-not-allowed", 413: "body-too-large"}
 
 
@@ -78,21 +78,21 @@ def status_of(error: Exception) -> int:
 
 
 def body_of(error: Exception) -> dict[str, Any]:
-    """An error as callers see it. What an error of ours does not say, and what nobody expected, is not told."""
+    """An error as clients see it. Internal details and unexpected errors are not shown."""
     status = status_of(error)
     if isinstance(error, HTTPException):
         return _body(_CODES.get(status, "refused"), str(error.detail), {})
     if not isinstance(error, GatelegError) or (status == 500 and not isinstance(error, Refusal)):
-        return _body("internal", "Something went wrong here; the log has it under the request id.", {})
+        return _body("internal", "The host failed. Its log has the reason under the request id.", {})
     if status >= 500 and isinstance(error, store_errors.StoreError | ObjectsError):
-        # What a disk or a service says names folders, addresses and accounts, which are for the log.
+        # Messages of disks and services contain folders, addresses and accounts, which belong in the log only.
         return _body(error.code, (type(error).__doc__ or "").partition("\n")[0], {"fix": _LATER})
     found = {"fix": advice_for(error), "why": error.why}
     return _body(error.code, error.public or error.message, {name: text for name, text in found.items() if text} | error.details)
 
 
 def advice_for(error: GatelegError) -> str:
-    """What whoever has sent the request can do about an error."""
+    """What the client can do about an error."""
     return next((ADVICE[kind] for kind in type(error).__mro__ if kind in ADVICE), error.fix)
 
 
@@ -101,7 +101,7 @@ def _body(code: str, message: str, details: dict[str, Any]) -> dict[str, Any]:
 
 
 def answer(error: Exception) -> Response:
-    """The answer to a request that an error ended."""
+    """The response for an error."""
     headers = dict(getattr(error, "headers", None) or {})
     status = status_of(error)
     if status == 304:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Refusal(GatelegError):
-    """A request that is not granted. `details` goes into the envelope, `headers` beside it."""
+    """A request that is refused. `details` goes into the envelope, `headers` into the response."""
 
     code = "refused"
     status = 400
@@ -38,9 +38,9 @@ class NotSignedIn(Refusal):
 
     code = "not-signed-in"
     status = 401
-    fix = "Send a key as `Authorization: Bearer ...`, or sign in."
+    fix = "Send an API key as `Authorization: Bearer ...`, or sign in."
 
-    def __init__(self, what: str = "This needs a key.", **options: Any) -> None:
+    def __init__(self, what: str = "This request needs an API key.", **options: Any) -> None:
         super().__init__(what, headers={"WWW-Authenticate": 'Bearer realm="gateleg"'}, **options)
 
 
@@ -66,14 +66,14 @@ class KeyExpired(NotSignedIn):
     """The key has expired."""
 
     code = "key-expired"
-    fix = "Ask for a new key."
+    fix = "Ask an admin for a new key."
 
 
 class KeyRevoked(NotSignedIn):
     """The key was revoked."""
 
     code = "key-revoked"
-    fix = "Ask for a new key."
+    fix = "Ask an admin for a new key."
 
 
 class NotAllowed(Refusal):
@@ -112,7 +112,7 @@ class TooLargeBody(Refusal):
 
     code = "body-too-large"
     status = 413
-    fix = "Send less at once; upload large content to the object store with a PUT link."
+    fix = "Send a smaller body; upload large content to the object store with a PUT link."
 
 
 class HeadTooLarge(Refusal):
@@ -147,7 +147,7 @@ class TooOften(Refusal):
 
     code = "too-often"
     status = 429
-    fix = "Wait as long as Retry-After says."
+    fix = "Wait for the seconds in the Retry-After header."
 
     def __init__(self, what: str, *, seconds: float) -> None:
         super().__init__(what, headers={"Retry-After": str(max(1, round(seconds + 0.5)))})
@@ -158,7 +158,7 @@ class StoreNotConfigured(Refusal):
 
     code = "store-not-configured"
     status = 422
-    fix = "Name one of those that are configured; whoever runs the host adds one to the setting `object_stores`."
+    fix = "Use one of the configured stores, or add one to the setting `object_stores` of the host."
 
 
 class KeyMissing(Refusal):
@@ -166,7 +166,7 @@ class KeyMissing(Refusal):
 
     code = "key-missing"
     status = 404
-    fix = "List the keys for their ids."
+    fix = "List the keys to find the id."
 
 
 class BadKey(Refusal):
@@ -174,4 +174,4 @@ class BadKey(Refusal):
 
     code = "bad-key"
     status = 422
-    fix = "Give it a name, a role and, if it expires, a time in the future."
+    fix = "Set a name, a role and, if it expires, a time in the future."

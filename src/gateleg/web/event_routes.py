@@ -45,7 +45,7 @@ def _endpoint(application: str, route: EventRoute, hub: Hub) -> Any:
 
 
 async def _sent(topic: str, events: AsyncIterator[Event], hub: Hub, has_access: AccessCheck) -> AsyncIterator[bytes]:
-    """The events as they go over the wire. The hub runs them, so that they end with the host, and a slow client is cut off."""
+    """The encoded events. The hub runs the source, so it ends with the host, and a slow client is disconnected."""
     yield b"retry: 2000\n\n"
     async with hub.follow(topic, lambda: events) as follower:
         async for found in updates_or_heartbeats(follower, has_access):

@@ -19,16 +19,16 @@ T = TypeVar("T")
 _log = logging.getLogger("gateleg.web")
 #: A follower that is further behind is disconnected; the client reconnects and resumes.
 _MAX_QUEUED_UPDATES = 200
-#: Streams that one host process serves at the same time.
+#: The maximum number of streams of a host process.
 MAX_FOLLOWERS = 5000
 
 
 class TooManyFollowers(Refusal):
-    """The host has as many open event streams as it accepts."""
+    """The host has reached its limit of open event streams."""
 
     code = "too-many-followers"
     status = 503
-    fix = "Close some, or start another host."
+    fix = "Close some streams, or start another host."
 
 
 @dataclass(eq=False)

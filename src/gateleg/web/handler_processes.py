@@ -1,4 +1,4 @@
-"""How the process of a handler gets the handlers of its application: made again there, with resources of its own."""
+"""How a handler process gets the handlers of its application: they are created again there, with resources of their own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["factory_of", "open_jobs"]
 
 
 def factory_of(settings: Settings, application: Application) -> JobsFactory | None:
-    """How a process makes an application's handlers; None where its `jobs` are not a function, or not one that can be imported."""
+    """A factory with which a process creates an application's handlers. None if its `jobs` are not a function that can be imported."""
     if application.jobs is None or isinstance(application.jobs, Jobs):
         return None
     needed = {"jobs": application.jobs, "settings": application.settings, "lifespan": application.lifespan}
@@ -30,7 +30,7 @@ def factory_of(settings: Settings, application: Application) -> JobsFactory | No
 
 
 def address_of(named: Any) -> str | None:
-    """Where something can be imported from, as `module:name`; None when it is not at the top of a module."""
+    """The import path of an object, as `module:name`. None if it is not at the top level of a module."""
     module, name = getattr(named, "__module__", ""), getattr(named, "__qualname__", "")
     if module == "__main__":
         module = getattr(getattr(sys.modules["__main__"], "__spec__", None), "name", "")
@@ -45,8 +45,10 @@ def _imported(address: str) -> Any:
 
 @asynccontextmanager
 async def open_jobs(settings: dict[str, Any], name: str, parts: dict[str, str]) -> AsyncIterator[Jobs]:
-    """The handlers of an application, with the resources that a host gives it, opened in this process. `parts` are the fields of the
-    application that they need, by where they can be imported from."""
+    """The handlers of an application, with the resources that a host provides, opened in this process.
+
+    `parts` are the fields of the application that they need, by import path.
+    """
     from gateleg.web.host import Host
 
     application = Application(name, name, "", **{field: _imported(address) for field, address in parts.items()})

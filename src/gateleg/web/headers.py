@@ -1,4 +1,4 @@
-"""Security headers of every response, so that a page can do only what ours need."""
+"""Security headers of every response, which restrict pages to what ours need."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def console_policy(origins: Iterable[str] = ()) -> str:
-    """What pages of the console may do. `origins` are those of object stores, which pages read files from and send files to.
+    """The content security policy of console pages. `origins` are object stores that pages download from and upload to.
 
     The console is Vue with templates that are compiled in the browser, which needs `unsafe-eval`; scripts come from this host only.
     """
@@ -37,16 +37,16 @@ def console_policy(origins: Iterable[str] = ()) -> str:
 
 
 CONSOLE_POLICY = console_policy()
-#: For pages of ours without scripts.
+#: For the host's pages without scripts.
 PLAIN_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-#: For answers that are not pages.
+#: For responses that are not pages.
 DATA_POLICY = "default-src 'none'; frame-ancestors 'none'"
 
 
 def sent_path(scope: Scope) -> str:
-    """The path as it was sent, before anything in it was decoded."""
+    """The path as it was sent, before decoding."""
     raw: bytes = scope.get("raw_path") or quote(scope["path"]).encode()
     return raw.decode("latin-1")
 
@@ -54,9 +54,9 @@ def sent_path(scope: Scope) -> str:
 def security_headers(
     path: str, present: Mapping[str, str], secure: bool, *, programs: bool = False, console: str = CONSOLE_POLICY
 ) -> dict[str, str]:
-    """The headers to add to an answer; those that a route has set itself stay.
+    """The headers to add to a response. Headers that a route has set stay.
 
-    `programs` says that the path is not a page's; `console` is the policy of pages.
+    `programs` means that the path is not a page; `console` is the policy of pages.
     """
     programs = programs or path.startswith(("/api/", "/events/", "/metrics", "/health", "/ready", "/dynamodb"))
     headers = {

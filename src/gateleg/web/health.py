@@ -10,48 +10,48 @@ from gateleg.web.errors import Refusal
 from gateleg.web.metrics import exposition
 
 router = APIRouter(tags=["Health"])
-#: Seconds for which a store that was well is believed to be so.
+#: Seconds for which a successful check is reused.
 _BELIEVED = 5.0
 _CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Alive(BaseModel):
-    """The host runs."""
+    """The host is running."""
 
     status: str = "ok"
     version: str = gateleg.__version__
 
 
 class NotReady(Refusal):
-    """The host runs, and cannot do its work: its store does not answer, or a table or an index is missing."""
+    """The host is running, but cannot work: its store does not respond, or a table or an index is missing."""
 
     code = "not-ready"
     status = 503
-    fix = "Look at the store, and at `gateleg tables drift`; the host is ready again as soon as the store answers as it should."
+    fix = "Check the store, and run `gateleg tables drift`; the host becomes ready when the store works again."
 
 
-# What only wants to know whether the host is there asks by HEAD.
+# Simple liveness checks use HEAD.
 @router.head("/health", include_in_schema=False)
 @router.get("/health")
 async def health() -> Alive:
-    """Whether the host runs. It asks nothing else."""
+    """Whether the host is running. Nothing else is checked."""
     return Alive()
 
 
 @router.head("/ready", include_in_schema=False)
 @router.get("/ready")
 async def ready(request: Request) -> Alive:
-    """Whether the host can do its work: the store answers, and every table and index is there as it is declared."""
+    """Whether the host can work: the store responds, and every table and index exists as declared."""
     host, now = host_of(request), host_of(request).store.setup.ticks()
     looked = getattr(request.app.state, "health", None)
     if looked is None or not looked[1].well or now - looked[0] >= _BELIEVED:
-        # One request for each table, which a service counts: whoever asks often is told what was found a moment ago.
+        # One billed request per table, so frequent callers get the result of a moment ago.
         looked = request.app.state.health = (now, await host.store.within(5.0).health(*host.tables))
     found = looked[1]
     if not found.well:
-        # Who is not known is told that something is wrong, not what.
+        # Anonymous callers learn that something is wrong, but not what.
         known = getattr(request.state, "principal", None) is not None
-        raise NotReady("The store cannot be used.", details={"problems": list(found.problems)} if known else None)
+        raise NotReady("The store is not available.", details={"problems": list(found.problems)} if known else None)
     return Alive()
 
 

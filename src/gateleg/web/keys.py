@@ -28,32 +28,32 @@ _TOKEN = re.compile(r"gl_([a-z2-7]{12})_([A-Za-z0-9_-]{43})")
 RoleWord = Literal["member", "viewer", "operator", "admin"]
 ROLE_WORDS: dict[Role, RoleWord] = {Role.MEMBER: "member", Role.VIEWER: "viewer", Role.OPERATOR: "operator", Role.ADMIN: "admin"}
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
-#: How often the last use of a key is written down.
+#: How often the last use of a key is recorded.
 _NOTE_EVERY = timedelta(minutes=10)
-#: Seconds for which what was read is believed: a revoked key is refused everywhere after so long.
+#: Seconds for which a key is cached: a revoked key is refused everywhere after this time.
 BELIEVED = 1.0
 
 
 @dataclass(frozen=True)
 class NewKey:
-    """A key that was just made. `token` is what callers show; it is not kept, and cannot be shown again."""
+    """A new key. `token` is what callers send; it is not stored, and cannot be shown again."""
 
     key: ApiKey
     token: str = field(repr=False)
 
 
 def principal_of(key: ApiKey) -> Principal:
-    """Whom a key stands for."""
+    """The principal of a key."""
     return Principal(key.name, Role[key.role.upper()], frozenset(key.groups or ()), key.tenant, key.key_id)
 
 
 def digest_of(secret: str) -> str:
-    """What is kept of a secret. One with 256 bits of chance needs no slow hash: there is nothing to guess."""
+    """The digest of a secret. With 256 random bits it needs no slow hash."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def check_usable(key: ApiKey, now: datetime) -> None:
-    """Refuse a key that was revoked or is over."""
+    """Refuse a key that was revoked or has expired."""
     if key.revoked_at is not None:
         raise KeyRevoked("The key was revoked.")
     if key.ends_at is not None and key.ends_at <= now:
@@ -78,7 +78,7 @@ class Keys:
         ends_at: datetime | None = None,
         by: str = "local",
     ) -> NewKey:
-        """Make a key. Its token is in the answer and nowhere else."""
+        """Create a key. Its token is in the result and nowhere else."""
         return await self.keep(self.prepare(name, role, groups=groups, tenant=tenant, ends_at=ends_at, by=by))
 
     def prepare(
@@ -91,10 +91,10 @@ class Keys:
         ends_at: datetime | None = None,
         by: str = "local",
     ) -> NewKey:
-        """A key that can be shown already, and that nobody is let in with before `keep`."""
+        """A key that can be shown, but is not valid before `keep`."""
         now = self._store.setup.now()
         if ends_at is not None and (ends_at.tzinfo is None or ends_at <= now):
-            raise BadKey("A key ends at a time to come, with its zone.")
+            raise BadKey("A key must expire in the future, at a time with a time zone.")
         key_id = "".join(secrets.choice(_ALPHABET) for _ in range(12))
         secret = secrets.token_urlsafe(32)
         try:
@@ -110,27 +110,27 @@ class Keys:
                 ends_at=ends_at,
             )
         except ValidationError as error:
-            raise BadKey(f"The key is refused: {error.errors()[0]['msg']}.") from None
+            raise BadKey(f"The key is not valid: {error.errors()[0]['msg']}.") from None
         return NewKey(key, f"gl_{key_id}_{secret}")
 
     async def keep(self, made: NewKey) -> NewKey:
-        """Let a key in from now on. The first one closes the door for those without."""
+        """Make a prepared key valid. The first key ends access without one."""
         stored = await self._store.create(made.key)
         self._forget(stored.key_id)
         return NewKey(stored, made.token)
 
     async def principals(self) -> list[Principal]:
-        """Everybody who has a key that is accepted now, newest key first."""
+        """The principals of all valid keys, newest key first."""
         now = self._store.setup.now()
         return [principal_of(key) for key in await self.list() if key.revoked_at is None and (key.ends_at is None or key.ends_at > now)]
 
     async def list(self) -> list[ApiKey]:
-        """All keys, also those that are over, newest first."""
+        """All keys, including expired and revoked ones, newest first."""
         found = [key async for key in self._store.query(ApiKey.every())]
         return sorted(found, key=lambda key: key.created_at, reverse=True)
 
     async def page(self, *, limit: int = 50, cursor: str | None = None) -> Page[ApiKey]:
-        """Some keys, also those that are over, in the order of their ids."""
+        """A page of keys ordered by id, including expired and revoked ones."""
         return await self._store.page(ApiKey.every, limit=limit, cursor=cursor)
 
     async def get(self, key_id: str) -> ApiKey:
@@ -141,7 +141,7 @@ class Keys:
         return found
 
     async def revoke(self, key_id: str, *, by: str = "local") -> ApiKey:
-        """Take a key back; sessions that were begun with it end too."""
+        """Revoke a key; sessions that were started with it end too."""
         current = await self.get(key_id)
         if current.revoked_at is not None:
             return current
@@ -154,26 +154,26 @@ class Keys:
         return changed
 
     async def end_sessions(self, key_id: str) -> ApiKey:
-        """End all sessions that were begun with a key, everywhere."""
+        """End all sessions that were started with a key, everywhere."""
         current = await self.get(key_id)
         changed = await self._store.patch(current, ApiKey.sessions_from.set(self._store.setup.now()))
         self._forget(key_id)
         return changed
 
     async def exist(self) -> bool:
-        """Whether a key was ever made. While none was, the host is open to whoever is at this machine."""
+        """Whether a key was ever created. Until then, users of this machine have access with the host's token."""
         now = self._store.setup.ticks()
         if self._some is None or (not self._some[1] and now - self._some[0] >= BELIEVED):
-            # Keys are never deleted, so that there is one stays true.
+            # Keys are never deleted, so this stays true.
             self._some = (now, len(await self._store.page(ApiKey.every(), limit=1)) > 0)
         return self._some[1]
 
     async def recognise(self, token: str) -> Principal:
-        """Whom a token stands for; raises `KeyRefused`, `KeyExpired` or `KeyRevoked`."""
+        """The principal of a token. Raises `KeyRefused`, `KeyExpired` or `KeyRevoked`."""
         match = _TOKEN.fullmatch(token)
         key = await self.read(match[1]) if match else None
         if match is None or key is None or not hmac.compare_digest(key.digest, digest_of(match[2])):
-            raise KeyRefused("The key is not one of this host's.")
+            raise KeyRefused("The API key is unknown to this host.")
         check_usable(key, self._store.setup.now())
         await self._note_use(key)
         return principal_of(key)
@@ -196,7 +196,7 @@ class Keys:
             try:
                 changed = await self._store.patch(ApiKey.key(key_id=key.key_id), ApiKey.used_at.set(now))
             except StoreError as error:
-                # A store that takes no writes, for want of space, can still be looked at.
+                # A store that accepts no writes, because the disk is full, can still be read.
                 _log.warning("could not record the use of a key: %s", error)
                 return
             self._read[key.key_id] = (self._store.setup.ticks(), changed)

@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from gateleg.web.principal import Principal
     from gateleg.web.settings import Settings
 
-#: Seconds in which a key's and an address's allowance fills up.
+#: Seconds in which the allowance of a key and of an address refills.
 _KEY_SECONDS = 60.0
 _SIGNIN_SECONDS = 300.0
-#: How many callers are remembered; the one that was silent longest is forgotten first.
+#: How many callers are tracked; the least recently active one is dropped first.
 _REMEMBERED = 10_000
 
 
 @dataclass
 class Buckets:
-    """An allowance of `size` for each name, which fills up in `seconds`."""
+    """A token bucket of `size` for each name, refilled in `seconds`."""
 
     size: float
     seconds: float
@@ -31,12 +31,12 @@ class Buckets:
     _levels: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
 
     def wait(self, name: str) -> float:
-        """Seconds until there is room for one more; 0 when there is."""
+        """Seconds until a token is available; 0 if one is."""
         level = self._level(name)
         return 0.0 if level >= 1 else (1 - level) * self.seconds / self.size
 
     def take(self, name: str) -> None:
-        """Use up one."""
+        """Take a token."""
         level = self._level(name)
         self._levels[name] = (level - 1, self.ticks())
         self._levels.move_to_end(name)
@@ -44,7 +44,7 @@ class Buckets:
             self._levels.popitem(last=False)
 
     def forgive(self, name: str) -> None:
-        """Give the whole allowance back."""
+        """Refill the bucket."""
         self._levels.pop(name, None)
 
     def _level(self, name: str) -> float:
@@ -53,28 +53,28 @@ class Buckets:
 
 
 class Limits:
-    """The limits of a host: requests by key, failed attempts to sign in by address."""
+    """The limits of a host: requests per key, failed sign-ins per address."""
 
     def __init__(self, settings: Settings, ticks: Callable[[], float]) -> None:
         self._keys = Buckets(settings.key_rate, _KEY_SECONDS, ticks) if settings.key_rate else None
         self._attempts = Buckets(settings.signin_attempts, _SIGNIN_SECONDS, ticks)
 
     def take_key(self, principal: Principal) -> None:
-        """Count a request of a key, or refuse it."""
+        """Count a request of a key. Raises `TooOften` over the limit."""
         if self._keys is None or principal.key_id is None:
             return
         wait = self._keys.wait(principal.key_id)
         if wait > 0:
-            raise TooOften(f"The key {principal.name!r} has made all the requests of this minute.", seconds=wait)
+            raise TooOften(f"The key {principal.name!r} has reached its limit of requests per minute.", seconds=wait)
         self._keys.take(principal.key_id)
 
     def failed_attempt(self, address: str) -> None:
-        """Count a failed attempt to sign in, or refuse it when its address has failed too often."""
+        """Count a failed sign-in. Raises `TooOften` if the address has failed too often."""
         wait = self._attempts.wait(address)
         if wait > 0:
-            raise TooOften("Too many attempts to sign in have failed.", seconds=wait)
+            raise TooOften("Too many failed attempts to sign in.", seconds=wait)
         self._attempts.take(address)
 
     def signed_in(self, address: str) -> None:
-        """Forget the failed attempts of somebody who has signed in."""
+        """Clear the failed sign-ins of an address."""
         self._attempts.forgive(address)

@@ -1,7 +1,7 @@
-"""Local access: while a host has no keys, a caller on this machine who presents its token, not through a proxy, is admin.
+"""Local access: while a host has no keys, a direct caller on this machine who presents its token is admin.
 
-An address proves nothing: a proxy or a forwarded port on this machine makes the requests of others come from here. The token is derived
-from the host's secret, which only its owner can read.
+An address proves nothing: through a proxy or a forwarded port, requests of others come from this machine. The token is derived from the
+host's secret, which only its owner can read.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from gateleg.web.keys import Keys
     from gateleg.web.principal import Principal
 
-#: What the token begins with, so that it is told apart from keys.
+#: The prefix of the token, which distinguishes it from keys.
 LOCAL_PREFIX = "gl_local_"
-#: The access key id under which SDKs sign with the token.
+#: The access key id with which SDKs sign with the token.
 LOCAL_ID = "local"
-#: What proxies, tunnels and load balancers add to requests.
+#: Headers that proxies, tunnels and load balancers add.
 _ADDED = frozenset(
     {
         "via",
@@ -45,7 +45,7 @@ _ADDED_BEGIN = ("x-forwarded", "x-original-", "x-envoy-", "cf-", "fly-")
 
 
 def is_loopback(address: str) -> bool:
-    """Whether an address, or a host name as a request has it, means this machine."""
+    """Whether an address, or the host name of a request, means this machine."""
     name = address.strip("[]").lower()
     if name == "localhost" or name.endswith(".localhost"):
         return True
@@ -56,7 +56,7 @@ def is_loopback(address: str) -> bool:
 
 
 def host_name(headers: Headers) -> str:
-    """The host that a request is for, without its port."""
+    """The host name of a request, without its port."""
     try:
         return urlsplit(f"//{headers.get('host', '')}").hostname or ""
     except ValueError:
@@ -64,7 +64,7 @@ def host_name(headers: Headers) -> str:
 
 
 def came_directly(scope: Scope, headers: Headers) -> bool:
-    """Whether a request was sent on this machine, to this machine, and shows no sign of a proxy. HTTP/1.0 is one: proxies speak it."""
+    """Whether a request was sent from this machine to itself without a proxy. HTTP/1.0 counts as one: proxies use it."""
     client = scope.get("client")
     if client is None or not is_loopback(client[0]) or not is_loopback(host_name(headers)) or scope.get("http_version") == "1.0":
         return False
@@ -72,45 +72,47 @@ def came_directly(scope: Scope, headers: Headers) -> bool:
 
 
 def check_direct(scope: Scope, headers: Headers) -> None:
-    """Refuse what did not come directly."""
+    """Refuse requests that did not come directly."""
     if not came_directly(scope, headers):
         raise ForeignHost(
-            "This host has no keys yet, so it takes requests only from this machine, under its own name, and not through a proxy.",
-            fix="Open the link that it printed at its start, or make a key with `gateleg keys create` first.",
+            "This host has no API keys yet, so it accepts requests only from this machine, under its own name, and not through a proxy.",
+            fix="Open the link that the host printed when it started, or create a key with `gateleg keys create` first.",
         )
 
 
 def token_needed() -> NotSignedIn:
-    """What a caller without the token is told."""
+    """The error for a caller without the token."""
     return NotSignedIn(
-        "This host has no keys yet, and needs its token.",
-        fix="Open the link that it printed at its start, or send what `gateleg token` prints as `Authorization: Bearer ...`.",
+        "This host has no API keys yet, so requests need its token.",
+        fix="Open the link that the host printed when it started, or send the output of `gateleg token` as `Authorization: Bearer ...`.",
     )
 
 
 def token_from(secret: Secret) -> str:
-    """The token of a host with a secret. It stays the same over restarts, and ends with the secret."""
+    """The token of a host, derived from its secret. It survives restarts, and changes with the secret."""
     return LOCAL_PREFIX + base64.urlsafe_b64encode(secret.key("local access")).decode().rstrip("=")
 
 
 class LocalAccess:
-    """Recognises the token, as long as there is no key."""
+    """Verifies the token while there are no keys."""
 
     def __init__(self, keys: Keys, secret: Secret) -> None:
         self._keys = keys
         self.token = token_from(secret)
 
     async def recognise(self, token: str, scope: Scope, headers: Headers) -> Principal:
-        """Whom the token stands for; raises `KeyRefused` or `ForeignHost`. The first key ends it."""
+        """The principal of the token. Raises `KeyRefused` or `ForeignHost`. The token ends with the first key."""
         if not hmac.compare_digest(token.encode(), self.token.encode()):
-            raise KeyRefused("The token is not the one of this host.", fix="`gateleg token` prints it, with the settings of the host.")
+            raise KeyRefused(
+                "The token does not belong to this host.", fix="Run `gateleg token` with the settings of the host to print it."
+            )
         if await self._keys.exist():
             raise KeyRefused(
-                "The token is no longer accepted, because this host has keys.", fix="Use a key; `gateleg keys create` makes one."
+                "The token is no longer accepted, because this host has keys.", fix="Use an API key; `gateleg keys create` creates one."
             )
         check_direct(scope, headers)
         return LOCAL
 
     def link(self, address: str) -> str:
-        """The address that signs a browser in."""
+        """The link that signs a browser in."""
         return f"{address}/signin?token={quote(self.token)}"

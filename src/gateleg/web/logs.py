@@ -1,4 +1,4 @@
-"""Log lines: for people, or one JSON object each. Credentials are never logged."""
+"""Log formats: text for people, or one JSON object per line. Credentials are never logged."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from gateleg.store.observing.redaction import without_credentials
 if TYPE_CHECKING:
     from gateleg.web.settings import Settings
 
-#: What our log records carry besides their message.
+#: Fields of our log records besides the message.
 _MEMBERS = ("request_id", "method", "path", "status", "ms", "caller")
-#: What the records of a worker's attempts carry.
+#: Fields of the log records of a worker's attempts.
 _ATTEMPT = ("job_id", "job_type", "queue", "attempt", "worker", "outcome", "seconds", "error")
 _TOKEN = re.compile(r"gl_(?:[a-z2-7]{12}|local)_[A-Za-z0-9_-]{43}|(?<=signature=)[A-Za-z0-9_-]{20,}")
 
 
-#: What ends a line, moves the cursor, colours a terminal or turns the direction of a text.
+#: Characters that end a line, move the cursor, colour a terminal or change the direction of text.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def redacted(text: str) -> str:
-    """A text without keys, signatures and passwords that may have got into it."""
+    """A text without keys, signatures and passwords."""
     return without_credentials(_TOKEN.sub("(hidden)", text))
 
 
 def one_line(text: str) -> str:
-    """A text in which control characters are written out: what a request brings cannot become a line of its own."""
+    """A text with its control characters escaped, so that content of a request cannot forge a log line."""
     return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
@@ -53,10 +53,10 @@ class JsonLines(logging.Formatter):
 
 
 class HumanLines(logging.Formatter):
-    """The time, the level and the message; of requests, what was asked and how it went."""
+    """The time, the level and the message; for requests, the method, path, status and duration."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """A record as a line, with the rest of its message and its trace below."""
+        """A record as a line, with the rest of its message and its traceback below."""
         moment = datetime.fromtimestamp(record.created).strftime("%H:%M:%S")
         if hasattr(record, "status"):
             told = " ".join(str(getattr(record, name, "")) for name in ("status", "method", "path", "ms")) + " ms"
@@ -67,18 +67,18 @@ class HumanLines(logging.Formatter):
         level = "" if record.levelno <= logging.INFO else f"{record.levelname.lower()}: "
         if record.exc_info:
             below += self.formatException(record.exc_info).split("\n")
-        # Indented, so that no message of an error looks like a line of ours.
+        # Indented, so that no error message looks like a log line.
         lines = [f"{moment} {level}{told}", *(f"    {line}" for line in below)]
         return "\n".join(one_line(redacted(line)) for line in lines)
 
 
 def set_up_logs(settings: Settings) -> None:
-    """Have this process log as the settings say, to standard error."""
+    """Configure logging of this process to standard error, as the settings say."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines() if settings.log == "json" else HumanLines())
     handler.addFilter(lambda record: record.levelno >= logging.WARNING or record.name.partition(".")[0] == "gateleg")
     root = logging.getLogger()
     root.handlers[:] = [handler]
-    # What the loggers of others tell below warnings is not for operators, but handlers of jobs have it in the log of their job.
+    # Records of other libraries below warnings are not for operators; handlers of jobs have them in the log of their job.
     root.setLevel(logging.INFO)
     logging.getLogger("gateleg").setLevel(settings.log_level.upper())

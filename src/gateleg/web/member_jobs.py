@@ -86,11 +86,11 @@ class MemberJobs:
         """A job that the caller may change."""
         job = await self.get(job_id)
         if not await self.may_change(job):
-            raise NotAllowed(f"{self.principal.name!r} may see job {job_id}, but not change it.", fix="Ask whoever submitted it.")
+            raise NotAllowed(f"{self.principal.name!r} may see job {job_id}, but not change it.", fix="Ask the person who submitted it.")
         return job
 
     async def page(self, *, subject: str | None = None, limit: int = 50, cursor: str | None = None) -> Page[Job]:
-        """The jobs that the caller has submitted, or those about a subject that they see, newest first. A page may be short."""
+        """The jobs that the caller submitted, or those about a subject that they may see, newest first. A page may be short."""
         queue = self.resources.queue
         if subject is None:
             return await queue.own_jobs_page(
@@ -184,7 +184,7 @@ async def get_artifacts(
 
 @router.post("/{job_id}/cancel")
 async def cancel(jobs: CallerJobs, request: Request, job_id: UUID, options: CancelOptions | None = None) -> JobDetail:
-    """Cancel a job. One that waits is cancelled at once, a running one is asked to stop; a finished one stays as it is."""
+    """Cancel a job. A waiting job is cancelled at once, a running one is asked to stop; a finished one stays as it is."""
     await jobs.changeable(job_id)
     options = _without_force(options)
     job = await jobs.resources.queue.cancel(job_id, reason=options.reason)
@@ -213,14 +213,16 @@ async def retry(jobs: CallerJobs, request: Request, job_id: UUID) -> JobDetail:
 
 def _without_force(options: CancelOptions | None) -> CancelOptions:
     if options is not None and options.force:
-        raise BadRequest("Only operators may cancel with `force`.", fix="Leave `force` out.")
+        raise BadRequest("Only operators may cancel with `force`.", fix="Omit `force`.")
     return options or CancelOptions()
 
 
 @events.get("/{job_id}", response_class=EventStream)
 async def follow_job(jobs: CallerJobs, request: Request, job_id: UUID) -> EventStream:
-    """A job as it changes: `job` with its state, `log` with new lines, `emit` with what its handler has emitted, `end` when it is
-    finished. `Last-Event-ID` goes on."""
+    """A job as it changes: `job` with its state, `log` with new lines, `emit` with events of its handler, `end` when it is finished.
+
+    `Last-Event-ID` resumes after the last event received.
+    """
     await jobs.get(job_id)
     return await job_stream(
         jobs.resources.queue, jobs.resources.events, job_id, request, _job_access_check(jobs, job_id, request.state.is_still_authenticated)

@@ -1,6 +1,6 @@
-"""`/metrics` in the text format of Prometheus: requests, the store, and the jobs.
+"""`/metrics` in the text format of Prometheus: requests, the store, and jobs.
 
-Our own, not prometheus_client: figures are read when asked for, so there is nothing to register, and the format is ten lines.
+Not prometheus_client: values are read on request, so there is nothing to register, and the format takes ten lines.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from gateleg.jobs.tables import WorkerRecord
     from gateleg.store.observing.metrics import Tally
 
-#: Upper bounds of the histogram of answers, in seconds.
+#: Upper bounds of the response time histogram, in seconds.
 BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-#: A method that somebody has made up gets no label of its own.
+#: Unknown methods share one label.
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 Sample = tuple[dict[str, str], float]
 
@@ -33,18 +33,18 @@ class Traffic:
 
     requests: Counter[tuple[str, str, int]] = field(default_factory=Counter)
     seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
-    #: answers by route, and by the first bound that they have stayed under
+    #: responses by route, and by the first bound that they stayed under
     buckets: Counter[tuple[str, float]] = field(default_factory=Counter)
     under_way: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def begun(self) -> None:
-        """A request came in."""
+        """Count a request that arrived."""
         with self._lock:
             self.under_way += 1
 
     def ended(self, method: str, route: str, status: int, seconds: float) -> None:
-        """A request was answered."""
+        """Count a request that was answered."""
         with self._lock:
             self.under_way -= 1
             self.requests[method if method in _METHODS else "OTHER", route, status] += 1
@@ -55,7 +55,7 @@ class Traffic:
 def exposition(
     traffic: Traffic, costs: Mapping[tuple[str, str], Tally], queues: Iterable[QueueStats], workers: Sequence[WorkerRecord]
 ) -> str:
-    """Everything as text."""
+    """All metrics as text."""
     families = [
         *_traffic(traffic),
         *_store(costs),
@@ -73,9 +73,9 @@ def _traffic(traffic: Traffic) -> Iterator[Family]:
         ({"method": method, "route": route, "status": str(status)}, float(number))
         for (method, route, status), number in traffic.requests.items()
     ]
-    yield "gateleg_http_requests_total", "counter", "Requests that were answered.", counts
-    yield "gateleg_http_requests_under_way", "gauge", "Requests under way.", [({}, traffic.under_way)]
-    yield "gateleg_http_request_seconds", "histogram", "Seconds from a request to the end of its answer.", list(_histogram(traffic))
+    yield "gateleg_http_requests_total", "counter", "Answered requests.", counts
+    yield "gateleg_http_requests_under_way", "gauge", "Requests in progress.", [({}, traffic.under_way)]
+    yield "gateleg_http_request_seconds", "histogram", "Seconds from a request to the end of its response.", list(_histogram(traffic))
 
 
 def _histogram(traffic: Traffic) -> Iterator[Sample]:
@@ -91,10 +91,10 @@ def _histogram(traffic: Traffic) -> Iterator[Sample]:
 def _store(costs: Mapping[tuple[str, str], Tally]) -> Iterator[Family]:
     told = {
         "requests": "Requests to the store.",
-        "errors": "Requests that the store refused.",
-        "items": "Items in the store's answers.",
-        "units": "Capacity units that the store reports.",
-        "seconds": "Seconds that requests to the store took.",
+        "errors": "Requests to the store that failed.",
+        "items": "Items returned by the store.",
+        "units": "Capacity units consumed, as reported by the store.",
+        "seconds": "Seconds taken by requests to the store.",
     }
     for name, about in told.items():
         samples = [

@@ -1,4 +1,4 @@
-"""The migrations of the applications of a host: their stores work in every phase of a move, and code older than the data is refused."""
+"""The migrations of a host's applications: stores that work in every phase of a move, and a check that code is not older than its data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def store_for(application: Application, store: AsyncStore) -> AsyncStore:
-    """The store of an application: one that knows of its moves, where it has any."""
+    """The store of an application; one that knows its moves, if it has any."""
     if application.migrations is None:
         return store
     from gateleg.migrate import Moving, load_migrations
@@ -27,7 +27,7 @@ def store_for(application: Application, store: AsyncStore) -> AsyncStore:
 
 
 def migrations_of(applications: Iterable[Application]) -> dict[str, tuple[Migration, ...]]:
-    """The migrations of the applications that have a package of them, by the application's name."""
+    """The migrations of the applications that have any, by application name."""
     named = {application.name: application.migrations for application in applications if application.migrations is not None}
     if not named:
         return {}
@@ -37,7 +37,7 @@ def migrations_of(applications: Iterable[Application]) -> dict[str, tuple[Migrat
 
 
 def tables_for_migrations(applications: Iterable[Application]) -> tuple[Table, ...]:
-    """The tables that migrations need, where an application has some."""
+    """The tables that migrations need, if an application has any."""
     if all(application.migrations is None for application in applications):
         return ()
     from gateleg.migrate import migrations_table
@@ -47,7 +47,7 @@ def tables_for_migrations(applications: Iterable[Application]) -> tuple[Table, .
 
 
 async def check_migrations(application: Application, store: AsyncStore) -> None:
-    """Refuse to start an application that is older than its data. A store that is new begins with the last layout."""
+    """Refuse to start an application that is older than its data. A new store starts with the latest layout."""
     if application.migrations is None:
         return
     from gateleg.migrate import load_migrations
@@ -57,7 +57,7 @@ async def check_migrations(application: Application, store: AsyncStore) -> None:
 
 
 def jobs_for_migrations(applications: Iterable[Application], settings: Settings, resources: Mapping[str, Resources[Any]]) -> Jobs:
-    """The job type of migrations, where an application has some. Its webhooks are told how they end."""
+    """The job type of migrations, if an application has any. Its webhooks are notified of the result."""
     from gateleg.jobs import Jobs
 
     migrations = migrations_of(applications)

@@ -1,4 +1,4 @@
-"""What an SDK is answered that was pointed at the console's address instead of a DynamoDB endpoint."""
+"""The response to an SDK that uses the console's address as its DynamoDB endpoint."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import Scope
 
-#: The kind of the error. The store knows it, SDKs print it before the message.
+#: The error type, which the store recognises and SDKs print before the message.
 NOT_DYNAMODB = "NotDynamoDB"
 
 
 def is_misdirected(scope: Scope, headers: Headers) -> bool:
-    """Whether a request is one of DynamoDB's protocol, at the address where people are."""
+    """Whether a request uses the DynamoDB protocol at an address for people."""
     return scope["type"] == "http" and scope["method"] == "POST" and scope["path"] == "/" and "x-amz-target" in headers
 
 
 def misdirected_answer(dynamodb: bool) -> Response:
-    """An error in DynamoDB's own form, so that an SDK shows its message."""
+    """An error in DynamoDB's format, so that an SDK shows its message."""
     way = (
         "the host's tables are at /dynamodb below this address"
         if dynamodb

@@ -1,4 +1,4 @@
-"""What models were used for: the records that `gateleg.ai` keeps, by day, application and tenant."""
+"""The usage of models that `gateleg.ai` records, by day, application and tenant."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ if TYPE_CHECKING:
     from gateleg.store import AsyncStore
     from gateleg.web.principal import Principal
 
-#: Days that are read at once.
+#: The maximum number of days in a period.
 LONGEST = 92
 
 
 class BadPeriod(Refusal):
-    """A period that ends before it begins, or is too long to be read at once."""
+    """A period ends before it begins, or is too long."""
 
     code = "bad-period"
     status = 422
-    fix = f"Give the first and the last day, at most {LONGEST} of them."
+    fix = f"Set the first and the last day, at most {LONGEST} days apart."
 
 
 def visible_tenant(principal: Principal, tenant: str | None) -> str | None:
-    """The tenant whose usage somebody sees: their own, for members; those who run the host see all, and name one if they like."""
+    """The tenant whose usage a caller sees: their own for members; viewers and above see all, or the tenant that they name."""
     if principal.may(Role.VIEWER):
         return tenant
     if principal.tenant is None:
         raise NotAllowed(
-            f"{principal.name!r} belongs to no tenant, and sees the usage of none.",
-            fix="Ask somebody who runs this host, or for a key with a tenant.",
+            f"{principal.name!r} has no tenant, and so sees no usage.",
+            fix="Ask an admin of this host, or use a key with a tenant.",
         )
     if tenant not in (None, principal.tenant):
-        raise NotAllowed(f"{principal.name!r} sees the usage of their own tenant only.", fix="Leave `tenant` out.")
+        raise NotAllowed(f"{principal.name!r} sees the usage of their own tenant only.", fix="Omit `tenant`.")
     return principal.tenant
 
 
 async def read_usage(
     store: AsyncStore, since: date, until: date, *, application: str | None = None, tenant: str | None = None
 ) -> list[UsageDay]:
-    """The usage of some days, the last day first, then by application, tenant and model."""
+    """The usage of a period, the last day first, then by application, tenant and model."""
     days = (until - since).days + 1
     if not 1 <= days <= LONGEST:
         raise BadPeriod(f"From {since} to {until} are {days} days.")

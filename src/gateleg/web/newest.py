@@ -125,5 +125,5 @@ def _decode_cursor(host: Host, cursor: str, question: bytes) -> dict[str, Any]:
     try:
         positions: dict[str, Any] = orjson.loads(host.secret.open(_PURPOSE, cursor, question))
     except BadToken:
-        raise CursorRejected("The cursor was not made here for this question.") from None
+        raise CursorRejected("The cursor does not belong to this list.") from None
     return positions

@@ -30,12 +30,12 @@ def plain_page(title: str, body: str, status: int = 200, headers: Mapping[str, s
 
 
 def refusal_page(error: Refusal, *, home: str | None, signed_in: bool) -> HTMLResponse:
-    """What a person is told in place of the page that they may not see. `home` is a page that they may."""
-    ways = [f'<a class="first" href="{html.escape(home)}">Go to what is yours</a>'] if home else []
+    """The page for a request that is refused. `home` is a page that the caller may see."""
+    ways = [f'<a class="first" href="{html.escape(home)}">Go to your start page</a>'] if home else []
     if signed_in:
         ways.append('<a href="/signout">Sign in with another key</a>')
     return plain_page(
-        {403: "Not for this key", 503: "Not now"}.get(error.status, "Not here"),
+        {403: "Not allowed", 503: "Unavailable"}.get(error.status, "Not found"),
         f'<p>{html.escape(error.message)}</p><p class="hint">{html.escape(error.fix)}</p>{"".join(ways)}',
         error.status,
         error.headers,

@@ -1,4 +1,4 @@
-"""The rules of a host's queue that its settings decide."""
+"""The rules of a host's queue that depend on its settings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def queue_rules(settings: Settings, rules: QueueSettings | None = None) -> QueueSettings:
-    """The rules with the times for which the settings keep finished jobs."""
+    """The rules with the retention times of the settings."""
     finished, failed = timedelta(days=settings.finished_days), timedelta(days=settings.failed_days)
     kept = {JobStatus.COMPLETED: finished, JobStatus.CANCELLED: finished, JobStatus.FAILED: failed}
     return replace(rules or QueueSettings(), retention=kept)

@@ -21,25 +21,25 @@ if TYPE_CHECKING:
     from gateleg.web.surfaces import Surfaces
 
 REQUEST_ID = "x-request-id"
-#: What the log and the metrics have for a caller that has left before its answer; as nginx has it.
+#: The status in logs and metrics for a client that disconnected before its response, as in nginx.
 CLIENT_LEFT = 499
 _SANE = re.compile(r"[A-Za-z0-9._-]{8,64}")
 _log = logging.getLogger("gateleg.web")
 
 
 def request_id_of(headers: Headers) -> str:
-    """The id that the caller has given the request, if it is a sane one; or else a new one."""
+    """The caller's request id if it is valid, or else a new one."""
     given = headers.get(REQUEST_ID, "")
     return given if _SANE.fullmatch(given) else uuid.uuid4().hex
 
 
 def route_of(scope: Scope) -> str:
-    """The template of the route that took a request: names for metrics must be few, and hold nothing of the caller's."""
+    """The template of a request's route: metric labels must be few, and contain nothing of the caller's."""
     template = getattr(scope.get("route"), "path", "")
     if not template:
         return "(console)"
     asked = scope["path"].split("/")
-    # An application's routes know their path below `/api/{application}` only.
+    # An application's routes only know their path below `/api/{application}`.
     below = asked[1] == "api" and not template.startswith("/api/") and len(asked) > 2
     return f"/api/{asked[2]}{template}" if below else str(template)
 
@@ -84,13 +84,13 @@ class RequestContextMiddleware:
         try:
             await self.app(scope, receive, dressed)
         except ClientDisconnect:
-            # Nobody is left to answer, and nothing here has failed.
+            # The client is gone, and nothing has failed.
             status = status or CLIENT_LEFT
         except Exception as error:
             if status or status_of(error) >= 500:
-                _log.exception("The request failed.", extra={"request_id": request_id, "path": sent_path(scope)})
+                _log.exception("request failed", extra={"request_id": request_id, "path": sent_path(scope)})
             if status:
-                # The answer is on its way: all that is left is to cut it off, so that nobody takes it for whole.
+                # The response has started: it can only be cut off, so that nobody takes it for complete.
                 raise
             await answer(error)(scope, receive, dressed)
         finally:

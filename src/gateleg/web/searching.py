@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     ApplicationsWithResources = Sequence[tuple[Application, Resources[Any]]]
 
 _log = logging.getLogger("gateleg.web")
-#: An application that takes longer is left out of the answer.
+#: An application that takes longer is skipped.
 _TIMEOUT_SECONDS = 5.0
-#: Longer texts have no hits.
+#: Longer texts are not searched for.
 MAX_SEARCH_CHARACTERS = 500
 
 

@@ -7,7 +7,7 @@ import secrets
 from typing import TYPE_CHECKING
 
 from gateleg.net import Secret
-from gateleg.objects.private import FILE, close_to_others, make_private
+from gateleg.objects.private import FILE, make_private, restrict_to_owner
 from gateleg.web.errors import Refusal
 
 if TYPE_CHECKING:
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 _NAME = "secret"
 _BYTES = 32
-#: Shorter ones can be guessed.
+#: Shorter secrets can be guessed.
 SHORTEST = 16
 
 
 class SecretCutShort(Refusal):
-    """The file that keeps the host's secret does not hold all of it."""
+    """The file with the host's secret is truncated."""
 
     code = "secret-cut-short"
-    fix = "Put it back from a backup, or remove the file: sessions, links and cursors that were given out then end."
+    fix = "Restore the file from a backup, or delete it: existing sessions, links and cursors then become invalid."
 
 
 def given_secret(text: str) -> Secret:
@@ -34,7 +34,7 @@ def given_secret(text: str) -> Secret:
 
 
 def kept_secret(folder: Path) -> Secret:
-    """The secret of a data folder, made at the first use; only its owner can read it. Processes that start together agree on one."""
+    """The secret of a data folder, created at first use and readable by its owner only. Processes that start together agree on one."""
     make_private(folder)
     place = folder / _NAME
     if not place.exists():
@@ -46,7 +46,7 @@ def kept_secret(folder: Path) -> Secret:
         finally:
             os.close(file)
         try:
-            # A link fails where a rename would write over the secret of a process that was faster.
+            # A hard link fails if the file exists; a rename would overwrite the secret of a faster process.
             os.link(fresh, place)
         except FileExistsError:
             pass
@@ -56,19 +56,19 @@ def kept_secret(folder: Path) -> Secret:
 
 
 class SecretMissing(Refusal):
-    """No host has kept its secret in the data folder."""
+    """The data folder contains no secret of a host."""
 
     code = "secret-missing"
-    fix = "Name the data folder of the host with --data, or in the settings; `gateleg up` makes one."
+    fix = "Set the data folder of the host with --data or in the settings; `gateleg up` creates the secret."
 
 
 def read_secret(folder: Path) -> Secret:
-    """The secret that a host has kept in its data folder."""
+    """The secret in the data folder of a host."""
     place = folder / _NAME
     if not place.exists():
-        raise SecretMissing(f"There is no secret of a host in {folder}.")
-    close_to_others(place, FILE)
+        raise SecretMissing(f"There is no host secret in {folder}.")
+    restrict_to_owner(place, FILE)
     kept = place.read_bytes().strip()
     if len(kept) < SHORTEST:
-        raise SecretCutShort(f"The secret in {place} is cut short.")
+        raise SecretCutShort(f"The secret in {place} is truncated.")
     return Secret(kept)

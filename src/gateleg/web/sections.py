@@ -63,7 +63,7 @@ def _describe_problem(problem: Any, application: str, given: Mapping[str, RawSet
     name = ".".join([application, *path])
     if problem["type"] == "missing" and len(path) == 1:
         variable = f"GATELEG_{section_key(application)}__{path[0]}".upper()
-        return f"{name} is not set, and {application} needs it: write it below [{application}] in gateleg.toml, or set {variable}"
+        return f"{name} is not set, but {application} needs it: set it in [{application}] of gateleg.toml, or set {variable}"
     origin = given[path[0]].origin if path and path[0] in given else "default"
     return f"{name} (from {origin}): {problem['msg'].removeprefix('Value error, ')}"
 
@@ -81,7 +81,7 @@ def unknown_sections(sections: Sections, known: Collection[str], kit: Collection
         near = nearest(key, [*keys, *kit])
         if near or any(not found.is_text for found in values.values()):
             origin = next(iter(values.values())).origin
-            problems.append(f"{origin}: there is no application {key!r} to have settings{near}")
+            problems.append(f"{origin}: unknown application {key!r}{near}")
     return problems
 
 

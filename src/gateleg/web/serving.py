@@ -26,21 +26,21 @@ if TYPE_CHECKING:
     from gateleg.web.settings import Settings
 
 _log = logging.getLogger("gateleg.web")
-#: Seconds that requests have to end once the host is told to stop.
+#: Seconds for running requests to finish during shutdown.
 _GRACE = 10
 #: Seconds for which a connection may wait for its next request.
 _IDLE = 5
 
 
 class OpenToAll(Refusal):
-    """The host would be reachable from other machines while nobody needs a key."""
+    """Other machines could reach the host while no key is needed."""
 
     code = "open-to-all"
-    fix = "Make a key first with `gateleg keys create NAME --role admin`, or listen on 127.0.0.1."
+    fix = "Create a key first with `gateleg keys create NAME --role admin`, or listen on 127.0.0.1."
 
 
 def _where(settings: Settings) -> str:
-    """The options by which another command finds the host's store, where it would not find it by itself."""
+    """The options with which another command finds the host's store, if it needs any."""
     found = ""
     for name, value in (("store", settings.store), ("prefix", settings.prefix)):
         origin = settings.origin(name)
@@ -50,32 +50,32 @@ def _where(settings: Settings) -> str:
 
 
 class CannotListen(Refusal):
-    """The address cannot be listened on."""
+    """The host cannot listen on the address."""
 
     code = "cannot-listen"
-    fix = "Choose another port with --port; 0 takes a free one."
+    fix = "Choose another port with --port; 0 for a free one."
 
 
 async def check_reach(host: Host) -> None:
-    """Refuse to be reachable from elsewhere while no key exists."""
+    """Refuse to be reachable from other machines while no key exists."""
     settings = host.settings
     if is_loopback(settings.host):
         return
     if not await host.keys.exist():
-        what = f"There is no key yet in {format_setting(settings.store)}, and {settings.host} can be reached from other machines."
+        what = f"No API key exists yet in {format_setting(settings.store)}, but {settings.host} can be reached from other machines."
         raise OpenToAll(
-            what, fix=f"Make a key first with `gateleg keys create NAME --role admin{_where(settings)}`, or listen on 127.0.0.1."
+            what, fix=f"Create a key first with `gateleg keys create NAME --role admin{_where(settings)}`, or listen on 127.0.0.1."
         )
     if settings.tls_cert is None and not (settings.url or "").startswith("https:"):
         _log.warning("Keys and sessions are sent unencrypted: set tls_cert, or set url to the https address of a proxy.")
 
 
 def listen(settings: Settings) -> socket.socket:
-    """The socket of the settings' address."""
+    """A socket on the configured address."""
     try:
         found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError:
-        raise CannotListen(f"There is no address {settings.host!r} here.", fix="Check the setting `host`.") from None
+        raise CannotListen(f"Unknown address {settings.host!r} here.", fix="Check the setting `host`.") from None
     family, _, _, _, address = found[0]
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -91,14 +91,14 @@ def listen(settings: Settings) -> socket.socket:
 
 def _told(error: OSError, settings: Settings) -> str:
     if error.errno == errno.EADDRINUSE:
-        return f"Port {settings.port} of {settings.host} is taken."
+        return f"Port {settings.port} of {settings.host} is already in use."
     if error.errno == errno.EACCES:
-        return f"Port {settings.port} may not be used by this user."
-    return f"{settings.host}:{settings.port} cannot be listened on: {error.strerror or error}."
+        return f"Port {settings.port} needs more permissions than this user has."
+    return f"{settings.host}:{settings.port} cannot be used: {error.strerror or error}."
 
 
 def address_of(listener: socket.socket, settings: Settings) -> str:
-    """Where browsers find the host."""
+    """The URL of the host for browsers."""
     if settings.url is not None:
         return settings.url
     name, port = listener.getsockname()[:2]
@@ -109,14 +109,14 @@ def address_of(listener: socket.socket, settings: Settings) -> str:
 
 
 class BadCertificate(Refusal):
-    """The certificate or its key cannot be used."""
+    """The TLS certificate or its key cannot be used."""
 
     code = "bad-certificate"
-    fix = "Look at the settings tls_cert and tls_key."
+    fix = "Check the settings tls_cert and tls_key."
 
 
 def _check_certificate(config: uvicorn.Config, settings: Settings) -> None:
-    """Load the certificate now, so that what is wrong with it is said in words."""
+    """Load the certificate now, to report its problems clearly."""
     try:
         config.load()
     except (OSError, ValueError) as error:
@@ -124,7 +124,7 @@ def _check_certificate(config: uvicorn.Config, settings: Settings) -> None:
 
 
 class _Server(uvicorn.Server):
-    """A server whose signals are the caller's business."""
+    """A server that leaves signals to the caller."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -141,9 +141,9 @@ async def serve(
     ready: Callable[[], None],
     first: Callable[[], Awaitable[None]] | None = None,
 ) -> None:
-    """Serve until told to stop; then let requests end, for some seconds, and close streams at once.
+    """Serve until `stop` is set. Then running requests get some seconds to finish, and streams are closed at once.
 
-    `first` is awaited when requests can be answered, before `ready` is told.
+    `first` is awaited when requests can be answered, before `ready` is called.
     """
     settings = host.settings
     config = uvicorn.Config(
@@ -174,7 +174,7 @@ async def serve(
                 await first()
             ready()
         await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        # Streams would otherwise be waited for, and they have no end of their own.
+        # Streams never end on their own, so shutdown would wait for them.
         await host.events.close()
         server.should_exit = True
         await serving

@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from gateleg.web.settings import Settings
 
 COOKIE = "gateleg_session"
-#: What stands in place of a key's id in sessions that were begun with the token of the host; its digest follows.
+#: The prefix in place of a key id for sessions that were started with the host's token; its digest follows.
 _LOCAL = "local:"
 _log = logging.getLogger("gateleg.web")
-#: How often the last use of a session is written down.
+#: How often the last use of a session is recorded.
 _NOTE_EVERY = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
 class NewSession:
-    """A session that was just begun. `cookie` is what the browser holds."""
+    """A session that was just started. `cookie` is the value for the browser."""
 
     session: Session
     principal: Principal
@@ -58,7 +58,7 @@ class Sessions:
         return await self._begun(principal, principal.key_id)
 
     async def begin_local(self) -> NewSession:
-        """Sign in with the token of the host, which the caller has looked at."""
+        """Sign in with the host's token, which the caller has verified."""
         return await self._begun(LOCAL, self._local_id)
 
     async def _begun(self, principal: Principal, key_id: str) -> NewSession:
@@ -75,7 +75,7 @@ class Sessions:
         return NewSession(await self._store.create(session), principal, cookie)
 
     async def recognise(self, cookie: str) -> Principal:
-        """Whose session a cookie holds. Raises `NotSignedIn`, also when its key is no longer good."""
+        """The principal of a session cookie. Raises `NotSignedIn`, also if its key is no longer valid."""
         session = await self._found(digest_of(cookie))
         now = self._store.setup.now()
         if session is None or session.ends_at <= now or now - session.seen_at > self._idle:
@@ -90,7 +90,7 @@ class Sessions:
         return principal_of(key)
 
     async def _recognise_local(self, session: Session) -> Principal:
-        """Somebody who has signed in with the token: the first key ends such sessions, and so does another secret."""
+        """The principal of a session that was started with the token. The first key ends such sessions, and so does a new secret."""
         if session.key_id != self._local_id or await self._keys.exist():
             raise NotSignedIn("The session has expired.", fix="Sign in again.")
         await self._note_use(session)
@@ -103,11 +103,11 @@ class Sessions:
         self._read.pop(digest, None)
 
     def csrf_token(self, cookie: str) -> str:
-        """What a page of ours sends along with a write, and a page of another site cannot know."""
+        """The token that pages of the host send with a write, and pages of other sites cannot know."""
         return self._secret.sign("csrf", digest_of(cookie))
 
     def csrf_fits(self, cookie: str, token: str) -> bool:
-        """Whether a token belongs to a session."""
+        """Whether a CSRF token belongs to a session."""
         return self._secret.verify("csrf", digest_of(cookie), token)
 
     async def _found(self, digest: str) -> Session | None:
@@ -130,7 +130,7 @@ class Sessions:
         except ConditionFailed:
             return
         except StoreError as error:
-            # A store that takes no writes, for want of space, can still be looked at.
+            # A store that accepts no writes, because the disk is full, can still be read.
             _log.warning("could not record the use of a session: %s", error)
             return
         self._read[session.digest] = (self._store.setup.ticks(), changed)

@@ -41,7 +41,7 @@ class BadSettings(GatelegError):
     """Settings with unknown names or invalid values. `problems` has one line for each."""
 
     code = "bad-settings"
-    fix = "`gateleg config` shows what is in force."
+    fix = "Correct the settings; `gateleg config` shows those in effect."
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__("; ".join(problems))
@@ -75,71 +75,71 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     store: str = Field(default="embedded:./data", description="where the tables are: embedded:FOLDER, dynamodb:REGION or http://host:port")
-    prefix: str = Field(default="", max_length=100, description="stands before every table name")
+    prefix: str = Field(default="", max_length=100, description="prefix of every table name")
     table_names: dict[str, str] = Field(
         default={},
-        description="whole names of single tables, in place of prefix and name: Table=name, separated by commas, or TOML",
+        description="full names of single tables, instead of prefix and name: Table=name, separated by commas, or TOML",
     )
     job_tables: Literal["plain", "delphi"] | None = Field(
         default=None,
-        description="tables of the job queue: delphi (DelphiJobQueue, ...) or plain (JobQueue, ...); when left out, delphi for a host, and "
-        "for commands with --app and a mere Jobs object, plain",
+        description="tables of the job queue: delphi (DelphiJobQueue, ...) or plain (JobQueue, ...); the default is delphi for a "
+        "host, and plain for commands whose --app is a Jobs object",
     )
     objects: str = Field(default="dir:./data/objects", description="where objects are: dir:FOLDER or s3://bucket/prefix")
     objects_endpoint: str | None = Field(default=None, description="an S3 endpoint other than Amazon's")
     objects_region: str | None = Field(default=None, description="the region of the bucket")
     object_stores: dict[str, ObjectStore] = Field(
         default={},
-        description="further object stores by name: name=dir:FOLDER or name=s3://bucket/prefix, separated by commas, or TOML tables with "
-        "address, endpoint and region",
+        description="additional object stores by name: name=dir:FOLDER or name=s3://bucket/prefix, separated by commas, or TOML tables "
+        "with address, endpoint and region",
     )
     data: Path = Field(default=Path("./data"), description="folder for the host's own files")
-    host: str = Field(default="127.0.0.1", description="address to listen on; off loopback, a key must exist")
-    port: int = Field(default=8000, ge=0, le=65535, description="port to listen on; 0 takes a free one")
+    host: str = Field(default="127.0.0.1", description="address to listen on; other machines can reach the host only once a key exists")
+    port: int = Field(default=8000, ge=0, le=65535, description="port to listen on; 0 for a free one")
     tls_cert: Path | None = Field(default=None, description="certificate chain (PEM); serves HTTPS")
     tls_key: Path | None = Field(default=None, description="the certificate's private key (PEM)")
-    url: str | None = Field(default=None, description="the address that browsers use, if the host is behind a proxy")
-    hosts: tuple[str, ...] = Field(default=(), description="host names that requests may be for; all, if none is given and a key exists")
-    proxies: tuple[str, ...] = Field(default=(), description="addresses of proxies whose forwarded headers are trusted")
+    url: str | None = Field(default=None, description="URL that browsers use, if the host is behind a proxy")
+    hosts: tuple[str, ...] = Field(default=(), description="accepted host names; all if none is set and a key exists")
+    proxies: tuple[str, ...] = Field(default=(), description="addresses of proxies whose X-Forwarded headers are trusted")
     secret: SecretStr | None = Field(
-        default=None, description="signs sessions, links and cursors; created and kept in the data folder if not given"
+        default=None, description="signs sessions, links and cursors; created and stored in the data folder if not set"
     )
     log: Literal["human", "json"] = Field(default="human", description="format of log lines")
-    log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="lowest level that is logged")
-    console: bool = Field(default=True, description="whether the console is served at /")
-    dynamodb: bool = Field(default=False, description="whether /dynamodb speaks DynamoDB's protocol, on an embedded store")
-    applications: tuple[str, ...] = Field(default=(), description="further applications, each as module:object")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="minimum log level")
+    console: bool = Field(default=True, description="serve the console at /")
+    dynamodb: bool = Field(default=False, description="serve the DynamoDB protocol of an embedded store at /dynamodb")
+    applications: tuple[str, ...] = Field(default=(), description="additional applications, each as module:object")
     tables: tuple[str, ...] = Field(
         default=(),
-        description="modules whose tables `gateleg tables` works on; those of applications and of Gateleg, when none is named",
+        description="modules whose tables `gateleg tables` works on; by default those of the applications and of Gateleg",
     )
-    body_limit: int = Field(default=1_000_000, ge=1, description="bytes that the body of a request may have")
-    upload_limit: int = Field(default=5_000_000_000, ge=1, description="bytes that an object may have that is sent to the host")
-    upload_rows: int = Field(default=5_000_000, ge=1, description="lines that a file may have which an application reads")
-    upload_ratio: int = Field(default=100, ge=1, description="how many times larger than packed an archive may be")
-    upload_memory: int = Field(default=2_000_000_000, ge=300_000_000, description="bytes of memory that reading an upload may take")
-    upload_seconds: float = Field(default=120, gt=0, description="seconds that reading an upload may take")
-    head_limit: int = Field(default=65_536, ge=1_024, description="bytes that the request line and the headers of a request may have")
-    request_seconds: float = Field(default=30, gt=0, description="seconds in which a request's headers must be complete")
-    body_pace: int = Field(default=500, ge=0, description="slowest rate of a request body, in bytes a second")
-    connections: int = Field(default=800, ge=1, description="connections that may be open at once")
+    body_limit: int = Field(default=1_000_000, ge=1, description="maximum bytes of a request body")
+    upload_limit: int = Field(default=5_000_000_000, ge=1, description="maximum bytes of an object that is uploaded to the host")
+    upload_rows: int = Field(default=5_000_000, ge=1, description="maximum lines of a file that an application reads")
+    upload_ratio: int = Field(default=100, ge=1, description="maximum compression ratio of an archive")
+    upload_memory: int = Field(default=2_000_000_000, ge=300_000_000, description="maximum bytes of memory for reading an upload")
+    upload_seconds: float = Field(default=120, gt=0, description="maximum seconds for reading an upload")
+    head_limit: int = Field(default=65_536, ge=1_024, description="maximum bytes of the request line and the headers")
+    request_seconds: float = Field(default=30, gt=0, description="maximum seconds until the headers of a request are complete")
+    body_pace: int = Field(default=500, ge=0, description="minimum rate of a request body, in bytes per second")
+    connections: int = Field(default=800, ge=1, description="maximum number of open connections")
     address_connections: int = Field(
-        default=200, ge=1, description="connections that may be open at once from one address that is not in `proxies`"
+        default=200, ge=1, description="maximum number of open connections from one address, except those in `proxies`"
     )
-    key_rate: int = Field(default=6_000, ge=0, description="requests that one key may make in a minute; 0 for no limit")
-    signin_attempts: int = Field(default=10, ge=1, description="failed attempts to sign in from one address in five minutes")
+    key_rate: int = Field(default=6_000, ge=0, description="maximum requests per minute of one key; 0 for no limit")
+    signin_attempts: int = Field(default=10, ge=1, description="maximum failed sign-ins from one address in five minutes")
     session_hours: float = Field(default=168, gt=0, description="hours after which a session expires")
     idle_minutes: float = Field(default=720, gt=0, description="minutes after which an unused session expires")
     outgoing_allow: tuple[str, ...] = Field(
         default=(),
-        description="hosts and networks that are not public and that requests for tenants may go to all the same: hooks.internal, "
+        description="private hosts and networks that requests on behalf of tenants may reach: hooks.internal, "
         "*.corp.example, 10.1.0.0/16, 127.0.0.1:9000",
     )
-    outgoing_ports: tuple[int, ...] = Field(default=(80, 443, 8080, 8443), description="ports that requests for tenants may go to")
-    outgoing_seconds: float = Field(default=30, gt=0, description="seconds that a request for a tenant may take")
-    outgoing_limit: int = Field(default=10_000_000, ge=1, description="bytes that the answer to a request for a tenant may have")
+    outgoing_ports: tuple[int, ...] = Field(default=(80, 443, 8080, 8443), description="ports that requests on behalf of tenants may use")
+    outgoing_seconds: float = Field(default=30, gt=0, description="maximum seconds of a request on behalf of a tenant")
+    outgoing_limit: int = Field(default=10_000_000, ge=1, description="maximum bytes of the response to a request on behalf of a tenant")
     tenant_admin_group: str = Field(
-        default="tenant-admins", description="group whose members manage the secrets and webhooks of their tenant; empty for nobody"
+        default="tenant-admins", description="group whose members manage the secrets and webhooks of their tenant; empty for none"
     )
     audit_days: int = Field(default=400, ge=1, description="days for which the audit log is kept")
     finished_days: float = Field(default=7, gt=0, description="days after which completed and cancelled jobs move to the archive")
@@ -152,14 +152,14 @@ class Settings(BaseModel):
     @classmethod
     def _long_enough(cls, value: SecretStr | None) -> SecretStr | None:
         if value is not None and len(value.get_secret_value().encode()) < SHORTEST:
-            raise ValueError(f"a secret has {SHORTEST} bytes or more")
+            raise ValueError(f"a secret must have at least {SHORTEST} bytes")
         return value
 
     @field_validator("url")
     @classmethod
     def _without_path(cls, value: str | None) -> str | None:
         if value is not None and not re.fullmatch(r"https?://[^/\s]+", value):
-            raise ValueError("an address is like https://gateleg.example.com, with nothing after the name and the port")
+            raise ValueError("the URL must be like https://gateleg.example.com, with nothing after the name and the port")
         return value
 
     @field_validator("outgoing_allow")
@@ -173,7 +173,7 @@ class Settings(BaseModel):
     def _named(cls, value: dict[str, ObjectStore]) -> dict[str, ObjectStore]:
         for name in value:
             if not re.fullmatch(r"[a-z][a-z0-9-]{0,62}", name):
-                raise ValueError(f"{name!r} cannot name an object store: names are lower-case letters, digits and hyphens")
+                raise ValueError(f"{name!r} is not a valid name of an object store: use lower-case letters, digits and hyphens")
         return value
 
     def guard(self) -> Guard:
@@ -266,7 +266,7 @@ def _defaults_in_store_folder(store: str | None) -> dict[str, Any]:
     try:
         address = parse_address(store or "")
     except BadAddress:
-        return {}  # `Settings` says what is wrong with it
+        return {}  # `Settings` reports what is wrong with it
     if address.kind != "embedded" or address.place == MEMORY or Path(database_file(address.place)) == Path(address.place):
         return {}
     return {"data": address.place, "objects": f"dir:{Path(address.place) / 'objects'}"}
@@ -318,7 +318,7 @@ def _from_file(place: Path, given: bool, sections: Sections, problems: list[str]
         found = tomllib.loads(place.read_text(encoding="utf-8"))
     except FileNotFoundError:
         if given:
-            problems.append(f"there is no file {place}")
+            problems.append(f"no such file: {place}")
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         problems.append(f"{place} cannot be read: {error}")
@@ -329,7 +329,7 @@ def _from_file(place: Path, given: bool, sections: Sections, problems: list[str]
             continue
         near = nearest(name, _TABLES if isinstance(value, dict) else Settings.model_fields)
         if near or not isinstance(value, dict):
-            problems.append(f"{place}: there is no setting {name!r}{near}")
+            problems.append(f"{place}: unknown setting {name!r}{near}")
         else:
             sections.setdefault(section_key(name), {}).update({field: RawSetting(one, str(place)) for field, one in value.items()})
     return own
@@ -351,7 +351,7 @@ def _from_environ(environ: Mapping[str, str], sections: Sections, problems: list
             sections.setdefault(application, {})[field] = RawSetting(text, variable, is_text=True)
         elif near := nearest(name, Settings.model_fields):
             # Other variables may belong to a program that uses Gateleg.
-            problems.append(f"{variable}: there is no setting {name!r}{near}")
+            problems.append(f"{variable}: unknown setting {name!r}{near}")
     return found
 
 

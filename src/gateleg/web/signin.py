@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def safe_next(place: str | None) -> str:
-    """Where to go after signing in: a path of this host, whatever was asked for."""
+    """The target after signing in: always a path of this host."""
     if not place or not place.startswith("/") or place.startswith(("//", "/\\")) or any(ord(character) < 33 for character in place):
         return "/"
     parts = urlsplit(place)
@@ -31,19 +31,19 @@ def safe_next(place: str | None) -> str:
 
 
 _HINT = "It begins with <code>gl_</code>. The operator of this host creates keys with <code>gateleg keys create</code>."
-#: While there is no key.
+#: For a host without keys.
 _TOKEN_HINT = "This host has no keys yet. Open the link that it printed when it started, or enter what <code>gateleg token</code> prints."
 
 
 def signin_page(
     next_place: str, problem: str | None = None, status: int = 200, headers: dict[str, str] | None = None, *, keys: bool = True
 ) -> Response:
-    """The form that takes a key, or the token of a host without keys."""
+    """The form for a key, or for the token of a host without keys."""
     state = ' aria-invalid="true"' if problem else ""
     note = f'<p class="problem" role="alert">{html.escape(problem)}</p>' if problem else ""
     body = f"""{note}<form method="post" action="/signin">
 <input type="hidden" name="next" value="{html.escape(next_place)}">
-<label for="key">{"Your key" if keys else "The token of this host"}</label>
+<label for="key">{"API key" if keys else "Token of this host"}</label>
 <input id="key" name="key" type="password" autocomplete="current-password" spellcheck="false" required autofocus{state}>
 <p class="hint">{_HINT if keys else _TOKEN_HINT}</p>
 <button type="submit">Sign in</button>
@@ -93,7 +93,7 @@ def signin_routes(host: Host, limits: Limits) -> APIRouter:
         return answer
 
     def failed(address: str, error: Refusal) -> tuple[str, int, dict[str, str]]:
-        """What somebody is told whose key is wrong. A right one is taken however many wrong ones came from the same address."""
+        """The response to a wrong key. A right key is accepted regardless of failed attempts from the same address."""
         try:
             limits.failed_attempt(address)
         except TooOften as often:
@@ -125,7 +125,7 @@ def signin_routes(host: Host, limits: Limits) -> APIRouter:
         if cookie is not None:
             given = await _form(request)
             if not host.sessions.csrf_fits(cookie, given.get("csrf", "")):
-                raise ForeignOrigin("The form is not one of this session.", fix="Open /signout and try again.")
+                raise ForeignOrigin("The form does not belong to this session.", fix="Open /signout and try again.")
             await host.sessions.end(cookie)
             if given.get("everywhere") and request.state.principal.key_id is not None:
                 await host.keys.end_sessions(request.state.principal.key_id)
@@ -138,12 +138,12 @@ def signin_routes(host: Host, limits: Limits) -> APIRouter:
 
 
 def signin_place(next_place: str) -> str:
-    """The address of the sign-in page that leads on to a place."""
+    """The address of the sign-in page that leads on to a page."""
     return "/signin" if next_place == "/" else f"/signin?next={quote(next_place, safe='')}"
 
 
 async def _begin(host: Host, request: Request, key: str) -> NewSession:
-    """A session for a key, or for the token of the host."""
+    """A new session for a key, or for the host's token."""
     if not key.startswith(LOCAL_PREFIX):
         return await host.sessions.begin(key)
     await host.local.recognise(key, request.scope, request.headers)
@@ -151,16 +151,16 @@ async def _begin(host: Host, request: Request, key: str) -> NewSession:
 
 
 def _check_page(request: Request, host: Host) -> None:
-    """Another site must not sign a browser in under a key of its own."""
+    """Refuse forms of other sites, which could sign a browser in with a key of their own."""
     if not same_origin(request.headers, request.url.scheme, host.settings.url):
         raise ForeignOrigin("The form was sent from a page of another site.")
 
 
 async def _form(request: Request) -> dict[str, str]:
-    """The fields of a small form; what is none has no fields."""
+    """The fields of a small form; empty for anything else."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/x-www-form-urlencoded":
         raise Refusal("The form must be sent as application/x-www-form-urlencoded.")
     try:
         return dict(parse_qsl((await request.body()).decode("utf-8"), keep_blank_values=True, max_num_fields=10))
     except ValueError:
-        raise Refusal("The form cannot be read.") from None
+        raise Refusal("The form is not valid.") from None

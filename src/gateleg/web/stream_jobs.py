@@ -1,4 +1,4 @@
-"""Repeating changes that handlers of table streams have refused, as a job."""
+"""A job that repeats failed changes of table streams."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ REPEAT_JOB = "STREAM_REPEAT"
 
 
 class RepeatedChanges(BaseModel):
-    """Which failed changes a job hands to their handlers again."""
+    """Which failed changes a job passes to their handlers again."""
 
     application: str
-    #: one change; all, when left out
+    #: one change; by default all
     event_id: str | None = None
 
 
 def consumer_of(application: Application, resources: Resources[Any]) -> StreamConsumer | None:
-    """The consumer of an application's handlers of changes, which has the application's name; None when it has none."""
+    """The consumer of an application's change handlers, which has the application's name. None if it has none."""
     given = application.table_streams
     if given is None:
         return None
@@ -38,7 +38,7 @@ def consumer_of(application: Application, resources: Resources[Any]) -> StreamCo
 
 
 def stream_jobs(applications: Iterable[Application], resources: Mapping[str, Resources[Any]]) -> Jobs:
-    """The job type that repeats failed changes, where an application has handlers of changes."""
+    """The job type that repeats failed changes, if an application has change handlers."""
     jobs = Jobs()
     known = {application.name: application for application in applications if application.table_streams is not None}
     if not known:
@@ -48,13 +48,13 @@ def stream_jobs(applications: Iterable[Application], resources: Mapping[str, Res
         application = known.get(config.application)
         consumer = None if application is None else consumer_of(application, resources[application.name])
         if consumer is None:
-            raise GiveUp(f"{config.application} has no handlers of changes.")
+            raise GiveUp(f"{config.application} has no change handlers.")
         tried = taken = 0
 
         def watch(now_tried: int, now_taken: int) -> None:
             nonlocal tried, taken
             tried, taken = now_tried, now_taken
-            # How many are left is not known before all were read.
+            # How many are left is unknown until all were read.
             job.progress(0, 1, f"{tried:,} changes repeated, {tried - taken:,} failed again")
             job.check()
 

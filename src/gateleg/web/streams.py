@@ -149,8 +149,10 @@ def _encode_events(events: list[Any], until: int) -> Any:
 
 @router.get("/jobs/{job_id}", response_class=EventStream)
 async def follow_job(call: Viewing, request: Request, job_id: UUID) -> EventStream:
-    """A job as it changes: `job` with its state, `log` with new lines, `emit` with what its handler has emitted, `end` when it is
-    finished. `Last-Event-ID` goes on."""
+    """A job as it changes: `job` with its state, `log` with new lines, `emit` with events of its handler, `end` when it is finished.
+
+    `Last-Event-ID` resumes after the last event received.
+    """
     return await job_stream(call.host.queue, call.host.events, job_id, request, request.state.is_still_authenticated)
 
 
@@ -229,7 +231,7 @@ async def _stats(host: Host) -> AsyncIterator[StatsView]:
 
 @router.get("/stats", response_class=EventStream)
 async def follow_stats(call: Viewing, request: Request) -> EventStream:
-    """How all queues do, as it changes: `stats`. `Last-Event-ID` leaves out what the reader has."""
+    """The statistics of all queues as they change: `stats`. `Last-Event-ID` skips what the client already has."""
     return EventStream(
         _stats_event_stream(call.host, request.headers.get("last-event-id"), request.state.is_still_authenticated), headers=stream_headers()
     )

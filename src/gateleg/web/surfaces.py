@@ -1,4 +1,4 @@
-"""Surfaces: ASGI applications outside of `/api/{name}`, which applications add to a host, behind the gate."""
+"""Surfaces: ASGI applications outside of `/api/{name}`, which applications add to a host, behind its authentication."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from gateleg.web.contributions import Surface
     from gateleg.web.principal import Principal
 
-#: First parts of a path that are reserved for surfaces, of whichever application.
+#: First path segments that any application may use for surfaces.
 _SHARED = frozenset({"graphql", "mcp"})
 _PATH = re.compile(r"/[a-z0-9][a-z0-9-]*(/[a-z0-9][a-z0-9-]*)*")
 
 
 class SurfaceRoute(BaseRoute):
-    """The route of one surface: its path and everything below."""
+    """The route of a surface: its path and everything below."""
 
     def __init__(self, surface: Surface) -> None:
         self.surface = surface
         self.path = surface.path
 
     def has(self, path: str) -> bool:
-        """Whether a path is the surface's, or below it."""
+        """Whether a path belongs to the surface."""
         return path == self.path or path.startswith(f"{self.path}/")
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
@@ -46,7 +46,7 @@ class SurfaceRoute(BaseRoute):
         return Match.FULL, {"route": self, "endpoint": self.surface.app}
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand the request to the surface, if the caller has its role."""
+        """Pass the request to the surface, if the caller has the required role."""
         principal: Principal | None = scope["state"]["principal"]
         refusal: Refusal | None = NotSignedIn() if principal is None else None
         if principal is not None and not principal.may(self.surface.role):
@@ -57,19 +57,19 @@ class SurfaceRoute(BaseRoute):
             else:
                 await answer(refusal)(scope, receive, send)
             return
-        # A copy, in which routers of the surface may write: the log and the metrics know the request by this route.
+        # A copy that routers of the surface may modify: logs and metrics identify the request by this route.
         path = scope["path"] if scope["path"] != self.path else f"{self.path}/"
         await self.surface.app({**scope, "path": path, "root_path": scope.get("root_path", "") + self.path}, receive, send)
 
 
 class Surfaces:
-    """The surfaces of a host. It is filled while the host's ASGI application is put together, and asked about the path of each request."""
+    """The surfaces of a host, added while its ASGI application is assembled, and looked up for each request."""
 
     def __init__(self) -> None:
         self.routes: list[SurfaceRoute] = []
 
     def add(self, application: str, surfaces: Iterable[Surface], others: Collection[str]) -> list[SurfaceRoute]:
-        """The routes for the surfaces of an application. Raises `BadApplication` for a path that is not free."""
+        """The routes of an application's surfaces. Raises `BadApplication` for a path that is taken or not allowed."""
         found: list[SurfaceRoute] = []
         for surface in surfaces:
             first = surface.path.strip("/").partition("/")[0]
@@ -77,13 +77,13 @@ class Surfaces:
                 raise BadApplication(f"{application} cannot have a surface at {surface.path!r}.", fix=_FIX)
             route = SurfaceRoute(surface)
             if any(route.has(one.path) or one.has(route.path) for one in (*self.routes, *found)):
-                raise BadApplication(f"{application} cannot have a surface at {surface.path!r}: another one is there.", fix=_FIX)
+                raise BadApplication(f"{application} cannot have a surface at {surface.path!r}: the path is taken.", fix=_FIX)
             found.append(route)
         self.routes += found
         return found
 
     def at(self, path: str) -> SurfaceRoute | None:
-        """The surface that a path belongs to."""
+        """The surface of a path."""
         return next((route for route in self.routes if route.has(path)), None)
 
     def is_for_programs(self, path: str) -> bool:
@@ -98,7 +98,7 @@ class Surfaces:
 
     @property
     def limits(self) -> list[Declared]:
-        """The limits of bodies that surfaces declare."""
+        """The body limits that surfaces declare."""
         return [
             Declared(re.compile(re.escape(route.path) + r"(/|\Z)"), None, route.surface.body_limit)
             for route in self.routes
@@ -107,12 +107,12 @@ class Surfaces:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """The lifespans of all surfaces."""
+        """Run the lifespans of all surfaces."""
         async with AsyncExitStack() as stack:
-            # One that is mounted twice is started once.
+            # A surface that is mounted twice is started once.
             for app in {id(route.surface.app): route.surface.app for route in self.routes}.values():
                 await stack.enter_async_context(run_in_own_task(asgi_lifespan(app)))
             yield
 
 
-_FIX = "Surfaces are below /graphql, /mcp, the application's own name or a name that nobody has, in lower-case letters, digits and hyphens."
+_FIX = "Use a path below /graphql, /mcp, the application's own name or an unused name, in lower-case letters, digits and hyphens."

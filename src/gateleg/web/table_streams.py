@@ -1,4 +1,4 @@
-"""Consuming the streams of the applications' tables, in the processes of a host that run jobs."""
+"""Consumes the streams of the applications' tables, in the processes of a host that run jobs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _log = logging.getLogger("gateleg.web")
 
 
 def consumers_of(host: Host) -> list[StreamConsumer]:
-    """One consumer for each application that has handlers of changes."""
+    """One consumer for each application that has change handlers."""
     found = []
     for application, resources in host.applications_with_resources:
         with host.isolate_failure(application):
@@ -33,7 +33,7 @@ def consumers_of(host: Host) -> list[StreamConsumer]:
 
 @asynccontextmanager
 async def consuming(host: Host) -> AsyncIterator[None]:
-    """Consume until the block ends; then what is being handled is handled. Any number of processes may do this at once."""
+    """Consume until the block ends; changes in progress are finished. Any number of processes may do this at once."""
     consumers = consumers_of(host)
     running = [asyncio.create_task(_run(consumer)) for consumer in consumers]
     try:
@@ -47,5 +47,5 @@ async def consuming(host: Host) -> AsyncIterator[None]:
 async def _run(consumer: StreamConsumer) -> None:
     try:
         await consumer.run()
-    except Exception:  # a consumer that ends must not end unseen
-        _log.exception("the consumer of %s has ended", consumer.name)
+    except Exception:  # a consumer must not stop silently
+        _log.exception("the stream consumer of %s stopped unexpectedly", consumer.name)

@@ -20,24 +20,24 @@ watches_table = Table("GatelegWatches", hash="pk", range="sk", tag="kind")
 
 
 class ApiKey(Entity, table=access_table, tag="key"):
-    """A key that callers show. Only a digest of its secret is kept."""
+    """An API key. Only a digest of its secret is stored."""
 
     key_id: Attr[str]
     name: Attr[str] = required(min_length=1, max_length=100)
-    #: the SHA-256 digest of the secret, which has 256 bits of chance: nobody can try them all
+    #: the SHA-256 digest of the secret, which has 256 random bits: too many to try
     digest: Attr[str] = required(hidden=True)
     role: Attr[Literal["member", "viewer", "operator", "admin"]]
     groups: Attr[set[str] | None] = field(None, max_length=100)
     tenant: Attr[str | None] = field(None)
     created_at: Attr[datetime]
     created_by: Attr[str]
-    #: not accepted from then on
+    #: when it expires
     ends_at: Attr[datetime | None] = field(None)
     revoked_at: Attr[datetime | None] = field(None)
     revoked_by: Attr[str | None] = field(None)
-    #: to within some minutes
+    #: accurate to some minutes
     used_at: Attr[datetime | None] = field(None)
-    #: sessions that began before are over
+    #: sessions that were started earlier are invalid
     sessions_from: Attr[datetime | None] = field(None)
 
     key = Key("KEYS", "KEY#{key_id}")
@@ -45,12 +45,12 @@ class ApiKey(Entity, table=access_table, tag="key"):
 
 
 class Session(Entity, table=access_table, tag="session"):
-    """Somebody who has signed in with a key. Only a digest of what the browser holds is kept."""
+    """A session of the console. Only a digest of its cookie is stored."""
 
     digest: Attr[str] = required(hidden=True)
     key_id: Attr[str]
     created_at: Attr[datetime]
-    #: to within a minute
+    #: accurate to a minute
     seen_at: Attr[datetime]
     ends_at: Attr[datetime]
     expires_at: Attr[TTL]
@@ -59,7 +59,7 @@ class Session(Entity, table=access_table, tag="session"):
 
 
 class AuditEntry(Entity, table=audit_table):
-    """Something that somebody changed, or tried to."""
+    """A change, or an attempt of one, by a caller."""
 
     entry_id: Attr[UUID] = new_uuid()
     #: the day in UTC, such as 2026-11-15
@@ -68,17 +68,17 @@ class AuditEntry(Entity, table=audit_table):
     #: the name of the key, or `local`
     actor: Attr[str]
     key_id: Attr[str | None] = field(None)
-    #: what was done, such as `job.cancel`
+    #: the action, such as `job.cancel`
     action: Attr[str]
-    #: what it was done to
+    #: what was changed
     target: Attr[str] = field("")
     details: Attr[dict[str, Any]] = field(factory=dict)
     request_id: Attr[str | None] = field(None)
     expires_at: Attr[TTL | None] = field(None)
 
     key = Key("DAY#{day}", "{at}#{entry_id}")
-    by_day = Pattern(title="What was done on a day, newest first", order="desc")
-    by_actor = Pattern("ActorIndex", title="The actions of an actor, newest first", order="desc")
+    by_day = Pattern(title="The entries of a day, newest first", order="desc")
+    by_actor = Pattern("ActorIndex", title="The entries of an actor, newest first", order="desc")
 
 
 class StoredSecret(Entity, table=secrets_table):
@@ -101,22 +101,22 @@ class StoredSecret(Entity, table=secrets_table):
 
 
 class PendingUpload(Entity, table=uploads_table):
-    """A file that is being uploaded in parts, or straight to the object store; kept for a day when it has arrived."""
+    """A file that is being uploaded in parts, or straight to the object store; kept for a day after it is complete."""
 
     application: Attr[str]
     upload_id: Attr[str]
-    #: which of the application's kinds of upload it is
+    #: the kind of upload, as declared by the application
     kind: Attr[str]
-    #: who began it: the id of a key, or a name
+    #: the uploader: the id of a key, or a name
     owner: Attr[str]
-    #: the name of who began it, which the job of the file has
+    #: the name of the uploader, which becomes the owner of the job
     created_by: Attr[str | None] = field(None)
     tenant: Attr[str | None] = field(None)
-    #: parts come through the host; otherwise the client writes the object itself
+    #: whether parts come through the host; otherwise the client writes the object itself
     in_parts: Attr[bool]
     object_key: Attr[str]
     name: Attr[str]
-    #: the bytes that it has; for an object that the client writes, those that it may have at most
+    #: the size in bytes; for an object that the client writes, the maximum size
     length: Attr[int]
     received: Attr[int] = field(0)
     parts: Attr[list[str]] = field(factory=list, max_length=5_000)
@@ -133,14 +133,14 @@ class PendingUpload(Entity, table=uploads_table):
 
 
 class Webhook(Entity, table=webhooks_table, tag="webhook"):
-    """An address that events of an application are sent to: those of a tenant, or of one owner within it."""
+    """A URL that events of an application are sent to: those of a tenant, or of one owner within it."""
 
     application: Attr[str]
     #: `-` for the application itself, or `=` and the tenant's name, percent-encoded; `@` and the owner follow, if there is one
     tenant: Attr[str]
     hook_id: Attr[str]
     url: Attr[str] = required(max_length=2_000)
-    #: names of events; `*` for all, `video.*` for those that begin like this
+    #: names of events; `*` for all, `video.*` for a prefix
     events: Attr[list[str]]
     #: the name of the secret that deliveries are signed with
     secret: Attr[str]
@@ -153,20 +153,20 @@ class Webhook(Entity, table=webhooks_table, tag="webhook"):
 
 
 class WebhookDelivery(Entity, table=webhooks_table, tag="delivery"):
-    """An event on its way to a webhook, and what became of it. Kept for 30 days."""
+    """An event to be sent to a webhook, and its outcome. Kept for 30 days."""
 
     application: Attr[str]
     tenant: Attr[str]
-    #: begins with the time, so that the order of ids is that of events
+    #: starts with the time, so that ids are ordered by time
     delivery_id: Attr[str]
     hook_id: Attr[str]
     event: Attr[str]
     body: Attr[str] = required(hidden=True, max_length=200_000)
     state: Attr[Literal["pending", "delivered", "failed"]] = field("pending")
     attempts: Attr[int] = field(0)
-    #: the HTTP status of the last answer
+    #: the HTTP status of the last response
     answered: Attr[int | None] = field(None)
-    #: the beginning of the last answer, or why there was none
+    #: the beginning of the last response, or the error
     answer: Attr[str] = field("")
     created_at: Attr[datetime]
     tried_at: Attr[datetime | None] = field(None)
@@ -177,20 +177,20 @@ class WebhookDelivery(Entity, table=webhooks_table, tag="delivery"):
 
 
 class WatchPlace(Entity, table=watches_table, tag="place"):
-    """Where a watch goes on, which reads a few pages of a listing at a time."""
+    """The position of a watch, which reads a few pages of a listing at a time."""
 
     watch: Attr[str]
-    #: the cursor of the listing, and the last key before it; none at the beginning
+    #: the cursor of the listing, and the last key before it; None at the beginning
     cursor: Attr[str | None] = field(None)
     after: Attr[str | None] = field(None)
-    #: how often the whole listing has been read
+    #: how often the whole listing was read
     rounds: Attr[int] = field(0)
 
     key = Key("PLACE#{watch}", "PLACE")
 
 
 class SeenObject(Entity, table=watches_table, tag="seen"):
-    """An object that a watch has seen, as it was then."""
+    """An object as a watch last saw it."""
 
     watch: Attr[str]
     object_key: Attr[str]
@@ -198,7 +198,7 @@ class SeenObject(Entity, table=watches_table, tag="seen"):
     size: Attr[int]
 
     key = Key("WATCH#{watch}", "{object_key}")
-    of_watch = Pattern(title="The objects that a watch has seen, in the order of their keys")
+    of_watch = Pattern(title="The objects that a watch has seen, by key")
 
 
 #: All tables of the host.

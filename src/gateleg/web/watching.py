@@ -1,8 +1,8 @@
-"""`Watch`: which objects below a prefix, or files in a folder of this machine, are new, changed or gone since it last looked.
+"""`Watch`: finds objects below a prefix, or files in a folder, that were created, changed or deleted since the last poll.
 
-A listing is in the order of its keys, and so is what was seen: page by page the two are laid side by side. Each difference is written
-together with the job for it, in one transaction on the condition that nobody else has done so: after a crash it is found again or is done,
-and any number of processes may watch the same place.
+A listing and the record of seen objects are both ordered by key, so they are merged page by page. Each difference is written together with
+its job, in one transaction on condition that no other process has done so: after a crash it is found again or already done, and any number
+of processes may watch the same place.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
 __all__ = ["Change", "FolderSource", "ObjectsSource", "Watch"]
 
 
-#: The etag of a file that is there, and about which nothing more is known yet.
+#: The etag of an existing file about which nothing else is known yet.
 _UNSETTLED = ""
 
 
 class Source(Protocol):
-    """What can be watched: a listing in the order of its keys, page by page."""
+    """A source to watch: a listing ordered by key, page by page."""
 
     async def page(self, cursor: str | None, limit: int) -> ObjectPage:
-        """A page of the listing. Raises `BadCursor` for a cursor that holds no more."""
+        """A page of the listing. Raises `BadCursor` for an expired cursor."""
         ...
 
 
 @dataclass(frozen=True)
 class ObjectsSource:
-    """The objects of a store whose keys begin with a prefix."""
+    """The objects of a store whose keys start with a prefix."""
 
     objects: AsyncObjects
     prefix: str = ""
@@ -55,9 +55,9 @@ class ObjectsSource:
 
 @dataclass(frozen=True)
 class FolderSource:
-    """The files of a folder of this machine and of those below it; keys are paths within it. Links are not followed.
+    """The files in a folder of this machine and its subfolders; keys are relative paths. Links are not followed.
 
-    A file that was written to in the last `settle` seconds is left for later: somebody may still be writing it.
+    A file that was written to in the last `settle` seconds is skipped for now: somebody may still be writing it.
     """
 
     folder: Path
@@ -90,7 +90,7 @@ class FolderSource:
 
 
 def _files(folder: str, prefix: str, after: bytes) -> Iterator[tuple[str, str]]:
-    """The files below a folder whose keys come after a key, in the order of the keys' bytes."""
+    """The files below a folder whose keys come after a key, in byte order."""
     try:
         with os.scandir(folder) as entries:
             names = [(f"{prefix}{one.name}{'/' if one.is_dir(follow_symlinks=False) else ''}", one.path) for one in entries]
@@ -106,13 +106,13 @@ def _files(folder: str, prefix: str, after: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _is_text(name: str) -> bool:
-    """Whether a name can be a key: one in another encoding cannot."""
+    """Whether a name is valid text, and so can be a key."""
     return name.isprintable()
 
 
 @dataclass(frozen=True)
 class Change:
-    """What became of an object since the watch last saw it."""
+    """A change of an object since the watch last saw it."""
 
     kind: Literal["created", "changed", "deleted"]
     key: str
@@ -122,9 +122,9 @@ class Change:
 
 @dataclass(frozen=True)
 class Watch:
-    """A watch of a source. `name` is its own, for ever; `job` makes the job for a change, or None to take note of it only.
+    """A watch of a source. `name` identifies it for ever; `job` returns the job for a change, or None to record it only.
 
-    Call `poll` now and then, from a scheduled job or a task of the application's `lifespan`.
+    Call `poll` regularly, from a scheduled job or a task of the application's `lifespan`.
     """
 
     name: str
@@ -134,9 +134,9 @@ class Watch:
     job: Callable[[Change], Submission | None]
 
     async def poll(self, *, pages: int = 10, page_size: int = 500) -> list[Change]:
-        """Read at most so many pages from where the last call stopped, and submit the jobs for what has changed; the changes.
+        """Read at most `pages` pages from where the last call stopped, and submit jobs for what has changed. Returns the changes.
 
-        At the end of the listing it begins anew with the next call.
+        After the end of the listing, the next call starts again from the beginning.
         """
         place = await self.store.find(WatchPlace, watch=self.name, consistent=True) or WatchPlace(watch=self.name)
         changes: list[Change] = []
@@ -154,7 +154,7 @@ class Watch:
         return changes
 
     async def _differences(self, page: ObjectPage, after: str | None) -> list[Change]:
-        """What differs between a page and what was seen in its stretch of keys."""
+        """The differences between a page and the objects seen in its range of keys."""
         last = page.objects[-1].key if page.cursor is not None and page.objects else None
         seen = {one.object_key: one for one in await self._seen(after, last)}
         found = [_compared(entry, seen.pop(entry.key, None)) for entry in page.objects]
@@ -162,7 +162,7 @@ class Watch:
         return sorted((change for change in (*found, *gone) if change is not None), key=lambda change: change.key.encode())
 
     async def _seen(self, after: str | None, last: str | None) -> Sequence[SeenObject]:
-        """What was seen after one key and up to another, or to the end."""
+        """The objects seen after one key and up to another, or to the end."""
         found = []
         question = SeenObject.of_watch(watch=self.name)
         if after is not None:
@@ -174,7 +174,7 @@ class Watch:
         return found
 
     async def _take(self, change: Change) -> bool:
-        """Write down that a change was seen, with its job; False if another process was first."""
+        """Record a change together with its job. False if another process was first."""
         submission = self.job(change)
         writes = () if submission is None else (await self.queue.enlist(submission)).writes
         try:

@@ -69,7 +69,7 @@ async def test_an_agent_is_composed_of_its_flow_and_the_flows_prompt(
     assert agent.instructions == "TC Bob FC Bob"
     assert agent.configuration == {"temperature": 0.5, "enabled_tools": ["search"]}
     assert agent.mcp_server_uuids == [server.mcp_server_uuid]
-    with pytest.raises(MissingVariables, match="no value for name"):
+    with pytest.raises(MissingVariables, match="without a value: name"):
         await save_agent(store, secrets, ann, using(flow, variables=[]))
     with pytest.raises(UnknownReference):
         await save_agent(store, secrets, ann, {**HELPER, "flow_snippet_version_uuid": "none"})

@@ -41,7 +41,7 @@ async def hosted(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Host
     [
         ({"llm_provider": "nobody", "llm_name": "x"}, HandlerNotAllowed, "no handler 'nobody'"),
         ({"llm_provider": "gemini", "llm_name": "flash"}, HandlerNotAllowed, "no handler 'gemini'"),
-        ({"configuration": {"model": "gpt-9000"}}, BadConfiguration, "no local model 'gpt-9000'"),
+        ({"configuration": {"model": "gpt-9000"}}, BadConfiguration, "Unknown local model 'gpt-9000'"),
         ({"llm_provider": "house", "llm_name": "own", "configuration": {"model": "attic:llama"}}, BadConfiguration, "'attic'"),
         (GPT, BadConfiguration, "names no model"),
         (

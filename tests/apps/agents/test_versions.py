@@ -220,7 +220,7 @@ async def test_a_version_names_only_what_exists(store: AsyncStore, ann: Context,
 
 
 async def test_a_version_lacks_nothing_that_it_needs(store: AsyncStore, ann: Context, values: Any) -> None:
-    with pytest.raises(MissingField, match="agent_name, llm_name must be given"):
+    with pytest.raises(MissingField, match="agent_name, llm_name must be set"):
         await create_first(store, ann, AGENTS, {"llm_provider": "local"})
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from gateleg.ai import Models
 from gateleg.apps.mv.drawing.looks import Library, open_library
-from gateleg.apps.mv.listening.song import Song, hear
+from gateleg.apps.mv.listening.song import Song, analyse_sound
 from gateleg.apps.mv.listening.sound import write_wave
 from gateleg.apps.mv.music import DemoSong, synthesise_song
 from gateleg.apps.mv.tables import TABLES, Project
@@ -39,7 +39,7 @@ def demo() -> DemoSong:
 
 @pytest.fixture(scope="session")
 def song(demo: DemoSong) -> Song:
-    return hear(demo.sound)
+    return analyse_sound(demo.sound)
 
 
 @pytest.fixture(scope="session")

@@ -33,10 +33,10 @@ ROBOT = Project(owner_id="/member", title="Austin", concept_prompt="Robot explor
 def _song() -> bytes:
     from dataclasses import asdict
 
-    from gateleg.apps.mv.listening.song import hear
+    from gateleg.apps.mv.listening.song import analyse_sound
     from gateleg.apps.mv.music import synthesise_song
 
-    return json.dumps(asdict(hear(synthesise_song(12.0, tempo=120.0).sound))).encode()
+    return json.dumps(asdict(analyse_sound(synthesise_song(12.0, tempo=120.0).sound))).encode()
 
 
 def _clip(path: Path) -> bytes:
@@ -99,14 +99,14 @@ def test_a_member_sees_and_edits_a_project(studio: Served, open_page: Open) -> N
     page.get_by_role("link", name="Austin").click()
     expect(page.get_by_role("heading", name="Austin")).to_be_visible()
     expect(page.get_by_label("The film")).to_be_visible()
-    expect(page.get_by_role("img", name="120 beats a minute")).to_be_visible()
+    expect(page.get_by_role("img", name="120 BPM")).to_be_visible()
     page.locator(".mv-block").nth(1).click()
     expect(page.get_by_role("heading", name="Scene 2")).to_be_visible()
-    page.get_by_label("What is seen").fill("The robot sees a wide river")
+    page.get_by_label("What the scene shows").fill("The robot sees a wide river")
     page.get_by_label("Lock").check()
     page.get_by_role("button", name="Save").click()
     expect(page.locator(".mv-scene").nth(1)).to_contain_text("wide river")
-    page.get_by_role("button", name="Earlier").click()
+    page.get_by_role("button", name="Move earlier").click()
     expect(page.get_by_role("heading", name="Scene 1")).to_be_visible()
     page.get_by_role("button", name="Split").click()
     expect(page.locator(".mv-scene")).to_have_count(4)
@@ -126,7 +126,7 @@ def test_an_earlier_take_is_used_and_a_clip_is_uploaded(studio: Served, open_pag
 def test_a_new_video_is_begun_with_its_song(studio: Served, open_page: Open) -> None:
     page = _as(studio, open_page, "member", "/mv/new")
     page.get_by_label("What the video is about").fill("A boat on a blue sea")
-    page.get_by_label("Who or what is seen").fill("A small red boat")
+    page.get_by_label("Main character or object").fill("A small red boat")
     page.get_by_text("Neon noir").click()
     page.locator("input[type=file]").first.set_input_files(FilePayload(name="song.wav", mimeType="audio/wav", buffer=wav()))
     assert serious_faults(page) == []
@@ -141,15 +141,15 @@ def test_a_project_is_kept_as_a_template_and_another_is_made_of_it(studio: Serve
     page = _as(studio, open_page, "member", "/mv/templates")
     expect(page.get_by_text("No templates yet")).to_be_visible()
     page.goto(f"{studio.url}/mv/{ROBOT.project_id}")
-    page.get_by_role("button", name="Template").click()
+    page.get_by_role("button", name="Save as template").click()
     page.get_by_role("dialog").get_by_label("Name").first.fill("City walks")
-    page.get_by_label("Words that change").fill("city = Austin")
-    page.get_by_role("button", name="Keep").click()
-    expect(page.get_by_text("asks for city")).to_be_visible()
+    page.get_by_label("Placeholders").fill("city = Austin")
+    page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    expect(page.get_by_text("placeholders: city")).to_be_visible()
     assert serious_faults(page) == []
     page.get_by_role("button", name="Use").click()
     page.get_by_role("dialog").get_by_label("city").fill("Lisbon")
-    page.get_by_role("button", name="Make a project").click()
+    page.get_by_role("button", name="Create video").click()
     expect(page.get_by_text("Robot exploring Lisbon")).to_be_visible()
     page.goto(f"{studio.url}/mv/templates")
     page.get_by_role("button", name="Delete").click()
@@ -163,25 +163,25 @@ def test_strangers_find_nothing_and_viewers_look(studio: Served, open_page: Open
     expect(viewer.get_by_role("button", name="Delete")).to_have_count(0)
     expect(viewer.get_by_role("button", name="Save")).to_have_count(0)
     viewer.goto(f"{studio.url}/mv")
-    expect(viewer.get_by_label("Projects by state")).to_be_visible()
+    expect(viewer.get_by_label("Projects by status")).to_be_visible()
     viewer.goto(f"{studio.url}/mv/{ROBOT.model_copy(update={'project_id': '0'}).project_id}")
     expect(viewer.get_by_role("heading", name="There is no such video").first).to_be_visible()
 
 
 def test_some_scenes_are_made_again(studio: Served, open_page: Open) -> None:
     page = _as(studio, open_page, "member", f"/mv/{ROBOT.project_id}")
-    page.get_by_role("button", name="Again").click()
+    page.get_by_role("button", name="Make again").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_role("button", name="None").click()
     expect(dialog.get_by_role("checkbox").first).not_to_be_checked()
-    dialog.get_by_role("button", name="Make it again").click()
-    expect(page.get_by_text("No scene is ticked, so nothing was begun.")).to_be_visible()
-    page.get_by_role("button", name="Again").click()
+    dialog.get_by_role("button", name="Make again").click()
+    expect(page.get_by_text("No scene is selected, so nothing was started.")).to_be_visible()
+    page.get_by_role("button", name="Make again").click()
     dialog.get_by_role("button", name="None").click()
     expect(dialog.get_by_role("checkbox").first).not_to_be_checked()
     dialog.get_by_role("checkbox").first.check()
     assert serious_faults(page) == []
-    dialog.get_by_role("button", name="Make it again").click()
+    dialog.get_by_role("button", name="Make again").click()
     expect(page.get_by_text("Waiting for a worker")).to_be_visible()
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_text("The job was cancelled.")).to_be_visible()

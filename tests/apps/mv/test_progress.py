@@ -18,7 +18,7 @@ def branch(kind: str, status: JobStatus, fraction: float = 0.0) -> Branch:
 def test_work_is_as_far_as_its_last_stage() -> None:
     done, busy, waits = JobStatus.COMPLETED, JobStatus.PROCESSING, JobStatus.PENDING
     assert measure_progress([branch("mv.generate", waits)]) == (0.0, "")
-    assert measure_progress([branch("mv.plan", busy, 0.5)]) == (0.04, "listening to the song")
+    assert measure_progress([branch("mv.plan", busy, 0.5)]) == (0.04, "analysing the song")
     renders = [branch("mv.plan", done), branch("mv.render", done), branch("mv.render", busy, 0.5)]
     fraction, words = measure_progress(renders)
     assert round(fraction, 3) == 0.695

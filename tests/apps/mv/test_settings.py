@@ -22,7 +22,7 @@ async def test_a_project_has_as_many_scenes_as_the_settings_permit(tmp_path: Pat
         where = f"/api/mv/projects/{(await served.create())['projectId']}/scenes"
         answers = [await served["owner"].post(where, json={"sceneConcept": "x"}) for _ in range(2)]
         assert [answer.status_code for answer in answers] == [201, 409]
-        assert "at most 1" in answers[1].json()["error"]["message"]
+        assert "limit is 1" in answers[1].json()["error"]["message"]
         assert (await served["owner"].post(f"{where}/1/split", json={"at": 1})).status_code == 409
 
 

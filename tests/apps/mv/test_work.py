@@ -163,7 +163,7 @@ async def test_studio_costs_nothing_and_unknown_providers_stop_the_work(served: 
     }
     await owner.patch(where, json={"provider": "costly"})
     refused = (await owner.post(f"{where}/generate")).json()["error"]
-    assert (refused["code"], "there are: studio" in refused["message"]) == ("unknown-provider", True)
+    assert (refused["code"], "providers: studio" in refused["message"]) == ("unknown-provider", True)
 
 
 async def test_director_that_looks_late_does_not_take_a_finished_project_back(served: Served) -> None:

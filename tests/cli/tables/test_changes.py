@@ -114,15 +114,15 @@ def test_tables_are_written_for_other_tools(language: str, member: str | None) -
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["query", "Job.nothing"], "there is no pattern Job.nothing"),
+        (["query", "Job.nothing"], "unknown access pattern Job.nothing"),
         (["query", "Job.ready"], "--arg queue=..."),
         (["query", "Job.ready", "--arg", "queue"], "name=value"),
         (["query", "Job.of_type", "--arg", "job_type=x", "--arg", "priority=high"], "Job.priority cannot be 'high'"),
-        (["plan", "--only", "Nothing"], "no table Nothing"),
+        (["plan", "--only", "Nothing"], "unknown table Nothing"),
         (["plan", "--billing", "cheap"], "--billing"),
         (["plan", "--tag", "x"], "--tag takes key=value"),
         (["browse", "MVProjects", "--entity", "Nothing"], "MVProjects has no entity Nothing"),
-        (["lint", "--ignore", "nothing"], "no rule nothing"),
+        (["lint", "--ignore", "nothing"], "unknown rule nothing"),
     ],
 )
 def test_a_wrong_argument_is_told_apart_from_a_failure(tmp_path: Path, arguments: list[str], words: str) -> None:
@@ -147,7 +147,7 @@ def test_modules_are_found_in_the_current_directory(tmp_path: Path) -> None:
 
     assert "+ orders: missing" in run("shop").stdout
     assert "cannot import broken: it needs nothing_of_this_name" in run("broken").stderr
-    assert "cannot import missing: there is no such module" in run("missing").stderr
+    assert "cannot import missing: no such module" in run("missing").stderr
     assert "A has no key" in run("wrong").stderr
 
 
@@ -178,3 +178,12 @@ def test_single_tables_have_names_of_their_own_in_lists_templates_and_explanatio
     assert table["name"] == "jobs-eu"
     told = out("explain", "Job.in_status", "--json")
     assert (told["table"], told["requests"][0]["TableName"]) == ("jobs-eu", "jobs-eu")
+
+
+def test_lint_leaves_the_built_in_tables_out_unless_they_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    runner = CliRunner()
+    applications = runner.invoke(app, ["tables", "lint", "--json"])
+    assert not [remark for remark in json.loads(applications.stdout) if remark["where"].startswith(("Job.", "DelphiJob", "Webhook."))]
+    named = runner.invoke(app, ["tables", "lint", "--only", "DelphiJobQueue", "--json"])
+    assert [remark for remark in json.loads(named.stdout) if remark["where"].startswith("Job.")]

@@ -39,7 +39,7 @@ def test_one_bad_line_and_nothing_is_imported(filled: TableCommands) -> None:
 def test_checking_an_import_writes_nothing(filled: TableCommands) -> None:
     good = filled.run("export", "DelphiJobQueue").stdout
     filled.run("apply", "--prefix", "copy-")
-    assert filled.run("import", "DelphiJobQueue", "--prefix", "copy-", "--check", input=good).stderr == "5 items, no faults\n"
+    assert filled.run("import", "DelphiJobQueue", "--prefix", "copy-", "--check", input=good).stderr == "5 items, no problems\n"
     assert filled.run("export", "DelphiJobQueue", "--prefix", "copy-").stdout == ""
 
 

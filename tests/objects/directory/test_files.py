@@ -198,7 +198,7 @@ def test_writers_and_deleters_side_by_side_see_whole_objects_only(tmp_path: Path
 
 
 def names_of(folder: Folder) -> list[str]:
-    with folder.again() as again:
+    with folder.reopen() as again:
         return again.names()
 
 

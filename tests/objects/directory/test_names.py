@@ -2,13 +2,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.objects.directory.names import path_of, piece_of
+from gateleg.objects.directory.names import parse_name, path_of
 from tests.objects.keys import KEYS
 
 
 def key_of(path: tuple[str, ...]) -> str:
     """The key that a path stands for."""
-    pieces = [piece_of(name) for name in path]
+    pieces = [parse_name(name) for name in path]
     assert None not in pieces
     return b"".join(piece[1] + (b"/" if piece[0] == "+" else b"") for piece in pieces if piece is not None).decode()
 
@@ -38,7 +38,7 @@ def test_no_key_is_a_folder_of_another(one: str, other: str) -> None:
 
 @given(st.text(max_size=20))
 def test_a_name_that_is_read_is_the_one_that_is_written(name: str) -> None:
-    parsed = piece_of(name)
+    parsed = parse_name(name)
     if parsed is not None and parsed[0] == "=":
         try:
             key = parsed[1].decode()
@@ -49,4 +49,4 @@ def test_a_name_that_is_read_is_the_one_that_is_written(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["a", "", "secret", "=A", "=%41a%", "=%61", "=a.", "=%2f", "=é", "+a/b", "=" + "a" * 81, "=\n", "=a\n"])
 def test_names_of_others_are_not_read(name: str) -> None:
-    assert piece_of(name) is None
+    assert parse_name(name) is None

@@ -171,7 +171,7 @@ def test_a_missing_bucket_is_told(rclone: str) -> None:
 def test_a_signed_form_is_taken_by_a_server_that_knows_forms(moto: str) -> None:
     # moto reads the form, and writes the object; it does not check the policy, whose bytes are compared with botocore's elsewhere.
     objects = opened(moto)
-    form = objects.presign_upload("a/b.txt", most=1000, content_type="text/plain")
+    form = objects.presign_upload("a/b.txt", max_bytes=1000, content_type="text/plain")
     answer = httpx.post(form.url, data=dict(form.fields), files={"file": ("b.txt", TEXT, "text/plain")}, timeout=60)
     assert answer.status_code in (200, 204), answer.text
     assert objects.get("a/b.txt") == TEXT

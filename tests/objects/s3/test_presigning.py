@@ -66,7 +66,7 @@ def test_botocore_makes_the_same_form(
 ) -> None:
     monkeypatch.setattr(botocore.auth, "get_current_datetime", lambda *args, **options: MOMENT.replace(tzinfo=None))
     bucket, begins = Bucket("bucket", endpoint, "eu-west-1"), int(MOMENT.timestamp())
-    grant = Grant("a/ü.mp4", "PUT", content_type, most=1000)
+    grant = Grant("a/ü.mp4", "PUT", content_type, max_bytes=1000)
     ours = presigned_form(bucket, grant.key, grant, Validity(begins, begins + 600), credentials, "eu-west-1")
     extra = {} if content_type is None else {"Content-Type": content_type}
     form = client_of(bucket, credentials).generate_presigned_post(
@@ -138,5 +138,5 @@ def test_a_prefix_is_part_of_the_path() -> None:
 
 
 def test_a_client_without_its_credentials_cannot_sign() -> None:
-    with pytest.raises(AccessRefused, match="Give both"):
+    with pytest.raises(AccessRefused, match="Pass credentials"):
         S3Objects("bucket", client=MemoryClient()).presign("a")

@@ -107,7 +107,7 @@ def test_a_broken_download_goes_on_where_it_was(objects: S3Objects, client: Memo
 def test_a_download_that_makes_no_progress_ends(objects: S3Objects, client: MemoryClient) -> None:
     objects.put("a", b"content")
     client.breaks = 0
-    with pytest.raises(StorageFailed, match="again and again"):
+    with pytest.raises(StorageFailed, match="repeatedly"):
         objects.get("a")
 
 
@@ -125,7 +125,7 @@ def test_a_broken_download_does_not_go_on_with_another_object(objects: S3Objects
 def test_what_is_too_large_for_one_copy_is_copied_in_parts(objects: S3Objects, client: MemoryClient) -> None:
     info = objects.put("a", LARGE, metadata={"n": "1"})
     places = ({"Bucket": "bucket", "Key": "a"}, {"Bucket": "bucket", "Key": "b"})
-    copied = copy_object(client, *places, info, objects._executor(), at_once=MIB, smallest=5 * MIB)
+    copied = copy_object(client, *places, info, objects._executor(), max_copy_bytes=MIB, smallest=5 * MIB)
     assert client.objects["b"].content == LARGE
     assert client.calls.count("upload_part_copy") == 4
     assert objects.head("b").metadata == {"n": "1"}
@@ -137,7 +137,7 @@ def test_a_copy_in_parts_that_fails_leaves_no_parts(objects: S3Objects, client: 
     client.before = failing("upload_part_copy", refusal("InternalError", 500))
     places = ({"Bucket": "bucket", "Key": "a"}, {"Bucket": "bucket", "Key": "b"})
     with pytest.raises(StorageFailed):
-        copy_object(client, *places, info, objects._executor(), at_once=MIB, smallest=5 * MIB)
+        copy_object(client, *places, info, objects._executor(), max_copy_bytes=MIB, smallest=5 * MIB)
     assert client.uploads == {}
 
 

@@ -36,3 +36,11 @@ async def awaited(store: AsyncStore, job: Job) -> None:
     for found in store.query(Job.ready, queue="q"):  # type: ignore
         print(found)
     _ = (await store.get(Job, job_id="1")).prioriti  # type: ignore
+    with store.transaction() as tx:  # type: ignore
+        tx.create(job)
+    with store.batch() as batch:  # type: ignore
+        batch.delete(job)
+    with store.edit(job) as draft:  # type: ignore
+        draft.priority = 3
+    with store.lock("nightly", seconds=60):  # type: ignore
+        pass

@@ -55,11 +55,11 @@ async def test_a_link_that_cannot_be_is_refused(client: httpx.AsyncClient, wante
 
 
 async def test_a_link_to_put_may_have_a_greatest_length(staff: Staff, host: Host) -> None:
-    link = (await staff.operator.post("/api/objects/links", json={"key": "in/a.bin", "method": "PUT", "most": 100})).json()
+    link = (await staff.operator.post("/api/objects/links", json={"key": "in/a.bin", "method": "PUT", "max_bytes": 100})).json()
     assert (link["method"], link["fields"]) == ("PUT", {})
     assert (await staff.nobody.put(link["url"], content=b"x" * 101)).status_code == 403
     assert (await staff.nobody.put(link["url"], content=b"x" * 100)).status_code == 201
     assert (await host.objects.head("in/a.bin")).size == 100
     for wrong in ({"method": "GET"}, {"length": 5}):
-        refused = await staff.operator.post("/api/objects/links", json={"key": "a", "method": "PUT", "most": 1} | wrong)
+        refused = await staff.operator.post("/api/objects/links", json={"key": "a", "method": "PUT", "max_bytes": 1} | wrong)
         assert (refused.status_code, refused.json()["error"]["code"]) == (422, "bad-link")

@@ -62,7 +62,7 @@ def test_defaults_bounds_and_descriptions_are_shown() -> None:
     assert asked("name").hint == "What it is called"
     assert (asked("count").start, asked("count").least, asked("count").most, asked("count").hint) == ("3", 1, 9, "From 1 to 9")
     assert asked("quality").choices == (("draft", "draft"), ("final", "final"))
-    assert asked("colour").choices == (("", "not given"), ("red", "red"), ("blue", "blue"))
+    assert asked("colour").choices == (("", "not set"), ("red", "red"), ("blue", "blue"))
     assert asked("long_name_of_it").label == "Long name of it"
 
 
@@ -105,7 +105,7 @@ def test_what_is_typed_is_read(name: str, typed: str | bool, value: Any) -> None
     [
         ("count", "7.5", "whole number"),
         ("count", "many", "whole number"),
-        ("ratio", "half", "not a number"),
+        ("ratio", "half", "Enter a number"),
         ("inner", '{"depth"', "not JSON"),
     ],
 )
@@ -117,7 +117,7 @@ def test_what_cannot_be_read_says_why(name: str, typed: str, why: str) -> None:
 def test_all_that_is_wrong_is_told_at_once_and_by_field() -> None:
     fields = form_fields(Everything)
     values, wrong = read_all(fields, {"name": "", "count": "many", "ratio": "2"})
-    assert wrong == {"name": "This is needed.", "count": "This is not a whole number."}
+    assert wrong == {"name": "This field is required.", "count": "Enter a whole number."}
     assert values["ratio"] == 2
 
 

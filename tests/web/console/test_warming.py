@@ -36,9 +36,9 @@ def run(folder: Path, *options: str) -> str:
 
 def test_the_overview_is_built_ahead_and_left_again(tmp_path: Path) -> None:
     told = run(tmp_path)
-    assert "The overview was built ahead, with status 200." in told
+    assert "built the overview in advance, with status 200" in told
     assert "pages open: 0" in told
 
 
 def test_it_is_built_ahead_also_where_visitors_need_a_key(tmp_path: Path) -> None:
-    assert "The overview was built ahead, with status 200." in run(tmp_path, "keys")
+    assert "built the overview in advance, with status 200" in run(tmp_path, "keys")

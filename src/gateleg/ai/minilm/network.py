@@ -1,8 +1,7 @@
-"""The network of all-MiniLM-L6-v2: six layers of a transformer and a mean, in numpy.
+"""The network of all-MiniLM-L6-v2: a transformer of six layers and mean pooling, in numpy.
 
-Sentences are not padded: the tokens of a batch lie one below the other in one matrix, which every dense layer multiplies whole. Only
-attention has to know where a sentence ends; it takes the sentences of one length together. A sentence's vector does not depend on its
-neighbours.
+Sentences are not padded: the tokens of a batch are rows of one matrix, which every dense layer multiplies as a whole. Only attention needs
+sentence boundaries; it processes sentences of the same length together. A sentence's vector does not depend on the other sentences.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ Matrix = NDArray[np.float32]
 HEADS = 12
 _LAYERS = 6
 _EPSILON = np.float32(1e-12)
-#: How much is worked on at a time, so that it stays in the processor's cache: rows of the wide layers, of their activation and of a
-#: normalisation, and scores of attention.
+#: Block sizes that keep the work in the processor's cache: rows of the wide layers, of their activation and of a normalisation, and
+#: attention scores.
 _ROWS = 512
 _FEW = 32
 _SOME = 128
 _SCORES = 1 << 18
-#: Scores that lie this far below the largest of their head have exponentials that are still exact.
+#: Scores this far below the largest of their head still have exact exponentials.
 _DEEP = 60.0
-#: gelu(x) = x/2 * (1 + erf(x/sqrt 2)), with erf(x/sqrt 2) as tanh(x * P(x*x)). Fitted for this purpose; wrong by at most 3.4e-6 anywhere.
+#: gelu(x) = x/2 * (1 + erf(x/sqrt 2)), with erf(x/sqrt 2) approximated as tanh(x * P(x*x)). The error is at most 3.4e-6 everywhere.
 _GELU = tuple(
     np.float32(c)
     for c in (1.1190877955301434e-06, -3.058109946141737e-05, -0.00012486119050731019, 0.036468790331180084, 0.7978281361088756)
@@ -39,7 +38,7 @@ _GELU = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Norm:
-    """The scale and the shift of a layer normalisation."""
+    """Scale and shift of a layer normalisation."""
 
     scale: Matrix
     shift: Matrix
@@ -47,7 +46,7 @@ class Norm:
 
 @dataclass(frozen=True, slots=True)
 class Dense:
-    """A dense layer: inputs by outputs, and what is added."""
+    """A dense layer: weights (inputs by outputs) and bias."""
 
     weight: Matrix
     bias: Matrix
@@ -55,24 +54,24 @@ class Dense:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One layer: attention, then the wide layer, each followed by a normalisation."""
+    """A transformer layer: attention, then the wide layer, each followed by a normalisation."""
 
-    #: queries, keys and values side by side; the queries are scaled already, and the only ones that something is added to
+    #: queries, keys and values in one matrix; the queries are already scaled, and only they have a bias
     attention: Dense
     merged: Dense
     after_attention: Norm
     widened: Dense
-    #: its weights are halved, as the activation is not
+    #: its weights are halved, because the activation is doubled
     narrowed: Dense
     after_width: Norm
 
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """The weights, laid out as they are used."""
+    """The weights, in the layout in which they are used."""
 
     words: Matrix
-    #: the embeddings of positions, with that of the only kind of token added
+    #: position embeddings, with the embedding of the only token type added
     positions: Matrix
     first: Norm
     layers: tuple[Layer, ...]
@@ -84,7 +83,7 @@ class Network:
 
     @classmethod
     def from_tensors(cls, tensors: Mapping[str, NDArray[Any]]) -> Network:
-        """Lay out the tensors of the published file."""
+        """Load the tensors of the published file."""
         positions = tensors["embeddings.position_embeddings.weight"] + tensors["embeddings.token_type_embeddings.weight"][0]
         return cls(
             words=_laid(tensors["embeddings.word_embeddings.weight"]),
@@ -94,7 +93,7 @@ class Network:
         )
 
     def embed(self, sentences: Sequence[Sequence[int]]) -> Matrix:
-        """The vectors of sentences, given as token ids in order of their lengths; each has the length 1."""
+        """The unit vectors of sentences, given as token ids ordered by length."""
         lengths = np.array([len(sentence) for sentence in sentences])
         starts = np.concatenate(([0], np.cumsum(lengths)[:-1]))
         rows = self._rows(np.concatenate([np.asarray(sentence) for sentence in sentences]), lengths, starts)
@@ -116,7 +115,7 @@ class Network:
 
 
 def _groups(lengths: NDArray[Any]) -> Iterator[tuple[slice, int]]:
-    """The rows of neighbouring sentences that have the same length, and that length."""
+    """The rows of consecutive sentences of the same length, and that length."""
     row = 0
     for length, count in zip(*np.unique(lengths, return_counts=True), strict=True):
         yield slice(row, row + int(length) * int(count)), int(length)
@@ -124,7 +123,7 @@ def _groups(lengths: NDArray[Any]) -> Iterator[tuple[slice, int]]:
 
 
 class _Buffers:
-    """Where results between the layers are written, again and again: fresh memory costs more than some of the sums."""
+    """Reused memory for intermediate results: allocating it costs more than some of the computations."""
 
     def __init__(self, rows: int, width: int, wide: int) -> None:
         self.asked = np.empty((rows, 3 * width), dtype=np.float32)
@@ -147,7 +146,7 @@ def _attend(layer: Layer, rows: Matrix, groups: list[tuple[slice, int]], buffers
         for start in range(0, len(split), step):
             queries, keys, values = (split[start : start + step, :, which].transpose(0, 2, 1, 3) for which in range(3))
             scores = queries @ keys.transpose(0, 1, 3, 2)
-            sums = soften(scores)
+            sums = exponentiate(scores)
             looked = scores @ values
             looked /= sums
             seen[start : start + step] = looked.transpose(0, 2, 1, 3)
@@ -156,11 +155,11 @@ def _attend(layer: Layer, rows: Matrix, groups: list[tuple[slice, int]], buffers
     _normalise(layer.after_attention, rows)
 
 
-def soften(scores: Matrix) -> Matrix:
-    """Take the exponentials of scores in place; their sums, by which the last axis has to be divided.
+def exponentiate(scores: Matrix) -> Matrix:
+    """Replace scores by their exponentials in place, and return the sums that the last axis must be divided by.
 
-    What is largest in a head is taken away first, which is found many times faster than what is largest in each row. Where scores of a head
-    lie so far apart that a row could vanish, it is what is largest in the row.
+    The maximum of each head is subtracted first, which is found much faster than the maximum of each row. Where the scores of a head are so
+    far apart that a row could vanish, the maximum of the row is used.
     """
     largest, smallest = (bound(scores, axis=(-2, -1), keepdims=True) for bound in (np.max, np.min))
     scores -= largest if float((largest - smallest).max()) < _DEEP else scores.max(axis=-1, keepdims=True)
@@ -169,7 +168,7 @@ def soften(scores: Matrix) -> Matrix:
 
 
 def _widen(layer: Layer, rows: Matrix, buffers: _Buffers) -> None:
-    # One row alone would be multiplied by another routine, which rounds differently; a sentence has two rows or more.
+    # A single row would be multiplied by another routine, which rounds differently; a sentence has two rows or more.
     edges = [*range(0, len(rows) - 1, _ROWS), len(rows)]
     if len(edges) > 2 and edges[-1] - edges[-2] < 2:
         del edges[-2]
@@ -184,7 +183,7 @@ def _widen(layer: Layer, rows: Matrix, buffers: _Buffers) -> None:
 
 
 def _activate(wide: Matrix, bias: Matrix, buffers: _Buffers) -> None:
-    """Twice the GELU of every element, once the bias is added; the next layer's weights have the half."""
+    """Twice the GELU of every element plus its bias; the next layer's weights are halved."""
     square, bent = buffers.square[: len(wide)], buffers.bent[: len(wide)]
     wide += bias
     np.multiply(wide, wide, out=square)
@@ -217,8 +216,8 @@ def _layer(tensors: Mapping[str, NDArray[Any]], prefix: str) -> Layer:
     parts[0] = Dense(parts[0].weight * scale, parts[0].bias * scale)
     merged = _dense(tensors, f"{prefix}.attention.output.dense")
     narrowed = _dense(tensors, f"{prefix}.output.dense")
-    # What is added to keys changes all scores of a query alike, which softmax takes away again. What is added to values comes through
-    # attention as it is, because the shares of attention sum to 1.
+    # A bias of the keys changes all scores of a query equally, which softmax cancels. A bias of the values passes through attention
+    # unchanged, because its weights sum to 1.
     passed = parts[2].bias.astype(np.float64) @ merged.weight.astype(np.float64)
     return Layer(
         attention=Dense(_laid(np.hstack([part.weight for part in parts])), parts[0].bias),

@@ -1,1 +1,1 @@
-"""Who runs the models: each module is one provider, or a part of several."""
+"""Providers of models: each module is one provider, or shared by several."""

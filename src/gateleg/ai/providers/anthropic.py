@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User
-from gateleg.ai.providers.attachments import encoded, file_refused, kind_of, own_uploads, text_of
-from gateleg.ai.providers.refusals import refused, without_key
-from gateleg.ai.providers.sdk import imported
+from gateleg.ai.providers.attachments import check_upload_provider, encoded, file_error, kind_of, text_of
+from gateleg.ai.providers.error_responses import error_for, redact_key
+from gateleg.ai.providers.sdk import import_sdk
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
 from gateleg.net import retry_after
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gateleg.ai.asking import ChatRequest
+    from gateleg.ai.chat_requests import ChatRequest
     from gateleg.ai.errors import AiError
     from gateleg.ai.messages import Attachment, Message
     from gateleg.ai.replies import Finish
 
 USUAL = "https://api.anthropic.com"
-#: The API wants to be told the most tokens to write.
+#: The API requires a maximum number of output tokens.
 _DEFAULT_LIMIT = 4096
-#: Uploaded files are behind a header.
+#: The beta header for uploaded files.
 _FILES = {"anthropic-beta": "files-api-2025-04-14"}
 _FINISHES: dict[str, Finish] = {
     "max_tokens": "length",
@@ -34,34 +34,36 @@ _FINISHES: dict[str, Finish] = {
     "tool_use": "tools",
     "refusal": "filtered",
 }
-#: Statuses of errors that come in the middle of a stream, which has the status 200.
+#: Statuses of errors in the middle of a stream, whose own status is 200.
 _STATUSES = {"overloaded_error": 529, "rate_limit_error": 429, "api_error": 500, "timeout_error": 504, "invalid_request_error": 400}
 
 
 class AnthropicSdk:
-    """A model of Anthropic's. The seed is not sent: there is none. A structure is asked for as a tool that must be called."""
+    """A model of Anthropic. It has no seed. A structure is requested as a tool that must be called."""
 
     def __init__(self, model: str, key: str, url: str | None) -> None:
         self.model = model
-        self._module = imported("anthropic", "anthropic")
+        self._module = import_sdk("anthropic", "anthropic")
         self._client: Any = None
         self._key = key
         self._url = url or USUAL
         self._lock = threading.Lock()
 
     def call(self, request: ChatRequest, seconds: float) -> dict[str, Any]:
-        """A whole answer."""
-        body: dict[str, Any] = self._connected().messages.create(**ask(self.model, request), timeout=seconds).model_dump(mode="json")
+        """Request a whole reply."""
+        body: dict[str, Any] = (
+            self._connected().messages.create(**build_request(self.model, request), timeout=seconds).model_dump(mode="json")
+        )
         return body
 
     def events(self, request: ChatRequest, seconds: float) -> Iterator[dict[str, Any]]:
-        """The events of a stream."""
-        with self._connected().messages.create(**ask(self.model, request), stream=True, timeout=seconds) as stream:
+        """Stream the events of a reply."""
+        with self._connected().messages.create(**build_request(self.model, request), stream=True, timeout=seconds) as stream:
             for event in stream:
                 yield event.model_dump(mode="json")
 
     def reply(self, body: dict[str, Any], request: ChatRequest) -> Reply:
-        """Read a whole answer."""
+        """Parse a whole reply."""
         blocks = body["content"]
         uses = [block for block in blocks if block["type"] == "tool_use"]
         text = "".join(block["text"] for block in blocks if block["type"] == "text")
@@ -72,28 +74,28 @@ class AnthropicSdk:
         return Reply(text, calls, _finish(body), _usage(body["usage"]), body["model"], thought)
 
     def reader(self, request: ChatRequest) -> AnthropicReader:
-        """What reads the events of a stream."""
+        """A reader for the events of a stream."""
         return AnthropicReader(shaped=request.shape is not None)
 
     def upload(self, file: Attachment, seconds: float) -> UploadedFile:
-        """Keep a file at the provider."""
+        """Upload a file to the provider."""
         kept = self._connected().beta.files.upload(
             file=(file.name or "file", file.data, file.media_type), extra_headers=_FILES, timeout=seconds
         )
         return UploadedFile("anthropic", kept.id, file.media_type, file.name)
 
     def forget(self, upload: UploadedFile, seconds: float) -> None:
-        """Have the provider delete a file."""
+        """Delete an uploaded file at the provider."""
         self._connected().beta.files.delete(upload.id, extra_headers=_FILES, timeout=seconds)
 
     def failure(self, error: Any) -> AiError | None:
-        """What an error of the SDK means."""
+        """The error for an exception of the SDK."""
         if not isinstance(error, self._module.APIStatusError):
             return None
         kind = str(getattr(error, "type", "") or "")
         status = error.status_code if error.status_code >= 400 else _STATUSES.get(kind, 500)
-        message = without_key(str(getattr(error, "api_message", None) or ""), self._key)
-        return refused(status, kind, message, retry_after(error.response.headers))
+        message = redact_key(str(getattr(error, "api_message", None) or ""), self._key)
+        return error_for(status, kind, message, retry_after(error.response.headers))
 
     def _connected(self) -> Any:
         with self._lock:
@@ -104,7 +106,7 @@ class AnthropicSdk:
 
 
 class AnthropicReader:
-    """Reads the events of one answer."""
+    """Reads the events of one reply."""
 
     def __init__(self, shaped: bool) -> None:
         self.finish: Finish | None = None
@@ -112,7 +114,7 @@ class AnthropicReader:
         self.model = ""
         self._shaped = shaped
         self._used: dict[str, Any] = {}
-        #: which call a block of the content is
+        #: index of the tool call by content block
         self._calls: dict[int, int] = {}
 
     def read(self, event: dict[str, Any]) -> list[Delta]:
@@ -143,14 +145,14 @@ class AnthropicReader:
         return []
 
     def _count(self, found: dict[str, Any]) -> None:
-        """Counts are cumulative, and the last event need not repeat all of them."""
+        """Counts are cumulative, and the last event may omit some."""
         self._used |= {name: value for name, value in found.items() if value is not None}
         self.usage = _usage(self._used)
 
 
-def ask(model: str, request: ChatRequest) -> dict[str, Any]:
-    """The arguments of a call of the SDK."""
-    own_uploads(request, "anthropic")
+def build_request(model: str, request: ChatRequest) -> dict[str, Any]:
+    """The arguments of an SDK call."""
+    check_upload_provider(request, "anthropic")
     body: dict[str, Any] = {"model": model, "max_tokens": request.max_tokens or _DEFAULT_LIMIT, "messages": _turns(request.turns)}
     if any(isinstance(file, UploadedFile) for file in request.files):
         body["extra_headers"] = _FILES
@@ -159,10 +161,10 @@ def ask(model: str, request: ChatRequest) -> dict[str, Any]:
     if request.stop:
         body["stop_sequences"] = list(request.stop)
     if request.temperature is not None:
-        # The SDK has no argument for it any more; the models that take it still do, from 0 to 1.
+        # The SDK dropped this argument; models that support it still accept it, from 0 to 1.
         body["extra_body"] = {"temperature": min(request.temperature, 1.0)}
     if request.shape is not None:
-        body["tools"] = [{"name": request.shape.name, "description": "Gives the answer.", "input_schema": request.shape.schema}]
+        body["tools"] = [{"name": request.shape.name, "description": "Returns the answer.", "input_schema": request.shape.schema}]
         body["tool_choice"] = {"type": "tool", "name": request.shape.name}
     elif request.tools:
         body["tools"] = [{"name": tool.name, "description": tool.description, "input_schema": tool.parameters} for tool in request.tools]
@@ -172,7 +174,9 @@ def ask(model: str, request: ChatRequest) -> dict[str, Any]:
 
 
 def _turns(messages: tuple[Message, ...]) -> list[dict[str, Any]]:
-    """The messages as turns of blocks; neighbours of one role are one turn, as all results of a turn must be together."""
+    """The messages as turns of content blocks. Consecutive messages of a role are one turn, because all tool results of a turn must be
+    together.
+    """
     turns: list[dict[str, Any]] = []
     for message in messages:
         role = "assistant" if isinstance(message, Assistant) else "user"
@@ -195,7 +199,7 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
 def _file(file: Attachment | UploadedFile) -> dict[str, Any]:
     kind = kind_of(file)
     if kind not in ("image", "pdf", "text"):
-        raise file_refused(file, "Anthropic", "images, PDF and texts")
+        raise file_error(file, "Anthropic", "images, PDF and texts")
     source: dict[str, Any]
     if isinstance(file, UploadedFile):
         source = {"type": "file", "file_id": file.id}

@@ -1,27 +1,27 @@
-"""Files in messages: what kind of file one is, and how it is written into a request. Pure."""
+"""Files in messages: their kind, and how they are written into a request. Pure."""
 
 from __future__ import annotations
 
 import base64
 from typing import TYPE_CHECKING, Literal
 
-from gateleg.ai.errors import BadAsk, NotOffered
+from gateleg.ai.errors import InvalidModelRequest, NotOffered
 from gateleg.ai.messages import Attachment, UploadedFile
 
 if TYPE_CHECKING:
-    from gateleg.ai.asking import ChatRequest
+    from gateleg.ai.chat_requests import ChatRequest
     from gateleg.ai.messages import User
 
 FileKind = Literal["image", "audio", "video", "pdf", "text", "other"]
 _TEXTS = frozenset({"application/json", "application/xml", "application/yaml", "application/toml"})
-#: Tokens of a file, for estimates: providers count pictures by their size, and bill at most about as many.
+#: Tokens of an image, for estimates: providers count images by size, and bill at most about this many.
 _IMAGE_TOKENS = 1_600
-#: Bytes of a document, a recording or a film for each token, on the careful side.
+#: Bytes per token of a document, a recording or a film; an overestimate.
 _BYTES_FOR_A_TOKEN = 16
 
 
 def kind_of(file: Attachment | UploadedFile) -> FileKind:
-    """What kind of file it is, by its media type."""
+    """The kind of a file, by media type."""
     general = file.media_type.partition("/")[0]
     if general in ("image", "audio", "video"):
         return general  # type: ignore[return-value]
@@ -36,44 +36,44 @@ def encoded(file: Attachment) -> str:
 
 
 def data_url(file: Attachment) -> str:
-    """The content as a URL."""
+    """The content as a data URL."""
     return f"data:{file.media_type};base64,{encoded(file)}"
 
 
 def text_of(file: Attachment) -> str:
-    """The content of a text file, with its name: for providers that take texts as part of the message."""
+    """The content of a text file, with its name, for providers that accept text only as part of the message."""
     try:
         text = file.data.decode()
     except UnicodeDecodeError:
-        raise BadAsk(f"The file {file.name!r} is not text in UTF-8, as {file.media_type} says.") from None
+        raise InvalidModelRequest(f"The file {file.name!r} is not text in UTF-8, as {file.media_type} says.") from None
     return f"File {file.name or 'without a name'}:\n{text}"
 
 
 def with_texts(message: User) -> str:
-    """The text of a message, with those of its files that are texts."""
+    """The text of a message, followed by its text files."""
     texts = [text_of(file) for file in message.files if isinstance(file, Attachment) and kind_of(file) == "text"]
     return "\n\n".join(filter(None, [*texts, message.text]))
 
 
-def file_refused(file: Attachment | UploadedFile, who: str, takes: str) -> NotOffered:
-    """The refusal of a file that a provider does not take."""
+def file_error(file: Attachment | UploadedFile, who: str, takes: str) -> NotOffered:
+    """The error for a file that a provider does not accept."""
     named = f" {file.name!r}" if file.name else ""
     what = f"{who} takes {takes} in messages, and the file{named} is {file.media_type}."
     return NotOffered(what, fix="Choose another model, or convert the file.")
 
 
-def own_uploads(request: ChatRequest, provider: str) -> None:
+def check_upload_provider(request: ChatRequest, provider: str) -> None:
     """Refuse files that were uploaded to another provider."""
     for file in request.files:
         if isinstance(file, UploadedFile) and file.provider != provider:
-            raise BadAsk(
-                f"The file {file.name or file.id!r} was uploaded to {file.provider}, and the message goes to {provider}.",
-                fix="UploadedFile it there, too, or send it as an Attachment.",
+            raise InvalidModelRequest(
+                f"The file {file.name or file.id!r} was uploaded to {file.provider}, but the message is sent to {provider}.",
+                fix="Upload it there too, or send it as an Attachment.",
             )
 
 
 def estimated_tokens(file: Attachment | UploadedFile) -> int:
-    """A careful guess at the tokens that a file is counted as."""
+    """A conservative estimate of the tokens of a file."""
     if kind_of(file) == "image" or isinstance(file, UploadedFile):
         return _IMAGE_TOKENS
     return max(1, len(file.data) // (4 if kind_of(file) == "text" else _BYTES_FOR_A_TOKEN))

@@ -1,4 +1,4 @@
-"""Amazon Bedrock, through botocore: the Converse API for chat, InvokeModel for embeddings. Credentials are found where botocore looks."""
+"""Amazon Bedrock, through botocore: the Converse API for chat, InvokeModel for embeddings. botocore finds the credentials."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from gateleg.ai.errors import BadAsk, NotOffered
+from gateleg.ai.errors import InvalidModelRequest, NotOffered
 from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User
-from gateleg.ai.providers.attachments import file_refused
+from gateleg.ai.providers.attachments import file_error
 from gateleg.ai.providers.counting import estimate
+from gateleg.ai.providers.error_responses import error_for
 from gateleg.ai.providers.openai import matrix
 from gateleg.ai.providers.protocol import Embedded
-from gateleg.ai.providers.refusals import refused
-from gateleg.ai.providers.sdk import imported, told
+from gateleg.ai.providers.sdk import call_sdk, import_sdk
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
-from gateleg.ai.steps import Work, at_once
+from gateleg.ai.steps import Work, completed
 from gateleg.net import is_throttled, retry_after
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gateleg.ai.asking import ChatRequest, Purpose
+    from gateleg.ai.chat_requests import ChatRequest, Purpose
     from gateleg.ai.errors import AiError
     from gateleg.ai.messages import Message
     from gateleg.ai.replies import Finish, TokenCount
@@ -50,7 +50,7 @@ _STATUSES = {
     "UnrecognizedClientException": 403,
     "ExpiredTokenException": 403,
 }
-#: The block and the format of a file, by its media type.
+#: The content block and format of a file, by media type.
 _BLOCKS = {
     "image/png": ("image", "png"),
     "image/jpeg": ("image", "jpeg"),
@@ -70,33 +70,33 @@ _BLOCKS = {
     "video/webm": ("video", "webm"),
     "video/x-matroska": ("video", "mkv"),
 }
-#: What the name of a document must not have.
+#: Characters that the name of a document must not contain.
 _UNNAMED = re.compile(r"[^A-Za-z0-9()\[\]-]+")
 _INPUTS: dict[Purpose, str] = {"document": "search_document", "query": "search_query"}
 
 
-#: A session is not made for several threads; once made, a client is.
+#: A botocore session is not thread-safe; a client is.
 _making = threading.Lock()
 
 
 @cache
 def _session() -> Any:
-    """One session for all clients: it reads large descriptions of the service, once."""
-    return imported("botocore.session", "aws").get_session()
+    """One session for all clients: it loads large service descriptions, once."""
+    return import_sdk("botocore.session", "aws").get_session()
 
 
 class BedrockClient:
-    """A client of botocore, made at its first use."""
+    """A client of botocore, created at first use."""
 
     def __init__(self, place: str | None, connect: float, silence: float) -> None:
-        self._config = imported("botocore.config", "aws")
-        self._errors = imported("botocore.exceptions", "aws")
+        self._config = import_sdk("botocore.config", "aws")
+        self._errors = import_sdk("botocore.exceptions", "aws")
         self._place = place or ""
         self._timeouts = {"connect_timeout": connect, "read_timeout": silence}
         self._client: Any = None
 
     def connected(self) -> Any:
-        """The client. A place is a region, or the URL of an endpoint of your own."""
+        """The client. The place is a region, or the URL of a custom endpoint."""
         with _making:
             if self._client is None:
                 session = _session()
@@ -108,9 +108,9 @@ class BedrockClient:
             return self._client
 
     def failure(self, error: Any) -> AiError | None:
-        """What an error of botocore means."""
+        """The error for an exception of botocore."""
         if isinstance(error, self._errors.NoCredentialsError | self._errors.NoRegionError | self._errors.PartialCredentialsError):
-            return refused(403, type(error).__name__, str(error))
+            return error_for(403, type(error).__name__, str(error))
         if not isinstance(error, self._errors.ClientError):
             return None
         told_code = str(error.response.get("Error", {}).get("Code", ""))
@@ -120,11 +120,11 @@ class BedrockClient:
             429 if is_throttled(code) else _STATUSES.get(code) or _STATUSES.get(told_code) or (told_status if told_status >= 400 else 400)
         )
         headers = error.response.get("ResponseMetadata", {}).get("HTTPHeaders", {})
-        return refused(status, told_code, str(error.response.get("Error", {}).get("Message", "")), retry_after(headers))
+        return error_for(status, told_code, str(error.response.get("Error", {}).get("Message", "")), retry_after(headers))
 
 
 class BedrockSdk:
-    """A chat model behind the Converse API. The seed is not sent: there is none. A structure is asked for as a tool that must be called."""
+    """A chat model behind the Converse API. It has no seed. A structure is requested as a tool that must be called."""
 
     def __init__(self, model: str, client: BedrockClient) -> None:
         self.model = model
@@ -132,20 +132,20 @@ class BedrockSdk:
         self.failure = client.failure
 
     def call(self, request: ChatRequest, seconds: float) -> dict[str, Any]:
-        """A whole answer."""
-        found: dict[str, Any] = self.client.connected().converse(**ask(self.model, request))
+        """Request a whole reply."""
+        found: dict[str, Any] = self.client.connected().converse(**build_request(self.model, request))
         return found
 
     def events(self, request: ChatRequest, seconds: float) -> Iterator[dict[str, Any]]:
-        """The events of a stream."""
-        stream = self.client.connected().converse_stream(**ask(self.model, request))["stream"]
+        """Stream the events of a reply."""
+        stream = self.client.connected().converse_stream(**build_request(self.model, request))["stream"]
         try:
             yield from stream
         finally:
             stream.close()
 
     def reply(self, body: dict[str, Any], request: ChatRequest) -> Reply:
-        """Read a whole answer."""
+        """Parse a whole reply."""
         blocks = body["output"]["message"]["content"]
         uses = [block["toolUse"] for block in blocks if "toolUse" in block]
         finish, usage = _finish(body["stopReason"], request.shape is not None), _usage(body["usage"])
@@ -158,12 +158,12 @@ class BedrockSdk:
         return Reply("".join(block.get("text", "") for block in blocks), calls, finish, usage, self.model, thought)
 
     def reader(self, request: ChatRequest) -> BedrockReader:
-        """What reads the events of a stream."""
+        """A reader for the events of a stream."""
         return BedrockReader(shaped=request.shape is not None)
 
 
 class BedrockReader:
-    """Reads the events of one answer."""
+    """Reads the events of one reply."""
 
     def __init__(self, shaped: bool) -> None:
         self.finish: Finish | None = None
@@ -196,7 +196,7 @@ class BedrockReader:
 
 
 class BedrockEmbeddings:
-    """An embedding model of Amazon's or Cohere's."""
+    """An embedding model of Amazon or Cohere."""
 
     max_tokens: int | None = None
 
@@ -206,7 +206,7 @@ class BedrockEmbeddings:
         self.dimensions = dimensions
         self.variant = str(dimensions or "")
         if "titan-embed" not in model and "cohere.embed" not in model:
-            raise NotOffered(f"{model} is not an embedding model that is known here.", fix="Use one of amazon.titan-embed or cohere.embed.")
+            raise NotOffered(f"{model} is not a supported embedding model.", fix="Use one of amazon.titan-embed or cohere.embed.")
         self._titan = "titan-embed" in model
         self.batch = 1 if self._titan else 96
 
@@ -219,12 +219,12 @@ class BedrockEmbeddings:
             found: dict[str, Any] = orjson.loads(answer["body"].read())
             return found
 
-        found = yield Work(lambda: told(self.client.failure, call))
-        return told(self.client.failure, lambda: self._read(found, len(texts)))
+        found = yield Work(lambda: call_sdk(self.client.failure, call))
+        return call_sdk(self.client.failure, lambda: self._read(found, len(texts)))
 
     def count(self, texts: Sequence[str], deadline: Deadline) -> Flow[list[TokenCount]]:
-        """How long texts are: estimates."""
-        return at_once([estimate(text) for text in texts])
+        """Estimate the tokens of texts."""
+        return completed([estimate(text) for text in texts])
 
     def _body(self, texts: list[str], purpose: Purpose) -> dict[str, Any]:
         if self._titan:
@@ -239,7 +239,7 @@ class BedrockEmbeddings:
         return Embedded(matrix(rows["float"] if isinstance(rows, dict) else rows, count), Usage())
 
 
-def ask(model: str, request: ChatRequest) -> dict[str, Any]:
+def build_request(model: str, request: ChatRequest) -> dict[str, Any]:
     """The arguments of a call."""
     options = {"maxTokens": request.max_tokens, "temperature": request.temperature, "stopSequences": list(request.stop) or None}
     body: dict[str, Any] = {"modelId": model, "messages": _turns(request.turns)}
@@ -247,7 +247,7 @@ def ask(model: str, request: ChatRequest) -> dict[str, Any]:
     if request.system:
         body["system"] = [{"text": request.system}]
     if request.shape is not None:
-        spec = {"name": request.shape.name, "description": "Gives the answer.", "inputSchema": {"json": request.shape.schema}}
+        spec = {"name": request.shape.name, "description": "Returns the answer.", "inputSchema": {"json": request.shape.schema}}
         body["toolConfig"] = {"tools": [{"toolSpec": spec}], "toolChoice": {"tool": {"name": request.shape.name}}}
     elif request.tools and request.tool_choice != "none":
         specs = [
@@ -261,7 +261,7 @@ def ask(model: str, request: ChatRequest) -> dict[str, Any]:
 
 
 def _turns(messages: tuple[Message, ...]) -> list[dict[str, Any]]:
-    """The messages as turns of blocks; the API wants the roles to alternate."""
+    """The messages as turns of content blocks. The API requires roles to alternate."""
     turns: list[dict[str, Any]] = []
     for message in messages:
         role = "assistant" if isinstance(message, Assistant) else "user"
@@ -283,19 +283,19 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
 
 
 def _files(message: User) -> list[dict[str, Any]]:
-    """The files of a message. Documents must have names, each its own, of few kinds of characters; and a text beside them."""
+    """The files of a message. Documents need unique names of a few kinds of characters, and a text beside them."""
     blocks: list[dict[str, Any]] = []
     for number, file in enumerate(message.files, start=1):
         kind = _BLOCKS.get(file.media_type)
         if kind is None or isinstance(file, UploadedFile):
-            raise file_refused(file, "Bedrock", "images, PDF, Office documents, texts and video")
+            raise file_error(file, "Bedrock", "images, PDF, Office documents, texts and video")
         block: dict[str, Any] = {"format": kind[1], "source": {"bytes": file.data}}
         if kind[0] == "document":
             stem = _UNNAMED.sub(" ", file.name.rpartition(".")[0] or file.name).strip()
             block["name"] = f"{stem[:180] or 'Document'} {number}"
         blocks.append({kind[0]: block})
     if any("document" in block for block in blocks) and not message.text.strip():
-        raise BadAsk("Bedrock takes documents only along with a text.", fix="Say in the message what to do with them.")
+        raise InvalidModelRequest("Bedrock accepts documents only together with a text.", fix="Say in the message what to do with them.")
     return blocks
 
 

@@ -1,4 +1,4 @@
-"""How long a text is for models whose tokenizer is not here."""
+"""Token estimates for models whose tokenizer is not available."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from gateleg.ai.replies import TokenCount
 
 __all__ = ["estimate"]
 
-#: Bytes of UTF-8 for each token, as a rule of thumb for today's vocabularies; on the careful side for other scripts and for code.
+#: Bytes of UTF-8 per token, a rule of thumb for current vocabularies; an overestimate for other scripts and for code.
 _BYTES = 3.6
 
 
 def estimate(text: str) -> TokenCount:
-    """A careful guess."""
+    """A conservative estimate."""
     return TokenCount(math.ceil(len(text.encode("utf-8", "replace")) / _BYTES), exact=False)

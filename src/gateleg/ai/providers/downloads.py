@@ -1,4 +1,4 @@
-"""Fetching what a model has made. Keys go to the provider's own origin only, also when it sends us on to another one."""
+"""Downloads outputs of models. Keys are sent only to the provider's own origin, even if it redirects elsewhere."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
 from gateleg.ai.addresses import origin
-from gateleg.ai.errors import BadAnswer, ModelUnreachable
+from gateleg.ai.errors import InvalidModelResponse, ModelUnreachable
 from gateleg.ai.messages import Attachment
-from gateleg.ai.providers.refusals import refusal
-from gateleg.ai.providers.remote import whole_body
+from gateleg.ai.providers.error_responses import parse_error_response
+from gateleg.ai.providers.remote import read_body
 from gateleg.net.http import HttpRequest
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _REDIRECTS = 5
 
 
 def download(output: MediaOutput, endpoint: Endpoint, headers: dict[str, str], deadline: Deadline) -> Flow[Attachment]:
-    """The content of an output; `headers` prove who asks, to the endpoint alone."""
+    """The content of an output. `headers` authenticate, and are sent to the endpoint only."""
     if output.data is not None:
         return Attachment(output.media_type, output.data)
     url = output.url or ""
@@ -32,24 +32,24 @@ def download(output: MediaOutput, endpoint: Endpoint, headers: dict[str, str], d
         own = headers if origin(url) == origin(endpoint.url) else {}
         opened: Opened = yield deadline.opening(HttpRequest(url, headers={"user-agent": "gateleg"} | own, method="GET"))
         try:
-            data = yield from whole_body(opened, deadline)
+            data = yield from read_body(opened, deadline)
         finally:
             opened.close()
         if opened.status in (301, 302, 303, 307, 308) and opened.headers.get("location"):
             url = urljoin(url, opened.headers["location"])
             continue
         if opened.status != 200:
-            raise refusal(opened.status, opened.headers, data, endpoint.key)
+            raise parse_error_response(opened.status, opened.headers, data, endpoint.key)
         kind = opened.headers.get("content-type", "").partition(";")[0].strip()
         return Attachment(kind if "/" in kind and kind != "application/octet-stream" else output.media_type, data)
-    raise ModelUnreachable("The file is behind too many redirections.")
+    raise ModelUnreachable("The download was redirected too often.")
 
 
 def guessed_type(url: str) -> str:
-    """The media type of a file by its name."""
+    """The media type of a file by its extension."""
     return mimetypes.guess_type(urlsplit(url).path)[0] or "application/octet-stream"
 
 
 def _check(url: str) -> None:
     if urlsplit(url).scheme not in ("http", "https"):
-        raise BadAnswer("The service gave an address that is not one of the web.")
+        raise InvalidModelResponse("The service returned a URL that is not HTTP.")

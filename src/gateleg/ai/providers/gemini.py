@@ -12,20 +12,20 @@ import orjson
 
 from gateleg.ai.errors import ModelRefused, ModelTimedOut
 from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User
-from gateleg.ai.providers.attachments import file_refused, kind_of, own_uploads, text_of
+from gateleg.ai.providers.attachments import check_upload_provider, file_error, kind_of, text_of
 from gateleg.ai.providers.counting import estimate
+from gateleg.ai.providers.error_responses import error_for, redact_key
 from gateleg.ai.providers.openai import matrix
 from gateleg.ai.providers.protocol import Embedded
-from gateleg.ai.providers.refusals import refused, without_key
-from gateleg.ai.providers.sdk import imported, told
+from gateleg.ai.providers.sdk import call_sdk, import_sdk
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
-from gateleg.ai.steps import Work, at_once
+from gateleg.ai.steps import Work, completed
 from gateleg.net import retry_after
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gateleg.ai.asking import ChatRequest, Purpose
+    from gateleg.ai.chat_requests import ChatRequest, Purpose
     from gateleg.ai.errors import AiError
     from gateleg.ai.messages import Attachment, Message
     from gateleg.ai.replies import Finish, TokenCount
@@ -33,29 +33,29 @@ if TYPE_CHECKING:
     from gateleg.ai.steps import Flow
 
 USUAL = "https://generativelanguage.googleapis.com"
-#: Seconds between looks at a file that is being processed.
+#: Seconds between polls of a file that is being processed.
 _PROCESSING = 1.0
 _FINISHES: dict[str, Finish] = {"STOP": "stop", "MAX_TOKENS": "length"}
 _TASKS: dict[Purpose, str] = {"document": "RETRIEVAL_DOCUMENT", "query": "RETRIEVAL_QUERY"}
 
 
 class GeminiClient:
-    """The SDK's client, made at its first use. Nothing is taken from the environment."""
+    """The SDK's client, created at first use. Nothing is read from the environment."""
 
     def __init__(self, key: str, url: str | None) -> None:
-        self._genai = imported("google.genai", "gemini")
-        self._errors = imported("google.genai.errors", "gemini")
+        self._genai = import_sdk("google.genai", "gemini")
+        self._errors = import_sdk("google.genai.errors", "gemini")
         self._client: Any = None
         self._key = key
         self._url = url
         self._lock = threading.Lock()
 
     def models(self, seconds: float) -> tuple[Any, dict[str, Any]]:
-        """The client's models, and the options of a call that may take so long."""
+        """The client's models, and the options of a call with this timeout."""
         return self._connected().models, {"timeout": max(1, int(seconds * 1000))}
 
     def files(self, seconds: float) -> tuple[Any, dict[str, Any]]:
-        """The client's files, and the options of a call that may take so long."""
+        """The client's files, and the options of a call with this timeout."""
         return self._connected().files, {"timeout": max(1, int(seconds * 1000))}
 
     def _connected(self) -> Any:
@@ -67,18 +67,18 @@ class GeminiClient:
             return self._client
 
     def failure(self, error: Any) -> AiError | None:
-        """What an error of the SDK means."""
+        """The error for an exception of the SDK."""
         if not isinstance(error, self._errors.APIError):
             return None
         headers = getattr(error.response, "headers", None) or {}
-        message = without_key(str(error.message or ""), self._key)
-        # A wrong key is a bad request here.
+        message = redact_key(str(error.message or ""), self._key)
+        # A wrong key is answered with 400.
         status = 401 if "api key not valid" in message.lower() else int(error.code or 500)
-        return refused(status, str(error.status or ""), message, retry_after({name.lower(): value for name, value in headers.items()}))
+        return error_for(status, str(error.status or ""), message, retry_after({name.lower(): value for name, value in headers.items()}))
 
 
 class GeminiSdk:
-    """A chat model of Google's."""
+    """A chat model of Google."""
 
     def __init__(self, model: str, client: GeminiClient) -> None:
         self.model = model
@@ -86,54 +86,54 @@ class GeminiSdk:
         self.failure = client.failure
 
     def call(self, request: ChatRequest, seconds: float) -> dict[str, Any]:
-        """A whole answer."""
+        """Request a whole reply."""
         models, options = self.client.models(seconds)
         answer = models.generate_content(model=self.model, contents=_contents(request), config=config(request) | {"http_options": options})
         return _plain(answer)
 
     def events(self, request: ChatRequest, seconds: float) -> Iterator[dict[str, Any]]:
-        """The events of a stream."""
+        """Stream the events of a reply."""
         models, options = self.client.models(seconds)
         contents, settings = _contents(request), config(request) | {"http_options": options}
         for event in models.generate_content_stream(model=self.model, contents=contents, config=settings):
             yield _plain(event)
 
     def reply(self, body: dict[str, Any], request: ChatRequest) -> Reply:
-        """Read a whole answer: as a stream of one event."""
-        from gateleg.ai.replies import Gathering
+        """Parse a whole reply, as a stream of one event."""
+        from gateleg.ai.replies import ReplyBuilder
 
-        reader, gathering = self.reader(request), Gathering()
+        reader, builder = self.reader(request), ReplyBuilder()
         for delta in reader.read(body):
-            gathering.add(delta)
-        return gathering.whole(reader.finish or "stop", reader.usage, reader.model or self.model)
+            builder.add(delta)
+        return builder.whole(reader.finish or "stop", reader.usage, reader.model or self.model)
 
     def upload(self, file: Attachment, seconds: float) -> UploadedFile:
-        """Keep a file at the provider, for two days; video is there when it has been processed."""
+        """Upload a file to the provider, which keeps it for two days. A video is available once it is processed."""
         files, options = self.client.files(seconds)
         config = {"mime_type": file.media_type, "display_name": file.name or None, "http_options": options}
         kept = files.upload(file=io.BytesIO(file.data), config={name: value for name, value in config.items() if value is not None})
         ends = time.monotonic() + seconds
         while str(getattr(kept.state, "name", kept.state)) == "PROCESSING":
             if time.monotonic() > ends:
-                raise ModelTimedOut("The file was uploaded, and is still being processed.")
+                raise ModelTimedOut("The file was uploaded, but is still being processed.")
             time.sleep(_PROCESSING)
             kept = files.get(name=kept.name, config={"http_options": options})
         if str(getattr(kept.state, "name", kept.state)) == "FAILED":
-            raise ModelRefused("The service could not process the file.", fix="Check that the media type is that of the content.")
+            raise ModelRefused("The service could not process the file.", fix="Check that the media type matches the content.")
         return UploadedFile("gemini", kept.uri, file.media_type, file.name)
 
     def forget(self, upload: UploadedFile, seconds: float) -> None:
-        """Have the provider delete a file."""
+        """Delete an uploaded file at the provider."""
         files, options = self.client.files(seconds)
         files.delete(name=f"files/{upload.id.rpartition('/')[2]}", config={"http_options": options})
 
     def reader(self, request: ChatRequest) -> GeminiReader:
-        """What reads the events of a stream."""
+        """A reader for the events of a stream."""
         return GeminiReader()
 
 
 class GeminiReader:
-    """Reads the events of one answer."""
+    """Reads the events of one reply."""
 
     def __init__(self) -> None:
         self.finish: Finish | None = None
@@ -142,7 +142,7 @@ class GeminiReader:
         self._calls = 0
 
     def read(self, event: dict[str, Any]) -> list[Delta]:
-        """The pieces in an event. An answer that is blocked has no candidate."""
+        """The pieces in an event. A blocked reply has no candidate."""
         self.model = event.get("model_version") or self.model
         if event.get("usage_metadata"):
             self.usage = _usage(event["usage_metadata"])
@@ -170,7 +170,7 @@ class GeminiReader:
 
 
 class GeminiEmbeddings:
-    """An embedding model of Google's."""
+    """An embedding model of Google."""
 
     max_tokens: int | None = None
     batch = 100
@@ -182,7 +182,7 @@ class GeminiEmbeddings:
         self.variant = str(dimensions or "")
 
     def embed(self, texts: Sequence[str], purpose: Purpose, deadline: Deadline) -> Flow[Embedded]:
-        """The vectors of some texts."""
+        """The vectors of texts."""
 
         def call() -> list[list[float]]:
             models, options = self.client.models(deadline.wait())
@@ -192,12 +192,12 @@ class GeminiEmbeddings:
             answer = models.embed_content(model=self.model, contents=[text or " " for text in texts], config=settings)
             return [embedding.values for embedding in answer.embeddings or ()]
 
-        rows = yield Work(lambda: told(self.client.failure, call))
+        rows = yield Work(lambda: call_sdk(self.client.failure, call))
         return Embedded(matrix(rows, len(texts)), Usage())
 
     def count(self, texts: Sequence[str], deadline: Deadline) -> Flow[list[TokenCount]]:
-        """How long texts are: estimates."""
-        return at_once([estimate(text) for text in texts])
+        """Estimate the tokens of texts."""
+        return completed([estimate(text) for text in texts])
 
 
 def config(request: ChatRequest) -> dict[str, Any]:
@@ -210,7 +210,7 @@ def config(request: ChatRequest) -> dict[str, Any]:
         "seed": request.seed,
     }
     found: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    # Tools are the caller's to run, never the SDK's.
+    # Tools are run by the caller, never by the SDK.
     found["automatic_function_calling"] = {"disable": True}
     if request.tools:
         declared = [
@@ -225,7 +225,7 @@ def config(request: ChatRequest) -> dict[str, Any]:
 
 
 def _contents(request: ChatRequest) -> list[dict[str, Any]]:
-    own_uploads(request, "gemini")
+    check_upload_provider(request, "gemini")
     return _turns(request.turns)
 
 
@@ -254,7 +254,7 @@ def _file(file: Attachment | UploadedFile) -> dict[str, Any]:
     if isinstance(file, UploadedFile):
         return {"file_data": {"file_uri": file.id, "mime_type": file.media_type}}
     if kind_of(file) == "other":
-        raise file_refused(file, "Gemini", "images, sound, video, PDF and texts")
+        raise file_error(file, "Gemini", "images, sound, video, PDF and texts")
     if kind_of(file) == "text":
         return {"text": text_of(file)}
     return {"inline_data": {"mime_type": file.media_type, "data": file.data}}

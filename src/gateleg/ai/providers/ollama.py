@@ -1,4 +1,4 @@
-"""The dialect of Ollama's own API."""
+"""Ollama's own API."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import orjson
 
 from gateleg.ai.errors import NotOffered
 from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User
-from gateleg.ai.providers.attachments import encoded, file_refused, kind_of, own_uploads, with_texts
+from gateleg.ai.providers.attachments import check_upload_provider, encoded, file_error, kind_of, with_texts
 from gateleg.ai.providers.openai import matrix
 from gateleg.ai.providers.protocol import Embedded
-from gateleg.ai.providers.remote import RemoteChat, exchange
+from gateleg.ai.providers.remote import RemoteChat, post_json
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
 from gateleg.net.http import JsonLines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gateleg.ai.asking import ChatRequest
+    from gateleg.ai.chat_requests import ChatRequest
     from gateleg.ai.messages import Message
     from gateleg.ai.providers.remote import Endpoint
     from gateleg.ai.replies import Finish
@@ -29,13 +29,13 @@ USUAL = "http://127.0.0.1:11434"
 
 
 class OllamaDialect:
-    """Writes and reads `/api/chat` and `/api/embed`."""
+    """Builds and parses `/api/chat` and `/api/embed`."""
 
-    def ask(self, model: str, request: ChatRequest, stream: bool) -> tuple[str, dict[str, Any]]:
-        """The path and the body of a chat request."""
+    def build_request(self, model: str, request: ChatRequest, stream: bool) -> tuple[str, dict[str, Any]]:
+        """The path and body of a chat request."""
         if request.tool_choice not in ("auto", "none"):
-            raise NotOffered("Ollama lets the model choose whether it calls a tool.", fix="Leave tool_choice at auto.")
-        own_uploads(request, "ollama")
+            raise NotOffered("Ollama does not support tool_choice.", fix="Use tool_choice='auto'.")
+        check_upload_provider(request, "ollama")
         body: dict[str, Any] = {"model": model, "messages": [_message(message) for message in request.messages], "stream": stream}
         options = {
             "temperature": request.temperature,
@@ -54,7 +54,7 @@ class OllamaDialect:
         return "/api/chat", body
 
     def reply(self, body: dict[str, Any]) -> Reply:
-        """A whole answer."""
+        """Parse a whole reply."""
         message = body["message"]
         calls = tuple(ToolCall(*_call(call, number)) for number, call in enumerate(message.get("tool_calls") or ()))
         return Reply(
@@ -67,43 +67,46 @@ class OllamaDialect:
         )
 
     def framing(self) -> JsonLines:
-        """Streams are lines."""
+        """Streams are lines of JSON."""
         return JsonLines()
 
     def reader(self) -> OllamaReader:
-        """Reads the lines of an answer."""
+        """A reader for the lines of a reply."""
         return OllamaReader()
 
     def embed(self, model: str, texts: Sequence[str], dimensions: int | None) -> tuple[str, dict[str, Any]]:
-        """The path and the body of a request for vectors."""
+        """The path and body of an embeddings request."""
         body: dict[str, Any] = {"model": model, "input": list(texts), "truncate": True}
         return "/api/embed", body | ({"dimensions": dimensions} if dimensions is not None else {})
 
     def embedded(self, body: dict[str, Any], count: int) -> Embedded:
-        """The vectors of an answer."""
+        """The vectors of a response."""
         return Embedded(matrix(body["embeddings"], count), Usage(input=body.get("prompt_eval_count") or 0))
 
 
 class OllamaChat(RemoteChat):
-    """A model of Ollama. Whether it sees pictures, the server tells before any is sent."""
+    """A model of Ollama. Before sending images, it asks the server whether the model supports them."""
 
     def __init__(self, model: str, endpoint: Endpoint) -> None:
         super().__init__(model, endpoint, OllamaDialect())
         self._abilities: frozenset[str] | None = None
 
     def prepare(self, request: ChatRequest, deadline: Deadline) -> Flow[None]:
-        """Refuse pictures for a model that does not see. Servers that do not tell (before 0.6.4) are sent them."""
+        """Refuse images for a model without vision. Servers before 0.6.4 do not report it, and get the images anyway."""
         if not any(kind_of(file) == "image" for file in request.files):
             return
         if self._abilities is None:
-            body = yield from exchange(self.endpoint, "/api/show", {"model": self.model}, deadline)
+            body = yield from post_json(self.endpoint, "/api/show", {"model": self.model}, deadline)
             self._abilities = frozenset(map(str, body.get("capabilities") or ("vision",)))
         if "vision" not in self._abilities:
-            raise NotOffered(f"The model {self.model} takes no images.", fix="Choose one that has vision: `ollama show MODEL` says so.")
+            raise NotOffered(
+                f"The model {self.model} does not accept images.",
+                fix="Choose a model with vision; `ollama show MODEL` lists its capabilities.",
+            )
 
 
 class OllamaReader:
-    """Reads the lines of one answer."""
+    """Reads the lines of one reply."""
 
     def __init__(self) -> None:
         self.finish: Finish | None = None
@@ -112,7 +115,7 @@ class OllamaReader:
         self._calls = 0
 
     def read(self, event: dict[str, Any]) -> list[Delta]:
-        """The pieces in a line. A tool call comes whole; the last line has the counts."""
+        """The pieces in a line. A tool call comes in one piece; the last line has the counts."""
         self.model = event.get("model") or self.model
         message = event.get("message") or {}
         pieces = []
@@ -141,14 +144,14 @@ def _images(message: User) -> dict[str, list[str]]:
     found: list[str] = []
     for file in message.files:
         if isinstance(file, UploadedFile) or kind_of(file) not in ("image", "text"):
-            raise file_refused(file, "Ollama", "images and texts")
+            raise file_error(file, "Ollama", "images and texts")
         if kind_of(file) == "image":
             found.append(encoded(file))
     return {"images": found} if found else {}
 
 
 def _call(call: dict[str, Any], number: int) -> tuple[str, str, str]:
-    """A call's id, name and arguments. Older servers give it no id."""
+    """A call's id, name and arguments. Older servers send no id."""
     function = call["function"]
     return call.get("id") or f"call_{number}", function["name"], orjson.dumps(function.get("arguments") or {}).decode()
 

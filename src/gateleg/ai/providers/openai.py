@@ -1,4 +1,4 @@
-"""The dialect of OpenAI's chat completions and embeddings, which many servers speak: vLLM, llama.cpp, LM Studio, OpenRouter, ..."""
+"""OpenAI's chat completions and embeddings, an API that many servers implement: vLLM, llama.cpp, LM Studio, OpenRouter, ..."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from urllib.parse import quote
 import numpy as np
 import orjson
 
-from gateleg.ai.errors import BadAnswer, NotOffered
+from gateleg.ai.errors import InvalidModelResponse, NotOffered
 from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User
-from gateleg.ai.providers.attachments import data_url, encoded, file_refused, kind_of, own_uploads, with_texts
+from gateleg.ai.providers.attachments import check_upload_provider, data_url, encoded, file_error, kind_of, with_texts
 from gateleg.ai.providers.protocol import Embedded
-from gateleg.ai.providers.remote import RemoteChat, answered, read
+from gateleg.ai.providers.remote import RemoteChat, read, send
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
 from gateleg.net.http import ServerSentEvents
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gateleg.ai.asking import ChatRequest
+    from gateleg.ai.chat_requests import ChatRequest
     from gateleg.ai.messages import Attachment, Message, Tool
     from gateleg.ai.replies import Finish
     from gateleg.ai.retry_policy import Deadline
@@ -31,15 +31,15 @@ _FINISHES: dict[str, Finish] = {"length": "length", "tool_calls": "tools", "func
 
 
 class OpenAIDialect:
-    """Writes and reads chat completions. `limit` is what the endpoint calls the most tokens to write."""
+    """Builds and parses chat completions. `limit` is the endpoint's name for the maximum number of output tokens."""
 
     def __init__(self, limit: str = "max_tokens", default_limit: int | None = None) -> None:
         self.limit = limit
         self.default_limit = default_limit
 
-    def ask(self, model: str, request: ChatRequest, stream: bool) -> tuple[str, dict[str, Any]]:
-        """The path and the body of a chat request."""
-        own_uploads(request, "openai")
+    def build_request(self, model: str, request: ChatRequest, stream: bool) -> tuple[str, dict[str, Any]]:
+        """The path and body of a chat request."""
+        check_upload_provider(request, "openai")
         body: dict[str, Any] = {"model": model, "messages": [_message(message) for message in request.messages], "stream": stream}
         if stream:
             body["stream_options"] = {"include_usage": True}
@@ -56,7 +56,7 @@ class OpenAIDialect:
         return "/chat/completions", body
 
     def reply(self, body: dict[str, Any]) -> Reply:
-        """A whole answer."""
+        """Parse a whole reply."""
         choice = body["choices"][0]
         message = choice["message"]
         calls = tuple(
@@ -77,32 +77,32 @@ class OpenAIDialect:
         return ServerSentEvents()
 
     def reader(self) -> OpenAIReader:
-        """Reads the chunks of a completion."""
+        """A reader for the chunks of a completion."""
         return OpenAIReader()
 
     def embed(self, model: str, texts: Sequence[str], dimensions: int | None) -> tuple[str, dict[str, Any]]:
-        """The path and the body of a request for vectors."""
+        """The path and body of an embeddings request."""
         body: dict[str, Any] = {"model": model, "input": list(texts), "encoding_format": "float"}
         return "/embeddings", body | ({"dimensions": dimensions} if dimensions is not None else {})
 
     def embedded(self, body: dict[str, Any], count: int) -> Embedded:
-        """The vectors of an answer, by their index."""
+        """The vectors of a response, ordered by index."""
         rows = sorted(body["data"], key=lambda row: row["index"])
         return Embedded(matrix([row["embedding"] for row in rows], count), _usage(body.get("usage")))
 
 
 class OpenAIChat(RemoteChat):
-    """A model behind an endpoint of OpenAI's kind, which also takes files for later."""
+    """A model behind an OpenAI-compatible endpoint, which also stores files."""
 
     def upload(self, file: Attachment, deadline: Deadline) -> Flow[UploadedFile]:
-        """Keep a file at the provider."""
+        """Upload a file to the provider."""
         form = self.endpoint.form("/files", {"purpose": "vision" if kind_of(file) == "image" else "user_data"}, file)
-        body = yield from answered(self.endpoint, form, deadline)
+        body = yield from send(self.endpoint, form, deadline)
         return UploadedFile("openai", read(lambda: str(body["id"])), file.media_type, file.name)
 
     def forget(self, upload: UploadedFile, deadline: Deadline) -> Flow[None]:
-        """Have the provider delete a file."""
-        yield from answered(self.endpoint, self.endpoint.request(f"/files/{quote(upload.id, safe='')}", method="DELETE"), deadline)
+        """Delete an uploaded file at the provider."""
+        yield from send(self.endpoint, self.endpoint.request(f"/files/{quote(upload.id, safe='')}", method="DELETE"), deadline)
 
 
 class OpenAIReader:
@@ -114,7 +114,7 @@ class OpenAIReader:
         self.model = ""
 
     def read(self, event: dict[str, Any]) -> list[Delta]:
-        """The pieces in a chunk. The last one has the usage and no choice."""
+        """The pieces in a chunk. The last chunk has the usage and no choice."""
         self.model = event.get("model") or self.model
         if event.get("usage"):
             self.usage = _usage(event["usage"])
@@ -132,15 +132,15 @@ class OpenAIReader:
 
 
 def matrix(rows: list[list[float]], count: int) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """Vectors as an array; `BadAnswer` if there are not as many as texts, or not all of one length."""
+    """Vectors as an array. Raises `InvalidModelResponse` if their number is wrong or their lengths differ."""
     if len(rows) != count:
-        raise BadAnswer(f"The answer has {len(rows)} vectors for {count} texts.")
+        raise InvalidModelResponse(f"The response has {len(rows)} vectors for {count} texts.")
     try:
         found = np.asarray(rows, dtype=np.float32)
     except ValueError:
-        raise BadAnswer("The vectors of the answer are not of one length, or no numbers.") from None
+        raise InvalidModelResponse("The vectors of the response differ in length, or are not numbers.") from None
     if found.ndim != 2 or not found.shape[1] or not np.isfinite(found).all():
-        raise BadAnswer("The vectors of the answer are empty, or contain values that are not numbers.")
+        raise InvalidModelResponse("The vectors of the response are empty, or contain values that are not numbers.")
     return found
 
 
@@ -156,7 +156,7 @@ def _message(message: Message) -> dict[str, Any]:
 
 
 def _parts(message: User) -> list[dict[str, Any]]:
-    """The files of a message, then its text; files that are texts become part of it."""
+    """The files of a message, then its text. Text files become part of the text."""
     text = with_texts(message)
     parts = [_part(file) for file in message.files if isinstance(file, UploadedFile) or kind_of(file) != "text"]
     return [*parts, {"type": "text", "text": text}] if text else parts
@@ -166,7 +166,9 @@ def _part(file: Attachment | UploadedFile) -> dict[str, Any]:
     kind = kind_of(file)
     if isinstance(file, UploadedFile):
         if kind == "image":
-            raise NotOffered("Chat completions take no uploaded images.", fix="Send it as an Attachment, or use openai-responses:MODEL.")
+            raise NotOffered(
+                "Chat completions do not accept uploaded images.", fix="Send it as an Attachment, or use openai-responses:MODEL."
+            )
         return {"type": "file", "file": {"file_id": file.id}}
     if kind == "image":
         return {"type": "image_url", "image_url": {"url": data_url(file)}}
@@ -174,7 +176,7 @@ def _part(file: Attachment | UploadedFile) -> dict[str, Any]:
         return {"type": "file", "file": {"filename": file.name or "file.pdf", "file_data": data_url(file)}}
     if file.media_type in _SOUNDS:
         return {"type": "input_audio", "input_audio": {"data": encoded(file), "format": _SOUNDS[file.media_type]}}
-    raise file_refused(file, "OpenAI's chat completions", "images, PDF, WAV, MP3 and texts")
+    raise file_error(file, "OpenAI's chat completions", "images, PDF, WAV, MP3 and texts")
 
 
 def _tool(tool: Tool) -> dict[str, Any]:
@@ -182,7 +184,7 @@ def _tool(tool: Tool) -> dict[str, Any]:
 
 
 def _arguments(value: Any) -> str:
-    """Arguments are a text of JSON; some servers send the object itself."""
+    """Arguments are JSON text; some servers send the object itself."""
     if isinstance(value, dict):
         return orjson.dumps(value).decode()
     return str(value or "{}")

@@ -1,4 +1,4 @@
-"""The dialect of OpenAI's Responses API, its newer one. Nothing is stored there: the whole conversation is sent each time."""
+"""OpenAI's newer Responses API. Nothing is stored there: each request contains the whole conversation."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ import orjson
 
 from gateleg.ai.errors import NotOffered
 from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User
-from gateleg.ai.providers.attachments import data_url, file_refused, kind_of, own_uploads, with_texts
-from gateleg.ai.providers.refusals import refused
-from gateleg.ai.replies import CallDelta, Delta, Gathering, Usage
+from gateleg.ai.providers.attachments import check_upload_provider, data_url, file_error, kind_of, with_texts
+from gateleg.ai.providers.error_responses import error_for
+from gateleg.ai.replies import CallDelta, Delta, ReplyBuilder, Usage
 from gateleg.net.http import ServerSentEvents
 
 if TYPE_CHECKING:
-    from gateleg.ai.asking import ChatRequest
+    from gateleg.ai.chat_requests import ChatRequest
     from gateleg.ai.messages import Attachment, Message
     from gateleg.ai.replies import Finish, Reply
 
-#: What an error means, where the answer's own status does not say it.
+#: Statuses for error codes in a response whose own status is 200.
 _STATUSES = {"rate_limit_exceeded": 429, "server_error": 500, "vector_store_timeout": 504}
 
 
 class ResponsesDialect:
-    """Writes and reads `/responses`. `reasoning` has models give back, encrypted, what they thought before a tool call."""
+    """Builds and parses `/responses`. With `reasoning`, models return their encrypted reasoning before a tool call."""
 
     def __init__(self, *, reasoning: bool = False) -> None:
         self.reasoning = reasoning
 
-    def ask(self, model: str, request: ChatRequest, stream: bool) -> tuple[str, dict[str, Any]]:
-        """The path and the body of a request."""
-        own_uploads(request, "openai")
+    def build_request(self, model: str, request: ChatRequest, stream: bool) -> tuple[str, dict[str, Any]]:
+        """The path and body of a request."""
+        check_upload_provider(request, "openai")
         if request.stop:
-            raise NotOffered("The Responses API has no texts that stop an answer.", fix="Leave stop out, or use openai:MODEL.")
+            raise NotOffered("The Responses API does not support stop sequences.", fix="Omit stop, or use openai:MODEL.")
         items = [item for message in request.turns for item in _items(message)]
         body: dict[str, Any] = {"model": model, "input": items, "stream": stream, "store": False}
         options = {"instructions": request.system or None, "temperature": request.temperature, "max_output_tokens": request.max_tokens}
@@ -52,34 +52,34 @@ class ResponsesDialect:
         return "/responses", body
 
     def reply(self, body: dict[str, Any]) -> Reply:
-        """A whole answer: read as a stream of its items."""
-        reader, gathering = self.reader(), Gathering()
+        """Parse a whole reply, as a stream of its items."""
+        reader, builder = self.reader(), ReplyBuilder()
         for number, item in enumerate(body["output"]):
             for delta in reader.item(number, item):
-                gathering.add(delta)
+                builder.add(delta)
         reader.end(body)
-        return gathering.whole(reader.finish or "stop", reader.usage, reader.model)
+        return builder.whole(reader.finish or "stop", reader.usage, reader.model)
 
     def framing(self) -> ServerSentEvents:
         """Streams are server-sent events."""
         return ServerSentEvents()
 
     def reader(self) -> ResponsesReader:
-        """Reads the events of an answer."""
+        """A reader for the events of a stream."""
         return ResponsesReader()
 
 
 class ResponsesReader:
-    """Reads the events of one answer."""
+    """Reads the events of one reply."""
 
     def __init__(self) -> None:
         self.finish: Finish | None = None
         self.usage = Usage()
         self.model = ""
         self._refused = False
-        #: which call an item of the output is
+        #: index of the tool call by output item
         self._calls: dict[int, int] = {}
-        #: what was thought, in the form that goes back with the next call
+        #: reasoning items, as they are sent back with the next call
         self._thought = ""
 
     def read(self, event: dict[str, Any]) -> list[Delta]:
@@ -105,7 +105,7 @@ class ResponsesReader:
         return []
 
     def item(self, number: int, item: dict[str, Any]) -> list[Delta]:
-        """The pieces of an item that has come as a whole."""
+        """The pieces of a complete item."""
         match item["type"]:
             case "message":
                 return [self._part(part) for part in item["content"]]
@@ -117,7 +117,7 @@ class ResponsesReader:
         return []
 
     def end(self, body: dict[str, Any]) -> None:
-        """The end of an answer: why it ended, what it used."""
+        """The end of a reply: finish reason and usage."""
         self.model = body.get("model") or self.model
         self.usage = _usage(body.get("usage"))
         if body.get("status") == "failed":
@@ -169,12 +169,12 @@ def _file(file: Attachment | UploadedFile) -> dict[str, Any]:
         return {"type": "input_image", "image_url": data_url(file)}
     if kind == "pdf":
         return {"type": "input_file", "filename": file.name or "file.pdf", "file_data": data_url(file)}
-    raise file_refused(file, "OpenAI's Responses API", "images, PDF and texts")
+    raise file_error(file, "OpenAI's Responses API", "images, PDF and texts")
 
 
 def _failure(error: dict[str, Any]) -> Exception:
     code = str(error.get("code") or "")
-    return refused(_STATUSES.get(code, 500), code, str(error.get("message") or ""))
+    return error_for(_STATUSES.get(code, 500), code, str(error.get("message") or ""))
 
 
 def _usage(found: dict[str, Any] | None) -> Usage:

@@ -1,4 +1,4 @@
-"""What every provider offers to the logic of this room."""
+"""The interfaces of providers."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from gateleg.ai.asking import ChatRequest, Purpose
+    from gateleg.ai.chat_requests import ChatRequest, Purpose
     from gateleg.ai.media import MediaOutput, MediaRequest, MediaState
     from gateleg.ai.messages import Attachment, UploadedFile
-    from gateleg.ai.replies import Gathering, Reply, TokenCount, Usage
+    from gateleg.ai.replies import Reply, ReplyBuilder, TokenCount, Usage
     from gateleg.ai.retry_policy import Deadline
     from gateleg.ai.steps import Flow
 
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """Vectors, one row for each text, and what they took."""
+    """Vectors, one row for each text, and their usage."""
 
     vectors: NDArray[np.float32]
     usage: Usage
@@ -29,7 +29,7 @@ class Embedded:
 
 @dataclass(frozen=True, slots=True)
 class Reranked:
-    """Scores, one for each text, and what they took."""
+    """Scores, one for each text, and their usage."""
 
     scores: tuple[float, ...]
     usage: Usage
@@ -38,7 +38,7 @@ class Reranked:
 class RerankProvider(Protocol):
     """Runs a reranker. A flow is one attempt; failures are `AiError`s."""
 
-    #: texts that one call takes
+    #: the maximum number of texts in a call
     batch: int
 
     def rerank(self, query: str, texts: Sequence[str], deadline: Deadline) -> Flow[Reranked]:
@@ -50,40 +50,40 @@ class ChatProvider(Protocol):
     """Runs a chat model. A flow is one attempt; failures are `AiError`s."""
 
     def reply(self, request: ChatRequest, deadline: Deadline) -> Flow[Reply]:
-        """The answer as a whole."""
+        """The whole reply."""
         ...
 
-    def stream(self, request: ChatRequest, deadline: Deadline, gathering: Gathering) -> Flow[Reply]:
-        """The answer piece by piece: each is added to the gathering and said. Ends with the whole."""
+    def stream(self, request: ChatRequest, deadline: Deadline, builder: ReplyBuilder) -> Flow[Reply]:
+        """Stream the reply: each piece is added to `builder` and yielded with `EmitPiece`. Returns the whole reply."""
         ...
 
     def count(self, text: str, deadline: Deadline) -> Flow[TokenCount]:
-        """How long a text is."""
+        """Count the tokens of a text."""
         ...
 
 
 class MediaProvider(Protocol):
-    """Runs a model that makes pictures, films or sound. A flow is one attempt; failures are `AiError`s."""
+    """Runs a model that generates images, video or sound. A flow is one attempt; failures are `AiError`s."""
 
     def submit(self, request: MediaRequest, deadline: Deadline) -> Flow[MediaState]:
-        """Ask for something to be made."""
+        """Submit a request."""
         ...
 
     def poll(self, id: str, deadline: Deadline) -> Flow[MediaState]:
-        """How far it is."""
+        """The current state of a job."""
         ...
 
     def fetch(self, output: MediaOutput, deadline: Deadline) -> Flow[Attachment]:
-        """What was made."""
+        """The content of an output."""
         ...
 
 
 @runtime_checkable
 class FileProvider(Protocol):
-    """A provider of chat models that also keeps files, to be named in messages."""
+    """A provider of chat models that also stores files."""
 
     def upload(self, file: Attachment, deadline: Deadline) -> Flow[UploadedFile]:
-        """Keep a file."""
+        """Upload a file."""
         ...
 
     def forget(self, upload: UploadedFile, deadline: Deadline) -> Flow[None]:
@@ -94,13 +94,13 @@ class FileProvider(Protocol):
 class EmbeddingsProvider(Protocol):
     """Runs an embedding model. A flow is one attempt; failures are `AiError`s."""
 
-    #: tokens of a text that are looked at, where known; the rest is cut off
+    #: how many tokens of a text are read, if known; the rest is cut off
     max_tokens: int | None
-    #: texts that one call takes
+    #: the maximum number of texts in a call
     batch: int
-    #: the length of a vector, where it is known before the first
+    #: the length of a vector, if known in advance
     dimensions: int | None
-    #: what the vectors depend on besides the model, for the cache
+    #: what vectors depend on besides the model, for the cache key
     variant: str
 
     def embed(self, texts: Sequence[str], purpose: Purpose, deadline: Deadline) -> Flow[Embedded]:
@@ -108,5 +108,5 @@ class EmbeddingsProvider(Protocol):
         ...
 
     def count(self, texts: Sequence[str], deadline: Deadline) -> Flow[list[TokenCount]]:
-        """How long texts are."""
+        """Count the tokens of texts."""
         ...

@@ -1,4 +1,4 @@
-"""Models behind an HTTP endpoint: what is the same for every dialect."""
+"""Models behind an HTTP endpoint: the part that all APIs share."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import orjson
 
-from gateleg.ai.errors import BadAnswer, ModelUnreachable
-from gateleg.ai.failures import failures
+from gateleg.ai.error_translation import translated_errors
+from gateleg.ai.errors import InvalidModelResponse, ModelUnreachable
 from gateleg.ai.providers.counting import estimate
-from gateleg.ai.providers.refusals import refusal
-from gateleg.ai.steps import Receive, Say, at_once
+from gateleg.ai.providers.error_responses import parse_error_response
+from gateleg.ai.steps import EmitPiece, Receive, completed
 from gateleg.net.http import HttpRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from gateleg.ai.asking import ChatRequest, Purpose
+    from gateleg.ai.chat_requests import ChatRequest, Purpose
     from gateleg.ai.messages import Attachment
     from gateleg.ai.providers.protocol import Embedded
-    from gateleg.ai.replies import Delta, Finish, Gathering, Reply, TokenCount, Usage
+    from gateleg.ai.replies import Delta, Finish, Reply, ReplyBuilder, TokenCount, Usage
     from gateleg.ai.retry_policy import Deadline
     from gateleg.ai.steps import Flow, Opened
     from gateleg.net.http import Framing
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class StreamReader(Protocol):
-    """Reads the events of one answer."""
+    """Reads the events of one reply."""
 
     finish: Finish | None
     usage: Usage
@@ -43,40 +43,40 @@ class StreamReader(Protocol):
 
 
 class ChatDialect(Protocol):
-    """How an endpoint writes asks and answers. Pure: no I/O."""
+    """How an API writes requests and replies. Pure: no I/O."""
 
-    def ask(self, model: str, request: ChatRequest, stream: bool) -> tuple[str, dict[str, Any]]:
-        """The path and the body of a chat request."""
+    def build_request(self, model: str, request: ChatRequest, stream: bool) -> tuple[str, dict[str, Any]]:
+        """The path and body of a chat request."""
         ...
 
     def reply(self, body: dict[str, Any]) -> Reply:
-        """A whole answer."""
+        """Parse a whole reply."""
         ...
 
     def framing(self) -> Framing:
-        """How the events of a stream are told apart."""
+        """How a stream is split into events."""
         ...
 
     def reader(self) -> StreamReader:
-        """What reads them."""
+        """A reader for the events of a stream."""
         ...
 
 
 class EmbeddingsDialect(Protocol):
-    """How an endpoint is asked for vectors. Pure: no I/O."""
+    """How an API writes embeddings requests. Pure: no I/O."""
 
     def embed(self, model: str, texts: Sequence[str], dimensions: int | None) -> tuple[str, dict[str, Any]]:
-        """The path and the body of a request for vectors."""
+        """The path and body of an embeddings request."""
         ...
 
     def embedded(self, body: dict[str, Any], count: int) -> Embedded:
-        """The vectors of an answer."""
+        """The vectors of a response."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a service is and how it knows who asks."""
+    """The URL of a service and its authentication."""
 
     url: str
     key: str | None = None
@@ -84,13 +84,13 @@ class Endpoint:
     def request(
         self, path: str, body: dict[str, Any] | None = None, method: str = "POST", headers: dict[str, str] | None = None
     ) -> HttpRequest:
-        """A request with a JSON body, or without any."""
+        """A request with a JSON body, or without a body."""
         data = b"" if body is None else orjson.dumps(body)
         kind = {} if body is None else {"content-type": "application/json"}
         return HttpRequest(self.url + path, data, kind | self._headers() | (headers or {}), method)
 
     def form(self, path: str, fields: dict[str, str], file: Attachment, name: str = "file") -> HttpRequest:
-        """A request with a file and the fields of a form."""
+        """A multipart request with a file and form fields."""
         boundary = secrets.token_hex(16)
         called = (file.name or "file").replace('"', "_").encode("ascii", "replace").decode()
         parts = [f'--{boundary}\r\ncontent-disposition: form-data; name="{key}"\r\n\r\n{value}\r\n' for key, value in fields.items()]
@@ -101,7 +101,7 @@ class Endpoint:
 
     @property
     def bearer(self) -> dict[str, str]:
-        """The header that proves who asks."""
+        """The authentication header."""
         return {"authorization": f"Bearer {self.key}"} if self.key else {}
 
     def _headers(self) -> dict[str, str]:
@@ -120,45 +120,45 @@ class RemoteChat:
         self.dialect = dialect
 
     def reply(self, request: ChatRequest, deadline: Deadline) -> Flow[Reply]:
-        """The answer as a whole."""
+        """The whole reply."""
         yield from self.prepare(request, deadline)
-        body = yield from exchange(self.endpoint, *self.dialect.ask(self.model, request, stream=False), deadline)
+        body = yield from post_json(self.endpoint, *self.dialect.build_request(self.model, request, stream=False), deadline)
         return read(lambda: self.dialect.reply(body))
 
-    def stream(self, request: ChatRequest, deadline: Deadline, gathering: Gathering) -> Flow[Reply]:
-        """The answer piece by piece."""
+    def stream(self, request: ChatRequest, deadline: Deadline, builder: ReplyBuilder) -> Flow[Reply]:
+        """Stream the reply piece by piece."""
         reader, framing = self.dialect.reader(), self.dialect.framing()
         yield from self.prepare(request, deadline)
-        opened: Opened = yield deadline.opening(self.endpoint.request(*self.dialect.ask(self.model, request, stream=True)))
+        opened: Opened = yield deadline.opening(self.endpoint.request(*self.dialect.build_request(self.model, request, stream=True)))
         try:
             if opened.status != 200:
-                raise refusal(opened.status, opened.headers, (yield from whole_body(opened, deadline)), self.endpoint.key)
+                raise parse_error_response(opened.status, opened.headers, (yield from read_body(opened, deadline)), self.endpoint.key)
             data = b"-"
             while data:
                 data = yield Receive(opened, deadline.wait())
                 for event in _events(framing, data):
                     if "error" in event:
-                        raise refusal(500, {}, orjson.dumps(event), self.endpoint.key)
+                        raise parse_error_response(500, {}, orjson.dumps(event), self.endpoint.key)
                     for delta in read(partial(reader.read, event)):
-                        gathering.add(delta)
-                        yield Say(delta)
+                        builder.add(delta)
+                        yield EmitPiece(delta)
         finally:
             opened.close()
         if reader.finish is None:
-            raise ModelUnreachable("The stream ended before the answer did.")
-        return gathering.whole(reader.finish, reader.usage, reader.model or self.model)
+            raise ModelUnreachable("The stream ended before the reply was complete.")
+        return builder.whole(reader.finish, reader.usage, reader.model or self.model)
 
     def prepare(self, request: ChatRequest, deadline: Deadline) -> Flow[None]:
-        """Find out whether the model can take an ask, where the endpoint tells."""
-        return at_once(None)
+        """Check whether the model supports a request, if the endpoint can tell."""
+        return completed(None)
 
     def count(self, text: str, deadline: Deadline) -> Flow[TokenCount]:
-        """How long a text is: an estimate."""
-        return at_once(estimate(text))
+        """Estimate the tokens of a text."""
+        return completed(estimate(text))
 
 
 class RemoteEmbeddings:
-    """An embedding model behind an endpoint. Some models want a text told apart by its purpose with a few words before it."""
+    """An embedding model behind an endpoint. Some models expect a prefix that depends on the purpose of a text."""
 
     max_tokens: int | None = None
     batch = 128
@@ -180,43 +180,43 @@ class RemoteEmbeddings:
         self.variant = f"{dimensions or ''}{self.prefixes or ''}"
 
     def embed(self, texts: Sequence[str], purpose: Purpose, deadline: Deadline) -> Flow[Embedded]:
-        """The vectors of some texts."""
+        """The vectors of texts."""
         before = self.prefixes.get(purpose, "")
-        # Services refuse a text of nothing.
+        # Services refuse empty texts.
         path, body = self.dialect.embed(self.model, [before + text or " " for text in texts], self.dimensions)
-        answer = yield from exchange(self.endpoint, path, body, deadline)
+        answer = yield from post_json(self.endpoint, path, body, deadline)
         return read(lambda: self.dialect.embedded(answer, len(texts)))
 
     def count(self, texts: Sequence[str], deadline: Deadline) -> Flow[list[TokenCount]]:
-        """How long texts are: estimates."""
-        return at_once([estimate(text) for text in texts])
+        """Estimate the tokens of texts."""
+        return completed([estimate(text) for text in texts])
 
 
-def exchange(endpoint: Endpoint, path: str, body: dict[str, Any], deadline: Deadline) -> Flow[dict[str, Any]]:
-    """The JSON object that answers a request."""
-    return (yield from answered(endpoint, endpoint.request(path, body), deadline))
+def post_json(endpoint: Endpoint, path: str, body: dict[str, Any], deadline: Deadline) -> Flow[dict[str, Any]]:
+    """The JSON object of the response to a JSON request."""
+    return (yield from send(endpoint, endpoint.request(path, body), deadline))
 
 
-def answered(endpoint: Endpoint, request: HttpRequest, deadline: Deadline) -> Flow[dict[str, Any]]:
-    """The JSON object that answers any request to an endpoint."""
+def send(endpoint: Endpoint, request: HttpRequest, deadline: Deadline) -> Flow[dict[str, Any]]:
+    """The JSON object of the response to any request."""
     opened: Opened = yield deadline.opening(request)
     try:
-        data = yield from whole_body(opened, deadline)
+        data = yield from read_body(opened, deadline)
     finally:
         opened.close()
     if not 200 <= opened.status < 300:
-        raise refusal(opened.status, opened.headers, data, endpoint.key)
+        raise parse_error_response(opened.status, opened.headers, data, endpoint.key)
     try:
         found = orjson.loads(data)
     except orjson.JSONDecodeError:
-        raise BadAnswer(f"The answer of {endpoint.url} is not JSON.") from None
+        raise InvalidModelResponse(f"The response of {endpoint.url} is not JSON.") from None
     if not isinstance(found, dict):
-        raise BadAnswer(f"The answer of {endpoint.url} is not a JSON object.")
+        raise InvalidModelResponse(f"The response of {endpoint.url} is not a JSON object.")
     return found
 
 
-def whole_body(opened: Opened, deadline: Deadline) -> Flow[bytes]:
-    """All of an answer."""
+def read_body(opened: Opened, deadline: Deadline) -> Flow[bytes]:
+    """The whole body of a response."""
     pieces: list[bytes] = []
     while piece := (yield Receive(opened, deadline.wait())):
         pieces.append(piece)
@@ -224,16 +224,16 @@ def whole_body(opened: Opened, deadline: Deadline) -> Flow[bytes]:
 
 
 def _events(framing: Framing, data: bytes) -> list[dict[str, Any]]:
-    """The events that are whole now; at the end of the stream there is no data."""
-    with failures():
+    """The events that are complete; `data` is empty at the end of the stream."""
+    with translated_errors():
         return framing.feed(data) if data else framing.end()
 
 
 def read(reading: Callable[[], T]) -> T:
-    """What a dialect reads; an answer that lacks what it documents is a bad one."""
+    """Run a parser. A response that lacks documented members raises `InvalidModelResponse`."""
     try:
         return reading()
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-        bad = BadAnswer(f"The answer is not of the documented form: {type(error).__name__}: {error}.")
-        bad.public = BadAnswer.said
+        bad = InvalidModelResponse(f"The response does not have the documented form: {type(error).__name__}: {error}.")
+        bad.public = InvalidModelResponse.said
         raise bad from error

@@ -1,4 +1,4 @@
-"""Predictions of Replicate: video, pictures, speech and lip-sync, by the models of many makers."""
+"""Predictions of Replicate: video, images, speech and lip-sync, by models of many vendors."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from gateleg.ai.errors import BadAsk, ModelRefused
+from gateleg.ai.errors import InvalidModelRequest, ModelRefused
 from gateleg.ai.media import MediaOutput, MediaState
 from gateleg.ai.messages import Attachment
 from gateleg.ai.providers.attachments import data_url
 from gateleg.ai.providers.downloads import download, guessed_type
-from gateleg.ai.providers.remote import answered, read
+from gateleg.ai.providers.remote import read, send
 from gateleg.ai.replies import Usage
 
 if TYPE_CHECKING:
@@ -23,20 +23,23 @@ if TYPE_CHECKING:
 
 USUAL = "https://api.replicate.com/v1"
 _STATUSES: dict[str, MediaStatus] = {"succeeded": "succeeded", "failed": "failed", "canceled": "failed", "aborted": "failed"}
-#: Larger files are uploaded before, as the API asks for.
+#: Larger files are uploaded first, as the API requires.
 _INLINE = 256 * 1024
 _MODEL = re.compile(r"(?P<owner>[\w.-]+)/(?P<name>[\w.-]+)(?::(?P<version>[0-9a-f]{16,64}))?")
-#: How models there say that a prompt, or what they made of it, is against their rules.
+#: How models at Replicate report that a prompt or a result violates their content policy.
 _REFUSALS = re.compile(r"sensitive|nsfw|safety|content polic|moderation|flagged|E005|prohibited|inappropriate", re.IGNORECASE)
 
 
 class ReplicateMedia:
-    """A model of Replicate's: `owner/name`, or `owner/name:version`."""
+    """A model at Replicate: `owner/name`, or `owner/name:version`."""
 
     def __init__(self, model: str, endpoint: Endpoint) -> None:
         named = _MODEL.fullmatch(model)
         if named is None:
-            raise BadAsk(f"{model!r} is not a model of Replicate.", fix="Write replicate:owner/name or replicate:owner/name:version.")
+            raise InvalidModelRequest(
+                f"{model!r} is not a model of Replicate: owner/name is missing.",
+                fix="Use replicate:owner/name or replicate:owner/name:version.",
+            )
         self._named = named
         self.endpoint = endpoint
 
@@ -61,21 +64,21 @@ class ReplicateMedia:
             path, body = "/predictions", {"version": self._named["version"], "input": sent}
         else:
             path, body = f"/models/{self._named['owner']}/{self._named['name']}/predictions", {"input": sent}
-        found = yield from answered(self.endpoint, self.endpoint.request(path, body), deadline)
+        found = yield from send(self.endpoint, self.endpoint.request(path, body), deadline)
         return read(lambda: _state(found))
 
     def poll(self, id: str, deadline: Deadline) -> Flow[MediaState]:
-        """How far a prediction is."""
+        """The current state of a prediction."""
         request = self.endpoint.request(f"/predictions/{quote(id, safe='')}", method="GET")
-        found = yield from answered(self.endpoint, request, deadline)
+        found = yield from send(self.endpoint, request, deadline)
         return read(lambda: _state(found))
 
     def fetch(self, output: MediaOutput, deadline: Deadline) -> Flow[Attachment]:
-        """What was made."""
+        """The content of an output."""
         return (yield from download(output, self.endpoint, self.endpoint.bearer, deadline))
 
     def _value(self, value: Any, deadline: Deadline) -> Flow[Any]:
-        """A value of the input: files go as URLs, large ones of an upload."""
+        """An input value: files become URLs, large ones after an upload."""
         if isinstance(value, list | tuple):
             found = [None] * len(value)
             for number, one in enumerate(value):
@@ -86,7 +89,7 @@ class ReplicateMedia:
         if len(value.data) <= _INLINE:
             return data_url(value)
         form = self.endpoint.form("/files", {}, value, name="content")
-        kept = yield from answered(self.endpoint, form, deadline)
+        kept = yield from send(self.endpoint, form, deadline)
         return read(lambda: str(kept["urls"]["get"]))
 
 
@@ -102,12 +105,14 @@ def _state(body: dict[str, Any]) -> MediaState:
     found = body.get("output") if status == "succeeded" else None
     urls = [found] if isinstance(found, str) else [one for one in found or () if isinstance(one, str)]
     if status == "succeeded" and not urls:
-        raise ModelRefused("The prediction has ended without a file.", fix="Check that the model makes files.")
+        raise ModelRefused("The prediction ended without a file.", fix="Check that the model generates files.")
     outputs = tuple(MediaOutput(guessed_type(url), url) for url in urls)
-    return MediaState(str(body["id"]), status, outputs, reason or ("It was cancelled." if status == "failed" else ""), _usage(body))
+    return MediaState(
+        str(body["id"]), status, outputs, reason or ("The prediction was cancelled." if status == "failed" else ""), _usage(body)
+    )
 
 
 def _usage(body: dict[str, Any]) -> Usage | None:
-    """What was used, where the prediction says how long the film is."""
+    """The usage, if the prediction reports the length of the film."""
     seconds = (body.get("metrics") or {}).get("video_output_duration_seconds")
     return None if seconds is None else Usage(requests=1, seconds=Decimal(str(seconds)))

@@ -1,13 +1,13 @@
-"""Rerankers behind an endpoint: Cohere's and Jina's `/rerank`, which many servers speak (vLLM, llama.cpp, LocalAI)."""
+"""Rerankers behind an endpoint: the `/rerank` API of Cohere and Jina, which many servers implement (vLLM, llama.cpp, LocalAI)."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any
 
-from gateleg.ai.errors import BadAnswer
+from gateleg.ai.errors import InvalidModelResponse
 from gateleg.ai.providers.protocol import Reranked
-from gateleg.ai.providers.remote import exchange, read
+from gateleg.ai.providers.remote import post_json, read
 from gateleg.ai.replies import Usage
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class RemoteReranker:
-    """A model that scores how well texts answer a query."""
+    """A model that scores how relevant texts are to a query."""
 
-    #: texts that one call takes, as the services have it
+    #: the maximum number of texts in a call, as documented by the services
     batch = 1000
 
     def __init__(self, model: str, endpoint: Endpoint) -> None:
@@ -29,17 +29,17 @@ class RemoteReranker:
         self.endpoint = endpoint
 
     def rerank(self, query: str, texts: Sequence[str], deadline: Deadline) -> Flow[Reranked]:
-        """The scores of some texts, in their order."""
-        # All of them are wanted, and services refuse a text of nothing.
+        """The scores of texts, in order."""
+        # Services refuse empty texts, but every text needs a score.
         body = {"model": self.model, "query": query, "documents": [text or " " for text in texts], "top_n": len(texts)}
-        found = yield from exchange(self.endpoint, "/rerank", body, deadline)
+        found = yield from post_json(self.endpoint, "/rerank", body, deadline)
         return read(lambda: Reranked(_scores(found, len(texts)), _usage(found)))
 
 
 def _scores(body: dict[str, Any], count: int) -> tuple[float, ...]:
     found = {int(one["index"]): float(one["relevance_score"]) for one in body["results"]}
     if sorted(found) != list(range(count)) or not all(map(math.isfinite, found.values())):
-        raise BadAnswer(f"The answer has scores for {len(found)} texts, and {count} were sent.")
+        raise InvalidModelResponse(f"The response has scores for {len(found)} texts, but {count} were sent.")
     return tuple(found[index] for index in range(count))
 
 

@@ -1,7 +1,7 @@
-"""Models behind a provider's own SDK: what is the same for all of them.
+"""Models behind a provider's SDK: the part that all of them share.
 
-An SDK blocks, so its calls are work for the driver, stream events one by one. It does not retry: this room does that, for all providers
-alike.
+SDK calls block, so they are work for the driver, one step for each event of a stream. SDKs do not retry: the retry policy does, for all
+providers alike.
 """
 
 from __future__ import annotations
@@ -10,57 +10,57 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
-from gateleg.ai.errors import AiError, BadAnswer, ExtraMissing, ModelTimedOut, ModelUnreachable, NotOffered
+from gateleg.ai.errors import AiError, ExtraMissing, InvalidModelResponse, ModelTimedOut, ModelUnreachable, NotOffered
 from gateleg.ai.providers.counting import estimate
-from gateleg.ai.steps import Say, Work, at_once
+from gateleg.ai.steps import EmitPiece, Work, completed
 from gateleg.extras import install_hint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gateleg.ai.asking import ChatRequest
+    from gateleg.ai.chat_requests import ChatRequest
     from gateleg.ai.messages import Attachment, UploadedFile
     from gateleg.ai.providers.remote import StreamReader
-    from gateleg.ai.replies import Gathering, Reply, TokenCount
+    from gateleg.ai.replies import Reply, ReplyBuilder, TokenCount
     from gateleg.ai.retry_policy import Deadline
     from gateleg.ai.steps import Flow
 
 T = TypeVar("T")
 _END: Any = object()
-#: What HTTP libraries call their failures.
+#: Names of exceptions of HTTP libraries.
 _LOST = ("Connect", "Transport", "Network", "ReadError", "ProtocolError")
 
 
 class Sdk(Protocol):
-    """A provider's SDK, in the plain dictionaries of its protocol."""
+    """A provider's SDK, using the plain dictionaries of its protocol."""
 
     def call(self, request: ChatRequest, seconds: float) -> dict[str, Any]:
-        """A whole answer."""
+        """Request a whole reply."""
         ...
 
     def events(self, request: ChatRequest, seconds: float) -> Iterator[dict[str, Any]]:
-        """The events of a stream."""
+        """Stream the events of a reply."""
         ...
 
     def reply(self, body: dict[str, Any], request: ChatRequest) -> Reply:
-        """Read a whole answer."""
+        """Parse a whole reply."""
         ...
 
     def reader(self, request: ChatRequest) -> StreamReader:
-        """What reads the events of a stream."""
+        """A reader for the events of a stream."""
         ...
 
     def failure(self, error: Exception) -> AiError | None:
-        """What an error of the SDK means; None for one that is not its own."""
+        """The error for an exception of the SDK. None for other exceptions."""
         ...
 
 
 @runtime_checkable
 class FileSdk(Protocol):
-    """An SDK of a provider that keeps files."""
+    """An SDK of a provider that stores files."""
 
     def upload(self, file: Attachment, seconds: float) -> UploadedFile:
-        """Keep a file."""
+        """Upload a file."""
         ...
 
     def forget(self, upload: UploadedFile, seconds: float) -> None:
@@ -76,46 +76,46 @@ class SdkChat:
         self.sdk = sdk
 
     def reply(self, request: ChatRequest, deadline: Deadline) -> Flow[Reply]:
-        """The answer as a whole."""
-        body = yield Work(partial(told, self.sdk.failure, partial(self.sdk.call, request, deadline.wait())))
-        return told(self.sdk.failure, partial(self.sdk.reply, body, request))
+        """The whole reply."""
+        body = yield Work(partial(call_sdk, self.sdk.failure, partial(self.sdk.call, request, deadline.wait())))
+        return call_sdk(self.sdk.failure, partial(self.sdk.reply, body, request))
 
-    def stream(self, request: ChatRequest, deadline: Deadline, gathering: Gathering) -> Flow[Reply]:
-        """The answer piece by piece."""
+    def stream(self, request: ChatRequest, deadline: Deadline, builder: ReplyBuilder) -> Flow[Reply]:
+        """Stream the reply piece by piece."""
         reader = self.sdk.reader(request)
         events = self.sdk.events(request, deadline.wait())
         try:
-            while (event := (yield Work(partial(told, self.sdk.failure, partial(next, events, _END))))) is not _END:
+            while (event := (yield Work(partial(call_sdk, self.sdk.failure, partial(next, events, _END))))) is not _END:
                 deadline.left()
-                for delta in told(self.sdk.failure, partial(reader.read, event)):
-                    gathering.add(delta)
-                    yield Say(delta)
+                for delta in call_sdk(self.sdk.failure, partial(reader.read, event)):
+                    builder.add(delta)
+                    yield EmitPiece(delta)
         finally:
             close(events)
         if reader.finish is None:
-            raise ModelUnreachable("The stream ended before the answer did.")
-        return gathering.whole(reader.finish, reader.usage, reader.model or self.model)
+            raise ModelUnreachable("The stream ended before the reply was complete.")
+        return builder.whole(reader.finish, reader.usage, reader.model or self.model)
 
     def upload(self, file: Attachment, deadline: Deadline) -> Flow[UploadedFile]:
-        """Keep a file at the provider."""
+        """Upload a file to the provider."""
         if not isinstance(self.sdk, FileSdk):
             raise NotOffered("This provider does not store files.", fix="Send the file with the message, as an Attachment.")
-        upload: UploadedFile = yield Work(partial(told, self.sdk.failure, partial(self.sdk.upload, file, deadline.wait())))
+        upload: UploadedFile = yield Work(partial(call_sdk, self.sdk.failure, partial(self.sdk.upload, file, deadline.wait())))
         return upload
 
     def forget(self, upload: UploadedFile, deadline: Deadline) -> Flow[None]:
-        """Have the provider delete a file."""
+        """Delete an uploaded file at the provider."""
         if not isinstance(self.sdk, FileSdk):
             raise NotOffered("This provider does not store files.")
-        yield Work(partial(told, self.sdk.failure, partial(self.sdk.forget, upload, deadline.wait())))
+        yield Work(partial(call_sdk, self.sdk.failure, partial(self.sdk.forget, upload, deadline.wait())))
 
     def count(self, text: str, deadline: Deadline) -> Flow[TokenCount]:
-        """How long a text is: an estimate."""
-        return at_once(estimate(text))
+        """Estimate the tokens of a text."""
+        return completed(estimate(text))
 
 
-def told(failure: Callable[[Exception], AiError | None], call: Callable[[], T]) -> T:
-    """What a call gives; an error of the SDK, or of the HTTP library below it, as one of this room."""
+def call_sdk(failure: Callable[[Exception], AiError | None], call: Callable[[], T]) -> T:
+    """Run a call, translating errors of the SDK and of its HTTP library."""
     try:
         return call()
     except AiError:
@@ -125,18 +125,18 @@ def told(failure: Callable[[Exception], AiError | None], call: Callable[[], T]) 
 
 
 def close(events: Iterator[Any]) -> None:
-    """Give a stream up. A thread that is still reading from it ends with the connection."""
+    """Close a stream. A thread that is still reading from it ends with the connection."""
     closing = getattr(events, "close", None)
     if closing is not None:
         try:
             closing()
         except (ValueError, RuntimeError):
-            # The generator is running in a thread that nobody waits for any more.
+            # The generator is running in a thread whose caller has given up.
             return
 
 
-def imported(module: str, extra: str) -> Any:
-    """A module of an SDK; an error that names the extra if it is not installed."""
+def import_sdk(module: str, extra: str) -> Any:
+    """Import a module of an SDK. If it is not installed, the error names the extra."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
@@ -146,9 +146,9 @@ def imported(module: str, extra: str) -> Any:
 def _generic(error: Exception) -> AiError:
     names = [kind.__name__ for kind in type(error).__mro__]
     if any("Timeout" in name for name in names):
-        return ModelTimedOut(f"The service did not answer in time ({names[0]}).")
+        return ModelTimedOut(f"The service did not respond in time ({names[0]}).")
     if any(word in name for name in names for word in _LOST) or isinstance(error, OSError):
         return ModelUnreachable(f"The service could not be reached, or the connection was lost ({names[0]}).")
-    bad = BadAnswer(f"The answer is not of the documented form: {names[0]}: {str(error)[:200]}.")
-    bad.public = BadAnswer.said
+    bad = InvalidModelResponse(f"The response does not have the documented form: {names[0]}: {str(error)[:200]}.")
+    bad.public = InvalidModelResponse.said
     return bad

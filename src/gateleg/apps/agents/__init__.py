@@ -1,7 +1,7 @@
 """A multi-tenant agent engine: versioned agents, prompts and flows, threads with their runs, tools, and wizards.
 
-`tables` declares the data; `tenancy` derives the partition of a request, once. Every use case in `service` takes a store and the request's
-`Context`, and reads and writes only within that partition.
+`tables` declares the data; `tenancy` derives the partition of a request in one place. Every use case in `service` takes a store and the
+request's `Context`, and reads and writes only within that partition.
 """
 
 from gateleg.apps.agents.errors import AgentsError

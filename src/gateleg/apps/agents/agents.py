@@ -1,7 +1,7 @@
 """Use cases: versioned agents.
 
-An agent that names a version of a flow is composed from it when it is written: its instructions are the flow's prompt with the flow and the
-agent's variables put in, the prompt's MCP servers are added to its own, and the flow's enabled tools go into its configuration.
+An agent with a flow version is composed from it when it is saved: its instructions are the flow's prompt, rendered with the flow and the
+agent's variables; the prompt's MCP servers are added to its own; and the flow's enabled tools go into its configuration.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ async def save_agent(
 ) -> Agent:
     """Create an agent, add a version (`agent_uuid`), change a version (`agent_version_uuid`), or with `copied` duplicate it.
 
-    `check` refuses an agent as it would be stored, by raising.
+    `check` receives the agent as it would be stored, and raises to refuse it.
     """
     check_editor(context)
     version = values.get("agent_version_uuid")
@@ -124,10 +124,10 @@ async def compose(store: AsyncStore, context: Context, agent: Agent) -> Agent:
     """Fill in an agent's instructions, servers and tools from its flow and prompt. Raises `UnknownReference` and `MissingVariables`."""
     flow = await find_version(store, context, FLOWS, agent.flow_snippet_version_uuid or "")
     if flow is None:
-        raise UnknownReference(f"There is no version of a flow {agent.flow_snippet_version_uuid!r}.")
+        raise UnknownReference(f"There is no flow version {agent.flow_snippet_version_uuid!r}.")
     prompt = await find_active(store, context, PROMPTS, flow.prompt_uuid)
     if prompt is None:
-        raise UnknownReference(f"There is no prompt {flow.prompt_uuid!r}, which the flow {flow.flow_name!r} names.")
+        raise UnknownReference(f"There is no prompt {flow.prompt_uuid!r}, which the flow {flow.flow_name!r} refers to.")
     text = render(prompt.template_context, values_of(agent.variables), prompt.variables, flow.flow_context).text
     servers = [one["mcp_server_uuid"] for one in prompt.mcp_servers if one.get("mcp_server_uuid")]
     changes: dict[str, Any] = {"instructions": text, "mcp_server_uuids": list(dict.fromkeys((*agent.mcp_server_uuids, *servers)))}

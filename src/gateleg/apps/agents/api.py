@@ -1,4 +1,4 @@
-"""`/api/agents`: ask, look at runs, cancel, retry, approve; delete threads; files of questions; MCP servers. The rest is in GraphQL."""
+"""`/api/agents`: questions, runs with cancel, retry and approval, threads, files, health of MCP servers. The rest is in GraphQL."""
 
 from typing import Annotated, Any
 
@@ -29,8 +29,10 @@ from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.bodies import body_limit
 
 router = APIRouter()
-Once = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200, description="Sent again, it gives the first run back.")]
-#: Bytes that a file of a question may have.
+Once = Annotated[
+    str | None, Header(alias="Idempotency-Key", max_length=200, description="A repeated request with the same key returns the first run.")
+]
+#: The maximum size of an uploaded file, in bytes.
 _FILE = 20_000_000
 
 
@@ -47,13 +49,13 @@ class NewDecision(Decision):
 
 
 class NewDecisions(View):
-    """What somebody has decided about tool calls that wait."""
+    """Decisions on pending tool calls."""
 
     decisions: list[NewDecision] = Field(min_length=1, max_length=90)
 
 
 class FileView(View):
-    """A file that was kept, to be named in `inputFiles`."""
+    """A stored file, for use in `inputFiles`."""
 
     object_key: str
     media_type: str
@@ -61,7 +63,7 @@ class FileView(View):
 
 
 class HealthView(View):
-    """Whether an MCP server answers."""
+    """The result of a health check of an MCP server."""
 
     ok: bool
     milliseconds: int
@@ -80,7 +82,7 @@ async def _shown(resources: Resources[AgentsSettings], run: Run) -> RunView:
 
 @router.post("/ask", status_code=202)
 async def ask(call: Using, request: Request, question: NewQuestion, once: Once = None) -> AskedView:
-    """Ask an agent. The answer is written by a worker: follow `events`, or read the run."""
+    """Ask an agent. A worker writes the answer: follow `events`, or read the run."""
     resources, context = _own(call, request)
     given: dict[str, Any] = question.model_dump()
     given |= {"idempotency_key": question.idempotency_key or once, "updated_by": question.updated_by or call.principal.name}
@@ -89,7 +91,7 @@ async def ask(call: Using, request: Request, question: NewQuestion, once: Once =
 
 @router.get("/threads/{thread_uuid}/messages")
 async def list_messages(call: Using, request: Request, thread_uuid: str, cursor: Cursor = None, limit: Limit = 50) -> Listing[MessageView]:
-    """The messages of a thread, newest first."""
+    """List the messages of a thread, newest first."""
     resources, context = _own(call, request)
     await find_thread(resources.store, context, thread_uuid)
     question = Message.newest(partition=context.partition, thread_uuid=thread_uuid)
@@ -97,7 +99,9 @@ async def list_messages(call: Using, request: Request, thread_uuid: str, cursor:
     return Listing(items=[MessageView.of(one) for one in page.items], next=page.next)
 
 
-@router.delete("/threads/{thread_uuid}", status_code=204, responses={202: {"model": BegunJob, "description": "A job deletes it."}})
+@router.delete(
+    "/threads/{thread_uuid}", status_code=204, responses={202: {"model": BegunJob, "description": "The thread is large; a job deletes it."}}
+)
 async def delete_thread(call: Using, request: Request, thread_uuid: str) -> Response:
     """Delete a thread with its runs, messages, tool calls and files. A large one is deleted by a job."""
     resources, context = _own(call, request)
@@ -109,7 +113,7 @@ async def delete_thread(call: Using, request: Request, thread_uuid: str) -> Resp
 
 @router.get("/threads/{thread_uuid}/runs/{run_uuid}")
 async def read(call: Using, request: Request, thread_uuid: str, run_uuid: str) -> RunView:
-    """A run with its messages and tool calls."""
+    """Get a run with its messages and tool calls."""
     resources, context = _own(call, request)
     return await _shown(resources, await find_run(resources.store, context, thread_uuid, run_uuid))
 
@@ -123,14 +127,14 @@ async def cancel(call: Using, request: Request, thread_uuid: str, run_uuid: str)
 
 @router.post("/threads/{thread_uuid}/runs/{run_uuid}/retry")
 async def retry(call: Using, request: Request, thread_uuid: str, run_uuid: str) -> RunView:
-    """Have a run that failed or expired go on from what it had done."""
+    """Retry a failed or expired run from where it stopped."""
     resources, context = _own(call, request)
     return await _shown(resources, await retry_run(resources, context, thread_uuid, run_uuid))
 
 
 @router.post("/threads/{thread_uuid}/runs/{run_uuid}/decisions")
 async def decide(call: Using, request: Request, thread_uuid: str, run_uuid: str, given: NewDecisions) -> RunView:
-    """Approve or deny tool calls that wait for it. When none waits any more, the run goes on."""
+    """Approve or deny pending tool calls. The run continues when all are decided."""
     resources, context = _own(call, request)
     return await _shown(resources, await decide_calls(resources, context, thread_uuid, run_uuid, given.decisions))
 
@@ -138,7 +142,7 @@ async def decide(call: Using, request: Request, thread_uuid: str, run_uuid: str,
 @router.put("/files/{name}", status_code=201)
 @body_limit(_FILE)
 async def upload(call: Using, request: Request, name: str) -> FileView:
-    """Keep a file for questions. Its media type is the `Content-Type` of the request."""
+    """Upload a file for questions. Its media type is the `Content-Type` of the request."""
     resources, context = _own(call, request)
     media_type = request.headers.get("content-type", "application/octet-stream").partition(";")[0].strip()
     kept = await store_question_file(resources, context, name, media_type, await request.body())
@@ -147,7 +151,7 @@ async def upload(call: Using, request: Request, name: str) -> FileView:
 
 @router.get("/mcp-servers/{mcp_server_uuid}/health")
 async def health(call: Using, request: Request, mcp_server_uuid: str) -> HealthView:
-    """Whether an MCP server of the tenant lists its tools, and how long that takes."""
+    """Check whether an MCP server of the tenant lists its tools, and measure how long it takes."""
     resources, context = _own(call, request)
     stored = await resources.store.find(McpServer, partition=context.partition, mcp_server_uuid=mcp_server_uuid)
     if stored is None:

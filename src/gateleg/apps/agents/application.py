@@ -1,4 +1,4 @@
-"""Agents as an application of a host. Importing it loads neither GraphQL, nor MCP, nor a model."""
+"""The agents application. Importing it does not load GraphQL, MCP or a model."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 def check_installed() -> None:
-    """Raise `ModuleNotFoundError` for the first package that agents would miss, without importing any."""
+    """Raise `ModuleNotFoundError` for the first missing package of the extra `agents`, without importing any."""
     for name in NEEDED:
         if find_spec(name) is None:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
 def make_checks(resources: Resources[AgentsSettings]) -> Sequence[Check]:
-    """What `gateleg doctor` checks of agents."""
+    """The checks for `gateleg doctor`."""
     from gateleg.apps.agents.checks import agents_checks
 
     return agents_checks(resources)
@@ -73,7 +73,7 @@ def make_streams(resources: Resources[AgentsSettings]) -> Sequence[EventRoute]:
 
 @asynccontextmanager
 async def lifespan(resources: Resources[AgentsSettings]) -> AsyncIterator[None]:
-    """Have the model of this machine in the catalogue."""
+    """Add the local model to the catalogue."""
     from gateleg.apps.agents.running.local_model import add_local_model
 
     await add_local_model(resources.store)
@@ -81,7 +81,7 @@ async def lifespan(resources: Resources[AgentsSettings]) -> AsyncIterator[None]:
 
 
 async def load_demo(resources: Resources[AgentsSettings]) -> None:
-    """Make an agent, and have it asked. Done again, it changes nothing."""
+    """Create the demonstration agent and ask it questions. A second call changes nothing."""
     from gateleg.apps.agents.demonstration import load
 
     await load(resources)
@@ -95,7 +95,7 @@ def register_pages(resources: Resources[AgentsSettings]) -> None:
 
 
 async def find_tiles(resources: Resources[AgentsSettings], principal: Principal) -> Sequence[Tile]:
-    """The agents of somebody's tenant."""
+    """The agents of the caller's tenant, for the console's overview."""
     from gateleg.apps.agents.tenancy import assemble
     from gateleg.apps.agents.web.showcase import newest_agents
 
@@ -103,7 +103,7 @@ async def find_tiles(resources: Resources[AgentsSettings], principal: Principal)
 
 
 async def search(resources: Resources[AgentsSettings], principal: Principal, text: str) -> Sequence[Found]:
-    """Agents, prompts, flows and tool servers of somebody's tenant, by their names."""
+    """Find agents, prompts, flows and tool servers of the caller's tenant by name."""
     from gateleg.apps.agents.tenancy import assemble
     from gateleg.apps.agents.web.showcase import find_by_name
 
@@ -111,12 +111,12 @@ async def search(resources: Resources[AgentsSettings], principal: Principal, tex
 
 
 check_installed()
-#: Members see the jobs that they submitted themselves: a run belongs to whoever asked.
+#: Members see the jobs that they submitted: a run belongs to the caller who asked.
 application = Application(
     name="agents",
     title="Agents",
     icon="smart_toy",
-    about="Agents with tools, prompts and flows in versions, for many tenants.",
+    about="Agents with tools and versioned prompts and flows, for many tenants.",
     tables=(*TABLES, *EVALUATION_TABLES, *USAGE_TABLES),
     settings=AgentsSettings,
     migrations="gateleg.apps.agents.migrations",

@@ -151,7 +151,7 @@ def _and(one: Condition | None, other: Condition) -> Condition:
 
 def _reference_count_update(target: Target, count: int) -> WriteOperation[Any]:
     entity = target.entity
-    # A new reference is no change of the item itself, so updated_at stays.
+    # A new reference does not change the item itself, so updated_at stays.
     still = [entity.updated_at.set(entity.updated_at)] if "updated_at" in spec_of(entity).attributes else []
     return patch(target.ref, entity.reference_count.add(count), *still, returning="none")
 
@@ -187,11 +187,11 @@ def _to_error(step: Step, reason: StoreError) -> Exception:
     if step.role == "use" and isinstance(reason, NotFound):
         return UnknownReference(f"There is no {step.target.title}.", details={"missing": step.target.title})
     if step.role == "create" and isinstance(reason, NotFound):
-        return UnknownReference(f"What the {step.target.title} belongs to does not exist.")
+        return UnknownReference(f"The parent of the {step.target.title} does not exist.")
     if isinstance(reason, IllegalTransition):
         return reason
     if step.role == "create":
-        return AlreadyThere(f"There is a {step.target.title} already.")
+        return AlreadyThere(f"The {step.target.title} already exists.")
     current = getattr(reason, "current", None)
     count = getattr(current, _count_of(step.target.entity) or "", 0) or 0
     if step.role == "delete" and count > step.released:

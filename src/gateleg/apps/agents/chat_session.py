@@ -88,7 +88,7 @@ class ChatSession:
             case "result" if frame.status != "completed":
                 self._show(f"[{frame.name} {frame.status}: {str(frame.data)[:_MAX_DETAIL_LENGTH]}]\n", aside=True)
             case "restart":
-                self._show("\n[the worker was lost; the answer begins again]\n", aside=True)
+                self._show("\n[the worker stopped; the answer starts again]\n", aside=True)
             case "end" if frame.status == "completed":
                 self._show("\n")
             case "end" if frame.status != "requires_action":

@@ -1,4 +1,4 @@
-"""What `gateleg doctor` checks of agents: that there is a model to talk to."""
+"""The checks for `gateleg doctor`: whether the catalogue lists a model."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 def agents_checks(resources: Resources[AgentsSettings]) -> list[Check]:
-    """The checks, each with what it needs."""
+    """The checks of the agents application."""
 
     async def catalogue() -> CheckResult:
         count = await resources.store.count(Llm.everything, limit=1_000)
         if count == 0:
-            return CheckResult("warning", "the catalogue lists no model", fix="Start the host once: it adds the model of this machine.")
+            return CheckResult("warning", "the catalogue lists no model", fix="Start the host once: it adds the local model.")
         return CheckResult("ok", f"the catalogue lists {count} models")
 
     return [Check("model catalogue", catalogue)]

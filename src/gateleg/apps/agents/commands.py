@@ -1,4 +1,4 @@
-"""`gateleg agents`: make an agent, list them, and talk to one. Works beside a running host, and without one."""
+"""`gateleg agents`: create agents, list them and chat with one, with or without a running host."""
 
 import asyncio
 import logging
@@ -17,25 +17,29 @@ if TYPE_CHECKING:
     from gateleg.web import Resources
     from gateleg.web.settings import Settings
 
-app = typer.Typer(help="Agents: make one, and talk to it.", no_args_is_help=True, add_completion=False)
+app = typer.Typer(help="Create agents and chat with them.", no_args_is_help=True, add_completion=False)
 
-PartOption = Annotated[str | None, typer.Option("--part", help="The tenant to work in; that of the endpoint, when left out.")]
-AgentArgument = Annotated[str | None, typer.Argument(metavar="[AGENT]", help="The name or id of an agent; the only one, when left out.")]
+PartOption = Annotated[str | None, typer.Option("--part", help="The tenant (part_id); by default the endpoint's own.")]
+AgentArgument = Annotated[
+    str | None, typer.Argument(metavar="[AGENT]", help="The name or id of an agent; may be omitted if there is only one.")
+]
 _PROMPT = "> "
 
 
 @app.command()
 def new(
-    name: Annotated[str, typer.Argument(help="What the agent is called.")],
-    instructions: Annotated[str, typer.Option("--instructions", "-i", help="What the agent is to know and to do.")] = "",
+    name: Annotated[str, typer.Argument(help="The name of the agent.")],
+    instructions: Annotated[str, typer.Option("--instructions", "-i", help="The instructions (system prompt) of the agent.")] = "",
     model: Annotated[str, typer.Option("--model", help="local, or provider:model, such as anthropic:claude-x.")] = "local",
-    tool: Annotated[list[str] | None, typer.Option("--tool", help="A tool of an application, or delphi.* for all of one.")] = None,
-    max_tokens: Annotated[int | None, typer.Option("--max-tokens", min=1, help="Tokens that an answer may have.")] = None,
+    tool: Annotated[
+        list[str] | None, typer.Option("--tool", help="A tool of an application, or all of one, such as delphi.*; may be repeated.")
+    ] = None,
+    max_tokens: Annotated[int | None, typer.Option("--max-tokens", min=1, help="The maximum number of tokens in an answer.")] = None,
     part: PartOption = None,
     store: StoreOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Make an agent."""
+    """Create an agent."""
     _require()
     settings = settings_from(config, store=store)
     chosen = {"tools": tool, "max_tokens": max_tokens}
@@ -45,7 +49,7 @@ def new(
 
 @app.command("list")
 def list_them(part: PartOption = None, json: JsonOption = False, store: StoreOption = None, config: ConfigOption = None) -> None:
-    """List the agents of a tenant, by the names that chat, OpenAI's API and MCP know them by."""
+    """List the agents of a tenant with their names in chat, the OpenAI API and MCP."""
     _require()
     agents = asyncio.run(_listed(settings_from(config, store=store), part))
     if json:
@@ -58,16 +62,16 @@ def list_them(part: PartOption = None, json: JsonOption = False, store: StoreOpt
 @app.command()
 def chat(
     agent: AgentArgument = None,
-    message: Annotated[str | None, typer.Option("--message", "-m", help="Ask this, print the answer, and end.")] = None,
-    thread: Annotated[str | None, typer.Option("--thread", help="Go on with a thread.")] = None,
+    message: Annotated[str | None, typer.Option("--message", "-m", help="Send this message, print the answer, and exit.")] = None,
+    thread: Annotated[str | None, typer.Option("--thread", help="Continue a thread.")] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Approve every tool call that needs approval.")] = False,
     part: PartOption = None,
     store: StoreOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Talk to an agent. Answers are printed as they are written, with the tools that were called.
+    """Chat with an agent. Answers and tool calls are printed as they arrive.
 
-    Where no worker is running, this command answers by itself.
+    If no worker is running, this command runs the agent itself.
     """
     _require()
     from gateleg.errors import GatelegError
@@ -134,7 +138,7 @@ async def _listed(settings: "Settings", part: str | None) -> "dict[str, Agent]":
 
 
 async def _chat(settings: "Settings", part: str | None, name: str | None, message: str | None, thread: str | None, *, yes: bool) -> bool:
-    """Talk until there is nothing more to say; whether the only answer failed."""
+    """Chat until the user enters an empty line. Returns whether the run of a single message failed."""
     from gateleg.apps.agents.chat_session import ChatSession
 
     async with _opened(settings, part) as (resources, context), _working(resources):
@@ -142,7 +146,7 @@ async def _chat(settings: "Settings", part: str | None, name: str | None, messag
         talk = ChatSession(resources, context, agent, _shown, _approval(yes=yes), thread)
         if message is not None:
             return not await talk.send(message)
-        typer.echo(f"{agent.agent_name}. An empty line ends.", err=True)
+        typer.echo(f"Chatting with {agent.agent_name}. Enter an empty line to exit.", err=True)
         while text := (await asyncio.to_thread(_line)).strip():
             await talk.send(text)
         if talk.thread_uuid is not None:
@@ -177,22 +181,22 @@ async def _chosen(resources: "Resources[AgentsSettings]", context: "Context", na
         return await find_named_agent(resources.store, context.partition, name)
     agents = await list_agents(resources.store, context.partition)
     if not agents:
-        fail("there are no agents; make one with `gateleg agents new NAME`")
+        fail("there are no agents. Create one with `gateleg agents new NAME`.")
     if len(agents) > 1:
-        fail(f"name one of the agents: {', '.join(agents)}")
+        fail(f"there are several agents. Name one of: {', '.join(agents)}.")
     return next(iter(agents.values()))
 
 
 @asynccontextmanager
 async def _working(resources: "Resources[AgentsSettings]") -> AsyncIterator[None]:
-    """Answer in this process, unless a worker that knows agents is running: that one also has the tools of all other applications."""
+    """Run a worker in this process, unless one with the agents application is running, which also has the tools of other applications."""
     from gateleg.apps.agents.running.job_types import QUEUE
     from gateleg.jobs import Worker
 
     if any(QUEUE in one.queues and one.state == "running" for one in await resources.queue.workers()):
         yield
         return
-    # What a failed answer says is printed; how a worker fares is nothing for who talks.
+    # The user sees the errors of runs; the worker's own log lines would only disturb the chat.
     logging.getLogger("gateleg.jobs").setLevel(logging.CRITICAL)
     worker = Worker(resources.queue, queues={QUEUE: 1}, concurrency=2, capture=False, drain_seconds=2.0)
     running = asyncio.ensure_future(worker.run())

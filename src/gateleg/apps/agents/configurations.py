@@ -36,7 +36,7 @@ async def check_configuration(store: AsyncStore, agent: Agent) -> None:
 def schema_problems(value: Any, schema: Mapping[str, Any], path: str = "") -> list[str]:
     """The violations of a JSON schema, with paths: type, required, enum, minimum, maximum, properties, additionalProperties and items.
 
-    A reference to a secret is taken for every text. Other words of JSON schema are not looked at.
+    A reference to a secret is accepted as any string. Other keywords of JSON Schema are ignored.
     """
     where = path or "it"
     kinds = schema.get("type")
@@ -59,12 +59,12 @@ def schema_problems(value: Any, schema: Mapping[str, Any], path: str = "") -> li
 def _object_problems(value: Mapping[str, Any], schema: Mapping[str, Any], path: str) -> list[str]:
     prefix = f"{path}." if path else ""
     properties = schema.get("properties") or {}
-    found = [f"{prefix}{name} must be given" for name in schema.get("required") or () if name not in value]
+    found = [f"{prefix}{name} is required" for name in schema.get("required") or () if name not in value]
     for name, one in value.items():
         if isinstance(properties.get(name), dict):
             found += schema_problems(one, properties[name], f"{prefix}{name}")
         elif name not in properties and schema.get("additionalProperties") is False:
-            found.append(f"{prefix}{name} is not known")
+            found.append(f"{prefix}{name} is not a known property")
     return found
 
 

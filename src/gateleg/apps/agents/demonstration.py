@@ -1,7 +1,7 @@
-"""What a host shows of agents at first: a guide that looks things up in the demonstration of opinion maps, and two questions to it.
+"""The demonstration: a guide that answers two questions about the demonstration of opinion maps.
 
-The guide's model is the small one of this machine, which neither chooses tools well nor reads numbers reliably. So the planner chooses the
-tool (`running/planning.py`), what the tool said is quoted, which is always right, and the model adds its own words, which may be wrong.
+The guide uses the small local model, which is not reliable at choosing tools or reading numbers. So the planner chooses the
+tool (`running/planning.py`), the tool's result is quoted, which is always right, and the model adds its own words, which may be wrong.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from gateleg.web import Resources
 
 AGENT = "agent-town-guide"
-#: The tools of another application that the guide looks things up with, where that is installed.
+#: The tools that the guide uses, if the application that provides them is installed.
 TOOLS = "delphi.*"
 _INSTRUCTIONS = "You answer questions from the facts that stand before them, in one or two short sentences."
 QUESTIONS = ("Which groups of opinion are there in the town, and what divides them?", "What do all groups agree on?")
 
 
 async def load(resources: Resources[AgentsSettings]) -> None:
-    """Make the guide unless it is there, and the job that asks it when there is something to find. Done again, it changes nothing."""
+    """Create the guide unless it exists, and submit the job that asks it once there is data. A second call changes nothing."""
     await add_local_model(resources.store)
     context = assemble(LOCAL, resources.settings)
     values = {
         "agent_uuid": AGENT,
         "agent_name": "Town guide",
-        "agent_description": "Answers questions about the town's conversation of the demonstration.",
+        "agent_description": "Answers questions about the demonstration's town conversation.",
         "llm_provider": LOCAL_LLM[0],
         "llm_name": LOCAL_LLM[1],
         "instructions": _INSTRUCTIONS,

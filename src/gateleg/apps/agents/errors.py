@@ -25,7 +25,7 @@ class ForeignPart(AgentsError):
 
     code = "foreign-part"
     status = 403
-    fix = "Leave X-Part-ID and part_id out, or use a key of that tenant. Operators without a tenant may name any part."
+    fix = "Omit X-Part-ID and part_id, or use a key of that tenant. Operators without a tenant may name any part."
 
 
 class NotFoundInPartition(AgentsError):
@@ -40,7 +40,7 @@ class UnknownReference(AgentsError):
     """The item to be stored refers to an item that does not exist."""
 
     code = "unknown-reference"
-    fix = "Create the missing item first, or leave the reference out."
+    fix = "Create the missing item first, or omit the reference."
 
 
 class AlreadyThere(AgentsError):
@@ -48,7 +48,7 @@ class AlreadyThere(AgentsError):
 
     code = "already-there"
     status = 409
-    fix = "Leave the id out to have one generated."
+    fix = "Omit the id to have one generated."
 
 
 class StillUsed(AgentsError):
@@ -266,7 +266,7 @@ class ThreadNotYours(RunningError):
 
     code = "thread-not-yours"
     status = 403
-    fix = "Leave thread_uuid out to start a thread of your own."
+    fix = "Omit thread_uuid to start a thread of your own."
 
 
 class OtherAgent(RunningError):
@@ -274,7 +274,7 @@ class OtherAgent(RunningError):
 
     code = "other-agent"
     status = 409
-    fix = "Ask the agent of the thread, or leave thread_uuid out."
+    fix = "Ask the agent of the thread, or omit thread_uuid."
 
 
 class RunEnded(RunningError):

@@ -1,6 +1,6 @@
 """Files of users: uploads for agents, and files that agents produce. Each user of a partition has a folder.
 
-Callers name files by ids, or by keys inside of their folder; no key leads out of it.
+Callers name files by id, or by a key within their folder; no key leads out of it.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def own_key(context: Context, object_key: str) -> str:
     folder = folder_of(context)
     rest = object_key.removeprefix(folder)
     if not rest or rest.startswith("/") or any(part in ("", ".", "..") for part in rest.split("/")):
-        raise BadField(f"objectKey {object_key!r} does not name an object.", fix="Give a path such as pictures/cat.png.")
+        raise BadField(f"objectKey {object_key!r} is not a valid object key.", fix="Use a path such as pictures/cat.png.")
     return folder + rest
 
 
@@ -118,10 +118,10 @@ async def _content(resources: Resources[Any], given: Mapping[str, Any]) -> bytes
             raise BadField("encodedContent is not base64.", details={"field": "encodedContent"}) from None
     address = _text(given, "file_uri")
     if not address:
-        raise MissingField("A file needs encodedContent or fileUri.", fix="Send the content in base64, or an address to read it from.")
+        raise MissingField("A file needs encodedContent or fileUri.", fix="Send the content in base64, or a URL to read it from.")
     answer = await resources.outgoing.fetch(HttpRequest(address, method="GET"))
     if answer.status != 200:
-        raise BadField(f"The address of the file answers with the status {answer.status}.", details={"field": "fileUri"})
+        raise BadField(f"The server of fileUri responded with status {answer.status}.", details={"field": "fileUri"})
     return answer.body
 
 

@@ -67,8 +67,8 @@ async def save_flow(
 ) -> FlowSnippet:
     """Create a flow, add a version (`flow_snippet_uuid`), change a version, or with `copied` duplicate it.
 
-    A new version moves the active agents that use the one before it. `job` gives the writes of a job that moves them (from the ids of the
-    version before and the new one), which become part of the transaction when there are many; without it they are all moved at once.
+    A new version moves the active agents that use the previous one. If there are many, `job` (called with the ids of the previous and the
+    new version) returns writes that submit a job for it in the same transaction; without `job`, all are moved here.
     """
     version = values.get("flow_snippet_version_uuid")
     if copied and version:
@@ -102,7 +102,7 @@ async def move_agents(
 ) -> int:
     """Give every agent whose active version uses one flow version a new version with another; returns their number.
 
-    Done again after an interruption, it goes on with those that are left. Versions that are not active stay as they are.
+    After an interruption, a second call moves the remaining ones. Inactive versions are not changed.
     """
     moved = 0
     question = Agent.of_flow(partition=context.partition, flow_snippet_version_uuid=before)

@@ -1,6 +1,6 @@
 """Find, create, update and delete items without versions, in the caller's partition or in the shared catalogue.
 
-Who may do it is asked by the modules of the things themselves.
+Permissions are checked by the callers.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def refused(error: ValidationError) -> MissingField | BadField:
     """Convert a pydantic error to one of ours, without the rejected values."""
     missing = [".".join(map(str, one["loc"])) for one in error.errors() if one["type"] == "missing"]
     if missing:
-        return MissingField(f"{', '.join(missing)} must be given.", details={"fields": missing})
+        return MissingField(f"{', '.join(missing)} must be set.", details={"fields": missing})
     wrong = {".".join(map(str, one["loc"])): one["msg"] for one in error.errors()}
     return BadField("; ".join(f"{name}: {problem}" for name, problem in wrong.items()) + ".", details={"fields": wrong})
 

@@ -42,9 +42,9 @@ class Paging:
         if self.page_number < 1:
             raise BadField(f"pageNumber is {self.page_number}; pages are counted from 1.", details={"field": "pageNumber"})
         if self.page_number > 1 and self.cursor is not None:
-            raise BadField("A page has a cursor or a number.", fix="Give one of them.", details={"field": "pageNumber"})
+            raise BadField("Both a cursor and pageNumber were given.", fix="Use only one of them.", details={"field": "pageNumber"})
         if self.skipped > FURTHEST:
-            raise BadField(f"Page {self.page_number} is too far.", fix="Follow the cursor `next` of the page before it.")
+            raise BadField(f"Page {self.page_number} is too far from the start.", fix="Follow the cursor `next` of the previous page.")
 
     @property
     def skipped(self) -> int:
@@ -106,7 +106,7 @@ def timed(question: Query[E], attribute: Any, after: datetime | None, before: da
     if after is not None and before is not None:
         first, last = after + _MOMENT, before - _MOMENT
         if first > last:
-            raise BadField("There is no time between these two.", fix="Give an earlier `Gt`, or a later `Lt`.")
+            raise BadField("The time range is empty.", fix="Use an earlier `Gt` or a later `Lt`.")
         return question.where(attribute.between(first, last))
     if after is not None:
         return question.where(attribute > after)

@@ -1,3 +1,3 @@
-"""What the extra `agents` installs, by the names under which it is imported."""
+"""The packages of the extra `agents`, by import name."""
 
 NEEDED = ("strawberry", "mcp")

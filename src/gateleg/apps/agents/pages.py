@@ -1,4 +1,4 @@
-"""The pages of agents in the console: `/agents` has what a tenant has, below it are the pages of each thing."""
+"""The console pages: `/agents` lists the items of a tenant; each item has a page below it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def register(resources: Resources[AgentsSettings]) -> None:
-    """Make the pages known to the console."""
+    """Register the pages with the console."""
     ui.add_css(Path(__file__).parent / "web" / "agents.css", shared=True)
 
     @ui.page(HOME, response_timeout=PATIENT)
@@ -55,7 +55,7 @@ def register(resources: Resources[AgentsSettings]) -> None:
 
 
 def _register_conversations(resources: Resources[AgentsSettings]) -> None:
-    """The pages of threads, of their runs, and of evaluations."""
+    """Register the pages of threads, runs and evaluations."""
 
     @ui.page(f"{HOME}/thread/{{thread}}", response_timeout=PATIENT)
     async def thread_of(thread: str, part: str = "", agent: str = "", cursor: str = "") -> None:

@@ -1,7 +1,7 @@
 """References between items, as pure functions.
 
-Whatever is referred to counts its references. The counts are moved by the transactions that write the items which refer, so that nothing
-can be deleted while something names it, and nothing can name what does not exist.
+Every referenced item counts its references. The transactions that write the referring items update these counts, so that an item cannot
+be deleted while others refer to it, and a reference to a missing item cannot be stored.
 """
 
 from __future__ import annotations

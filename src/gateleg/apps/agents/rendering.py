@@ -81,12 +81,12 @@ def read_variables(declared: Sequence[Mapping[str, Any]]) -> dict[str, Variable]
         if not isinstance(name, str) or not _WHOLE_NAME.fullmatch(name):
             raise BadTemplate(f"Variable {place} has no name of letters, digits and underscores.")
         if name == FLOW_SNIPPET:
-            raise BadTemplate(f"{name} is the name of the flow, and cannot be a variable.")
+            raise BadTemplate(f"{name} is reserved for the flow and cannot be a variable.")
         if name in found:
             raise BadTemplate(f"The variable {name} is declared twice.")
         kind = None if kind is None else _ALIASES.get(str(kind).lower(), str(kind).lower())
         if kind is not None and kind not in _TYPES:
-            raise BadTemplate(f"The variable {name} has the type {kind!r}; known are {', '.join(_TYPES)}.")
+            raise BadTemplate(f"The variable {name} has the unknown type {kind!r}; the types are {', '.join(_TYPES)}.")
         default = entry.get("default", entry.get("value"))
         options = tuple(entry.get("options") or ())
         found[name] = Variable(name, kind, default, bool(entry.get("required", default is None)), options)
@@ -157,13 +157,13 @@ def render(template: str, values: Mapping[str, Any], declared: Sequence[Mapping[
     missing = tuple(dict.fromkeys(filling.missing))
     if missing:
         raise MissingVariables(
-            f"There is no value for {', '.join(missing)}.",
-            fix="Give each a value or a default; write {{name}} where the text itself is to have braces around a name.",
+            f"Variables without a value: {', '.join(missing)}.",
+            fix="Supply a value or a default for each. To keep braces in the text, write {{name}}.",
             details={"missing": list(missing)},
         )
     if len(text) > MAX_RENDERED_LENGTH:
         raise BadTemplate(
-            f"The rendered text has {len(text):,} characters; {MAX_RENDERED_LENGTH:,} are permitted.",
+            f"The rendered text has {len(text):,} characters; the limit is {MAX_RENDERED_LENGTH:,}.",
             fix="Shorten the template or its values.",
         )
     return RenderedPrompt(text, tuple(dict.fromkeys(filling.used)), _unused(values, variables, filling.used))
@@ -184,7 +184,7 @@ def preview(template: str, values: Mapping[str, Any], declared: Sequence[Mapping
 
 def _substitute(template: str, values: Mapping[str, Any], variables: Mapping[str, Variable], flow: str | None) -> tuple[_Substitution, str]:
     if flow is not None and FLOW_SNIPPET in placeholders(flow):
-        raise BadTemplate("The flow contains {flow_snippet}, which would put it into itself.")
+        raise BadTemplate("The flow contains {flow_snippet}, so it would include itself.")
     given = {name: value for name, value in values.items() if name != FLOW_SNIPPET}
     filling = _Substitution(given, variables)
     inner = filling.fill(flow or "")

@@ -1,6 +1,6 @@
-"""Use cases: save agents and MCP servers. What this host could not run is refused on saving, so that its author can correct it.
+"""Use cases: save agents and MCP servers. An agent that this host cannot run is refused on saving, so that its author can correct it.
 
-`save_agent` and `save_server` of the data know nothing of handlers, models and the network; clients come through these.
+The functions of the same names in `agents` and `servers` do not know handlers, models and the network; clients call these instead.
 """
 
 from __future__ import annotations

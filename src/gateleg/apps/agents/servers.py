@@ -92,13 +92,13 @@ def check_url(url: str | None) -> None:
     except ValueError:
         parts, port = urlsplit(""), None
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
-        raise BadField("mcp_server_url must be an address such as https://tools.example.com/mcp.", details={"field": "mcp_server_url"})
+        raise BadField("mcp_server_url must be a URL such as https://tools.example.com/mcp.", details={"field": "mcp_server_url"})
     if parts.username or parts.password:
         raise BadField("mcp_server_url contains a password.", fix="Send it as a header.", details={"field": "mcp_server_url"})
     secret = next((name for name, _ in parse_qsl(parts.query, keep_blank_values=True) if is_secret_name(name)), None)
     if secret is not None:
         raise BadField(
             f"mcp_server_url has a secret in its query ({secret}), which would be stored and shown in the clear.",
-            fix="Send it as a header: the values of headers are kept as secrets.",
+            fix="Send it as a header: header values are stored as secrets.",
             details={"field": "mcp_server_url"},
         )

@@ -1,6 +1,6 @@
-"""The nine tenant tables of the public design, keyed by the tenant's partition, and the pointers to active versions.
+"""The nine tenant tables of the public schema, keyed by the tenant's partition, and the pointers to active versions.
 
-Table names, keys, attributes and local indexes are those of the public design; attributes that we added are marked `ours`. Runs, messages
+Table names, keys, attributes and local indexes are those of the public schema; attributes that we added are marked `ours`. Runs, messages
 and tool calls are in `thread_tables`; data that all tenants share is in `catalogue_tables`.
 """
 
@@ -45,7 +45,7 @@ def own_identifier() -> Any:
 
 
 def tenant_table(name: str, sort: str, *indexes: Index) -> Table:
-    """Declare a table with `partition_key` as its hash, the public design's local indexes, and an index across tenants."""
+    """Declare a table with `partition_key` as its hash, the public schema's local indexes, and an index across tenants."""
     local = (LSI("endpoint_id-index", range="endpoint_id"), LSI("part_id-index", range="part_id"), *indexes)
     across = GSI("endpoint-index", hash="endpoint_id", range="updated_at")
     return Table(f"aace-{name}", hash="partition_key", range=sort, indexes=[*local, LSI("updated_at-index", range="updated_at"), across])

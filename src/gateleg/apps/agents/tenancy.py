@@ -72,7 +72,7 @@ def _problem(value: object) -> str | None:
     if not value:
         return "is empty"
     if len(value) > MAX_NAME_LENGTH:
-        return f"has {len(value):,} characters; {MAX_NAME_LENGTH} are permitted"
+        return f"has {len(value):,} characters; the limit is {MAX_NAME_LENGTH}"
     if _DELIMITER in value:
         return f"contains {_DELIMITER!r}, which separates the parts of a partition key"
     # Cc control, Cf format (invisible), Cs surrogates, Co private, Cn unassigned; Zl and Zp end lines.
@@ -194,7 +194,7 @@ def _part(principal: Principal, settings: AgentsSettings, asked: RequestedTenant
     if principal.tenant == settings.endpoint_id:
         raise BadPartition(
             f"The tenant {own!r} has the name of the endpoint, whose partition belongs to callers without a tenant.",
-            fix="Give the tenant's keys another tenant, or the endpoint another name: endpoint_id in [agents] of the settings.",
+            fix="Rename the tenant of these keys, or set another endpoint_id below [agents] in gateleg.toml.",
             details={"field": "part_id"},
         )
     if asked.part_id and asked.part_id != own:

@@ -1,7 +1,7 @@
 """Tables of runs, messages, tool calls, async tasks and fine-tuning messages. Every key begins with the tenant's partition.
 
-Runs, messages and tool calls lie together by tenant and thread, in the order of their time-ordered ids: the newest history of a thread is
-one bounded query, and nothing of another tenant can be in it.
+Runs, messages and tool calls are stored by tenant and thread, in the order of their time-ordered ids: the newest history of a thread is
+one bounded query, which cannot contain items of another tenant.
 """
 
 from datetime import datetime

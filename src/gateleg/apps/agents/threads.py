@@ -1,6 +1,7 @@
 """Use cases: threads, and recording runs, messages and tool calls in them.
 
-A thread belongs to the caller who began it. Whoever may not see it finds neither it nor anything in it; whoever may only look is refused.
+A thread belongs to the caller who started it. For callers who may not see it, the thread and its contents do not exist; callers who may
+only view it cannot change it.
 """
 
 from __future__ import annotations
@@ -161,12 +162,12 @@ async def delete_message(store: AsyncStore, context: Context, message_uuid: str,
 async def save_tool_call(store: AsyncStore, context: Context, values: Mapping[str, Any]) -> ToolCall:
     """Record a tool call of a run, or change one, by `tool_call_uuid` or by the provider's `tool_call_id` in its run.
 
-    Two reports of one call at once become one item: its id follows from the run and the provider's id.
+    Two concurrent reports of one call become one item, because its id is derived from the run and the provider's id.
     """
     if values.get("tool_call_uuid") or not values.get("tool_call_id"):
         return await _save(store, context, ToolCall, values, {})
     if not values.get("run_uuid"):
-        raise MissingField("run_uuid must be given.", details={"fields": ["run_uuid"]})
+        raise MissingField("run_uuid must be set.", details={"fields": ["run_uuid"]})
     uuid = call_uuid(values["run_uuid"], values["tool_call_id"])
     named = {**values, "tool_call_uuid": uuid}
     if await find_in_thread(store, context, ToolCall, values["thread_uuid"], uuid) is None:

@@ -61,7 +61,9 @@ def usage_question(context: Context, since: date, until: date) -> Query[DailyUsa
     """The query for the usage of a range of days that the caller may see, newest first. Raises `BadField`."""
     days = (until - since).days + 1
     if not 1 <= days <= LONGEST:
-        raise BadField(f"From {since} to {until} are {days} days.", fix=f"Give a first and a last day, at most {LONGEST} days.")
+        raise BadField(
+            f"The range from {since} to {until} has {days} days.", fix=f"Choose a first and a last day, at most {LONGEST} days apart."
+        )
     bounds = DailyUsage.day.between(since, until)
     if context.sees_all:
         return DailyUsage.by_day(partition=context.partition).where(bounds)

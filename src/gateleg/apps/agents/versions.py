@@ -354,5 +354,5 @@ async def _load_active_version(store: AsyncStore, context: Context, of: Versione
 async def _reload(store: AsyncStore, context: Context, of: VersionedKind[V], version_uuid: str) -> V:
     found = await find_version(store, context, of, version_uuid)
     if found is None:
-        raise NotFoundInPartition(f"The version {version_uuid!r} was deleted by somebody else.")
+        raise NotFoundInPartition(f"The version {version_uuid!r} was deleted by another user.")
     return found

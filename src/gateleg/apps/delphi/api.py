@@ -27,7 +27,7 @@ from gateleg.web.api.calls import Call, Using
 from gateleg.web.api.jobs.views import JobView
 from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.errors import Unknown
-from gateleg.web.uploads import turn, upload_folder
+from gateleg.web.uploads import upload_folder, upload_slot
 
 router = APIRouter()
 Name = Annotated[str, Path(min_length=1, max_length=200, description="The id of a conversation.")]
@@ -137,7 +137,7 @@ async def upload(call: Using, conversation: Name, new: NewUpload) -> UploadView:
     nothing is kept then."""
     current = await call.host.store.find(StoredConversation, conversation_id=conversation, consistent=True)
     rules.check_upload(call.principal, current, new.group)
-    async with turn(call.principal):
+    async with upload_slot(call.principal):
         read = await read_files(conversation, new, UploadLimits.of(call.host.settings))
         made = await service.upload_conversation(
             call.host.store,

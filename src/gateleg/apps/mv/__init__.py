@@ -1,12 +1,12 @@
-"""Music videos: from a song and a sentence to a video that is cut to the beat, drawn on this machine with no account.
+"""Music videos: makes a video from a song and a sentence, cut to the beat and drawn on this machine, without an account.
 
     song = listen(Path("song.mp3"))                                  tempo, beats, bars, sections, key, loudness
     plan = plan_video(song, find_preset("neon-noir"))                scenes on bar lines, to the frame
     texts = write_scenes("a robot in the rain", plan, find_preset("neon-noir"), subject="a silver robot")
     make_video(Path("song.mp3"), "a robot in the rain", Path("out.mp4"), open_library(models.embeddings().embed))
 
-Everything here is a pure function of its arguments and of the files that it is given by path; long work takes a `progress` and a
-`cancelled`. The rooms, from the bottom: `listening`, `planning`, `writing`, `drawing`, `composing`; `studio` puts them together; `music`
+All exported functions depend only on their arguments and the files they are given. Long ones take the callbacks `progress` and
+`cancelled`. The packages, from the bottom: `listening`, `planning`, `writing`, `drawing`, `composing`; `studio` combines them; `music`
 synthesises a song.
 """
 

@@ -1,4 +1,4 @@
-"""`/api/mv`: projects and their scenes. What makes videos is in `work`; what comes in as a file, in `web/upload_api`."""
+"""`/api/mv`: routes of projects and scenes. Jobs are started in `web/work_api`, files uploaded in `web/upload_api`."""
 
 import re
 import shutil
@@ -13,8 +13,8 @@ from starlette.background import BackgroundTask
 from starlette.responses import FileResponse
 
 from gateleg.apps.mv import rules, scenes, service
-from gateleg.apps.mv.exporting import write_pack
-from gateleg.apps.mv.reconciling import reconcile
+from gateleg.apps.mv.export import write_pack
+from gateleg.apps.mv.reconciliation import reconcile
 from gateleg.apps.mv.settings import MVSettings
 from gateleg.apps.mv.tables import FinalVersion, Project, ProjectStatus, Take, TrimPoints
 from gateleg.apps.mv.web.bodies import Cut, NewOrder, NewProject, NewScene, NewTrim, ProjectChanges, SceneChanges
@@ -24,7 +24,7 @@ from gateleg.apps.mv.web.views import (
     ProjectSummary,
     ProjectView,
     SceneView,
-    StandingView,
+    StatusCountView,
     TakeView,
     View,
     summary_of,
@@ -39,29 +39,31 @@ from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.errors import BadRequest, Unknown
 
 router = APIRouter()
-Sequence = Annotated[int, InPath(ge=1, le=999, description="The scene's name for ever, not its place.")]
-IfMatch = Annotated[str | None, Header(description='The `ETag` of what was read, such as `"3"`: refused when it has changed since.')]
+Sequence = Annotated[int, InPath(ge=1, le=999, description="The scene's permanent number, not its position.")]
+IfMatch = Annotated[
+    str | None, Header(description='The `ETag` that was read, such as `"3"`. The request is refused if the item has changed since.')
+]
 
 
 class DeletedScene(View):
-    """What is left after a scene was deleted."""
+    """The deleted scene, and how many scenes remain."""
 
     deleted_sequence: int
     remaining_scene_count: int
 
 
 def resources_of(call: Call) -> Resources[MVSettings]:
-    """What the host gives to this application."""
+    """The resources of this application."""
     return call.host.resources["mv"]
 
 
 def links_of(call: Call) -> Links:
-    """Makes the URLs that callers see."""
+    """Creates the expiring URLs in responses."""
     return Links(call.host.objects, resources_of(call).settings.link_seconds)
 
 
 async def visible_project(call: Call, project_id: UUID) -> Project:
-    """The project, if the caller may see it; what has become of its jobs is noted in it."""
+    """The project, reconciled with its jobs, if the caller may see it."""
     project = await service.find_project(call.host.store, project_id)
     rules.check_visible(call.principal, project, f"project {project_id}")
     return (await reconcile(call.host.store, call.host.queue, project_id)).project
@@ -75,17 +77,19 @@ async def changeable_project(call: Call, project_id: UUID) -> Project:
 
 
 def expected_version(if_match: str | None) -> int | None:
-    """The version that a client has read."""
+    """The version in an If-Match header; None if any version will do."""
     if if_match is None or if_match.strip() == "*":
         return None
     found = re.fullmatch(r'\s*(?:W/)?"(\d+)"\s*', if_match)
     if found is None:
-        raise BadRequest("If-Match is not an ETag of this API.", fix='Send the ETag of what was read, such as "3".')
+        raise BadRequest(
+            "The If-Match header is not an ETag of this API.", fix='Send the ETag header of the response that you read, such as "3".'
+        )
     return int(found[1])
 
 
 async def project_view(call: Call, project_id: UUID, response: Response | None = None) -> ProjectView:
-    """The project with its scenes; its version becomes the answer's ETag."""
+    """The project with its scenes; its version becomes the ETag of the response."""
     loaded = await service.load_project(call.host.store, project_id)
     if response is not None:
         response.headers["ETag"] = f'"{loaded.project.version}"'
@@ -93,7 +97,7 @@ async def project_view(call: Call, project_id: UUID, response: Response | None =
 
 
 async def scene_view(call: Call, project_id: UUID, sequence: int) -> SceneView:
-    """A scene of the project as it is now."""
+    """The current state of a scene."""
     loaded = await service.load_project(call.host.store, project_id)
     found = next((scene for scene in loaded.scenes if scene.sequence == sequence), None)
     if found is None:
@@ -112,11 +116,14 @@ async def create_project(call: Using, new: NewProject) -> ProjectSummary:
 @router.get("/projects")
 async def list_projects(
     call: Using,
-    status: Annotated[ProjectStatus | None, Query(description="Of everybody, for viewers; of the caller without it.")] = None,
+    status: Annotated[
+        ProjectStatus | None,
+        Query(description="Only projects in this status. Viewers get the projects of all owners, other callers their own."),
+    ] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Listing[ProjectSummary]:
-    """The caller's projects, newest first. With a `status`, viewers see those of everybody, and others their own."""
+    """List the caller's projects, newest first. With a `status`, viewers get the projects of all owners."""
     store, owner = call.host.store, call.principal.owner
     if status is not None and call.principal.may(Role.VIEWER):
         page = await service.projects_in(store, status, limit, cursor)
@@ -126,21 +133,21 @@ async def list_projects(
 
 
 @router.get("/board")
-async def board(call: Viewing) -> list[StandingView]:
-    """How many projects are in which status, and since when the oldest."""
-    return [StandingView.of(row) for row in await service.status_board(call.host.store)]
+async def board(call: Viewing) -> list[StatusCountView]:
+    """Count the projects in each status, with the creation time of the oldest."""
+    return [StatusCountView.of(row) for row in await service.status_board(call.host.store)]
 
 
 @router.get("/projects/{project_id}")
 async def get_project(call: Using, project_id: UUID, response: Response) -> ProjectView:
-    """A project with its scenes as they play. URLs expire."""
+    """Get a project with its scenes in playing order. URLs in the response expire."""
     await visible_project(call, project_id)
     return await project_view(call, project_id, response)
 
 
 @router.patch("/projects/{project_id}")
 async def edit_project(call: Using, project_id: UUID, changes: ProjectChanges, response: Response, if_match: IfMatch = None) -> ProjectView:
-    """Change a project; what is not sent stays as it is, null removes."""
+    """Change a project. Fields that are not sent keep their values; null removes a value."""
     await changeable_project(call, project_id)
     changes.check()
     actions = changes.actions()
@@ -159,7 +166,7 @@ async def delete_project(call: Using, project_id: UUID) -> None:
 
 @router.post("/projects/{project_id}/duplicate", status_code=201)
 async def duplicate_project(call: Using, project_id: UUID) -> ProjectView:
-    """A copy of a project with its texts, files and scenes, without clips and films. It belongs to the caller."""
+    """Copy a project: its texts, files and scenes, without clips and films. The copy belongs to the caller."""
     await visible_project(call, project_id)
     copy = await service.duplicate_project(call.host.store, call.host.objects, project_id, call.principal.owner)
     await call.note("mv.duplicate", str(project_id), copy=str(copy.project_id))
@@ -168,7 +175,7 @@ async def duplicate_project(call: Using, project_id: UUID) -> ProjectView:
 
 @router.post("/projects/{project_id}/scenes", status_code=201)
 async def add_scene(call: Using, project_id: UUID, new: NewScene) -> SceneView:
-    """Add a scene at a position, or behind all."""
+    """Add a scene at a position, or at the end."""
     rules.check_room(await changeable_project(call, project_id), 1, resources_of(call).settings.most_scenes)
     draft = scenes.SceneDraft(new.scene_concept, new.duration, new.negative_prompt, new.needs_lip_sync)
     (scene,) = await scenes.add_scenes(call.host.store, project_id, [draft], new.position)
@@ -177,7 +184,7 @@ async def add_scene(call: Using, project_id: UUID, new: NewScene) -> SceneView:
 
 @router.patch("/projects/{project_id}/scenes/reorder")
 async def reorder(call: Using, project_id: UUID, new: NewOrder) -> ProjectView:
-    """Play the scenes in another order: all of them by sequence."""
+    """Change the playing order. List all scenes by their sequence numbers."""
     await changeable_project(call, project_id)
     await scenes.reorder(call.host.store, project_id, new.scene_order)
     return await project_view(call, project_id)
@@ -185,7 +192,7 @@ async def reorder(call: Using, project_id: UUID, new: NewOrder) -> ProjectView:
 
 @router.get("/projects/{project_id}/scenes/{sequence}")
 async def get_scene(call: Using, project_id: UUID, sequence: Sequence, response: Response) -> SceneView:
-    """A scene."""
+    """Get a scene."""
     await visible_project(call, project_id)
     found = await scene_view(call, project_id, sequence)
     response.headers["ETag"] = f'"{found.version}"'
@@ -194,7 +201,7 @@ async def get_scene(call: Using, project_id: UUID, sequence: Sequence, response:
 
 @router.patch("/projects/{project_id}/scenes/{sequence}")
 async def edit_scene(call: Using, project_id: UUID, sequence: Sequence, changes: SceneChanges, if_match: IfMatch = None) -> SceneView:
-    """Change a scene; what is not sent stays as it is, null removes."""
+    """Change a scene. Fields that are not sent keep their values; null removes a value."""
     await changeable_project(call, project_id)
     actions = changes.actions()
     if actions:
@@ -204,7 +211,7 @@ async def edit_scene(call: Using, project_id: UUID, sequence: Sequence, changes:
 
 @router.delete("/projects/{project_id}/scenes/{sequence}")
 async def delete_scene(call: Using, project_id: UUID, sequence: Sequence) -> DeletedScene:
-    """Delete a scene with its takes and clips. Its sequence is not used again."""
+    """Delete a scene with its takes and clips. Its sequence number is not reused."""
     await changeable_project(call, project_id)
     left = await scenes.delete_scene(call.host.store, call.host.objects, project_id, sequence)
     return DeletedScene(deleted_sequence=sequence, remaining_scene_count=len(left.scene_order))
@@ -212,7 +219,7 @@ async def delete_scene(call: Using, project_id: UUID, sequence: Sequence) -> Del
 
 @router.post("/projects/{project_id}/scenes/{sequence}/split")
 async def split_scene(call: Using, project_id: UUID, sequence: Sequence, cut: Cut) -> list[SceneView]:
-    """Cut a scene in two; the second half becomes a scene of its own."""
+    """Split a scene in two; the second half becomes a new scene."""
     rules.check_room(await changeable_project(call, project_id), 1, resources_of(call).settings.most_scenes)
     halves = await scenes.split_scene(call.host.store, project_id, sequence, cut.at)
     return [await scene_view(call, project_id, half.sequence) for half in halves]
@@ -220,7 +227,7 @@ async def split_scene(call: Using, project_id: UUID, sequence: Sequence, cut: Cu
 
 @router.post("/projects/{project_id}/scenes/{sequence}/trim")
 async def trim_scene(call: Using, project_id: UUID, sequence: Sequence, new: NewTrim) -> SceneView:
-    """Play a part of the clip; null plays all of it again. The clip itself stays whole."""
+    """Play only part of the clip; null restores all of it. The stored clip is not changed."""
     await changeable_project(call, project_id)
     points = None if new.trim_points is None else TrimPoints(start=new.trim_points.start, end=new.trim_points.end)
     await scenes.trim_scene(call.host.store, project_id, sequence, points)
@@ -229,7 +236,7 @@ async def trim_scene(call: Using, project_id: UUID, sequence: Sequence, new: New
 
 @router.get("/projects/{project_id}/scenes/{sequence}/takes")
 async def list_takes(call: Using, project_id: UUID, sequence: Sequence, limit: Limit = 50, cursor: Cursor = None) -> Listing[TakeView]:
-    """The clips that were made for a scene, newest first."""
+    """List the takes of a scene, newest first."""
     await visible_project(call, project_id)
     scene = await scenes.get_scene(call.host.store, project_id, sequence)
     page = await call.host.store.page(Take.of_scene, project_id=project_id, sequence=sequence, limit=limit, cursor=cursor)
@@ -238,7 +245,7 @@ async def list_takes(call: Using, project_id: UUID, sequence: Sequence, limit: L
 
 @router.post("/projects/{project_id}/scenes/{sequence}/takes/{take}/use")
 async def use_take(call: Using, project_id: UUID, sequence: Sequence, take: Annotated[int, InPath(ge=1, le=999)]) -> SceneView:
-    """Play an earlier clip of a scene."""
+    """Play an earlier take of a scene."""
     await changeable_project(call, project_id)
     await scenes.use_take(call.host.store, call.host.objects, project_id, sequence, take)
     return await scene_view(call, project_id, sequence)
@@ -246,7 +253,7 @@ async def use_take(call: Using, project_id: UUID, sequence: Sequence, take: Anno
 
 @router.get("/projects/{project_id}/finals")
 async def list_finals(call: Using, project_id: UUID, limit: Limit = 50, cursor: Cursor = None) -> Listing[FinalView]:
-    """The films of a project, newest first."""
+    """List the films of a project, newest first."""
     project = await visible_project(call, project_id)
     page = await call.host.store.page(FinalVersion.of_project, project_id=project_id, limit=limit, cursor=cursor)
     return Listing(items=[await view_final(links_of(call), final, project) for final in page], next=page.next)
@@ -254,7 +261,7 @@ async def list_finals(call: Using, project_id: UUID, limit: Limit = 50, cursor: 
 
 @router.get("/projects/{project_id}/export", response_class=FileResponse)
 async def export(call: Using, project_id: UUID) -> FileResponse:
-    """Everything of a project in one ZIP: the film with what belongs to it, the clips, the song, captions, edit list and texts."""
+    """Download a project as a ZIP: the film, its poster, captions and edit list, the clips, the song and the texts."""
     await visible_project(call, project_id)
     loaded = await service.load_project(call.host.store, project_id)
     folder = Path(tempfile.mkdtemp(prefix="gateleg-mv-"))
@@ -269,9 +276,9 @@ async def export(call: Using, project_id: UUID) -> FileResponse:
 
 @router.get("/projects/{project_id}/final-video")
 async def final_video(call: Using, project_id: UUID) -> FinalView:
-    """The film that plays."""
+    """Get the current film."""
     project = await visible_project(call, project_id)
     final = await call.host.store.find(FinalVersion, project_id=project_id, number=max(project.final_version, 1), consistent=True)
     if final is None or project.final_version == 0:
-        raise Unknown("This project has no film yet.", fix="POST /api/mv/projects/{id}/generate makes one.")
+        raise Unknown("This project has no film yet.", fix="Create one with POST /api/mv/projects/{id}/generate.")
     return await view_final(links_of(call), final, project)

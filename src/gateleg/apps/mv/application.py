@@ -1,4 +1,4 @@
-"""Music videos as an application of a host. Importing it loads nothing that decodes, draws or computes."""
+"""The music video application. Importing it does not load the libraries that decode or draw."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def check_installed() -> None:
-    """Raise `ModuleNotFoundError` for the first package that jobs would miss, without importing any."""
+    """Raise `ModuleNotFoundError` for the first missing package of the extra `mv`, without importing any."""
     for name in NEEDED:
         if find_spec(name) is None:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
@@ -55,28 +55,28 @@ def register_pages(resources: Resources[MVSettings]) -> None:
 
 
 async def find_tiles(resources: Resources[MVSettings], principal: Principal) -> Sequence[Tile]:
-    """The last films."""
+    """The newest films, for the console's overview."""
     from gateleg.apps.mv.web.showcase import last_films
 
     return await last_films(resources, principal)
 
 
 async def search(resources: Resources[MVSettings], principal: Principal, text: str) -> Sequence[Found]:
-    """Projects by their title or concept."""
+    """Find projects by title or concept."""
     from gateleg.apps.mv.web.showcase import find_projects
 
     return await find_projects(resources, principal, text)
 
 
 async def load_demo(resources: Resources[MVSettings]) -> None:
-    """Create a project and begin its film. Done again, it changes nothing."""
+    """Create the demonstration project and start its film. A second call changes nothing."""
     from gateleg.apps.mv.demonstration import load
 
     await load(resources)
 
 
 async def sees_job(resources: Resources[MVSettings], principal: Principal, job: Job | ArchivedJob) -> bool:
-    """Whether a member sees the project that a job is about."""
+    """Whether a member may see the project that a job belongs to."""
     from gateleg.apps.mv.rules import may_see
 
     if job.subject is None:
@@ -86,7 +86,7 @@ async def sees_job(resources: Resources[MVSettings], principal: Principal, job: 
 
 
 async def changes_job(resources: Resources[MVSettings], principal: Principal, job: Job | ArchivedJob) -> bool:
-    """Whether a member may change the project that a job is about."""
+    """Whether a member may change the project that a job belongs to."""
     from gateleg.apps.mv.rules import may_change
 
     if job.subject is None:
@@ -96,7 +96,7 @@ async def changes_job(resources: Resources[MVSettings], principal: Principal, jo
 
 
 async def job_subject(resources: Resources[MVSettings], principal: Principal, job: Job | ArchivedJob) -> Found | None:
-    """The project that a job is about."""
+    """The project that a job belongs to, as a search result."""
     from gateleg.apps.mv.rules import may_see
     from gateleg.apps.mv.web.showcase import found_project
 
@@ -105,7 +105,7 @@ async def job_subject(resources: Resources[MVSettings], principal: Principal, jo
 
 
 def _own(principal: Principal, job: Job | ArchivedJob) -> bool:
-    """Whether somebody has submitted a job that is about no project."""
+    """Whether the caller submitted a job that belongs to no project."""
     return (job.created_by, job.tenant) == (principal.name, principal.tenant)
 
 

@@ -1,4 +1,4 @@
-"""`gateleg mv`: from a song and a sentence to a video, without a server."""
+"""`gateleg mv`: make music videos on the command line, without a server."""
 
 import tempfile
 from collections.abc import Callable, Iterator
@@ -11,41 +11,44 @@ import typer
 from gateleg.commands import JsonOption, Steps, bad_settings_told, fail, print_json, require_packages, settings_from
 
 if TYPE_CHECKING:
+    from gateleg.apps.mv.callbacks import Progress
     from gateleg.apps.mv.drawing.looks import Library
     from gateleg.apps.mv.listening.song import Song
-    from gateleg.apps.mv.reports import Progress
     from gateleg.apps.mv.studio import VideoOptions
 
 app = typer.Typer(help="Music videos from a song and a sentence.", no_args_is_help=True, add_completion=False)
 
 _STEPS = {
-    "listening": "Listening to the song",
-    "choosing": "Choosing what is seen",
+    "listening": "Analysing the song",
+    "choosing": "Choosing what to draw",
     "drawing": "Drawing the scenes",
-    "composing": "Putting the film together",
+    "composing": "Composing the film",
 }
-#: Up to which share of the whole each step goes.
+#: The share of the whole that is done when each step ends.
 _SHARES = (("listening", 0.05), ("choosing", 0.08), ("drawing", 0.93), ("composing", 1.0))
-#: The shorter side of a draft and of a film, in pixels.
+#: The shorter side of a draft and of a full film, in pixels.
 _DRAFT, _FILM = 480, 720
-#: Seconds of the song that is synthesised.
+#: Seconds of the synthesised song.
 _DEMO = 60.0
 
 Words = Annotated[
     list[str],
-    typer.Argument(metavar="[SONG] CONCEPT", help="A file with sound, and what the video is about. With --demo-song, the sentence alone."),
+    typer.Argument(
+        metavar="[SONG] CONCEPT",
+        help="An audio or video file, and a sentence that says what the video is about. With --demo-song, only the sentence.",
+    ),
 ]
-Aspect = Annotated[Literal["16:9", "9:16", "1:1"], typer.Option(help="The shape of the picture.")]
-Director = Annotated[str, typer.Option(help="A way of directing; `gateleg mv directors` lists them.")]
-Seed = Annotated[int, typer.Option(min=0, help="Another number gives another video; the same one gives the same frames.")]
-Character = Annotated[str | None, typer.Option(help="Who or what is seen, in words.")]
-Picture = Annotated[Path | None, typer.Option(help="A picture of it: PNG, JPEG or WebP.")]
-Lyrics = Annotated[Path | None, typer.Option(help="A file of lyrics: LRC, SRT, or one line for each line that is sung.")]
+Aspect = Annotated[Literal["16:9", "9:16", "1:1"], typer.Option(help="The aspect ratio of the video.")]
+Director = Annotated[str, typer.Option(help="The director preset; `gateleg mv directors` lists them.")]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same frames; another one gives another video.")]
+Character = Annotated[str | None, typer.Option(help="A description of the main character or object.")]
+Picture = Annotated[Path | None, typer.Option(help="A picture of the main character or object: PNG, JPEG or WebP.")]
+Lyrics = Annotated[Path | None, typer.Option(help="A lyrics file: LRC, SRT, or plain text with one line per sung line.")]
 Title = Annotated[str, typer.Option(help="Shown in the first seconds.")]
 Artist = Annotated[str, typer.Option(help="Shown below the title.")]
-Draft = Annotated[bool, typer.Option("--draft", help=f"{_DRAFT} lines instead of {_FILM}: done in about half the time.")]
-DemoSong = Annotated[bool, typer.Option("--demo-song", help="Play a synthesised song instead of a file.")]
-DemoSeconds = Annotated[float, typer.Option(min=4, max=600, help="The length of the synthesised song.")]
+Draft = Annotated[bool, typer.Option("--draft", help=f"{_DRAFT} lines instead of {_FILM}, in about half the time.")]
+DemoSong = Annotated[bool, typer.Option("--demo-song", help="Use a synthesised song instead of a file.")]
+DemoSeconds = Annotated[float, typer.Option(min=4, max=600, help="The length of the synthesised song, in seconds.")]
 
 
 @app.command()
@@ -63,20 +66,20 @@ def new(
     artist: Artist = "",
     demo_song: DemoSong = False,
     demo_seconds: DemoSeconds = _DEMO,
-    workers: Annotated[int | None, typer.Option(min=1, help="Processes that draw side by side; one for each core, when left out.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="The number of rendering processes; by default one for each core.")] = None,
 ) -> None:
-    """Make a music video: cut to the beat, drawn on this machine. Nothing is sent anywhere."""
-    _require()
+    """Make a music video, cut to the beat and drawn on this machine. Nothing is sent to other machines."""
+    _require_extra()
     _check_out(out, (".mp4", ".m4v"))
     from gateleg.apps.mv.studio import make_video
 
-    with _reported(), _track(words, demo_song, demo_seconds, seed) as (song, concept), Steps(_STEPS) as report:
+    with _exit_on_error(), _open_track(words, demo_song, demo_seconds, seed) as (song, concept), Steps(_STEPS) as report:
         options = _video_options(draft, aspect, director, seed, character, picture, lyrics, title, artist)
         report("listening", 0.0)
-        made = make_video(song, concept, out, _library(), options, workers, _stepwise(report))
-    typer.echo(f"{out}: {made.seconds:.1f} s, {len(made.plan.slots)} scenes, {_pulse(made.song)}")
+        made = make_video(song, concept, out, _library(), options, workers, _report_steps(report))
+    typer.echo(f"{out}: {made.seconds:.1f} s, {len(made.plan.slots)} scenes, {_tempo(made.song)}")
     if not made.flashes.safe:
-        typer.echo("gateleg: the film flashes more than three times a second in places: it can harm viewers.", err=True)
+        typer.echo("gateleg: warning: parts of the film flash more than three times a second, which can cause seizures.", err=True)
 
 
 @app.command()
@@ -94,19 +97,19 @@ def storyboard(
     demo_song: DemoSong = False,
     demo_seconds: DemoSeconds = _DEMO,
 ) -> None:
-    """Draw one picture of each scene on a sheet, in a moment, and print the scenes."""
-    _require()
+    """Draw a storyboard with one picture of each scene, and print the scenes."""
+    _require_extra()
     _check_out(out, (".png", ".jpg", ".jpeg"))
-    from gateleg.apps.mv.sketches import sketch_video
+    from gateleg.apps.mv.storyboards import make_storyboard
 
     with (
-        _reported(),
-        _track(words, demo_song, demo_seconds, seed) as (song, concept),
+        _exit_on_error(),
+        _open_track(words, demo_song, demo_seconds, seed) as (song, concept),
         Steps({"sketch": "Drawing the storyboard"}) as report,
     ):
         options = _video_options(True, aspect, director, seed, character, picture, lyrics, title, artist)
         report("sketch", 0.0)
-        made = sketch_video(song, concept, out, _library(), options, lambda done, text: report("sketch", done))
+        made = make_storyboard(song, concept, out, _library(), options, lambda done, text: report("sketch", done))
     plan = made.plan
     for slot, text in zip(plan.slots, made.texts, strict=True):
         typer.echo(f"{slot.index + 1:3}  {slot.first / plan.fps:6.1f} s  {slot.part:<7}{text.prompt}")
@@ -115,20 +118,20 @@ def storyboard(
 
 @app.command()
 def listen(
-    song: Annotated[Path, typer.Argument(help="A file with sound.")],
+    song: Annotated[Path, typer.Argument(help="An audio or video file.")],
     json: JsonOption = False,
 ) -> None:
-    """Say what is heard in a song: its tempo, key, loudness and sections."""
-    _require()
+    """Analyse a song and print its tempo, key, loudness and sections."""
+    _require_extra()
     from gateleg.apps.mv.listening.song import listen as hear_file
 
-    with _reported():
+    with _exit_on_error():
         heard = hear_file(_file(song, "song"))
     if json:
         print_json(heard.to_json())
         return
     loudness = heard.loudness
-    typer.echo(f"{heard.duration:.1f} s, {_pulse(heard)}, {heard.meter} beats a bar, {heard.key}")
+    typer.echo(f"{heard.duration:.1f} s, {_tempo(heard)}, {heard.meter} beats a bar, {heard.key}")
     typer.echo(f"{loudness.integrated:.1f} LUFS, true peak {loudness.true_peak:.1f} dB")
     for one in heard.sections:
         typer.echo(f"{one.start:6.1f} s  {one.part:<7}{one.letter}  {'#' * round(one.energy * 20)}")
@@ -136,7 +139,7 @@ def listen(
 
 @app.command()
 def directors(json: JsonOption = False) -> None:
-    """List the ways of directing that --director takes."""
+    """List the director presets for --director."""
     from gateleg.apps.mv.planning.presets import PRESETS
 
     if json:
@@ -146,15 +149,15 @@ def directors(json: JsonOption = False) -> None:
         typer.echo(f"{one.name:<17}{one.description}")
 
 
-def _require() -> None:
+def _require_extra() -> None:
     from gateleg.apps.mv.needed import NEEDED
 
     require_packages("mv", *NEEDED)
 
 
 @contextmanager
-def _reported() -> Iterator[None]:
-    """End the command with what went wrong."""
+def _exit_on_error() -> Iterator[None]:
+    """Turn errors into a message and exit code."""
     from gateleg.ai import AiError
     from gateleg.apps.mv.errors import MusicVideoError
 
@@ -167,22 +170,22 @@ def _reported() -> Iterator[None]:
 
 
 def _check_out(out: Path, endings: tuple[str, ...]) -> None:
-    """Refuse a file that could not be written, before minutes of work."""
+    """Fail early if the output file cannot be written."""
     if out.suffix.lower() not in endings:
         fail(f"{out} must end in {' or '.join(endings)}.")
     if out.is_dir() or not out.parent.is_dir():
-        fail(f"{out} cannot be written: {'it is a folder' if out.is_dir() else f'there is no folder {out.parent}'}.")
+        fail(f"{out} cannot be written: {'it is a folder' if out.is_dir() else f'the folder {out.parent} does not exist'}.")
 
 
 def _file(path: Path, what: str) -> Path:
     if not path.is_file():
-        fail(f"there is no {what} {path}.")
+        fail(f"the {what} {path} does not exist.")
     return path
 
 
 @contextmanager
-def _track(words: list[str], demo: bool, seconds: float, seed: int) -> Iterator[tuple[Path, str]]:
-    """The song and the sentence of a command line."""
+def _open_track(words: list[str], demo: bool, seconds: float, seed: int) -> Iterator[tuple[Path, str]]:
+    """The song and the sentence from the command line."""
     if demo and len(words) == 1:
         from gateleg.apps.mv.listening.sound import write_wave
         from gateleg.apps.mv.music import synthesise_song
@@ -194,14 +197,14 @@ def _track(words: list[str], demo: bool, seconds: float, seed: int) -> Iterator[
     elif not demo and len(words) == 2:
         yield _file(Path(words[0]), "song"), _sentence(words[1])
     elif demo:
-        fail("with --demo-song, give one sentence and no song; put it in quotes.")
+        fail("with --demo-song, give one sentence in quotes, and no song.")
     else:
-        fail("give a song and a sentence, the sentence in quotes; or --demo-song and a sentence.")
+        fail("give a song and a sentence in quotes, or --demo-song and a sentence.")
 
 
 def _sentence(text: str) -> str:
     if not text.strip():
-        fail("the sentence is empty: write what the video is about.")
+        fail("the sentence is empty. Say what the video is about.")
     return text.strip()
 
 
@@ -222,7 +225,7 @@ def _video_options(
     from gateleg.apps.mv.studio import VideoOptions
 
     if picture is not None:
-        # Read now: a picture that cannot be decoded would be noticed in the middle of the work.
+        # Decode the picture now, so that a broken file is noticed before the work begins.
         from gateleg.apps.mv.drawing.picture import read_picture
 
         read_picture(_file(picture, "picture"))
@@ -235,12 +238,12 @@ def _video_options(
         title=title,
         artist=artist,
         fonts=settings_from(None).section("mv", MVSettings).fonts,
-        lyrics="" if lyrics is None else _file(lyrics, "file of lyrics").read_text(encoding="utf-8", errors="replace"),
+        lyrics="" if lyrics is None else _file(lyrics, "lyrics file").read_text(encoding="utf-8", errors="replace"),
     )
 
 
 def _library() -> "Library":
-    """The elements to draw, chosen with the embedding model of the settings: a local one, unless another is configured."""
+    """The library of elements, with the embedding model of the settings (a local one by default)."""
     from gateleg.ai import Models, ModelSettings
     from gateleg.apps.mv.drawing.looks import open_library
 
@@ -250,10 +253,10 @@ def _library() -> "Library":
     return open_library(models.embeddings().embed)
 
 
-def _stepwise(report: Callable[[str, float], None]) -> "Progress":
-    """Progress of the whole as progress of its steps."""
+def _report_steps(report: Callable[[str, float], None]) -> "Progress":
+    """Converts overall progress into progress of the single steps."""
 
-    def tell(fraction: float, text: str) -> None:
+    def report_overall(fraction: float, text: str) -> None:
         start = 0.0
         for step, end in _SHARES:
             if fraction < end or end == 1.0:
@@ -261,8 +264,8 @@ def _stepwise(report: Callable[[str, float], None]) -> "Progress":
                 return
             start = end
 
-    return tell
+    return report_overall
 
 
-def _pulse(song: "Song") -> str:
-    return f"{song.tempo:.0f} beats a minute" if song.has_pulse else "no clear pulse"
+def _tempo(song: "Song") -> str:
+    return f"{song.tempo:.0f} BPM" if song.has_pulse else "no clear beat"

@@ -1,4 +1,4 @@
-"""What a project will cost before it is begun, and the cap that its owner has set."""
+"""Cost estimates of projects, and the spend cap that their owners set."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from gateleg.apps.mv.tables import Project, Scene
     from gateleg.web import Resources
 
-#: Seconds of a project whose track was not heard yet.
+#: Assumed length of a track that was not analysed yet, in seconds.
 _USUAL = 180.0
-#: Seconds of a scene that is not planned yet.
+#: Assumed length of a scene that is not planned yet, in seconds.
 _USUAL_SCENE = 6.0
 
 
 class SpendCapExceeded(Refusal):
-    """Work that would cost more than the project's cap."""
+    """The work would cost more than the project's spend cap."""
 
     code = "spend-cap"
     status = 409
-    fix = "Raise spendCap of the project, lock scenes, or let the studio make them."
+    fix = "Raise the project's spendCap, lock some scenes, or set their provider to studio, which is free."
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What the scenes that would be rendered cost, in US dollars."""
+    """The estimated cost of the scenes to render, in US dollars."""
 
     scenes: int
     seconds: float
@@ -41,16 +41,16 @@ class Estimate:
 
     @property
     def allowed(self) -> bool:
-        """Whether the cap permits it."""
+        """Whether the cost is within the cap."""
         return self.cap is None or self.cost <= self.cap
 
 
 def estimate(
     project: Project, scenes: Sequence[Scene], resources: Resources[Any], *, again: bool = False, only: Collection[int] = ()
 ) -> Estimate:
-    """What rendering would cost: of the scenes without a clip and those of a selection, or with `again` of all that are not locked.
+    """Estimate the cost of rendering the scenes without a clip and the selected ones, or with `again` all that are not locked.
 
-    Scenes that are not planned yet are taken to last six seconds each; the cap is checked again when they are planned.
+    Scenes that are not planned yet are assumed to last six seconds each; the cap is checked again once they are planned.
     """
     if not scenes:
         seconds = project.audio_duration or _USUAL
@@ -67,6 +67,6 @@ def _cost(project: Project, scene: Scene, resources: Resources[Any]) -> float:
 
 
 def check_spend_cap(project: Project, found: Estimate) -> None:
-    """Refuse work that costs more than the project may."""
+    """Raise `SpendCapExceeded` if an estimate exceeds the project's cap."""
     if not found.allowed:
-        raise SpendCapExceeded(f"This would cost about {found.cost:.2f} US dollars; the cap is {project.spend_cap or 0:.2f}.")
+        raise SpendCapExceeded(f"This would cost about {found.cost:.2f} US dollars, but the project's cap is {project.spend_cap or 0:.2f}.")

@@ -1,4 +1,4 @@
-"""What a host shows of music videos at first: a film of one minute, to a song that is synthesised."""
+"""The demonstration: a film of one minute to a synthesised song."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from gateleg.apps.mv import object_keys, service, submitting
+from gateleg.apps.mv import job_submission, object_keys, service
 from gateleg.apps.mv.tables import Project, ProjectStatus
 from gateleg.store import ConditionFailed
 from gateleg.web import Principal, Role
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from gateleg.web import Resources
 
 PROJECT = UUID("6d75c9a1-0001-4000-8000-00676174656c")
-#: One minute in draft resolution: two cores make it in about 40 seconds when they do nothing else.
+#: One minute in draft resolution; two idle cores take about 40 seconds.
 SECONDS, RESOLUTION = 60.0, 480
 _DEMO = Principal("demo", Role.OPERATOR)
 
 
 async def load(resources: Resources[MVSettings]) -> None:
-    """Create the project unless it is there, and begin it once."""
+    """Create the project unless it exists, and start it once."""
     project = await service.find_project(resources.store, PROJECT)
     if project is None:
         project = await _create(resources)
     if project.status is ProjectStatus.PENDING:
-        await submitting.generate(resources, _DEMO, PROJECT, once="demo")
+        await job_submission.generate(resources, _DEMO, PROJECT, once="demo")
 
 
 async def _create(resources: Resources[MVSettings]) -> Project:
@@ -52,7 +52,7 @@ async def _create(resources: Resources[MVSettings]) -> Project:
     try:
         return await resources.store.create(project)
     except ConditionFailed:
-        # Of two hosts that start at once, one was faster.
+        # Another host that started at the same time created it first.
         return await resources.store.get(Project, project_id=PROJECT, consistent=True)
 
 

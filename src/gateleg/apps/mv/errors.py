@@ -1,72 +1,72 @@
-"""What can go wrong in the making of a music video: one class for each kind of failure, with a code, what happened and what to do."""
+"""Errors of the music video application, each with a code, a message and a fix."""
 
 from gateleg.errors import GatelegError
 
 
 class MusicVideoError(GatelegError):
-    """Something that the music video application refuses, or could not do."""
+    """Base class of the errors of the music video application."""
 
     code = "mv"
     status = 422
 
 
 class UnreadableSong(MusicVideoError):
-    """A file without sound that can be decoded."""
+    """The file has no audio that can be decoded."""
 
     code = "unreadable-song"
-    fix = "Send a file with an audio track: MP3, M4A, WAV, FLAC, OGG or a video."
+    fix = "Use a file with an audio track: MP3, M4A, WAV, FLAC, OGG or a video."
 
 
 class SongTooLong(MusicVideoError):
-    """A song that is longer than the studio accepts."""
+    """The song is longer than the limit."""
 
     code = "song-too-long"
-    fix = "Cut the song, or raise the limit."
+    fix = "Shorten the song, or raise longest_song below [mv] in gateleg.toml."
 
 
 class UnreadablePicture(MusicVideoError):
-    """A picture of a character or a product that cannot be decoded."""
+    """The picture of a character or product cannot be decoded."""
 
     code = "unreadable-picture"
-    fix = "Send a PNG, JPEG or WebP of at most 40 megapixels."
+    fix = "Use a PNG, JPEG or WebP file of at most 40 megapixels."
 
 
 class UnreadableLyrics(MusicVideoError):
-    """Lyrics that are neither LRC, SRT nor plain text."""
+    """The lyrics are neither LRC, SRT nor plain text."""
 
     code = "unreadable-lyrics"
-    fix = "Send LRC ([01:23.45] line), SRT, or one line of text for each line that is sung."
+    fix = "Use LRC ([01:23.45] line), SRT, or plain text with one line per sung line."
 
 
 class UnwritableText(MusicVideoError):
-    """A title or lyrics with characters that no font at hand has."""
+    """The title or the lyrics contain characters that no available font has."""
 
     code = "unwritable-text"
-    fix = 'Name a font file that has them in gateleg.toml ([mv] fonts = ["NotoSansCJK-Bold.ttc"]), or leave them out of the text.'
+    fix = 'Add a font file with these characters in gateleg.toml ([mv] fonts = ["NotoSansCJK-Bold.ttc"]), or remove them from the text.'
 
 
 class UnreadableClip(MusicVideoError):
-    """A clip without pictures that can be decoded."""
+    """The clip has no video that can be decoded."""
 
     code = "unreadable-clip"
-    fix = "Send a video file: MP4, MOV, WebM or MKV."
+    fix = "Use a video file: MP4, MOV, WebM or MKV."
 
 
 class UnknownPreset(MusicVideoError):
-    """A director preset that does not exist."""
+    """The director preset does not exist."""
 
     code = "unknown-preset"
-    fix = "Choose one of `preset_names()`."
+    fix = "Choose one that `gateleg mv directors` lists."
 
 
 class Cancelled(MusicVideoError):
-    """The caller asked the studio to stop."""
+    """The work was cancelled by its caller."""
 
     code = "cancelled"
     status = 409
-    fix = "Start it again when you want the rest; clips that are finished can be used again."
+    fix = "Start it again to continue; finished clips are reused."
 
 
 def reason_of(error: Exception) -> str:
-    """Why a file could not be read, without the folder in which it lies on this machine."""
+    """Why a file could not be read, without its path on this machine."""
     return str(getattr(error, "strerror", None) or error)

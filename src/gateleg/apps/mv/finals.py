@@ -1,4 +1,4 @@
-"""The film of a project: its clips joined with its song, what belongs to it, and the one that plays."""
+"""Composes the film of a project from its clips and song, with its companion files, and makes it the current one."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from gateleg.apps.mv.composing.flashes import check_flashes, thumbnail
 from gateleg.apps.mv.composing.soundtrack import make_soundtrack
 from gateleg.apps.mv.composing.stills import draw_sheet, save_poster
 from gateleg.apps.mv.errors import UnreadableClip
+from gateleg.apps.mv.job_files import get_file, get_song, open_production, put_file, report_part, translate_errors
 from gateleg.apps.mv.job_types import ProjectResult
-from gateleg.apps.mv.materials import get_file, get_song, giving_up, open_production, put_file, reporting
 from gateleg.apps.mv.media_files import decode_pictures, open_media
 from gateleg.apps.mv.productions import Production, canvas_of
 from gateleg.apps.mv.service import load_project, move_project
@@ -42,18 +42,18 @@ _TYPES = {".jpg": "image/jpeg", ".edl": "text/plain", ".srt": "application/x-sub
 
 
 def compose_project(job: JobContext, project_id: UUID, variants: Sequence[str], resources: Resources[MVSettings]) -> ProjectResult:
-    """Join the clips of a project with its track, and keep the film with what belongs to it."""
+    """Compose the clips of a project with its track, and store the film with its companion files."""
     try:
         return _compose_project(job, project_id, variants, resources)
     except GiveUp as error:
         if job.job.parent_job_id is None:
-            # Nobody else would note it: there is no director.
+            # This job has no parent that would record the failure.
             job.wait(fail_project(resources, project_id, str(error)))
         raise
 
 
 def _compose_project(job: JobContext, project_id: UUID, variants: Sequence[str], resources: Resources[MVSettings]) -> ProjectResult:
-    with giving_up(job):
+    with translate_errors(job):
         loaded = job.wait(load_project(resources.store, project_id))
         if loaded.project.status is not ProjectStatus.COMPLETED:
             job.wait(move_project(resources.store, project_id, ProjectStatus.COMPOSING))
@@ -65,7 +65,7 @@ def _compose_project(job: JobContext, project_id: UUID, variants: Sequence[str],
 
 
 def _find_previous(job: JobContext, project: Project, resources: Resources[MVSettings]) -> FinalVersion | None:
-    """The film that an interrupted attempt of the same job has kept already."""
+    """The film that an interrupted attempt of the same job already stored."""
     newest = job.wait(resources.store.page(FinalVersion.of_project, project_id=project.project_id, limit=1, consistent=True)).items
     return newest[0] if newest and newest[0].job_id == job.job_id else None
 
@@ -77,13 +77,13 @@ def _compose(job: JobContext, loaded: ProjectWithScenes, variants: Sequence[str]
     track = None if project.audio_backing_track_s3_key is None else get_file(job, resources, project.audio_backing_track_s3_key)
     seconds = Fraction(production.plan.frames, canvas.fps)
     with ThreadPoolExecutor(1) as beside:
-        # The song is mastered while the clips are fetched and looked at.
+        # The song is mastered while the clips are downloaded and checked.
         mastered = None if track is None else beside.submit(make_soundtrack, track, seconds, lambda: job.should_stop)
         clips = _clips(job, production, resources)
         _check_flashes(job, clips, canvas.fps)
         soundtrack = None if mastered is None else mastered.result()
     film = folder / "final.mp4"
-    compose(clips, soundtrack, film, canvas, Credits(project.title), reporting(job, 0.3, 0.8), lambda: job.should_stop)
+    compose(clips, soundtrack, film, canvas, Credits(project.title), report_part(job, 0.3, 0.8), lambda: job.should_stop)
     companions = _companions(production, film, clips, folder)
     for shape in variants:
         companions[shape] = _variant(job, project, shape, film, soundtrack, production.plan.frames, folder)
@@ -91,7 +91,7 @@ def _compose(job: JobContext, loaded: ProjectWithScenes, variants: Sequence[str]
 
 
 def _companions(production: Production, film: Path, clips: Sequence[Path], folder: Path) -> dict[str, Path]:
-    """What belongs to a film: its poster, its contact sheet, its edit list, and captions where there are lyrics."""
+    """The companion files of a film: poster, contact sheet, edit list, and captions if there are lyrics."""
     made = {"poster": folder / "poster.jpg", "contact-sheet": folder / "contact-sheet.jpg", "edit-list": folder / "cut.edl"}
     save_poster(film, made["poster"])
     stills = [folder / f"still_{at:03d}.jpg" for at in range(len(clips))]
@@ -108,7 +108,7 @@ def _companions(production: Production, film: Path, clips: Sequence[Path], folde
 def _store_film(
     job: JobContext, production: Production, film: Path, seconds: float, companions: dict[str, Path], resources: Resources[MVSettings]
 ) -> FinalVersion:
-    """Keep the film and what belongs to it under the next number."""
+    """Store the film and its companion files as the next version."""
     project_id = production.project.project_id
     newest = job.wait(resources.store.page(FinalVersion.of_project, project_id=project_id, limit=1, consistent=True)).items
     number = newest[0].number + 1 if newest else 1
@@ -131,7 +131,7 @@ def _store_film(
 
 
 def _play(job: JobContext, project: Project, made: FinalVersion, resources: Resources[MVSettings]) -> None:
-    """Make a film the one that plays: at the key that the design has for it."""
+    """Make a film the current one, at the key that the schema defines for it."""
     final = object_keys.final_key(project.project_id)
     job.wait(resources.objects.copy(made.video_s3_key, final))
     actions = [Project.final_output_s3_key.set(final), Project.final_version.set(made.number), Project.error_message.remove()]
@@ -141,7 +141,7 @@ def _play(job: JobContext, project: Project, made: FinalVersion, resources: Reso
 
 
 def _clips(job: JobContext, production: Production, resources: Resources[MVSettings]) -> list[Path]:
-    """The clip of each scene as it plays, in the size and length that the film needs. Only what differs is encoded again."""
+    """The clips in playing order, in the size and length of the film. Only clips that differ are re-encoded."""
     paths, canvas = [], production.options.canvas
     own = header_of(canvas, job.scratch)
     for at, (scene, slot) in enumerate(zip(production.scenes, production.plan.slots, strict=True)):
@@ -161,9 +161,9 @@ def _clips(job: JobContext, production: Production, resources: Resources[MVSetti
 
 
 def _conform(job: JobContext, path: Path, out: Path, scene: Scene, frames: int, canvas: Canvas, own: bytes) -> Path:
-    """A clip in the size and length that the film needs: itself, where it has both and was written here."""
+    """A clip in the size and length of the film: the file itself if it matches and this encoder wrote it."""
     facts, trim = probe_clip(path), scene.trim_points
-    # The clip of somebody else may have the same size and rate, and yet not be of the same making.
+    # A clip from another encoder may have the same size and rate, but other stream parameters.
     same = facts.header == own and round(facts.fps, 2) == float(canvas.fps)
     if same and trim is None and abs(facts.seconds * canvas.fps - frames) <= 0.5:
         return path
@@ -173,7 +173,7 @@ def _conform(job: JobContext, path: Path, out: Path, scene: Scene, frames: int, 
 
 
 def _check_flashes(job: JobContext, clips: Sequence[Path], fps: int) -> None:
-    """Say when the film flashes more than is safe. The studio's own clips were made not to; clips of others may."""
+    """Log a warning if the film flashes more than is safe. Clips drawn here never do; uploaded and generated ones may."""
     seen = []
     for path in clips:
         with open_media(path) as container:
@@ -182,11 +182,11 @@ def _check_flashes(job: JobContext, clips: Sequence[Path], fps: int) -> None:
     job.metric("flashes_in_a_second", max(report.general, report.red))
     if not report.safe:
         times = ", ".join(f"{frame / fps:.1f}" for frame in report.frames[:10])
-        job.log(f"The film flashes more than three times a second, at {times} seconds: it can harm viewers.", "WARNING")
+        job.log(f"The film flashes more than three times a second, at {times} seconds. This can cause seizures.", "WARNING")
 
 
 def _variant(job: JobContext, project: Project, shape: str, film: Path, soundtrack: bytes | None, frames: int, folder: Path) -> Path:
-    """The film in another shape: the middle of its pictures, with its sound as it is."""
+    """The film in another aspect ratio, cropped to the middle, with the same sound."""
     canvas = canvas_of(project.model_copy(update={"aspect_ratio": shape}))
     pictures, out = folder / "variant.mp4", folder / f"variant_{shape.replace(':', 'x')}.mp4"
     conform_clip(film, pictures, canvas, frames, cancelled=lambda: job.should_stop)

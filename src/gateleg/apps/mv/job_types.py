@@ -1,4 +1,4 @@
-"""The job types of music videos: their names, what they are asked for and what they answer."""
+"""The job types of music videos: names, configs and results."""
 
 from typing import Literal
 from uuid import UUID
@@ -6,17 +6,17 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 GENERATE, PLAN, RENDER, COMPOSE, REFERENCES = "mv.generate", "mv.plan", "mv.render", "mv.compose", "mv.references"
-#: Clips and moved lips that models make elsewhere: their jobs wait, and take no place of a render.
+#: Jobs that wait for a provider's model, outside the queue of renders.
 FILM, LIP_SYNC = "mv.film", "mv.lip-sync"
 #: The job types that make the clip of a scene.
 CLIPS = (RENDER, FILM)
-#: The queue of renders: it has a limit of its own, so that small jobs need not wait for films.
+#: Renders have their own queue with its own limit, so that small jobs do not wait for them.
 RENDERS = "mv-renders"
 Shape = Literal["16:9", "9:16", "1:1"]
 
 
 class ProjectConfig(BaseModel):
-    """Which project a job is about."""
+    """The project that a job belongs to."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -24,29 +24,29 @@ class ProjectConfig(BaseModel):
 
 
 class GenerateConfig(ProjectConfig):
-    """What a GENERATE job makes: the scenes that have no clip, with `again` all that are not locked, and the film."""
+    """Config of a GENERATE job, which renders the scenes without a clip (with `again` all that are not locked) and composes the film."""
 
     again: bool = False
-    #: by their sequences, the only scenes that have a clip and are rendered again
+    #: scenes to render again although they have a clip, by sequence
     only: tuple[int, ...] = ()
-    #: end with the scenes on paper: the storyboard
+    #: stop after the scenes are written
     storyboard: bool = False
 
 
 class RenderConfig(ProjectConfig):
-    """The scene that a RENDER or FILM job makes a clip for, or whose lips a LIP_SYNC job moves."""
+    """The scene of a RENDER, FILM or LIP_SYNC job."""
 
     sequence: int
 
 
 class ComposeConfig(ProjectConfig):
-    """What a COMPOSE job makes beside the film: other shapes of it."""
+    """Config of a COMPOSE job: the other aspect ratios to make of the film."""
 
     variants: tuple[Shape, ...] = ()
 
 
 class ReferencesConfig(BaseModel):
-    """What a REFERENCES job makes, for whom and by which provider."""
+    """Config of a REFERENCES job: what to depict, for whom and by which provider."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -58,13 +58,13 @@ class ReferencesConfig(BaseModel):
 
 
 class ReferencesResult(BaseModel):
-    """The pictures that a REFERENCES job has kept."""
+    """The reference pictures that a REFERENCES job stored."""
 
     references: list[UUID]
 
 
 class ProjectResult(BaseModel):
-    """What the jobs of a project answer."""
+    """Result of a project's jobs."""
 
     project_id: UUID
     scenes: int
@@ -73,9 +73,9 @@ class ProjectResult(BaseModel):
 
 
 class ClipResult(BaseModel):
-    """What the jobs of one scene answer."""
+    """Result of a scene's jobs."""
 
     sequence: int
     take: int
-    #: of clips that were drawn here
+    #: only for clips drawn on this machine
     frames: int = 0

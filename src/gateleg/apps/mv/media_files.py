@@ -1,4 +1,4 @@
-"""Opening the sound and video files of others."""
+"""Opens uploaded audio and video files."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def open_media(path: Path) -> Any:
-    """A file to decode. Its titles may be in any encoding, and are not what is wanted of it."""
+    """Open a file for decoding. Metadata may be in any encoding; errors in it are ignored."""
     return av.open(str(path), metadata_errors="replace")
 
 
 def decode_pictures(container: Any) -> Iterator[av.VideoFrame]:
-    """The pictures of a file; damaged ones are left out, and a file that ends early gives what is in it."""
+    """The video frames of a file. Damaged frames are skipped; a truncated file yields the frames that it has."""
     packets = container.demux(container.streams.video[0])
     while True:
         try:

@@ -1,6 +1,6 @@
-"""A song made of nothing: drums, bass, chords, an arpeggio and a lead, so that a first video needs no file.
+"""Synthesises a song (drums, bass, chords, arpeggio and lead), so that a first video needs no file.
 
-It is deterministic for a seed, and its beats and sections are known exactly.
+The song is deterministic for a seed, and its beats and sections are known exactly.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import numpy as np
 from gateleg.apps.mv.listening.sound import Doubles, Sound
 
 _RATE = 44_100
-#: chords as semitones above the tonic of a minor key, four to a round
+#: progressions of four chords, as semitones above the tonic of a minor key
 _ROUNDS = (
     ((0, 3, 7), (-4, 0, 3), (3, 7, 10), (-2, 2, 5)),
     ((0, 3, 7), (5, 8, 12), (-4, 0, 3), (-2, 2, 5)),
     ((0, 3, 7), (3, 7, 10), (-2, 2, 5), (-5, -2, 2)),
 )
 _SCALE = (0, 3, 5, 7, 10, 12, 15)
-#: what plays in each part: drums, cymbals, bass, chords, arpeggio, lead
+#: gains in each part: drums, cymbals, bass, chords, arpeggio, lead
 _PARTS = {
     "intro": (0.0, 0.5, 0.0, 0.7, 0.5, 0.0),
     "verse": (0.9, 0.6, 0.8, 0.6, 0.4, 0.0),
@@ -32,7 +32,7 @@ _ORDER = ("intro", "verse", "chorus", "verse", "chorus", "break", "chorus", "out
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DemoSong:
-    """A synthesised song, with what is known about it."""
+    """A synthesised song with its exact beats and parts."""
 
     sound: Sound
     tempo: float
@@ -42,7 +42,7 @@ class DemoSong:
 
 
 def synthesise_song(seconds: float = 60.0, tempo: float = 118.0, seed: int = 0) -> DemoSong:
-    """Make a song of about this length: whole bars, and a second for the last chord to fade."""
+    """Synthesise a song of about this length: whole bars, and a second for the last chord to fade."""
     random = np.random.default_rng([seed, 77])
     beat = 60.0 / tempo
     bars = max(int((seconds - 1.0) / (4 * beat)), 4)
@@ -62,7 +62,7 @@ def synthesise_song(seconds: float = 60.0, tempo: float = 118.0, seed: int = 0) 
 
 
 def _arranged(bars: int) -> list[str]:
-    """The part that each bar belongs to: four bars each in short songs, eight in long ones; the chorus comes back until the end."""
+    """The part of each bar: parts have four bars in short songs, eight in long ones; the chorus returns until the end."""
     size = 8 if bars >= 56 else 4 if bars >= 12 else 2
     order = [*_ORDER[:-1], "verse", "chorus"] * (1 + bars // (size * len(_ORDER)))
     parts = [part for part in order for _ in range(size)][:bars]
@@ -70,7 +70,7 @@ def _arranged(bars: int) -> list[str]:
 
 
 class _Band:
-    """The players; each adds its notes to the track."""
+    """The instruments; each adds its notes to the track."""
 
     def __init__(self, track: Doubles, beat: float, random: np.random.Generator) -> None:
         self.track, self.beat, self.random = track, beat, random
@@ -96,7 +96,7 @@ class _Band:
         self.track[1, start:end] += samples[: end - start] * gain * (1 + min(pan, 0.0))
 
     def _tone(self, semitones: float, length: float, harmonics: int, soft: float = 0.01, decay: float = 0.0) -> Doubles:
-        """A note; the same note is computed once."""
+        """The samples of a note, cached."""
         key = (semitones, length, harmonics, soft, decay)
         if key not in self.tones:
             self.tones[key] = self._sung(*key)
@@ -112,7 +112,7 @@ class _Band:
         return wave * np.minimum(times / soft, 1.0) * np.clip((length - times) / 0.06, 0.0, 1.0) * np.exp(-decay * times)
 
     def play(self, bar: int, part: str, last: bool) -> None:
-        """One bar of all players."""
+        """Play one bar with all instruments."""
         drums, cymbals, bass, chords, arpeggio, lead = _PARTS[part]
         start, chord = bar * 4 * self.beat, self.round[bar % 4]
         length = 4 * self.beat + (0.9 if last else 0.0)

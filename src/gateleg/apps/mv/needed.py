@@ -1,3 +1,3 @@
-"""What the extra `mv` installs, by the names under which it is imported."""
+"""The packages of the extra `mv`, by import name."""
 
 NEEDED = ("av", "numpy", "skia", "PIL", "font_manrope", "font_source_serif_pro", "font_amatic_sc", "font_fredoka_one")

@@ -1,4 +1,4 @@
-"""The pages of music videos in the console, below `/mv`: the projects, a new one, templates, and each project."""
+"""The console pages below `/mv`: the list of projects, a new project, templates, and one project."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def register(resources: Resources[MVSettings]) -> None:
-    """Make the pages known to the console."""
+    """Register the pages with the console."""
     ui.add_css(Path(__file__).parent / "web" / "mv.css", shared=True)
 
     @ui.page(HOME, response_timeout=PATIENT)

@@ -1,4 +1,4 @@
-"""Looking into uploaded files in a process with limits: they may be made to cost as much as possible, or to break a decoder."""
+"""Probes uploaded files in a process with limits, because a malicious file may exhaust or crash a decoder."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from gateleg.limited_process import LimitReached, ProcessLimits, run_limited
 Kind = Literal["audio", "video", "picture"]
 _UNREADABLE: dict[str, type[MusicVideoError]] = {"audio": UnreadableSong, "video": UnreadableClip, "picture": UnreadablePicture}
 _REFUSALS = (SongTooLong, UnreadableClip, UnreadablePicture, UnreadableSong)
-#: Seconds of sound that are decoded to see that there is some.
+#: Seconds of audio that are decoded as a check.
 _HEARD = 2.0
-#: Sides of pictures in a clip, and the shortest clip.
+#: The largest side of a clip's frames in pixels, and the shortest clip in seconds.
 _WIDEST, _SHORTEST = 8192, 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What a file may hold, and what looking into it may cost."""
+    """Limits on a file's length and on the time and memory for probing it."""
 
-    #: seconds of sound or pictures
+    #: the longest audio or video, in seconds
     longest: float
     seconds: float = 20.0
     memory: int = 1_500_000_000
@@ -30,16 +30,16 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is in a file."""
+    """The properties of a media file."""
 
-    #: of a song or a clip; as its header says for songs, whose whole length is known when they are listened to
+    #: of a song (as its header says; analysis gives the exact length) or a clip
     seconds: float = 0.0
     width: int = 0
     height: int = 0
 
 
 async def probe(path: Path, kind: Kind, bounds: Bounds) -> Facts:
-    """What is in a file. Raises what it is not: `UnreadableSong`, `SongTooLong`, `UnreadableClip` or `UnreadablePicture`."""
+    """Probe a file. Raises `UnreadableSong`, `SongTooLong`, `UnreadableClip` or `UnreadablePicture`."""
     asked = {"path": str(path), "kind": kind, "bounds": asdict(bounds)}
     limits = ProcessLimits(bounds.seconds, bounds.memory)
     reader = "drawing.picture" if kind == "picture" else "composing.conforming"
@@ -47,24 +47,24 @@ async def probe(path: Path, kind: Kind, bounds: Bounds) -> Facts:
         found = await run_limited(f"{__name__}:answer", asked, limits, refusals=_REFUSALS, imports=[f"gateleg.apps.mv.{reader}"])
     except LimitReached as reached:
         if reached.limit == "seconds":
-            raise _UNREADABLE[kind](f"{path.name} cannot be read within {bounds.seconds:g} seconds.") from None
+            raise _UNREADABLE[kind](f"{path.name} could not be read within {bounds.seconds:g} seconds.") from None
         raise _UNREADABLE[kind](f"{path.name} cannot be decoded: it took too much memory, or broke the decoder.") from None
     return Facts(**found)
 
 
 def answer(asked: dict[str, Any]) -> dict[str, Any]:
-    """What is in the file that a request names: what the process of `probe` calls."""
+    """Probe the file of a request. Called in the process that `probe` starts."""
     return asdict(probe_in_process(Path(asked["path"]), asked["kind"], Bounds(**asked["bounds"])))
 
 
 def probe_in_process(path: Path, kind: Kind, bounds: Bounds) -> Facts:
-    """What is in a file, looked at here."""
+    """Probe a file in this process."""
     try:
         return {"audio": _song, "video": _clip, "picture": _picture}[kind](path, bounds)
     except MemoryError:
         raise _UNREADABLE[kind](f"{path.name} cannot be decoded: it takes more than {bounds.memory:,} bytes of memory.") from None
     except (ValueError, IndexError) as error:
-        # Of damaged metadata, such as text that is not UTF-8.
+        # Damaged metadata, such as text that is not UTF-8.
         raise _UNREADABLE[kind](f"{path.name} cannot be decoded: {reason_of(error)}.") from None
 
 
@@ -79,7 +79,7 @@ def _song(path: Path, bounds: Bounds) -> Facts:
                 raise UnreadableSong(f"{path.name} has no audio track.")
             seconds = (container.duration or 0) / av.time_base
             if seconds > bounds.longest:
-                raise SongTooLong(f"{path.name} is {seconds:.0f} s long; at most {bounds.longest:.0f} s are taken.")
+                raise SongTooLong(f"{path.name} is {seconds:.0f} s long; the limit is {bounds.longest:.0f} s.")
             heard = 0.0
             for frame in container.decode(audio=0):
                 heard += frame.samples / (frame.sample_rate or 44_100)
@@ -97,9 +97,9 @@ def _clip(path: Path, bounds: Bounds) -> Facts:
 
     facts = probe_clip(path)
     if max(facts.width, facts.height) > _WIDEST:
-        raise UnreadableClip(f"{path.name} has pictures of {facts.width}x{facts.height}; at most {_WIDEST} pixels a side are taken.")
+        raise UnreadableClip(f"{path.name} has frames of {facts.width}x{facts.height} pixels; the limit is {_WIDEST} pixels per side.")
     if not _SHORTEST <= facts.seconds <= bounds.longest:
-        raise UnreadableClip(f"{path.name} is {facts.seconds:.1f} s long; {_SHORTEST:g} to {bounds.longest:.0f} s are taken.")
+        raise UnreadableClip(f"{path.name} is {facts.seconds:.1f} s long; clips must be {_SHORTEST:g} to {bounds.longest:.0f} s long.")
     return Facts(facts.seconds, facts.width, facts.height)
 
 

@@ -1,7 +1,7 @@
-"""From a stored project to what the studio draws: each scene keeps its place in the plan, and whatever a person has edited is followed.
+"""Converts a stored project into clips to render. Edits of scenes by people are respected.
 
-A scene's `plan` holds what the studio decided besides its prompt and its duration. Times are not among it: scenes play one after another in
-the order of the project, so that a scene that was made longer moves those behind it.
+A scene's `plan` holds the planned shot, camera and transition. It has no times: scenes play one after another in the order of the
+project, so lengthening a scene moves the ones after it.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from gateleg.apps.mv.tables import Project, Scene
     from gateleg.apps.mv.writing.lyrics import Line
 
-#: The preset of projects that name none.
+#: The preset of projects without one.
 DIRECTOR = "clean"
-#: What a slot of the plan has that a scene keeps.
+#: The fields of a plan's slot that are stored with its scene.
 _KEPT = ("part", "letter", "repeat", "twin", "role", "energy", "motion", "brightness", "transition", "overlap")
-#: What a scene that somebody has added is taken for.
+#: The plan of a scene that a person added.
 _ADDED: dict[str, Any] = {
     "part": "verse",
     "letter": "+",
@@ -49,7 +49,7 @@ def canvas_of(project: Project) -> Canvas:
 
 
 def canvas_for(resolution: int, aspect_ratio: str, fps: int = 24) -> Canvas:
-    """The size of a video: its resolution is the shorter side, of square videos either one. A draft is encoded faster."""
+    """The size of a video. The resolution is the length of its shorter side. Drafts are encoded faster."""
     short = resolution - resolution % 2
     long = round(short * 16 / 9 / 2) * 2
     width, height = {"16:9": (long, short), "9:16": (short, long), "1:1": (short, short)}[aspect_ratio]
@@ -58,7 +58,7 @@ def canvas_for(resolution: int, aspect_ratio: str, fps: int = 24) -> Canvas:
 
 
 def drafts_of(plan: Plan, texts: Sequence[SceneText]) -> list[SceneDraft]:
-    """The scenes of a plan, to be stored."""
+    """The scenes of a plan, ready to be stored."""
     return [
         SceneDraft(
             prompt=text.prompt,
@@ -76,7 +76,7 @@ def drafts_of(plan: Plan, texts: Sequence[SceneText]) -> list[SceneDraft]:
 
 
 def plan_of(scenes: Sequence[Scene], fps: int) -> Plan:
-    """The plan of stored scenes as they play."""
+    """The plan of stored scenes in playing order."""
     slots: list[Slot] = []
     first = 0
     for index, scene in enumerate(scenes):
@@ -84,7 +84,7 @@ def plan_of(scenes: Sequence[Scene], fps: int) -> Plan:
         frames = max(round(scene.duration * fps), 1)
         before = slots[-1].frames if slots else 0
         kept["overlap"] = min(int(kept["overlap"]), frames // 2, before // 2)
-        # Numbers come back from the store as floats.
+        # The store returns numbers as floats.
         place: dict[str, Any] = {name: int(kept[name]) for name in ("repeat", "twin", "overlap")}
         place |= {"index": index, "first": first, "frames": frames}
         slots.append(Slot(**{**kept, **place}))
@@ -101,7 +101,7 @@ def text_of(scene: Scene) -> SceneText:
 
 @dataclass(frozen=True, slots=True)
 class Production:
-    """A project as the studio sees it: its scenes in order, their plan, and its options."""
+    """A project ready for rendering: its scenes in order, their plan, and its options."""
 
     project: Project
     scenes: tuple[Scene, ...]
@@ -112,7 +112,7 @@ class Production:
     def of(
         cls, project: Project, scenes: Sequence[Scene], picture: Path | None, lyrics: tuple[Line, ...] = (), fonts: tuple[Path, ...] = ()
     ) -> Production:
-        """The production of a project; `picture` is its character or its product, on this machine."""
+        """Create the production of a project; `picture` is a local file with its character or product."""
         options = VideoOptions(
             canvas=canvas_of(project),
             director=find_preset(project.director_config or DIRECTOR).name,
@@ -126,11 +126,11 @@ class Production:
 
     @property
     def plan(self) -> Plan:
-        """Where each scene lies in the video."""
+        """The position of each scene in the video."""
         return plan_of(self.scenes, self.options.canvas.fps)
 
     def order(self, library: Library, at: int) -> ClipOrder:
-        """What to render for the next take of the scene at an index. Equal projects give equal orders."""
+        """The clip to render for the next take of the scene at an index. Equal projects give equal clips."""
         whole, places = self.plan, range(max(at - 1, 0), at + 1)
         seeds = [self.next_seed(place) if place == at else self._seed(self.scenes[place], self.scenes[place].take - 1) for place in places]
         slots = [replace(whole.slots[place], seed=seed) for place, seed in zip(places, seeds, strict=True)]
@@ -140,7 +140,7 @@ class Production:
         return order_clips(plan, texts, looks, self.options, self.project.concept_prompt, self.lyrics)[-1]
 
     def next_seed(self, at: int) -> int:
-        """The seed of the next take of the scene at an index: its own, if it has one, or the project's and one more for each take."""
+        """The seed of the next take: the scene's own, or one derived from the project's seed and the number of takes."""
         return self._seed(self.scenes[at], self.scenes[at].last_take)
 
     def _seed(self, scene: Scene, earlier: int) -> int:

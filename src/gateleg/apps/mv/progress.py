@@ -1,4 +1,4 @@
-"""How far the work on a project is, from the jobs below the one that directs it: that one sleeps between two looks and forgets."""
+"""The progress of a project, computed from the child jobs of its GENERATE job, which snoozes between polls."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from gateleg.jobs.monitor import Branch
     from gateleg.web import Resources
 
-#: From where to where each kind of job takes the whole.
-_SHARES = ((PLAN, 0.0, 0.08, "listening to the song"), (RENDER, 0.08, 0.9, "rendering"), (COMPOSE, 0.9, 1.0, "composing"))
+#: The range of overall progress that each job type covers.
+_SHARES = ((PLAN, 0.0, 0.08, "analysing the song"), (RENDER, 0.08, 0.9, "rendering"), (COMPOSE, 0.9, 1.0, "composing"))
 
 
 async def progress_of(resources: Resources[Any], project: Project) -> tuple[float, str]:
-    """A fraction from 0 to 1, and a few words; nothing for a project that nothing works on."""
+    """The fraction done, from 0 to 1, and a description; (0, "") if no job is running."""
     if project.root_job_id is None:
         return 0.0, ""
     try:
@@ -30,7 +30,7 @@ async def progress_of(resources: Resources[Any], project: Project) -> tuple[floa
 
 
 def measure_progress(jobs: Sequence[Branch]) -> tuple[float, str]:
-    """How far jobs are: the last kind that has begun counts."""
+    """The overall progress of jobs: the last type that has started counts."""
     found = (0.0, "")
     for kind, start, end, words in _SHARES:
         own = [job for job in jobs if job.job_type == kind]
@@ -49,6 +49,6 @@ def _fraction(job: Branch) -> float:
 
 
 def _detail(jobs: Sequence[Branch]) -> str:
-    """What the scenes that are rendered now say."""
+    """The progress messages of the scenes being rendered."""
     now = [job.own.message for job in jobs if job.status is JobStatus.PROCESSING and job.own is not None]
     return f", {now[0]}" if now else ""

@@ -1,4 +1,4 @@
-"""Who makes the clip of a scene: the studio on this machine, or a video model of the settings; what it is asked for and what it costs."""
+"""Providers of clips and pictures: the studio on this machine, or models from the settings; their requests and costs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ProviderUnknown(Refusal):
-    """A provider that this host does not have."""
+    """The provider is not configured on this host."""
 
     code = "unknown-provider"
     status = 422
@@ -26,27 +26,27 @@ class ProviderUnknown(Refusal):
 
 
 class PriceMissing(Refusal):
-    """A model whose price is not in the settings: nothing is bought without one."""
+    """The price of a model is not configured; models without a price are not used."""
 
     code = "price-missing"
     status = 409
-    fix = "Ask whoever runs this host to set its price per second under [models.prices] in gateleg.toml; 0 for one that costs nothing."
+    fix = "Ask the administrator of this host to set its price per second below [models.prices] in gateleg.toml (0 if it is free)."
 
 
 def provider_of(project: Project, scene: Scene | None = None) -> str:
-    """The name of the provider that makes a scene, or the scenes of a project."""
+    """The name of the provider of a scene, or of a project's scenes."""
     return (scene.provider if scene is not None else None) or project.provider
 
 
 def clip_type(project: Project, scene: Scene) -> str:
-    """The type of the job that makes the clip of a scene."""
+    """The job type that makes the clip of a scene."""
     return RENDER if provider_of(project, scene) == STUDIO else FILM
 
 
 def find_film_model(settings: MVSettings, name: str) -> FilmModel:
     """The video model of a provider. Raises `ProviderUnknown`."""
     if name not in settings.film_models:
-        raise ProviderUnknown(f"There is no provider {name!r} here; there are: {', '.join((STUDIO, *settings.film_models))}.")
+        raise ProviderUnknown(f"There is no provider {name!r}. Available providers: {', '.join((STUDIO, *settings.film_models))}.")
     return settings.film_models[name]
 
 
@@ -54,23 +54,23 @@ def find_picture_model(settings: MVSettings, name: str) -> str:
     """The address of a model that makes reference pictures. Raises `ProviderUnknown`."""
     if name not in settings.picture_models:
         known = ", ".join((STUDIO, *settings.picture_models))
-        raise ProviderUnknown(f"There is no provider {name!r} of pictures here; there are: {known}.", fix=f"Use one of: {known}.")
+        raise ProviderUnknown(f"There is no picture provider {name!r}.", fix=f"Use one of: {known}.")
     return settings.picture_models[name]
 
 
 def media_of(resources: Resources[Any], address: str, tenant: str | None) -> AsyncMedia:
-    """A model of the settings; what it makes is recorded for the tenant."""
+    """A media model by address. Its usage is recorded for the tenant."""
     models: AsyncModels = resources.models
     return models.billed_to(Account(resources.application, tenant)).media(address)
 
 
 def film_seconds(model: FilmModel, duration: float) -> int:
-    """The length to ask for: the shortest that covers a scene, or the longest there is. A clip that is too short is slowed down."""
+    """The clip length to request: the shortest that covers the scene, or the longest available. Shorter clips are slowed down."""
     return min((length for length in model.seconds if length >= duration), default=max(model.seconds))
 
 
 def film_request(project: Project, scene: Scene, model: FilmModel, picture: Attachment | None = None) -> MediaRequest:
-    """What a video model is asked for."""
+    """The request for a video model."""
     shape = project.aspect_ratio if project.aspect_ratio in model.aspect_ratios else model.aspect_ratios[0]
     return MediaRequest(
         "video",
@@ -86,13 +86,13 @@ def film_request(project: Project, scene: Scene, model: FilmModel, picture: Atta
 
 
 def _prompt(project: Project, scene: Scene) -> str:
-    """The text of a scene. A model knows nothing of the other scenes, so who appears in it is described every time."""
+    """The prompt of a scene. Models do not know the other scenes, so the character is described every time."""
     who = project.character_description or project.product_description
     return scene.prompt if not who or who.lower() in scene.prompt.lower() else f"{scene.prompt} Shown: {who}."
 
 
 def film_cost(resources: Resources[Any], provider: str, duration: float) -> float:
-    """US dollars for the clip of a scene. The studio costs nothing. Raises `ProviderUnknown` and `PriceMissing`."""
+    """The cost of a scene's clip in US dollars; the studio is free. Raises `ProviderUnknown` and `PriceMissing`."""
     if provider == STUDIO:
         return 0.0
     model = find_film_model(resources.settings, provider)
@@ -101,7 +101,7 @@ def film_cost(resources: Resources[Any], provider: str, duration: float) -> floa
 
 
 def lip_sync_cost(resources: Resources[Any], duration: float) -> float:
-    """US dollars for moving the lips in the clip of a scene; nothing where no model is configured for it."""
+    """The cost of lip-syncing a clip in US dollars; 0 if no lip-sync model is configured."""
     address = resources.settings.lip_sync_model
     if address is None:
         return 0.0
@@ -109,7 +109,7 @@ def lip_sync_cost(resources: Resources[Any], duration: float) -> float:
 
 
 def picture_cost(resources: Resources[Any], provider: str, count: int) -> float:
-    """US dollars for reference pictures."""
+    """The cost of reference pictures in US dollars."""
     if provider == STUDIO:
         return 0.0
     address = find_picture_model(resources.settings, provider)
@@ -119,5 +119,5 @@ def picture_cost(resources: Resources[Any], provider: str, count: int) -> float:
 def _priced(resources: Resources[Any], address: str, request: MediaRequest, name: str) -> float:
     cost = resources.models.media(address).estimate(request).cost
     if cost is None:
-        raise PriceMissing(f"The price of {name} ({address}) is not known here.")
+        raise PriceMissing(f"The price of {name} ({address}) is not configured.")
     return float(cost)

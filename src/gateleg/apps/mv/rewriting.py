@@ -1,4 +1,4 @@
-"""Writing the text of one scene anew, as the studio writes it: another event, light and camera for the same place in the film."""
+"""Rewrites the prompt of one scene: another event, light and camera for the same position in the film."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from gateleg.apps.mv.service import ProjectWithScenes
     from gateleg.apps.mv.writing.scenes import SceneText
 
-#: Seeds that are tried for a text that differs.
+#: How many seeds are tried for a different text.
 _TRIED = 24
 
 
 def rewrite_scene(loaded: ProjectWithScenes, sequence: int) -> SceneText:
-    """Another text for a scene. The same scene in the same version gets the same one."""
+    """Write another prompt for a scene. The same version of a scene always gets the same prompt."""
     project, scene = loaded.project, next(one for one in loaded.scenes if one.sequence == sequence)
     preset, whole = find_preset(project.director_config), plan_of(loaded.scenes, project.fps)
-    # Each by itself: scenes may have been moved or deleted since one was written to develop another.
+    # Scenes may have been moved or deleted since, so the scene is written independently of the others.
     plan = replace(whole, slots=tuple(replace(slot, twin=slot.index) for slot in whole.slots))
     subject = project.character_description or project.product_description
     at = loaded.position(sequence) - 1

@@ -1,7 +1,7 @@
 """Use cases: scenes and their takes.
 
-A scene's sequence is given once and never again, the order of the scenes is one list on the project, and the counts of scenes are moved in
-the transaction that changes a scene: whatever runs at the same time, none of them is lost or wrong.
+A scene's sequence number is never reused. The order of the scenes is one list on the project. The project's counts are updated in the
+transaction that changes a scene, so they stay correct under concurrent writes.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from gateleg.objects import AsyncObjects
     from gateleg.store import AsyncStore, WriteOperation
 
-#: How often a change is tried while others change the same project.
+#: How often a change is retried on conflicts with concurrent writes.
 _ATTEMPTS = 50
-#: Scenes that are created in one transaction, beside the project: DynamoDB takes 100 writes.
+#: Scenes created in one transaction, together with the project. DynamoDB allows 100 writes.
 _MAX_ADDED_TOGETHER = 90
 
 
 @dataclass(frozen=True, slots=True)
 class SceneDraft:
-    """A scene that is to be added."""
+    """A scene to be added."""
 
     prompt: str
     duration: float
@@ -42,7 +42,7 @@ class SceneDraft:
     plan: tuple[tuple[str, str | float | bool], ...] = ()
 
     def scene(self, project_id: UUID, sequence: int) -> Scene:
-        """The scene with its sequence."""
+        """The scene, with its sequence number."""
         return Scene(
             project_id=project_id,
             sequence=sequence,
@@ -56,7 +56,7 @@ class SceneDraft:
 
 
 async def add_scenes(store: AsyncStore, project_id: UUID, drafts: Sequence[SceneDraft], position: int | None = None) -> list[Scene]:
-    """Add scenes before the one at a position, or behind all. Up to 90 at once are added all or none."""
+    """Add scenes at a position, or at the end. Up to 90 scenes are added atomically."""
     added: list[Scene] = []
     for start in range(0, len(drafts), _MAX_ADDED_TOGETHER):
         part = drafts[start : start + _MAX_ADDED_TOGETHER]
@@ -73,7 +73,7 @@ async def _add(drafts: Sequence[SceneDraft], position: int | None, project: Proj
 
 
 async def reorder(store: AsyncStore, project_id: UUID, wanted: Sequence[int]) -> Project:
-    """Play the scenes in another order, all or nothing."""
+    """Change the playing order, atomically."""
 
     async def change(project: Project) -> _OrderChange:
         return _OrderChange(rules.check_order(project.scene_order, wanted), [])
@@ -83,12 +83,14 @@ async def reorder(store: AsyncStore, project_id: UUID, wanted: Sequence[int]) ->
 
 
 async def split_scene(store: AsyncStore, project_id: UUID, sequence: int, at: float) -> list[Scene]:
-    """Cut a scene in two at so many seconds. The second half follows it as a scene of its own; a clip that exists plays on in it."""
+    """Split a scene `at` this many seconds. The second half becomes a new scene after it, which plays the rest of the clip."""
 
     async def change(project: Project) -> _OrderChange:
         scene = await get_scene(store, project_id, sequence)
         if not 0 < at < scene.duration:
-            raise rules.BadOrder(f"Scene {sequence} lasts {scene.duration:g} s and cannot be cut at {at:g} s.", fix="Cut it inside.")
+            raise rules.BadOrder(
+                f"Scene {sequence} lasts {scene.duration:g} s and cannot be split at {at:g} s.", fix="Choose a time within the scene."
+            )
         (second,) = rules.next_sequences(project, 1)
         first: list[Action] = [Scene.duration.set(at)]
         if scene.video_clip_s3_key is not None:
@@ -106,7 +108,7 @@ async def split_scene(store: AsyncStore, project_id: UUID, sequence: int, at: fl
 def _second_half(scene: Scene, sequence: int, at: float) -> Scene:
     start = (scene.trim_points.start if scene.trim_points else 0.0) + at
     trim = TrimPoints(start=start, end=start + scene.duration - at) if scene.video_clip_s3_key is not None else None
-    # Both halves play the same original, under the key of its take: the key of the scene's own clip gets other clips later.
+    # Both halves play the same original by the key of its take, because later takes replace the object at the scene's own key.
     fresh: dict[str, Any] = {"sequence": sequence, "duration": scene.duration - at, "trim_points": trim, "version": 0}
     fresh["video_clip_s3_key"] = scene.original_video_clip_s3_key
     fresh |= {"take": 0, "last_take": 0, "video_generation_job_id": None, "lipsync_job_id": None, "lip_synced_video_clip_s3_key": None}
@@ -114,7 +116,7 @@ def _second_half(scene: Scene, sequence: int, at: float) -> Scene:
 
 
 async def get_scene(store: AsyncStore, project_id: UUID, sequence: int) -> Scene:
-    """A scene, as it is now; `Unknown` when there is none."""
+    """The current state of a scene. Raises `Unknown` if it does not exist."""
     scene = await store.find(Scene, project_id=project_id, sequence=sequence, consistent=True)
     if scene is None:
         raise Unknown(f"There is no scene {sequence} in this project.", fix="GET /api/mv/projects/{id} lists its scenes.")
@@ -122,7 +124,7 @@ async def get_scene(store: AsyncStore, project_id: UUID, sequence: int) -> Scene
 
 
 async def edit_scene(store: AsyncStore, project_id: UUID, sequence: int, actions: Sequence[Action], version: int | None = None) -> Scene:
-    """Change attributes of a scene; with a `version`, only if it is still that one."""
+    """Change attributes of a scene; with a `version`, only if it still has that version."""
     condition = None if version is None else Scene.version == version
     try:
         return await store.patch(Scene, *actions, project_id=project_id, sequence=sequence, condition=condition)
@@ -131,7 +133,7 @@ async def edit_scene(store: AsyncStore, project_id: UUID, sequence: int, actions
 
 
 async def begin_scene(store: AsyncStore, project_id: UUID, sequence: int, job_id: UUID | None = None) -> Scene:
-    """Note that a clip is being made. A scene that had failed counts a retry; one that is being made already stays as it is."""
+    """Mark a scene as processing. A failed scene counts a retry; one that is already processing is unchanged."""
 
     def decide(scene: Scene) -> list[Action]:
         if scene.status is SceneStatus.PROCESSING:
@@ -147,7 +149,7 @@ async def begin_scene(store: AsyncStore, project_id: UUID, sequence: int, job_id
 
 
 async def _update_scene(store: AsyncStore, project_id: UUID, sequence: int, decide: Callable[[Scene], list[Action]]) -> Scene:
-    """Change a scene depending on what it is; decided again when somebody else was faster."""
+    """Change a scene depending on its state; decided again on conflicts."""
     try:
         return await store.retrying(Scene, decide, project_id=project_id, sequence=sequence)
     except NotFound:
@@ -155,7 +157,7 @@ async def _update_scene(store: AsyncStore, project_id: UUID, sequence: int, deci
 
 
 async def finish_take(store: AsyncStore, take: Take) -> Scene:
-    """Make a clip the one that plays. Done again for the same take, it changes nothing."""
+    """Make a take the current one of its scene. A second call changes nothing."""
 
     async def operations() -> list[WriteOperation[Any]]:
         scene = await get_scene(store, take.project_id, take.sequence)
@@ -169,7 +171,7 @@ async def finish_take(store: AsyncStore, take: Take) -> Scene:
 
 
 def _playing(scene: Scene, take: Take) -> list[Action]:
-    """What makes a take the clip of its scene. Trims and moved lips belong to the clip before."""
+    """The actions that make a take current. The trim and the lip-sync of the previous take are removed."""
     actions: list[Action] = [
         Scene.video_clip_s3_key.set(object_keys.scene_key(take.project_id, take.sequence)),
         Scene.original_video_clip_s3_key.set(take.clip_s3_key),
@@ -184,11 +186,11 @@ def _playing(scene: Scene, take: Take) -> list[Action]:
 
 
 async def trim_scene(store: AsyncStore, project_id: UUID, sequence: int, points: TrimPoints | None) -> Scene:
-    """Play a part of a scene's clip, or all of it again; its duration follows. The clip itself stays whole."""
+    """Play part of a scene's clip, or all of it, and adjust the scene's duration. The stored clip is not changed."""
     scene = await get_scene(store, project_id, sequence)
     take = await store.find(Take, project_id=project_id, sequence=sequence, take=max(scene.take, 1), consistent=True)
     if take is None or scene.take == 0:
-        raise rules.WrongState(f"Scene {sequence} has no clip of its own to trim.", fix="Render it or upload a clip first.")
+        raise rules.WrongState(f"Scene {sequence} has no clip to trim.", fix="Render the scene or upload a clip first.")
     if points is None:
         return await store.patch(scene, Scene.trim_points.remove(), Scene.duration.set(take.duration))
     kept = rules.check_trim(points, take.duration)
@@ -196,21 +198,21 @@ async def trim_scene(store: AsyncStore, project_id: UUID, sequence: int, points:
 
 
 async def use_take(store: AsyncStore, objects: AsyncObjects, project_id: UUID, sequence: int, number: int) -> Scene:
-    """Play an earlier clip of a scene."""
+    """Make an earlier take the current one of its scene."""
     take = await store.find(Take, project_id=project_id, sequence=sequence, take=number, consistent=True)
     if take is None:
-        raise Unknown(f"Scene {sequence} has no take {number}.", fix="GET .../takes lists them.")
+        raise Unknown(f"Scene {sequence} has no take {number}.", fix="GET /api/mv/projects/{id}/scenes/{sequence}/takes lists them.")
     await objects.copy(take.clip_s3_key, object_keys.scene_key(project_id, sequence))
     return await finish_take(store, take)
 
 
 async def next_take(store: AsyncStore, project_id: UUID, sequence: int) -> int:
-    """The number of the next take of a scene. None is given twice."""
+    """Reserve the number of the next take. Numbers are never reused."""
     return (await _update_scene(store, project_id, sequence, lambda scene: [Scene.last_take.set(scene.last_take + 1)])).last_take
 
 
 async def fail_scene(store: AsyncStore, project_id: UUID, sequence: int, message: str) -> Scene | None:
-    """Note that a clip could not be made. A scene that is gone, or has a clip since, is left alone."""
+    """Mark a scene as failed, unless it was deleted or has got a clip since."""
 
     def decide(scene: Scene) -> list[Action]:
         if not scene.status.may_become(SceneStatus.FAILED):
@@ -224,7 +226,7 @@ async def fail_scene(store: AsyncStore, project_id: UUID, sequence: int, message
 
 
 async def delete_scene(store: AsyncStore, objects: AsyncObjects, project_id: UUID, sequence: int) -> Project:
-    """Delete a scene with its takes and clips. Interrupted, it can be called again."""
+    """Delete a scene with its takes and clips. Can be repeated after an interruption."""
 
     async def change(project: Project) -> _OrderChange:
         rules.check_deletable(project)
@@ -246,15 +248,15 @@ async def delete_scene(store: AsyncStore, objects: AsyncObjects, project_id: UUI
 
 @dataclass(frozen=True, slots=True)
 class _OrderChange:
-    """A new order of the scenes, and what is written with it."""
+    """A new order of the scenes, and the writes that go with it."""
 
     order: list[int]
     writes: Sequence[WriteOperation[Any]]
-    #: the highest sequence that it gives out
+    #: the highest sequence number that it assigns
     last: int | None = None
 
     def operations(self, project: Project) -> list[WriteOperation[Any]]:
-        """All writes, the project's first; they hold only while its order is the one that was decided on."""
+        """All writes, the project's first, on condition that its order has not changed."""
         actions: list[Action] = [Project.scene_order.set(self.order)]
         if self.last is not None:
             actions.append(Project.last_sequence.set(self.last))
@@ -263,7 +265,7 @@ class _OrderChange:
 
 
 async def _change_order(store: AsyncStore, project_id: UUID, decide: Callable[[Project], Awaitable[_OrderChange]]) -> list[Any]:
-    """Change the order of a project's scenes together with the scenes."""
+    """Change the order of a project's scenes together with the scenes, in one transaction."""
 
     async def operations() -> list[WriteOperation[Any]]:
         project = await store.find(Project, project_id=project_id, consistent=True)
@@ -275,7 +277,7 @@ async def _change_order(store: AsyncStore, project_id: UUID, decide: Callable[[P
 
 
 async def _transact(store: AsyncStore, operations: Callable[[], Awaitable[list[WriteOperation[Any]]]]) -> list[Any]:
-    """Write what was decided on, all or nothing; decided again, on what is there then, while others are faster."""
+    """Run operations in one transaction; on conflicts, compute them again from the current state."""
     for attempt in range(_ATTEMPTS):
         writes = await operations()
         if not writes:

@@ -1,10 +1,10 @@
-"""Use cases: projects. Stores are passed in; nothing is global.
+"""Use cases of projects.
 
     project = await create_project(store, Project(owner_id=..., concept_prompt="...", character_description="..."))
     scenes = await add_scenes(store, project.project_id, [SceneDraft(prompt="...", duration=4.0)])
-    loaded = await load(store, project.project_id)
+    loaded = await load_project(store, project.project_id)
 
-`scenes` has the use cases of scenes and takes.
+The use cases of scenes and takes are in `scenes`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gateleg.objects import AsyncObjects
     from gateleg.store import AsyncStore, Page
 
-#: What a copy of a project takes over: its texts and choices, its files, and the texts of its scenes.
+#: What a copy of a project keeps: texts and options, files, and the texts of its scenes.
 _COPIED = (
     *("concept_prompt", "character_description", "product_description", "title", "mode", "director_config", "provider", "seed"),
     *("aspect_ratio", "resolution", "fps", "audio_duration", "tempo", "spend_cap"),
@@ -38,13 +38,13 @@ _COPIED_OF_SCENES = ("prompt", "negative_prompt", "duration", "reference_image_s
 
 @dataclass(frozen=True, slots=True)
 class ProjectWithScenes:
-    """A project, and its scenes as they play."""
+    """A project, and its scenes in playing order."""
 
     project: Project
     scenes: tuple[Scene, ...]
 
     def position(self, sequence: int) -> int:
-        """The place of a scene, counted from 1: what the API calls `displaySequence`."""
+        """The position of a scene, counted from 1: `displaySequence` in the API."""
         return self.project.scene_order.index(sequence) + 1
 
 
@@ -54,25 +54,25 @@ class StatusCount:
 
     status: ProjectStatus
     count: int
-    #: when the oldest project in this status was created; None when there is none
+    #: creation time of the oldest project in this status
     oldest: datetime | None
-    #: whether there are more projects than were counted
+    #: whether counting stopped at the limit
     more: bool
 
 
 async def create_project(store: AsyncStore, project: Project) -> Project:
-    """Store a new project that has what its mode needs."""
+    """Store a new project. Raises `BadProject` if a text is missing that its mode needs."""
     rules.check_complete(project)
     return await store.create(project)
 
 
 async def find_project(store: AsyncStore, project_id: UUID) -> Project | None:
-    """A project, as it is now."""
+    """The current state of a project; None if it does not exist."""
     return await store.find(Project, project_id=project_id, consistent=True)
 
 
 async def load_project(store: AsyncStore, project_id: UUID) -> ProjectWithScenes:
-    """A project with its scenes, read together; `Unknown` when there is none."""
+    """A project with its scenes, read in one query. Raises `Unknown` if it does not exist."""
     found = await store.collect(project_with_scenes(project_id=project_id), consistent=True)
     projects = found.of(Project)
     if not projects:
@@ -85,24 +85,24 @@ async def load_project(store: AsyncStore, project_id: UUID) -> ProjectWithScenes
 async def projects_of(
     store: AsyncStore, owner: str, limit: int, cursor: str | None = None, status: ProjectStatus | None = None
 ) -> Page[Project]:
-    """The projects of an owner, newest first; with a status, those that are in it."""
+    """The projects of an owner, newest first, optionally of one status."""
     question = Project.of_owner(owner_id=owner)
     return await store.page(question if status is None else question.filter(Project.status == status), limit=limit, cursor=cursor)
 
 
 async def projects_in(store: AsyncStore, status: ProjectStatus, limit: int, cursor: str | None = None) -> Page[Project]:
-    """The projects of everybody in a status, newest first."""
+    """The projects of all owners in a status, newest first."""
     return await store.page(Project.recent, status=status, limit=limit, cursor=cursor)
 
 
 async def newest_projects(store: AsyncStore, limit: int) -> list[Project]:
-    """The newest projects of everybody, whatever their status."""
+    """The newest projects of all owners, in any status."""
     found = [project for status in ProjectStatus for project in await projects_in(store, status, limit)]
     return sorted(found, key=lambda project: project.created_at, reverse=True)[:limit]
 
 
 async def status_board(store: AsyncStore, most: int = 10_000) -> list[StatusCount]:
-    """How many projects are in which status, and since when the oldest: from the index, at most so many of each."""
+    """Count the projects in each status, up to `most`, with the creation time of the oldest."""
     board = []
     for status in ProjectStatus:
         first = await store.page(Project.by_status, status=status, limit=1)
@@ -113,13 +113,13 @@ async def status_board(store: AsyncStore, most: int = 10_000) -> list[StatusCoun
 
 
 async def edit_project(store: AsyncStore, project_id: UUID, actions: Sequence[Action], version: int | None = None) -> Project:
-    """Change attributes of a project; with a `version`, only if it is still that one."""
+    """Change attributes of a project; with a `version`, only if it still has that version."""
     condition = None if version is None else Project.version == version
     return await store.patch(Project, *actions, project_id=project_id, condition=condition)
 
 
 async def move_project(store: AsyncStore, project_id: UUID, status: ProjectStatus, *actions: Action) -> Project:
-    """Move a project to a status, if its present one leads there; one that is there already keeps it."""
+    """Move a project to a status, if the transition is allowed. A project that already has the status keeps it."""
     project = await store.get(Project, project_id=project_id, consistent=True)
     moves = (Project.status.to(status),) if project.status is not status else ()
     if not moves and not actions:
@@ -128,14 +128,14 @@ async def move_project(store: AsyncStore, project_id: UUID, status: ProjectStatu
 
 
 async def duplicate_project(store: AsyncStore, objects: AsyncObjects, project_id: UUID, owner: str) -> Project:
-    """A new project of an owner with the texts, files and scenes of another; nothing is rendered in it yet."""
+    """Create a project of an owner with the texts, files and scenes of another one, without clips."""
     loaded, copied_id = await load_project(store, project_id), uuid4()
     old, new = object_keys.project_prefix(project_id), object_keys.project_prefix(copied_id)
     files = {}
     for name in _FILES:
         key = getattr(loaded.project, name)
         if key is not None:
-            # A reference picture is not the project's own and may be shown by several.
+            # A reference picture may be shared by several projects and is not copied.
             files[name] = key if not key.startswith(old) else new + key.removeprefix(old)
             if files[name] != key:
                 await objects.copy(key, files[name])
@@ -152,7 +152,7 @@ async def duplicate_project(store: AsyncStore, objects: AsyncObjects, project_id
 
 
 async def delete_project(store: AsyncStore, objects: AsyncObjects, project_id: UUID) -> int:
-    """Delete a project with all its items and objects; the number of objects. Interrupted, it can be called again."""
+    """Delete a project with all its items and objects, and return the number of objects. Can be repeated after an interruption."""
     keys = [entry.key async for entry in objects.walk(object_keys.project_prefix(project_id))]
     for start in range(0, len(keys), 1000):
         await objects.delete_many(keys[start : start + 1000])

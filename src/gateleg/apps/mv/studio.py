@@ -1,10 +1,10 @@
-"""The studio: from a song and a sentence to a music video, on this machine, with no account.
+"""The studio: makes a music video from a song and a sentence on this machine.
 
     with Models() as models:
         library = open_library(models.embeddings().embed)
         made = make_video(Path("song.mp3"), "a silver robot walks through Austin at night", Path("out.mp4"), library)
 
-The steps can be taken one by one, as jobs do: `listen`, `plan_video`, `write_scenes`, `order_clips`, `render_clip` for each, `compose`.
+Jobs call the steps one by one: `listen`, `plan_video`, `write_scenes`, `order_clips`, `render_clip` for each scene, `compose`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gateleg.apps.mv.callbacks import ignore_progress, never_cancelled, subrange
 from gateleg.apps.mv.composing.assembly import Credits, compose
 from gateleg.apps.mv.composing.clips import Clip, ClipOrder
 from gateleg.apps.mv.composing.encoding import HD, Canvas
@@ -31,42 +32,41 @@ from gateleg.apps.mv.drawing.scene import Scene
 from gateleg.apps.mv.listening.song import Song, listen
 from gateleg.apps.mv.planning.plan import Plan, plan_video
 from gateleg.apps.mv.planning.presets import find_preset
-from gateleg.apps.mv.reports import ignore_progress, never_cancelled, subrange
 from gateleg.apps.mv.writing.lyrics import Line, read_lyrics
 from gateleg.apps.mv.writing.scenes import SceneText, read_camera, scene_words, write_scenes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gateleg.apps.mv.callbacks import Cancelling, Progress
     from gateleg.apps.mv.drawing.looks import Library, Look
     from gateleg.apps.mv.planning.plan import Slot
-    from gateleg.apps.mv.reports import Cancelling, Progress
 
 
 @dataclass(frozen=True, slots=True)
 class VideoOptions:
-    """What a video should be, beside its song and its concept."""
+    """The options of a video, besides its song and concept."""
 
     canvas: Canvas = HD
     #: the name of a director preset
     director: str = "clean"
     seed: int = 0
-    #: who or what is seen, in words, and a picture of it
+    #: a description and a picture of the main character or object
     subject: str | None = None
     picture: Path | None = None
     title: str = ""
     artist: str = ""
     #: LRC, SRT or plain text
     lyrics: str = ""
-    #: the most scenes
+    #: the maximum number of scenes
     most: int = 999
-    #: font files for characters that the application's fonts lack
+    #: font files for characters that the built-in fonts lack
     fonts: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Video:
-    """A video that was made, and what it was made from."""
+    """A finished video, with its song, plan and scene texts."""
 
     path: Path
     seconds: float
@@ -79,7 +79,7 @@ class Video:
 
 
 def scene_seed(seed: int, concept: str, twin: int) -> int:
-    """The seed of a scene: the same for a scene and those that develop it."""
+    """The seed of a scene: the same for a scene and its later variations."""
     return int.from_bytes(hashlib.sha256(f"{seed}|{concept}|{twin}".encode()).digest()[:4], "big")
 
 
@@ -88,7 +88,7 @@ def _seed_of(slot: Slot, options: VideoOptions) -> int:
 
 
 def make_scene(slot: Slot, text: SceneText, look: Look, options: VideoOptions, concept: str) -> Scene:
-    """A scene as it will be drawn. A shot or a move that the text names (a person may have edited it) is followed."""
+    """A scene ready for drawing. A shot or camera move named in its text, which a person may have edited, takes precedence."""
     shot, move, _ = read_camera(text.prompt)
     return Scene(
         look=look,
@@ -107,12 +107,12 @@ def make_scene(slot: Slot, text: SceneText, look: Look, options: VideoOptions, c
 
 
 def setting_of(slot: Slot) -> int:
-    """The setting of a scene: each part of a song has its own, and comes back to it when it is heard again."""
+    """The setting of a scene: each part of a song has its own, and returns to it when the part is repeated."""
     return max(ord(slot.letter[:1] or "A") - ord("A"), 0)
 
 
 def choose_looks(plan: Plan, texts: Sequence[SceneText], library: Library, options: VideoOptions) -> tuple[Look, ...]:
-    """The look of each text. The subject is seen in every scene that names it, and only there."""
+    """The look of each scene. The subject appears only in scenes whose text names it."""
     looks = []
     for slot, text in zip(plan.slots, texts, strict=True):
         words = scene_words(text.prompt)
@@ -127,7 +127,7 @@ def choose_looks(plan: Plan, texts: Sequence[SceneText], library: Library, optio
 def order_clips(
     plan: Plan, texts: Sequence[SceneText], looks: Sequence[Look], options: VideoOptions, concept: str, lyrics: Sequence[Line] = ()
 ) -> tuple[ClipOrder, ...]:
-    """What to render: one order for each scene, in the order of the video."""
+    """The clips to render, one for each scene, in playing order."""
     scenes = [make_scene(slot, text, look, options, concept) for slot, text, look in zip(plan.slots, texts, looks, strict=True)]
     orders = []
     for at, (slot, scene) in enumerate(zip(plan.slots, scenes, strict=True)):
@@ -149,17 +149,17 @@ def order_clips(
     return tuple(orders)
 
 
-#: titles are seen in scenes that start before this, in seconds
+#: titles appear in scenes that start before this time, in seconds
 _TITLED = 4.2
 
 
 def check_video(clips: Sequence[Clip], fps: int) -> FlashReport:
-    """Look for flashes over all clips, cuts included."""
+    """Detect flashes over all clips, including cuts."""
     return check_flashes(np.concatenate([clip.thumbnails for clip in clips]), fps)
 
 
 def clips_to_calm(clips: Sequence[Clip], report: FlashReport) -> tuple[int, ...]:
-    """The numbers of the clips in which too many flashes were found."""
+    """The indexes of the clips with too many flashes."""
     edges = np.cumsum([clip.frames for clip in clips])
     return tuple(sorted({int(np.searchsorted(edges, frame, side="right")) for frame in report.frames}))
 
@@ -174,14 +174,14 @@ def make_video(
     progress: Progress = ignore_progress,
     cancelled: Cancelling = never_cancelled,
 ) -> Video:
-    """Make a music video of a song and a sentence. Equal song, concept and options give the same frames."""
+    """Make a music video from a song and a sentence. The same song, concept and options give the same frames."""
     options = options or VideoOptions()
     check_texts(f"{options.title} {options.artist} {options.lyrics}", options.fonts)
     heard = listen(song, progress=subrange(progress, 0.0, 0.05), cancelled=cancelled)
     preset = find_preset(options.director)
     plan = plan_video(heard, preset, options.canvas.fps, options.most)
     texts = write_scenes(concept, plan, preset, options.subject, options.seed)
-    progress(0.06, "choosing what is seen")
+    progress(0.06, "choosing what to draw")
     looks = choose_looks(plan, texts, library, options)
     lyrics = read_lyrics(options.lyrics, heard) if options.lyrics.strip() else ()
     orders = list(order_clips(plan, texts, looks, options, concept, lyrics))
@@ -197,7 +197,7 @@ def make_video(
 
 
 def _calm_flashes(orders: list[ClipOrder], clips: list[Clip], song: Song, workers: int | None, cancelled: Cancelling) -> FlashReport:
-    """Draw clips that flash again, calmer each time, until nothing flashes."""
+    """Redraw clips that flash, with less motion each time, until none flashes."""
     fps = orders[0].canvas.fps
     report = check_video(clips, fps)
     for calm in CALMER:

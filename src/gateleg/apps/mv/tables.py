@@ -1,7 +1,7 @@
 """Music videos in one table: projects, their scenes, the takes of a scene, the versions of the final film, references and templates.
 
-The table, its keys, its index `status-created-index` and the attributes of projects and scenes are those of the public design. Attributes
-and items that it lacks are ours: the owner, the order of the scenes, takes, versions, reference pictures and templates.
+The table, its keys, its index `status-created-index` and the attributes of projects and scenes are those of the public schema. This
+application adds the owner, the order of the scenes, takes, versions, reference pictures and templates.
 """
 
 from datetime import datetime
@@ -46,14 +46,14 @@ MAX_TAKES = 999
 
 
 class Mode(StrEnum):
-    """What a project is made for."""
+    """The purpose of a project."""
 
     MUSIC_VIDEO = "music-video"
     AD_CREATIVE = "ad-creative"
 
 
 class ProjectStatus(States):
-    """From a concept to the finished film. A completed or failed project may begin a new attempt."""
+    """The status of a project. A completed or failed project may be started again."""
 
     PENDING = state("pending", to=["generating_scenes", "queued"])
     GENERATING_SCENES = state("generating_scenes", to=["processing", "queued"])
@@ -65,7 +65,7 @@ class ProjectStatus(States):
 
 
 class SceneStatus(States):
-    """From a prompt to a clip. Lip-sync, another take and a retry begin again from any end."""
+    """The status of a scene. Lip-sync, another take and a retry start again from completed or failed."""
 
     PENDING = state("pending", to=["processing", "failed"])
     PROCESSING = state("processing", to=["completed", "failed"])
@@ -81,7 +81,7 @@ class TrimPoints(Record):
 
 
 class Project(Entity, table=projects_table, tag="project", case="camel"):
-    """A music video in the making."""
+    """A music video project."""
 
     project_id: Attr[UUID] = new_uuid()
     status: Attr[ProjectStatus] = field(ProjectStatus.PENDING)
@@ -99,32 +99,32 @@ class Project(Entity, table=projects_table, tag="project", case="camel"):
     created_at: Attr[datetime] = stamp(on="create")
     updated_at: Attr[datetime] = stamp(on="write")
 
-    #: whose it is: `Principal.owner`
+    #: `Principal.owner` of the creator
     owner_id: Attr[str] = required(read_only=True)
     title: Attr[str] = field("", max_length=200)
     mode: Attr[Mode] = field(Mode.MUSIC_VIDEO)
     director_config: Attr[str | None] = field(None, max_length=100)
-    #: the scenes by sequence, as they play
+    #: sequence numbers of the scenes, in playing order
     scene_order: Attr[list[int]] = field(factory=list, max_length=MAX_SCENES)
-    #: the highest sequence that was ever given: none is used twice
+    #: the highest sequence number ever assigned; numbers are not reused
     last_sequence: Attr[int] = field(0, ge=0, le=MAX_SCENES)
     provider: Attr[str] = field("studio", max_length=100)
     seed: Attr[int] = field(0, ge=0)
     aspect_ratio: Attr[str] = field("16:9", pattern=r"^(16:9|9:16|1:1)$")
-    #: lines of pixels: 480 is a draft
+    #: pixels of the shorter side; 480 is a draft
     resolution: Attr[int] = field(720, ge=144, le=2160)
     fps: Attr[int] = field(24, ge=12, le=60)
     lyrics_s3_key: Attr[S3Key | None] = field(None)
-    #: what was heard in the track
+    #: the analysis of the track
     analysis_s3_key: Attr[S3Key | None] = field(None)
     audio_duration: Attr[float | None] = field(None, gt=0)
     tempo: Attr[float | None] = field(None, gt=0)
-    #: the job that works on the whole project
+    #: the active job of the whole project
     root_job_id: Attr[UUID | None] = field(None)
     error_message: Attr[str | None] = field(None, max_length=2_000)
-    #: the most that the models of a project may cost, in US dollars
+    #: the maximum cost of models, in US dollars
     spend_cap: Attr[float | None] = field(None, ge=0)
-    #: the number of the final film that plays
+    #: the number of the current film
     final_version: Attr[int] = field(0, ge=0)
     version: Attr[Version] = field(0)
 
@@ -133,14 +133,14 @@ class Project(Entity, table=projects_table, tag="project", case="camel"):
     owner_key = Key("PROJECTS#{owner_id}", "{created_at}", index="owner-created-index")
     by_status = Pattern("status-created-index", title="Projects in a status, oldest first")
     recent = Pattern("status-created-index", title="Projects in a status, newest first", order="desc")
-    of_owner = Pattern("owner-created-index", title="The projects of somebody, newest first", order="desc")
+    of_owner = Pattern("owner-created-index", title="The projects of an owner, newest first", order="desc")
 
 
 class Scene(Entity, table=projects_table, tag="scene", case="camel"):
-    """One scene of a project. Its place among the others is in the project's `scene_order`."""
+    """One scene of a project. Its position is in the project's `scene_order`."""
 
     project_id: Attr[UUID]
-    #: 1-based, given once and never again
+    #: 1-based, never reused
     sequence: Attr[int] = required(ge=1, le=MAX_SCENES)
     status: Attr[SceneStatus] = field(SceneStatus.PENDING)
     prompt: Attr[str] = required(min_length=1, max_length=5_000)
@@ -149,7 +149,7 @@ class Scene(Entity, table=projects_table, tag="scene", case="camel"):
     duration: Attr[float] = required(gt=0, le=600)
     reference_image_s3_keys: Attr[list[S3Key]] = field(factory=list, max_length=3)
     audio_clip_s3_key: Attr[S3Key | None] = field(None)
-    #: the clip that plays
+    #: the current clip
     video_clip_s3_key: Attr[S3Key | None] = field(None)
     needs_lip_sync: Attr[bool] = field(False)
     lip_synced_video_clip_s3_key: Attr[S3Key | None] = field(None)
@@ -158,21 +158,21 @@ class Scene(Entity, table=projects_table, tag="scene", case="camel"):
     created_at: Attr[datetime] = stamp(on="create")
     updated_at: Attr[datetime] = stamp(on="write")
 
-    #: the clip as it was made or uploaded, whatever is trimmed from it
+    #: the clip as it was made or uploaded, untrimmed
     original_video_clip_s3_key: Attr[S3Key | None] = field(None)
-    #: a picture of the clip that plays
+    #: a still image of the current clip
     still_s3_key: Attr[S3Key | None] = field(None)
     #: the clip with its trim applied
     working_video_clip_s3_key: Attr[S3Key | None] = field(None)
     trim_points: Attr[TrimPoints | None] = field(None)
-    #: who makes the clip, where it is not the project's provider
+    #: the provider of the clip, if it differs from the project's
     provider: Attr[str | None] = field(None, max_length=100)
     seed: Attr[int | None] = field(None, ge=0)
-    #: shot, camera, light, section, transition: what the plan of the scene holds besides its prompt
+    #: the rest of the scene's plan: shot, camera, light, section, transition
     plan: Attr[dict[str, str | float | bool]] = field(factory=dict)
-    #: not made again when the project is
+    #: a locked scene is not rendered again with the project
     locked: Attr[bool] = field(False)
-    #: the take that plays, and the highest number that was ever given
+    #: the current take, and the highest number ever assigned
     take: Attr[int] = field(0, ge=0)
     last_take: Attr[int] = field(0, ge=0, le=MAX_TAKES)
     video_generation_job_id: Attr[UUID | None] = field(None)
@@ -187,13 +187,13 @@ class Scene(Entity, table=projects_table, tag="scene", case="camel"):
 
 
 class Take(Entity, table=projects_table, tag="take", case="camel"):
-    """One clip that was made or uploaded for a scene."""
+    """One clip that was rendered, generated or uploaded for a scene."""
 
     project_id: Attr[UUID]
     sequence: Attr[int] = required(ge=1, le=MAX_SCENES)
     take: Attr[int] = required(ge=1, le=MAX_TAKES)
     clip_s3_key: Attr[S3Key]
-    #: a picture of the clip
+    #: a still image of the clip
     still_s3_key: Attr[S3Key | None] = field(None)
     prompt: Attr[str]
     provider: Attr[str]
@@ -210,15 +210,15 @@ class Take(Entity, table=projects_table, tag="take", case="camel"):
 
 
 class FinalVersion(Entity, table=projects_table, tag="final", case="camel"):
-    """One film that was composed of a project's scenes, with all that was made from it."""
+    """One composed film of a project, with its companion files."""
 
     project_id: Attr[UUID]
     number: Attr[int] = required(ge=1, le=9_999)
     video_s3_key: Attr[S3Key]
     duration: Attr[float] = required(gt=0)
-    #: by name, such as "9:16", "poster", "contact-sheet", "captions", "edit-list"
+    #: companion files by name, such as "9:16", "poster", "contact-sheet", "captions", "edit-list"
     companions: Attr[dict[str, S3Key]] = field(factory=dict)
-    #: the scenes and takes that it shows, as they play
+    #: its scenes and takes, in playing order
     scenes: Attr[list[str]] = field(factory=list, max_length=MAX_SCENES)
     job_id: Attr[UUID | None] = field(None)
     created_at: Attr[datetime] = stamp(on="create")
@@ -228,23 +228,23 @@ class FinalVersion(Entity, table=projects_table, tag="final", case="camel"):
 
 
 class Reference(Entity, table=projects_table, tag="reference", case="camel"):
-    """A picture of a character or a product that scenes can show."""
+    """A reference picture of a character or product."""
 
     reference_id: Attr[UUID] = new_uuid()
     owner_id: Attr[str] = required(read_only=True)
     image_s3_key: Attr[S3Key]
     description: Attr[str] = field("", max_length=2_000)
-    #: "upload", or the provider that made it
+    #: "upload", or the provider that generated it
     source: Attr[str] = field("upload")
     created_at: Attr[datetime] = stamp(on="create")
 
     key = Key("REFERENCE#{reference_id}", "METADATA")
     owner_key = Key("REFERENCES#{owner_id}", "{created_at}", index="owner-created-index")
-    of_owner = Pattern("owner-created-index", title="The references of somebody, newest first", order="desc")
+    of_owner = Pattern("owner-created-index", title="The references of an owner, newest first", order="desc")
 
 
 class Template(Entity, table=projects_table, tag="template", case="camel"):
-    """The settings and scene texts of a project, for others like it. `{placeholders}` in its texts are filled in."""
+    """The options and scene texts of a project, for similar projects. Its texts may contain `{placeholders}`."""
 
     template_id: Attr[UUID] = new_uuid()
     owner_id: Attr[str] = required(read_only=True)
@@ -255,7 +255,7 @@ class Template(Entity, table=projects_table, tag="template", case="camel"):
 
     key = Key("TEMPLATE#{template_id}", "METADATA")
     owner_key = Key("TEMPLATES#{owner_id}", "{created_at}", index="owner-created-index")
-    of_owner = Pattern("owner-created-index", title="The templates of somebody, newest first", order="desc")
+    of_owner = Pattern("owner-created-index", title="The templates of an owner, newest first", order="desc")
 
 
 project_with_scenes = Collection(Project, Scene, title="A project and its scenes")

@@ -1,4 +1,4 @@
-"""Use cases: a new clip becomes a take of its scene, whoever made it: the studio, a video model, or somebody who uploads it."""
+"""Stores a new clip as a take of its scene, whether it was drawn, generated or uploaded."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class NewClip:
     duration: float
     provider: str
     content_type: str = "video/mp4"
-    #: a JPEG picture of it
+    #: a still image of it, as JPEG
     still: Path | None = None
     seed: int | None = None
     #: US dollars
@@ -35,7 +35,7 @@ class NewClip:
 
 
 async def store_take(store: AsyncStore, objects: AsyncObjects, project_id: UUID, sequence: int, clip: NewClip) -> Scene:
-    """Keep a clip as a take of its scene, at a key of its own and at the scene's, and play it."""
+    """Store a clip as a take, at its own key and at the scene's key, and make it the current take."""
     prompt = (await get_scene(store, project_id, sequence)).prompt
     number = await next_take(store, project_id, sequence)
     key = object_keys.take_key(project_id, sequence, number)

@@ -1,4 +1,4 @@
-"""Use cases: templates. The choices and scene texts of a project, with `{placeholders}` in its texts, for others like it."""
+"""Use cases of templates: the options and scene texts of a project, with `{placeholders}`, for similar projects."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PLACEHOLDER = re.compile(r"\{([A-Za-z][A-Za-z0-9_]{0,39})\}")
 
 
 class MissingValues(Refusal):
-    """Placeholders of a template that have no value."""
+    """Some placeholders of the template have no value."""
 
     code = "missing-values"
     status = 422
@@ -30,15 +30,15 @@ class MissingValues(Refusal):
 
 
 class UnreadablePlaceholder(Refusal):
-    """A line that is not `name = words`."""
+    """A line is not of the form `name = text`."""
 
     code = "unreadable-placeholder"
     status = 422
-    fix = "Write one a line, as city = Austin; a name has letters, digits and underscores, and starts with a letter."
+    fix = "Write one placeholder per line, such as city = Austin. Names start with a letter and contain letters, digits and underscores."
 
 
 async def save_template(store: AsyncStore, project_id: UUID, owner: str, name: str, texts: Mapping[str, str]) -> Template:
-    """Keep what a project is made of. `texts` are parts of its texts that become placeholders: {"city": "Austin"}."""
+    """Save a project as a template. `texts` are the parts of its texts that become placeholders: {"city": "Austin"}."""
     loaded = await service.load_project(store, project_id)
     parted = {key: getattr(loaded.project, key) for key in _TEXTS}
     project: dict[str, Any] = {key: _parted(text, texts) for key, text in parted.items() if text}
@@ -57,12 +57,12 @@ async def save_template(store: AsyncStore, project_id: UUID, owner: str, name: s
 
 
 def read_placeholders(lines: str) -> dict[str, str]:
-    """Placeholders as people write them, one a line: `city = Austin`."""
+    """Parse placeholders, one per line: `city = Austin`."""
     found: dict[str, str] = {}
     for line in filter(None, map(str.strip, lines.splitlines())):
         name, equals, words = (part.strip() for part in line.partition("="))
         if not equals or not words or not _PLACEHOLDER.fullmatch(f"{{{name}}}"):
-            raise UnreadablePlaceholder(f"{line!r} does not name words that change.")
+            raise UnreadablePlaceholder(f"{line!r} is not of the form name = text.")
         found[name] = words
     return found
 
@@ -79,16 +79,16 @@ def _parted(text: str, texts: Mapping[str, str]) -> str:
 
 
 def placeholders(template: Template) -> list[str]:
-    """The names that a template wants values for."""
+    """The names of a template's placeholders."""
     texts = [str(template.project.get(key) or "") for key in _TEXTS] + [str(scene["prompt"]) for scene in template.scenes]
     return sorted({name for text in texts for name in _PLACEHOLDER.findall(text)})
 
 
 async def use_template(store: AsyncStore, template: Template, owner: str, values: Mapping[str, str]) -> Project:
-    """A new project of an owner, as a template has it, with values for its placeholders."""
+    """Create a project of an owner from a template, with values for its placeholders."""
     missing = [name for name in placeholders(template) if not values.get(name, "").strip()]
     if missing:
-        raise MissingValues(f"The template wants values for: {', '.join(missing)}.", details={"missing": missing})
+        raise MissingValues(f"Values are missing for: {', '.join(missing)}.", details={"missing": missing})
     made: dict[str, Any] = {key: value for key, value in template.project.items() if key in (*_TEXTS, *_CHOICES)}
     made |= {key: _filled(str(made[key]), values) for key in _TEXTS if made.get(key)}
     made |= {"mode": Mode(made["mode"])} | {key: int(made[key]) for key in ("seed", "resolution", "fps") if key in made}

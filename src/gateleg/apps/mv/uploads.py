@@ -1,6 +1,6 @@
-"""Use cases: files that people give to a project, and pictures that several projects may show.
+"""Use cases of uploaded files: assets of a project, clips, and reference pictures that several projects share.
 
-What a file is, its content says. It becomes the project's under the key that the design has for it, with the extension of its content.
+The type of a file is detected from its content, which also determines the extension of its object key.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gateleg.store import AsyncStore
     from gateleg.web.uploads import ReceivedFile
 
-#: The extension of each type of content.
+#: The extension of each content type.
 EXTENSIONS = {
     "audio/mpeg": "mp3",
     "audio/wav": "wav",
@@ -41,13 +41,13 @@ EXTENSIONS = {
     "text/plain": "txt",
 }
 VIDEOS = frozenset(kind for kind in EXTENSIONS if kind.startswith("video/"))
-#: A song may come with a picture.
+#: A song may be a video file.
 SOUNDS = frozenset(kind for kind in EXTENSIONS if kind.startswith("audio/")) | VIDEOS
 PICTURES = frozenset(kind for kind in EXTENSIONS if kind.startswith("image/"))
 TEXTS = frozenset({"text/plain"})
-#: What a project takes as a file, by the name of the file's route.
+#: The content types that each upload route accepts.
 TYPES = {"audio": SOUNDS, "character": PICTURES, "product": PICTURES, "lyrics": TEXTS}
-#: The attribute that holds the key of each.
+#: The attribute that holds the key of each asset.
 _ATTRIBUTES = {
     "audio": Project.audio_backing_track_s3_key,
     "character": Project.character_image_s3_key,
@@ -57,7 +57,7 @@ _ATTRIBUTES = {
 
 
 async def store_asset(store: AsyncStore, objects: AsyncObjects, project: Project, name: str, file: ReceivedFile) -> Project:
-    """Make a file the audio, character, product or lyrics of a project. What was heard in an earlier track is forgotten with it."""
+    """Store a file as the audio, character, product or lyrics of a project. New audio discards the analysis of the previous track."""
     rules.check_startable(project)
     extension = EXTENSIONS.get(file.content_type, "txt")
     key = object_keys.project_asset(project.project_id, name, extension)
@@ -74,7 +74,7 @@ async def store_asset(store: AsyncStore, objects: AsyncObjects, project: Project
 
 
 async def store_reference(store: AsyncStore, objects: AsyncObjects, owner: str, file: ReceivedFile, description: str) -> Reference:
-    """Keep a picture that projects of its owner may show."""
+    """Store a reference picture for the projects of its owner."""
     reference_id = uuid4()
     key = object_keys.reference_key(reference_id, EXTENSIONS[file.content_type])
     with file.path.open("rb") as content:
@@ -83,13 +83,13 @@ async def store_reference(store: AsyncStore, objects: AsyncObjects, owner: str, 
 
 
 async def use_reference(store: AsyncStore, project: Project, name: str, reference: Reference) -> Project:
-    """Show a reference picture as the character or the product of a project."""
+    """Use a reference picture as the character or product of a project."""
     rules.check_startable(project)
     return await edit_project(store, project.project_id, [_ATTRIBUTES[name].set(reference.image_s3_key)])
 
 
 async def delete_reference(store: AsyncStore, objects: AsyncObjects, reference: Reference) -> None:
-    """Delete a picture. Projects that show it keep their key and lack the picture."""
+    """Delete a reference picture. Projects that use it keep its key, but the picture is gone."""
     await objects.delete(reference.image_s3_key)
     await store.run(delete(reference))
 
@@ -97,6 +97,6 @@ async def delete_reference(store: AsyncStore, objects: AsyncObjects, reference: 
 async def store_clip(
     store: AsyncStore, objects: AsyncObjects, project_id: UUID, sequence: int, file: ReceivedFile, duration: float
 ) -> Scene:
-    """Make somebody's own clip a take of a scene, and play it."""
+    """Store an uploaded clip as a take of a scene, and make it the current one."""
     await begin_scene(store, project_id, sequence)
     return await store_take(store, objects, project_id, sequence, NewClip(file.path, duration, "upload", file.content_type))

@@ -1,4 +1,4 @@
-"""The end of a project: noted in it, and told to the webhooks of its tenant."""
+"""Webhook events for completed and failed projects."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _log = logging.getLogger("gateleg.mv")
 
 
 async def send_event(resources: Resources[Any], project: Project, event: str, reason: str | None = None) -> None:
-    """Send an event. What goes wrong with it is logged, and changes nothing for the film."""
+    """Send an event to the webhooks of the project's tenant. Errors are logged, not raised."""
     data = {
         "projectId": str(project.project_id),
         "title": project.title,
@@ -36,7 +36,7 @@ async def send_event(resources: Resources[Any], project: Project, event: str, re
 
 
 async def fail_project(resources: Resources[Any], project_id: UUID, reason: str) -> None:
-    """Note on the project why it failed. What cannot be noted does not hide the reason."""
+    """Record on the project why it failed. Errors of this write are ignored, so that they do not hide the reason."""
     try:
         project = await move_project(resources.store, project_id, ProjectStatus.FAILED, Project.error_message.set(reason[:2_000]))
     except StoreError:

@@ -1,6 +1,6 @@
-"""The job types of music videos: plan a video, render its scenes side by side, compose it, and one job that directs them all.
+"""The job handlers: plan a video, render its scenes in parallel, compose it, and one job that coordinates them.
 
-What computes runs in processes, which are killed with the job. A scene that has its clip is not rendered again, whatever is interrupted.
+Heavy work runs in processes, which are killed with their job. After an interruption, scenes that have a clip are not rendered again.
 """
 
 from __future__ import annotations
@@ -49,17 +49,17 @@ if TYPE_CHECKING:
     from gateleg.jobs import Job, JobContext
     from gateleg.web import Resources
 
-#: Seconds until the director looks again.
+#: Seconds between two polls of the child jobs.
 _POLL_SECONDS = 0.5
-#: How jobs end that have not succeeded.
-_ENDED = (JobStatus.FAILED, JobStatus.CANCELLED)
-#: How far a project is in each state; in all others it has not begun. It is completed a moment before the job that composes it.
-_PLACES = {ProjectStatus.GENERATING_SCENES: 1, ProjectStatus.PROCESSING: 2, ProjectStatus.COMPOSING: 3, ProjectStatus.COMPLETED: 4}
+#: Final statuses of jobs without success.
+_UNSUCCESSFUL = (JobStatus.FAILED, JobStatus.CANCELLED)
+#: The order of statuses; all others come before. A project is completed slightly before its COMPOSE job.
+_STATUS_ORDER = {ProjectStatus.GENERATING_SCENES: 1, ProjectStatus.PROCESSING: 2, ProjectStatus.COMPOSING: 3, ProjectStatus.COMPLETED: 4}
 
 
 @dataclass(frozen=True, slots=True)
 class _Phase:
-    """A phase of the work: the state that a project has meanwhile, and from where to where it takes the whole."""
+    """A phase of the work, with the project's status and the range of overall progress."""
 
     words: str
     status: ProjectStatus
@@ -74,7 +74,7 @@ _COMPOSING = _Phase("composing", ProjectStatus.COMPOSING, 0.9, 1.0)
 
 
 def mv_jobs(resources: Resources[MVSettings]) -> Jobs:
-    """The job types with their handlers."""
+    """Register the job handlers."""
     jobs = Jobs()
 
     @jobs.handler(GENERATE, config=GenerateConfig, result=ProjectResult, priority=60, timeout=600)
@@ -83,7 +83,7 @@ def mv_jobs(resources: Resources[MVSettings]) -> Jobs:
 
     @jobs.handler(PLAN, config=ProjectConfig, result=ProjectResult, runs="process", timeout=900)
     def plan(job: JobContext, config: ProjectConfig) -> ProjectResult:
-        from gateleg.apps.mv.making import plan_project
+        from gateleg.apps.mv.render_jobs import plan_project
 
         return plan_project(job, config.project_id, resources)
 
@@ -99,21 +99,21 @@ def mv_jobs(resources: Resources[MVSettings]) -> Jobs:
         limit_per_worker=limit,
     )
     def render(job: JobContext, config: RenderConfig) -> ClipResult:
-        from gateleg.apps.mv.making import render_scene
+        from gateleg.apps.mv.render_jobs import render_scene
 
         return render_scene(job, config.project_id, config.sequence, resources)
 
     @jobs.handler(FILM, config=RenderConfig, result=ClipResult, timeout=900)
     async def film(job: JobContext, config: RenderConfig) -> ClipResult:
-        from gateleg.apps.mv.filming import film_scene
+        from gateleg.apps.mv.provider_jobs import generate_clip
 
-        return await film_scene(job, config.project_id, config.sequence, resources)
+        return await generate_clip(job, config.project_id, config.sequence, resources)
 
     @jobs.handler(LIP_SYNC, config=RenderConfig, result=ClipResult, timeout=900)
     async def lip_sync(job: JobContext, config: RenderConfig) -> ClipResult:
-        from gateleg.apps.mv.filming import move_lips
+        from gateleg.apps.mv.provider_jobs import lip_sync_scene
 
-        return await move_lips(job, config.project_id, config.sequence, resources)
+        return await lip_sync_scene(job, config.project_id, config.sequence, resources)
 
     @jobs.handler(COMPOSE, config=ComposeConfig, result=ProjectResult, runs="process", timeout=3600)
     def compose(job: JobContext, config: ComposeConfig) -> ProjectResult:
@@ -123,7 +123,7 @@ def mv_jobs(resources: Resources[MVSettings]) -> Jobs:
 
     @jobs.handler(REFERENCES, config=ReferencesConfig, result=ReferencesResult, runs="process", timeout=600)
     def references(job: JobContext, config: ReferencesConfig) -> ReferencesResult:
-        from gateleg.apps.mv.referencing import make_references
+        from gateleg.apps.mv.reference_pictures import make_references
 
         return make_references(job, config, resources)
 
@@ -131,7 +131,7 @@ def mv_jobs(resources: Resources[MVSettings]) -> Jobs:
 
 
 async def direct(job: JobContext, config: GenerateConfig, resources: Resources[MVSettings]) -> ProjectResult:
-    """Take a project through its stages. The handler is called again until all is done, and submits nothing twice."""
+    """Take a project through its phases. The handler is called repeatedly until all child jobs are done; it submits each only once."""
     try:
         return await _direct(job, config, resources)
     except GiveUp as error:
@@ -141,33 +141,33 @@ async def direct(job: JobContext, config: GenerateConfig, resources: Resources[M
 
 async def _direct(job: JobContext, config: GenerateConfig, resources: Resources[MVSettings]) -> ProjectResult:
     store, project_id = resources.store, config.project_id
-    loaded = await _loaded(resources, project_id)
+    loaded = await _load(resources, project_id)
     if not loaded.scenes:
-        await _done(job, resources, _PLANNING, [_stage(PLAN, ProjectConfig(project_id=project_id), "plan")], loaded.project)
-        loaded = await _loaded(resources, project_id)
+        await _await_stages(job, resources, _PLANNING, [_stage(PLAN, ProjectConfig(project_id=project_id), "plan")], loaded.project)
+        loaded = await _load(resources, project_id)
     if config.storyboard:
-        # The scenes are written, and nothing is made until somebody says so.
+        # The scenes are written; rendering starts only on request.
         for status in (ProjectStatus.QUEUED, ProjectStatus.PENDING):
             await _move(resources, loaded.project, status)
         return ProjectResult(project_id=project_id, scenes=len(loaded.scenes))
     wanted = to_render(loaded.scenes, config.again, config.only)
     _check_cost(job, loaded, config, resources)
     renders = [_scene_stage(clip_type(loaded.project, scene), "scene", project_id, scene.sequence) for scene in wanted]
-    await _done(job, resources, _RENDERING, renders, loaded.project, there=len(loaded.scenes) - len(wanted))
-    await _lip_sync(job, resources, project_id)
+    await _await_stages(job, resources, _RENDERING, renders, loaded.project, done_already=len(loaded.scenes) - len(wanted))
+    await _lip_sync_scenes(job, resources, project_id)
     composing = [_stage(COMPOSE, ComposeConfig(project_id=project_id), "compose")]
-    await _done(job, resources, _COMPOSING, composing, loaded.project)
+    await _await_stages(job, resources, _COMPOSING, composing, loaded.project)
     project = await store.get(Project, project_id=project_id, consistent=True)
     return ProjectResult(project_id=project_id, scenes=len(loaded.scenes), final_version=project.final_version)
 
 
 def _has_reached(job: JobContext, phase: _Phase) -> bool:
-    """Whether this job was in a phase when it was called before."""
+    """Whether an earlier call of this job reached a phase."""
     return job.job.progress is not None and job.job.progress.fraction >= phase.start
 
 
 def _check_cost(job: JobContext, loaded: ProjectWithScenes, config: GenerateConfig, resources: Resources[MVSettings]) -> None:
-    """Refuse what costs more than the project may, when its scenes are known and before the first is made."""
+    """Give up if rendering would exceed the spend cap, once the scenes are known and before the first is rendered."""
     if _has_reached(job, _RENDERING):
         return
     try:
@@ -178,21 +178,21 @@ def _check_cost(job: JobContext, loaded: ProjectWithScenes, config: GenerateConf
         raise GiveUp(error.message) from error
 
 
-async def _lip_sync(job: JobContext, resources: Resources[MVSettings], project_id: UUID) -> None:
-    """Have the lips moved in the clips that need it, where a model is configured for that."""
-    loaded = await _loaded(resources, project_id)
+async def _lip_sync_scenes(job: JobContext, resources: Resources[MVSettings], project_id: UUID) -> None:
+    """Lip-sync the clips that need it, if a lip-sync model is configured."""
+    loaded = await _load(resources, project_id)
     wanted = [scene for scene in loaded.scenes if scene.needs_lip_sync]
     if resources.settings.lip_sync_model is None:
         if wanted and not _has_reached(job, _COMPOSING):
             numbers = ", ".join(str(scene.sequence) for scene in wanted)
-            job.log(f"No lip-sync model is configured: the lips in scenes {numbers} stay as they were filmed.", "WARNING")
+            job.log(f"No lip-sync model is configured, so the lips in scenes {numbers} do not follow the song.", "WARNING")
         return
-    # Those that are done stay among the stages, so that this job finds them finished when it is called again.
+    # Finished scenes stay in the list of stages, so that the next call finds their jobs completed.
     stages = [_scene_stage(LIP_SYNC, f"lips:{scene.take}", project_id, scene.sequence) for scene in wanted]
-    await _done(job, resources, _LIP_SYNCING, stages, loaded.project)
+    await _await_stages(job, resources, _LIP_SYNCING, stages, loaded.project)
 
 
-async def _loaded(resources: Resources[MVSettings], project_id: UUID) -> ProjectWithScenes:
+async def _load(resources: Resources[MVSettings], project_id: UUID) -> ProjectWithScenes:
     try:
         return await load_project(resources.store, project_id)
     except Unknown:
@@ -207,17 +207,17 @@ def _stage(job_type: str, config: ProjectConfig, name: str) -> Stage:
     return Stage(name, Submission(job_type, config, subject=str(config.project_id)))
 
 
-async def _done(
-    job: JobContext, resources: Resources[MVSettings], phase: _Phase, stages: Sequence[Stage], project: Project, *, there: int = 0
+async def _await_stages(
+    job: JobContext, resources: Resources[MVSettings], phase: _Phase, stages: Sequence[Stage], project: Project, *, done_already: int = 0
 ) -> None:
-    """Go on when the jobs of all stages are completed; otherwise look again later, or give up when none is left to wait for.
+    """Return when the jobs of all stages are completed. Snooze while some are active; give up if the rest failed.
 
-    `there` is how many more need no job, or none any more: they count as done.
+    `done_already` is the number of scenes that need no job; they count as done.
     """
     children = list((await submit_stages(job, resources.queue, stages)).values())
-    ended = [child for child in children if child.status in _ENDED]
-    waiting = [child for child in children if child.status not in (JobStatus.COMPLETED, *_ENDED)]
-    total = there + len(children)
+    ended = [child for child in children if child.status in _UNSUCCESSFUL]
+    waiting = [child for child in children if child.status not in (JobStatus.COMPLETED, *_UNSUCCESSFUL)]
+    total = done_already + len(children)
     share = 1.0 - sum(1.0 - _fraction(child) for child in waiting) / total if total else 1.0
     words = f"{phase.words}: {total - len(waiting)} of {total}"
     job.progress(phase.start + (phase.end - phase.start) * share, 1.0, words)
@@ -228,7 +228,7 @@ async def _done(
         for child in ended:
             await _fail_scene_of(resources, child)
         reason = _reason(ended[0])
-        raise GiveUp(f"{phase.words.capitalize()} failed in {len(ended)} of {len(children)} jobs; the first says: {reason}")
+        raise GiveUp(f"{phase.words.capitalize()} failed in {len(ended)} of {len(children)} jobs. First error: {reason}")
 
 
 def _fraction(child: Job) -> float:
@@ -244,15 +244,15 @@ def _reason(child: Job) -> str:
 
 
 async def _fail_scene_of(resources: Resources[MVSettings], child: Job) -> None:
-    """A render whose process died could not say so itself."""
+    """Mark the scene of a failed render as failed: a process that died could not do it itself."""
     if child.job_type in CLIPS:
         config = RenderConfig.model_validate(child.job_config)
         await fail_scene(resources.store, config.project_id, config.sequence, _reason(child))
 
 
 async def advance(resources: Resources[MVSettings], project: Project, status: ProjectStatus) -> None:
-    """Move the project on from the state in which it was seen, never back. One that others have moved since is further already."""
-    if _PLACES.get(project.status, 0) >= _PLACES[status]:
+    """Advance the project from the status it was read with, never backwards. If its status changed since, it is already further."""
+    if _STATUS_ORDER.get(project.status, 0) >= _STATUS_ORDER[status]:
         return
     try:
         await resources.store.patch(
@@ -265,7 +265,7 @@ async def advance(resources: Resources[MVSettings], project: Project, status: Pr
 
 
 async def _move(resources: Resources[MVSettings], project: Project, status: ProjectStatus) -> Project:
-    """Move the project on. A project that somebody deleted in between has nothing to be made any more."""
+    """Move the project to a status; give up if it was deleted."""
     try:
         return await move_project(resources.store, project.project_id, status)
     except NotFound:

@@ -1,4 +1,4 @@
-"""Something worth seeing: sample tables for an endpoint, and a small application for `gateleg up --demo`."""
+"""Sample data: tables for an endpoint, and a small application for `gateleg up --demo`."""
 
 from gateleg.cli.demo.samples import TABLE, load
 

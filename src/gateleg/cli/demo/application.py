@@ -1,4 +1,4 @@
-"""The application of `gateleg up --demo`: a collection of songs, its charts, and jobs of every kind."""
+"""The demo application of `gateleg up --demo`: a collection of songs, its charts, and jobs of every kind."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SCHEDULE = "demo-decades"
 
 
 async def load_demo(resources: Resources) -> None:
-    """Submit the jobs of the demonstration and make its schedule. Done again, it changes nothing."""
+    """Submit the jobs of the demo and create its schedule. Idempotent."""
     queue = resources.queue
     for submission in (
         Submission("demo.import", {}, subject="Songs", idempotency_key="demo/import", tags=["demo"], created_by="demo"),
@@ -35,7 +35,7 @@ application = Application(
     name="demo",
     title="Demonstration",
     icon="library_music",
-    about="A collection of songs with what was listened to, counted and drawn by jobs.",
+    about="A collection of songs, with charts of the most played ones, counted and drawn by jobs.",
     tables=(songs_table, charts_table),
     jobs=make_jobs,
     demo=load_demo,

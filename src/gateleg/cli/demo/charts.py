@@ -9,12 +9,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _WIDTH, _ROW, _LABEL = 760, 28, 290
-#: The Okabe-Ito colours, which colour-blind eyes tell apart.
+#: The Okabe-Ito palette, which is safe for colour-blind people.
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 
 
 def bar_chart(title: str, bars: Sequence[tuple[str, float]], unit: str, *, colour: int = 0) -> str:
-    """Bars from the top down, each with its name and its number."""
+    """Horizontal bars, each with its name and value."""
     most = max((value for _, value in bars), default=1) or 1
     height = 64 + _ROW * len(bars)
     rows = []

@@ -1,4 +1,4 @@
-"""A collection of songs and a log of who listened to them: always the same, and large enough to be worth counting. Pure."""
+"""A collection of songs and a listening log: deterministic, and large enough to be worth counting. Pure."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Track:
 
 
 def collection() -> list[Track]:
-    """The songs that come with the demonstration."""
+    """The songs of the demo application."""
     text = resources.files("gateleg.cli.demo").joinpath("songs.csv").read_text(encoding="utf-8")
     return [Track(row["artist"], row["title"], int(row["year"]), int(row["seconds"])) for row in csv.DictReader(io.StringIO(text))]
 
 
 def listening_log(month: str, tracks: list[Track]) -> bytes:
-    """The log of a month as CSV: a few songs are played a lot and most a little, as it goes."""
+    """The log of a month as CSV: a few songs are played often, most rarely."""
     chance = random.Random(f"gateleg {month}")
     order = chance.sample(tracks, len(tracks))
     weights = [1 / (place + 1) ** 0.8 for place in range(len(order))]

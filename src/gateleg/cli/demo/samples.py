@@ -1,4 +1,4 @@
-"""Sample tables, so that a first look at a new endpoint finds something to look at."""
+"""Sample tables for a new endpoint."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ _SONGS = [
 
 
 def load(engine: "Engine") -> bool:
-    """Create and fill the sample table; whether it was not there yet."""
+    """Create and fill the sample table. Returns whether it was created."""
     if TABLE in engine.call("ListTables", {})["TableNames"]:
         return False
     engine.call(

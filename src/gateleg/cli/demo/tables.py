@@ -1,4 +1,4 @@
-"""The tables of the demonstration: songs, and the charts made of what was listened to."""
+"""The tables of the demo application: songs, and charts of the most played ones."""
 
 from datetime import datetime
 
@@ -14,7 +14,7 @@ class Song(Entity, table=songs_table):
     artist: Attr[str] = required(min_length=1, max_length=200)
     title: Attr[str] = required(min_length=1, max_length=200)
     year: Attr[int] = required(ge=1860, le=2100)
-    #: how long it plays
+    #: duration in seconds
     seconds: Attr[int] = required(ge=1)
 
     key = Key("{artist}", "{title}")
@@ -23,7 +23,7 @@ class Song(Entity, table=songs_table):
 
 
 class ChartEntry(Entity, table=charts_table):
-    """One place in the chart of a month."""
+    """A position in the chart of a month."""
 
     #: such as 2026-10
     month: Attr[str] = required(pattern=r"^\d{4}-\d{2}$")

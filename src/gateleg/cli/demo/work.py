@@ -1,4 +1,4 @@
-"""The jobs of the demonstration. They do what they say: read, count, write, draw."""
+"""The jobs of the demo application, which read, count, write and draw."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PLACES = 12
 
 
 class Collection(BaseModel):
-    """What is imported."""
+    """The config of an import."""
 
     months: list[str] = Field(default=list(MONTHS), description="Months whose listening logs are counted.", min_length=1, max_length=12)
 
@@ -39,13 +39,13 @@ class Month(BaseModel):
 
 
 class Report(BaseModel):
-    """Which charts go into a report."""
+    """The charts of a report."""
 
     months: list[str]
 
 
 class Fingerprints(BaseModel):
-    """How much work a fingerprint is."""
+    """The config of fingerprints."""
 
     rounds: int = Field(default=1_500_000, ge=1, le=20_000_000, description="More rounds take longer.")
 
@@ -57,21 +57,21 @@ class Ratings(BaseModel):
 
 
 class Decades(BaseModel):
-    """Nothing to choose."""
+    """An empty config."""
 
 
 class NoRatings(Exception):
-    """The ratings are not there yet."""
+    """The ratings are missing."""
 
 
 class Shop:
-    """The handlers, with the store and the objects that they work on."""
+    """The handlers, with their store and objects."""
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
 
     async def import_all(self, job: JobContext, config: Collection) -> dict[str, int]:
-        """Submit the parts of an import: load the songs; count and draw each month; put the charts together."""
+        """Submit the parts of an import: load the songs, count and draw each month, combine the charts."""
         counts = {month: uuid4() for month in config.months}
         draws = {month: uuid4() for month in config.months}
         parts = [Submission("demo.load-songs", {}, stage="load")]
@@ -80,13 +80,13 @@ class Shop:
             parts.append(Submission("demo.draw", Month(month=month), job_id=draws[month], depends_on=[counts[month]], stage="draw"))
         parts.append(Submission("demo.report", Report(months=config.months), depends_on=list(draws.values()), stage="report"))
         if job.attempt == 1:
-            # Once: an attempt that is repeated finds the parts of the first.
+            # Submitted once: a repeated attempt finds the parts of the first.
             await job.submit_many(parts)
         job.log(f"{len(parts)} parts submitted: songs, {len(config.months)} counts, {len(config.months)} charts and a report")
         return {"parts": len(parts)}
 
     async def load_songs(self, job: JobContext, config: dict[str, Any]) -> dict[str, int]:
-        """Write the collection into its table."""
+        """Write the collection to its table."""
         tracks = collection()
         for done, track in enumerate(tracks, 1):
             await self._resources.store.put(Song(artist=track.artist, title=track.title, year=track.year, seconds=track.seconds))
@@ -97,7 +97,7 @@ class Shop:
         return {"songs": len(tracks)}
 
     async def count(self, job: JobContext, config: Month) -> dict[str, Any]:
-        """Count the plays of a month and write its chart into the table."""
+        """Count the plays of a month and write its chart to the table."""
         store, objects = self._resources.store, self._resources.objects
         log_key = f"demo/plays/{config.month}.csv"
         if not await objects.exists(log_key):
@@ -124,14 +124,14 @@ class Shop:
         return {"chart": await self._written(job, f"demo/charts/{config.month}.svg", chart, "image/svg+xml")}
 
     async def report(self, job: JobContext, config: Report) -> dict[str, str]:
-        """Put the charts together on one page."""
+        """Combine the charts on one page."""
         objects = self._resources.objects
         charts = [(await objects.get(f"demo/charts/{month}.svg")).decode() for month in config.months]
         page = report_page("What we listened to", charts, [f"{len(charts)} months", f"{len(collection())} songs in the collection"])
         return {"report": await self._written(job, "demo/report.html", page, "text/html; charset=utf-8")}
 
     async def decades(self, job: JobContext, config: Decades) -> dict[str, str]:
-        """Draw how much music there is of each decade."""
+        """Draw the minutes of music of each decade."""
         minutes: dict[str, float] = defaultdict(float)
         for track in collection():
             minutes[f"{track.year // 10 * 10}s"] += track.seconds / 60
@@ -139,7 +139,7 @@ class Shop:
         return {"chart": await self._written(job, "demo/charts/decades.svg", chart, "image/svg+xml")}
 
     async def fingerprint(self, job: JobContext, config: Fingerprints) -> dict[str, int]:
-        """Make a fingerprint of every song: slow on purpose, as real ones are. It can be cancelled at any time."""
+        """Compute a fingerprint of every song: deliberately slow, and cancellable at any time."""
         tracks, lines = collection(), []
         for done, track in enumerate(tracks):
             job.check()
@@ -153,7 +153,7 @@ class Shop:
         return {"songs": len(tracks)}
 
     async def rate(self, job: JobContext, config: Ratings) -> dict[str, str]:
-        """Draw the average stars of each artist from a file that somebody has to bring."""
+        """Draw the average stars of each artist, from a file that the user has to upload."""
         job.log(f"looking for {config.key}")
         try:
             content = await self._resources.objects.get(config.key)
@@ -177,7 +177,7 @@ class Shop:
 
 
 def make_jobs(resources: Resources) -> Jobs:
-    """The job types of the demonstration."""
+    """The job types of the demo application."""
     shop, jobs = Shop(resources), Jobs()
     jobs.handler("demo.import", config=Collection, priority=70)(shop.import_all)
     jobs.handler("demo.load-songs")(shop.load_songs)

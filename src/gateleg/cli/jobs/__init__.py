@@ -1,4 +1,4 @@
-"""`gateleg jobs ...`: submit jobs, look at them, and direct them."""
+"""`gateleg jobs ...`: submit, inspect and control jobs."""
 
 import typer
 

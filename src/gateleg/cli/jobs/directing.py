@@ -58,7 +58,7 @@ def retry(
     from gateleg.commands.printing import print_json
 
     if job is None and not (all or type or subject or queue):
-        fail("name a job, or say which: --all, --type, --subject or --queue", MISUSED)
+        fail("pass a job id, or select jobs with --all, --type, --subject or --queue", MISUSED)
     with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
         if job is not None:
             done = [opened.retry(find_id(opened, job))]

@@ -1,4 +1,4 @@
-"""Where commands that archive jobs put long logs."""
+"""The object store for long logs of archived jobs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["log_objects"]
 
 @asynccontextmanager
 async def log_objects(settings: Settings) -> AsyncIterator[AsyncObjects | None]:
-    """The object store that the settings name, closed afterwards; None where they name none: then long logs stay in the queue's tables."""
+    """The configured object store, closed afterwards. None if none is configured: then long logs stay in the queue's tables."""
     from gateleg.objects import ThreadedObjects
     from gateleg.web.host import open_main_objects
     from gateleg.web.settings import DEFAULT

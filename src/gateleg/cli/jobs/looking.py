@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gateleg.jobs import Job, Queue
     from gateleg.jobs.tables import ArchivedJob
 
-#: Seconds between two looks at what is followed.
+#: Seconds between two polls of a followed job.
 _EVERY = 1.0
 JobArgument = Annotated[str, typer.Argument(help="The job's id, or a prefix of it.")]
 SubjectOption = Annotated[str | None, typer.Option(help="Only jobs about this subject.")]
@@ -60,7 +60,7 @@ def listed(
         try:
             wanted = JobStatus(status.upper())
         except ValueError:
-            fail(f"{status!r} is not a status; there are {', '.join(JobStatus)}", MISUSED)
+            fail(f"{status!r} is not a status; use one of {', '.join(JobStatus)}", MISUSED)
     with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
         page = opened.jobs_page(
             status=wanted,
@@ -153,7 +153,7 @@ def logs(
 
 
 def _tell_of_object(job: "Job | ArchivedJob") -> None:
-    """Say where the rest of a log is that has left the tables."""
+    """Say where the rest of an archived log is."""
     if job.logs.log_location is not None:
         typer.echo(
             f"These are the last lines; all {job.logs.earlier + len(job.logs.entries):,} are in the object {job.logs.log_location}",
@@ -162,7 +162,7 @@ def _tell_of_object(job: "Job | ArchivedJob") -> None:
 
 
 def print_updates(queue: "Queue", job_id: "UUID", json: bool = False) -> None:
-    """Print the lines of a job's log as they come, until it is finished."""
+    """Print the lines of a job's log as they arrive, until it is finished."""
     from gateleg.jobs import JobStatus, follow
 
     status = JobStatus.PENDING
@@ -227,7 +227,7 @@ def archive(
     from gateleg.commands.printing import print_json, print_rows
 
     if not sweep and (subject is None) == (type is None):
-        fail("give --subject or --type", MISUSED)
+        fail("use --subject or --type", MISUSED)
     settings = settings_from(config, store=store, prefix=prefix, job_tables=job_tables, objects=objects)
     with opened_queue(settings) as opened:
         if sweep:

@@ -1,4 +1,4 @@
-"""The queue that a command works on, the applications whose jobs it knows, and saying what went wrong."""
+"""Opens the queue of a command, finds the applications whose jobs it knows, and explains failures."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from gateleg.store import Store
     from gateleg.web.settings import Settings
 
-#: The beginning of a UUID, long enough not to be a slip of the hand.
+#: A prefix of a UUID that is long enough not to be a typing mistake.
 _BEGINNING = re.compile(r"(?=.{4,35}$)[0-9a-fA-F]{1,8}(-[0-9a-fA-F]{0,4}){0,3}(-[0-9a-fA-F]{0,11})?")
 QueueOption = Annotated[str | None, typer.Option("--queue", "-q", help="Only this queue.")]
 
 
 def load_jobs(settings: Settings, app: str | None) -> Jobs:
-    """The handlers at `module:object`, which is a `Jobs` or an application; without one, those of all installed applications."""
+    """The handlers at `module:object`, which is a `Jobs` or an application; by default those of all installed applications."""
     from gateleg.cli.installed import installed_applications, loaded
     from gateleg.jobs import Jobs
 
@@ -45,7 +45,7 @@ def _jobs_of(found: Any, name: str, settings: Settings) -> Jobs:
 
     made = getattr(found, "jobs", found)
     if made is not found and callable(made):
-        # Handlers that are made with resources are only looked at here, and not run.
+        # Handlers that need resources are only listed here, not run.
         with bad_settings_told():
             made = made(settings_only_resources(found, settings))
     if not isinstance(made, Jobs):
@@ -54,7 +54,7 @@ def _jobs_of(found: Any, name: str, settings: Settings) -> Jobs:
 
 
 def names_for(settings: Settings, app: str | None) -> TableNames:
-    """The tables that jobs of `--app` go to: those of a host for applications, and for a mere `Jobs` those that `Queue` has by default."""
+    """The tables for jobs of `--app`: those of a host for applications, and `Queue`'s default names for a `Jobs` object."""
     from gateleg.cli.installed import loaded
     from gateleg.jobs import Jobs
     from gateleg.jobs.tables import LAYOUTS
@@ -64,7 +64,7 @@ def names_for(settings: Settings, app: str | None) -> TableNames:
 
 
 def names_in(settings: Settings, store: Store) -> TableNames:
-    """The tables of the queue that a store has: those of a host, or else the plain ones, if only those are there; or what settings say."""
+    """The queue tables of a store: as configured, or else those of a host, or the plain ones if only those exist."""
     from gateleg.jobs.tables import LAYOUTS, tables_named
 
     if settings.job_tables is not None:
@@ -75,7 +75,7 @@ def names_in(settings: Settings, store: Store) -> TableNames:
 
 @contextmanager
 def opened_queue(settings: Settings) -> Iterator[Queue]:
-    """The queue on a store that exists, for commands that look at jobs and direct them; what it refuses ends the command."""
+    """The queue of an existing store, for commands that inspect and control jobs; errors end the command."""
     from gateleg.jobs import JobError, Jobs, Queue
     from gateleg.store import TableMissing
 
@@ -95,7 +95,7 @@ def opened_queue(settings: Settings) -> Iterator[Queue]:
 
 
 def _tell_of_other_tables(queue: Queue) -> None:
-    """Say on standard error that the store has jobs in tables of other names, and none in those that the command looks at."""
+    """Warn on standard error if the store has jobs in tables with other names, and none in those of the command."""
     from gateleg.jobs.other_tables import other_tables_warning
 
     layout = queue.other_layout()
@@ -105,7 +105,7 @@ def _tell_of_other_tables(queue: Queue) -> None:
 
 @contextmanager
 def submitting_queue(settings: Settings, app: str | None) -> Iterator[Queue]:
-    """The queue with its job types, for commands that submit; the store and its tables are made when they are missing."""
+    """The queue with its job types, for commands that submit; the store and its tables are created if they are missing."""
     from gateleg.jobs import JobError, Queue, UnknownJobType
 
     jobs = load_jobs(settings, app)
@@ -116,14 +116,14 @@ def submitting_queue(settings: Settings, app: str | None) -> Iterator[Queue]:
             queue.ensure_tables()
             yield queue
         except UnknownJobType as error:
-            also = "" if app else " Applications are named by --app module:object, or by `applications` in gateleg.toml."
+            also = "" if app else " Choose applications with --app module:object, or with `applications` in gateleg.toml."
             fail(f"{error}{also}", FAILED)
         except JobError as error:
             fail(str(error), FAILED)
 
 
 def read_id(text: str) -> UUID:
-    """A whole job id."""
+    """Parse a full job id."""
     try:
         return UUID(text)
     except ValueError:
@@ -131,9 +131,9 @@ def read_id(text: str) -> UUID:
 
 
 def find_id(queue: Queue, text: str) -> UUID:
-    """The job id that a text is, or that it is the beginning of.
+    """The job id in a text, or the one that starts with it.
 
-    Beginnings are looked up among the jobs of the queue, which reads the whole table once. Archived jobs need the whole id.
+    Prefixes are looked up among the jobs of the queue, which reads the whole table once. Archived jobs need the full id.
     """
     from gateleg.jobs import Job
 
@@ -143,7 +143,7 @@ def find_id(queue: Queue, text: str) -> UUID:
     found = [UUID(item["job_id"]["S"]) for item in queue.store.scan(queue.tables.all[0], filter=begins)]
     if len(found) > 1:
         listed = "".join(f"\n  {job_id}" for job_id in sorted(found, key=str)[:10])
-        fail(f"{len(found):,} jobs have ids that begin with {text}. Give more of the id:{listed}", FAILED)
+        fail(f"{len(found):,} jobs have ids that start with {text}. Use a longer prefix:{listed}", FAILED)
     if not found:
-        fail(f"no job in the queue has an id that begins with {text}; archived jobs need the whole id", FAILED)
+        fail(f"no job in the queue has an id that starts with {text}; archived jobs need the full id", FAILED)
     return found[0]

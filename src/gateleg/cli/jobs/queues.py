@@ -142,7 +142,7 @@ def workers(
 
 
 def _clock(ahead: float | None) -> str:
-    """How far the clock of a worker is from those of the others, where it is."""
+    """The clock skew of a worker, if any."""
     from gateleg.cli.jobs.showing import span
 
     return f"{span(abs(ahead))} {'ahead' if ahead > 0 else 'behind'}" if ahead else ""

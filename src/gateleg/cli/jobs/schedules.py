@@ -1,4 +1,4 @@
-"""`schedules`: list, add, switch on and off, remove."""
+"""`schedules`: list, add, enable, disable and remove them."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -126,7 +126,7 @@ def disable(
     """Disable a schedule."""
     with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
         opened.set_enabled(name, False)
-    typer.echo(f"{name} is off")
+    typer.echo(f"{name} is disabled")
 
 
 @app.command()
@@ -140,4 +140,4 @@ def remove(
     """Remove a schedule."""
     with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
         opened.unschedule(name)
-    typer.echo(f"{name} is gone")
+    typer.echo(f"{name} was removed")

@@ -1,4 +1,4 @@
-"""How jobs look: rows for people, plain values for programs."""
+"""Formats jobs: rows for people, plain values for programs."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _COLOURS = {
 
 
 def plain(model: BaseModel) -> dict[str, Any]:
-    """An entity as JSON, without what is empty."""
+    """An entity as JSON, without empty values."""
     values: dict[str, Any] = model.model_dump(mode="json")
     return {name: value for name, value in values.items() if value not in (None, [], {})}
 
 
 def age(moment: datetime | None) -> str:
-    """How long ago something was."""
+    """The time since a moment."""
     return "" if moment is None else span((datetime.now(UTC) - moment).total_seconds())
 
 
 def span(seconds: float | None) -> str:
-    """A time in its two largest units."""
+    """A duration in its two largest units."""
     if seconds is None:
         return ""
     if seconds < 10:
@@ -85,7 +85,7 @@ def coloured(status: JobStatus) -> Any:
 
 
 def tree_view(branch: Branch) -> Any:
-    """A tree of jobs. Each has a bar, unless it failed or was cancelled and nothing below it goes on."""
+    """A tree of jobs. Each has a progress bar, unless it failed or was cancelled and nothing below it is running."""
     from rich.progress_bar import ProgressBar
     from rich.table import Table
     from rich.tree import Tree

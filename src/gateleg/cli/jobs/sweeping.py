@@ -1,4 +1,4 @@
-"""What `archive --sweep` does: a worker's sweep of finished jobs, which copies their long logs to the object store of the settings."""
+"""`archive --sweep`: archives finished jobs as a worker does, and copies long logs to the object store of the settings."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from gateleg.jobs import TableNames
     from gateleg.web.settings import Settings
 
-#: Jobs that one command moves at most.
+#: The maximum number of jobs that one command archives.
 _MOST = 1_000_000
 
 
 def sweep_finished(settings: Settings, tables: TableNames) -> list[str]:
-    """Archive the jobs that are due; what there is to say about it. What cannot be done ends the command.
+    """Archive the jobs that are due, and return messages about it. Errors end the command.
 
-    Long logs go to the object store that is given, or that settings name; the default of the settings is not taken for one, because it
-    is a folder of a host that may be elsewhere.
+    Long logs go to the object store of the flags or settings. The default of the settings is not used: it is a folder of a host that may
+    run elsewhere.
     """
     from gateleg.errors import GatelegError
 
@@ -31,12 +31,12 @@ def sweep_finished(settings: Settings, tables: TableNames) -> list[str]:
         fail(str(error), FAILED)
     lines = [f"{count(moved, 'job')} archived"]
     if kept:
-        lines.append(f"{kept:,} of them have long logs, which stay in the queue's tables: give --objects to move them to the object store.")
+        lines.append(f"{kept:,} of them have long logs, which stay in the queue's tables: use --objects to move them to the object store.")
     return lines
 
 
 async def _sweep(settings: Settings, tables: TableNames) -> tuple[int, int]:
-    """How many jobs were archived, and how many long logs had no place to go."""
+    """The number of archived jobs, and of long logs without an object store."""
     from gateleg.jobs import AsyncQueue, Jobs
     from gateleg.jobs.retention.archiving import Archiver
     from gateleg.store import AsyncStore

@@ -54,7 +54,7 @@ def apply(
     """Apply what is pending, in order. May be stopped at any time and run again; `--phase clean-up` removes the old items in the end."""
     if queue:
         if sample < 1:
-            fail("a job compares all items: leave out --sample", MISUSED)
+            fail("a job compares all items: omit --sample", MISUSED)
         task: dict[str, Any] = {"number": number, "phase": _phase(phase), "stage": stage, "segments": segments, "force": force}
         task |= {"read_units": read_units, "write_units": write_units, "latency": latency}
         task |= {"soak": soak, "most_failures": most_failures, "most_seconds": most_seconds}
@@ -128,7 +128,7 @@ def rollback(
     from datetime import UTC
 
     if (backup or at is not None) and (phase != "off" or stage is not None):
-        fail("--backup and --at restore whole tables: leave out --phase and --stage", MISUSED)
+        fail("--backup and --at restore whole tables: omit --phase and --stage", MISUSED)
     with open_migrator(application, config, store, prefix, report=_report()) as migrator:
         if backup or at is not None:
             for table, counts in migrator.restore(number, at=None if at is None else at.replace(tzinfo=UTC)).items():
@@ -170,7 +170,7 @@ def _phase(text: str) -> "Phase":
     try:
         return Phase(text)
     except ValueError:
-        fail(f"there is no phase {text}; there are {', '.join(Phase)}", MISUSED)
+        fail(f"unknown phase {text}; phases are {', '.join(Phase)}", MISUSED)
 
 
 def _move_options(
@@ -182,7 +182,7 @@ def _move_options(
 
 
 def _report() -> "Report":
-    """Tells of each step, and of passes about once a second."""
+    """Prints each step, and the progress of passes about once a second."""
     import time
 
     from gateleg.migrate.migrator import Report

@@ -41,7 +41,7 @@ def plan(
                 f"  {'error ' if 'error' in one else 'after '}  {one.get('error') or json_text.dumps(one['after'], ensure_ascii=False)}"
             )
     if not shown:
-        typer.echo("There is nothing to apply.")
+        typer.echo("Nothing to apply.")
 
 
 def status(
@@ -67,7 +67,7 @@ def status(
         for one in statuses:
             _show(one)
             if not one.in_code:
-                warning = f"{name} has {one.number:04d} {one.name} in its data, but not in its code: use the release that has it"
+                warning = f"{name} has {one.number:04d} {one.name} in its data but not in its code: use the release that has them"
                 typer.echo(f"gateleg: {warning}", err=True)
     if not found:
         typer.echo("No installed application has migrations.")
@@ -93,9 +93,9 @@ def errors(
     for one in found:
         typer.echo(f"{one['move']}, {one['stage']}: {one['reason']} {one['side']} {one['key']}: {one['why']}")
     if cursor is not None:
-        typer.echo(f"There are more: --after {cursor}")
+        typer.echo(f"More: --after {cursor}")
     if not found:
-        typer.echo("There are no failed items.")
+        typer.echo("No failed items.")
 
 
 def _show(one: "MigrationStatus") -> None:

@@ -1,4 +1,4 @@
-"""The migrations that a command works on."""
+"""Opens the migrations of a command."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def open_migrator(
     options: MoveOptions | None = None,
     report: Report | None = None,
 ) -> Iterator[Migrator]:
-    """The migrations of an application on the store of the settings; what goes wrong with them ends the command."""
+    """The migrations of an application on the store of the settings; errors end the command."""
     from gateleg.errors import GatelegError
     from gateleg.migrate import Migrator, load_migrations
 
@@ -59,7 +59,7 @@ def with_migrations(config: Path | None, store: str | None, prefix: str | None) 
 
 
 def submitted(name: str, config: Path | None, store: str | None, prefix: str | None, **task: Any) -> str:
-    """Submit the job that applies migrations; its id."""
+    """Submit the job that applies migrations, and return its id."""
     from gateleg.cli.jobs.opening import names_in
     from gateleg.jobs import Queue, Submission
     from gateleg.jobs.tables import tables_named
@@ -70,7 +70,7 @@ def submitted(name: str, config: Path | None, store: str | None, prefix: str | N
     with opened(settings) as target:
         names = names_in(settings, target)
         target.ensure_tables(*tables_named(names).all)
-        # The handler is only looked at here, and not run.
+        # The handler is only registered here, not run.
         queue = Queue(target, migration_jobs(lambda: opened(settings), {name: ()}), tables=names)
         task_of = MigrationTask(application=name, **task)
         answer = queue.submit(Submission(MIGRATION_JOB, task_of, subject=subject_of(name), created_by=operator()))
@@ -78,7 +78,7 @@ def submitted(name: str, config: Path | None, store: str | None, prefix: str | N
 
 
 def operator() -> str:
-    """Whoever types the command, and where."""
+    """The user of the command and the machine."""
     try:
         name = getpass.getuser()
     except (KeyError, OSError):
@@ -89,8 +89,8 @@ def operator() -> str:
 def _application(settings: Any, name: str) -> Any:
     found = _migrated(settings)
     if name not in found:
-        known = f"those that have some: {', '.join(found)}" if found else "no installed application has any"
-        fail(f"there are no migrations of {name}; {known}", MISUSED)
+        known = f"use one of {', '.join(found)}" if found else "no installed application has any"
+        fail(f"no migrations of application {name}; {known}", MISUSED)
     return found[name]
 
 

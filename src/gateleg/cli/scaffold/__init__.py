@@ -1,11 +1,11 @@
-"""The files of a new application: templates of `gateleg new`, and what fills them."""
+"""The templates of `gateleg new`, and their values."""
 
 from __future__ import annotations
 
 from importlib import resources
 from string import Template
 
-#: Template, and where it goes. `$name` is the application's name, `$module` its package, `$Title` what its classes and tables begin with.
+#: Template and target path. `$name` is the application's name, `$module` its package, `$Title` the prefix of its classes and tables.
 FILES = {
     "pyproject.toml": "pyproject.toml",
     "README.md": "README.md",
@@ -24,7 +24,7 @@ FILES = {
 
 
 def files_of(name: str) -> dict[str, str]:
-    """The files of a new application by their paths."""
+    """The files of a new application, by path."""
     module = name.replace("-", "_")
     words = {"name": name, "module": module, "Title": "".join(part.capitalize() for part in name.split("-"))}
     templates = resources.files("gateleg.cli.scaffold").joinpath("templates")

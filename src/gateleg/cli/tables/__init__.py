@@ -1,4 +1,4 @@
-"""`gateleg tables ...`: what is declared against what is deployed, and looking into tables."""
+"""`gateleg tables ...`: compare declared with deployed tables, and query them."""
 
 import typer
 

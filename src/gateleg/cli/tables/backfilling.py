@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gateleg.model import Spec, Table
     from gateleg.store.operations import ScanProgress
 
-#: how many faults are told
+#: the maximum number of problems printed
 _TOLD = 20
 
 
@@ -37,12 +37,14 @@ def backfill(
     resume: Annotated[Path | None, typer.Option(help="Checkpoint file to resume from; deleted on completion.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Bring all stored items of an entity up to its declaration: newer schemas, new index keys, moved keys. Safe beside users."""
+    """Bring all stored items of an entity up to its declaration: newer schemas, new index keys, moved keys. Safe beside concurrent
+    writers.
+    """
     from gateleg.migrate import backfill as bring_up
     from gateleg.store.operations import ScanProgress
 
     if dry_run and resume is not None:
-        fail("a dry run looks at all items: leave out --resume", MISUSED)
+        fail("--dry-run reads all items and cannot be combined with --resume", MISUSED)
     settings = settings_from(config, store=store, prefix=prefix, tables=tables)
     spec = _entity(load_tables(settings), entity)
     progress = _kept(resume, spec.name) or ScanProgress.fresh(segments)
@@ -63,7 +65,7 @@ def _entity(tables: "Iterable[Table]", name: str) -> "Spec[Any]":
     specs = [spec for table in tables for spec in table.specs]
     found = next((spec for spec in specs if spec.name == name), None)
     if found is None:
-        fail(f"there is no entity {name}; declared are: {', '.join(spec.name for spec in specs)}", MISUSED)
+        fail(f"unknown entity {name}; declared are: {', '.join(spec.name for spec in specs)}", MISUSED)
     return found
 
 
@@ -77,14 +79,14 @@ def _kept(file: Path | None, entity: str) -> "ScanProgress | None":
         progress = ScanProgress({int(number): start for number, start in kept["starts"].items()}, int(kept["segments"]))
         other = kept.get("entity", entity)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        fail(f"{file} does not say how far a backfill came", MISUSED)
+        fail(f"{file} is not a checkpoint file of a backfill", MISUSED)
     if other != entity:
-        fail(f"{file} says how far a backfill of {other} came", MISUSED)
+        fail(f"{file} is a checkpoint of a backfill of {other}", MISUSED)
     return progress if progress.starts else None
 
 
 def _keep(file: Path | None, entity: str, progress: "ScanProgress") -> None:
-    """Note how far it came: all of it or nothing, should the process be killed meanwhile. What is finished is forgotten."""
+    """Write a checkpoint, atomically. It is deleted when the backfill is complete."""
     if file is None:
         return
     if not progress.starts:

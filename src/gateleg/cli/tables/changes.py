@@ -93,7 +93,7 @@ def apply(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation, even before steps that lose data.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Carry out the plan, step by step. Asks before a step that loses something; may be stopped at any time and run again."""
+    """Carry out the plan, step by step. Asks before a step that loses data; may be interrupted and run again."""
     from gateleg.migrate import Unsettled
     from gateleg.migrate import apply as carry_out
 
@@ -122,7 +122,7 @@ def _plans(settings: "Settings", only: list[str] | None, properties: "Properties
 
 
 def read_properties(billing: str, protect: bool | None, recovery: bool | None, tags: list[str] | None) -> "Properties":
-    """How the tables are kept, as the options say."""
+    """The table properties of the options."""
     from gateleg.migrate import Capacity
     from gateleg.migrate import TableSettings as Properties
 
@@ -162,10 +162,10 @@ def _summary(plans: "list[Plan]") -> str:
     steps = sum(len(plan.steps) for plan in plans)
     if not steps and not stuck:
         return f"\nNothing to do: {count(len(plans), 'table')} as declared."
-    parts = [f"{count(steps, 'step')} to take: gateleg tables apply"] if steps else []
+    parts = [f"{count(steps, 'step')} to apply: gateleg tables apply"] if steps else []
     if stuck:
         parts.append(
-            f"{count(len(stuck), 'table')} to be made anew: gateleg tables apply --delete-existing, or move the data to a new name"
+            f"{count(len(stuck), 'table')} to be recreated: gateleg tables apply --delete-existing, or move the data to a new name"
         )
     return "\n" + "\n".join(parts)
 
@@ -182,7 +182,7 @@ def _told(name: str, outcome: "Outcome") -> dict[str, Any]:
 
 
 def _conclude(outcomes: "dict[str, Outcome]", quiet: bool) -> None:
-    """Say how it ended; a status of 1 when something is left."""
+    """Print the result; exit with 1 if something is left to do."""
     done = sum(len(outcome.done) for outcome in outcomes.values())
     stuck = [name for name, outcome in outcomes.items() if outcome.left and outcome.left.rebuild and not outcome.declined]
     declined = sum(len(outcome.declined) for outcome in outcomes.values())
@@ -193,11 +193,11 @@ def _conclude(outcomes: "dict[str, Outcome]", quiet: bool) -> None:
     if stuck:
         fail(f"{', '.join(stuck)}: needs a new table; see `gateleg tables plan`, and --delete-existing")
     if declined:
-        fail(f"{count(declined, 'step')} not agreed to")
+        fail(f"{count(declined, 'step')} declined")
 
 
 class _Watcher:
-    """Prints what happens, and asks."""
+    """Prints progress, and asks for confirmation."""
 
     def __init__(self, out: "Console", yes: bool, quiet: bool) -> None:
         self.out = out
@@ -206,23 +206,23 @@ class _Watcher:
         self.told = ""
 
     def agree(self, step: "Step") -> bool:
-        """Ask, unless the answer was given with --yes."""
+        """Ask for confirmation, unless --yes was passed."""
         return self.yes or typer.confirm(f"{step.table}: {step.title}? {step.loses}", default=False, err=True)
 
     def begin(self, step: "Step") -> None:
-        """One line for each step."""
+        """Print one line for each step."""
         if not self.quiet:
             self.out.print(f"{step.table}: {step.title}")
 
     def waiting(self, text: str) -> None:
-        """Say once what is waited for."""
+        """Print once what is being waited for."""
         if text != self.told and not self.quiet:
             self.out.print(f"    {text} ...", style="dim")
         self.told = text
 
     def end(self, step: "Step") -> None:
-        """Nothing to say."""
+        """Print nothing."""
 
     def kept(self, name: str, backup: str | None) -> None:
-        """Where the data is now."""
+        """Print where the data is now."""
         typer.echo(f"{name}: backed up as {backup}" if backup else f"{name}: this service offers no backups", err=True)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gateleg.migrate import ConsistencyReport
     from gateleg.model import Item
 
-#: how many findings of a kind are printed
+#: the maximum number of findings of a kind that are printed
 _SHOWN = 20
 
 
@@ -26,13 +26,13 @@ def check(
     prefix: PrefixOption = None,
     config: ConfigOption = None,
     only: OnlyOption = None,
-    fix: Annotated[bool, typer.Option("--fix", help="Correct counts, write missing markers, delete those without an item.")] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Correct counters, write missing markers, and delete those without an item.")] = False,
     read_units: Annotated[float | None, typer.Option(min=0.1, help="Maximum read units per second.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Compare counts and unique markers with the items they stand for; exits with 1 when something is wrong. Safe beside writers.
+    """Compare counters and unique markers with their items; exits with 1 if something is wrong. Safe beside concurrent writers.
 
-    Reads the whole tables, twice when something looks wrong.
+    Reads the whole tables, twice if something looks wrong.
     """
     from gateleg.migrate import check_consistency
 
@@ -90,6 +90,6 @@ def _print(report: "ConsistencyReport", fix: bool) -> None:
     if len(lines) > _SHOWN:
         typer.echo(f"and {len(lines) - _SHOWN:,} more (--json prints all)")
     if report.orphans:
-        typer.echo(f"{count(report.orphans, 'item')} counted in a parent that does not exist; delete what is not needed")
+        typer.echo(f"{count(report.orphans, 'item')} counted in a parent that does not exist; delete those that are not needed")
     done = f", {report.fixed:,} corrected" if fix else ""
     typer.echo(f"{count(report.seen, 'item')} read, {len(lines):,} wrong{done}")

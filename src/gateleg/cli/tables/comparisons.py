@@ -1,4 +1,4 @@
-"""Comparisons as a command line writes them: `sequence>=3`, `created_at=2026-05-01..2026-06-01`, `name=Sm*`."""
+"""Comparisons on the command line: `sequence>=3`, `created_at=2026-05-01..2026-06-01`, `name=Sm*`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _COMPARISON = re.compile(r"\s*(\w+)\s*(<=|>=|!=|<|>|=)\s*(.*?)\s*", re.DOTALL)
 
 
 def read_comparison(entity: type[BaseModel], text: str) -> Condition:
-    """The condition that a text stands for; its value is read as the attribute it is compared with."""
+    """The condition of a text; its value is parsed as the attribute that it is compared with."""
     from gateleg.model import ModelError
 
     match = _COMPARISON.fullmatch(text)
     if match is None:
-        fail(f"{text!r} is not a comparison; write name>=value, name=low..high or name=beginning*", MISUSED)
+        fail(f"{text!r} is not a comparison; use name>=value, name=low..high or name=start*", MISUSED)
     name, operator, value = match.groups()
     if name not in entity.model_fields:
         fail(f"{entity.__name__} has no attribute {name}; it has {', '.join(entity.model_fields)}", MISUSED)

@@ -1,4 +1,4 @@
-"""Finding the declared tables, entities and patterns that a command line names."""
+"""Finds the declared tables, entities and patterns that a command names."""
 
 from __future__ import annotations
 
@@ -15,28 +15,38 @@ if TYPE_CHECKING:
     from gateleg.web.settings import Settings
 
 
-def load_tables(settings: Settings, only: Sequence[str] | None = None) -> list[Table]:
-    """The tables of the modules that the settings name; when they name none, those of Gateleg itself and of the installed applications."""
+def load_tables(settings: Settings, only: Sequence[str] | None = None, *, built_in: bool = True) -> list[Table]:
+    """The tables of the configured modules; by default those of Gateleg itself and of the installed applications.
+
+    Without `built_in`, Gateleg's own tables are left out unless `only` names them.
+    """
     modules = settings.tables
     declared = [table for name in modules for table in _tables_of(import_named(name), name)] if modules else _installed_tables(settings)
     found = list(dict.fromkeys(declared))
     if not only:
-        return found
+        hidden = set() if built_in or modules else set(_built_in_tables(settings))
+        return [table for table in found if table not in hidden]
     known = {table.name: table for table in found}
     unknown = [name for name in only if name not in known]
     if unknown:
-        fail(f"no table {', '.join(unknown)} is declared; there is {', '.join(known)}", MISUSED)
+        fail(f"unknown table {', '.join(unknown)}; declared are: {', '.join(known)}", MISUSED)
     return [known[name] for name in only]
 
 
 def _installed_tables(settings: Settings) -> list[Table]:
-    from gateleg.ai import MODEL_TABLES
     from gateleg.cli.installed import installed_applications
+
+    own = (table for application in installed_applications(settings) for table in application.tables)
+    return [*_built_in_tables(settings), *own]
+
+
+def _built_in_tables(settings: Settings) -> list[Table]:
+    """The tables of Gateleg itself: the queue's, the host's and the models'."""
+    from gateleg.ai import MODEL_TABLES
     from gateleg.jobs.tables import LAYOUTS, tables_named
     from gateleg.web.tables import TABLES as WEB_TABLES
 
-    own = (table for application in installed_applications(settings) for table in application.tables)
-    return [*tables_named(LAYOUTS[settings.queue_layout]).all, *WEB_TABLES, *MODEL_TABLES, *own]
+    return [*tables_named(LAYOUTS[settings.queue_layout]).all, *WEB_TABLES, *MODEL_TABLES]
 
 
 def _tables_of(module: Any, name: str) -> list[Table]:
@@ -46,17 +56,17 @@ def _tables_of(module: Any, name: str) -> list[Table]:
     entities = [value for value in values if isinstance(value, type) and issubclass(value, Entity) and vars(value).get("__table__")]
     tables = [value for value in values if isinstance(value, Table)]
     try:
-        # Asking for a spec also builds it, where the types of an entity came after it.
+        # Reading a spec also builds it, if types of an entity were declared later.
         found = list(dict.fromkeys((*tables, *(spec_of(entity).table for entity in entities))))
     except DeclarationError as error:
-        fail(f"{name} declares what cannot work: {error}", MISUSED)
+        fail(f"{name} has an invalid declaration: {error}", MISUSED)
     if not found:
         fail(f"{name} declares no tables", MISUSED)
     return found
 
 
 def find_pattern(tables: Iterable[Table], name: str) -> Access[Any]:
-    """The pattern of a name: `Job.ready`, `Orders/ready`, or `ready` where only one is called so."""
+    """The pattern with a name: `Job.ready`, `Orders/ready`, or `ready` if it is unique."""
     from gateleg.model.suggestions import did_you_mean
 
     patterns = [access for table in tables for spec in table.specs for access in spec.patterns.values()]
@@ -64,8 +74,8 @@ def find_pattern(tables: Iterable[Table], name: str) -> Access[Any]:
     found = [access for access in patterns if access.pattern.name == short and owner in ("", access.entity.__name__, _table_name(access))]
     if not found:
         names = [access.name for access in patterns]
-        told = did_you_mean(name, names, otherwise=f"declared are: {', '.join(names) or 'none'}")
-        fail(f"there is no pattern {name}. {told}", MISUSED)
+        told = did_you_mean(name, names, otherwise=f"Declared are {', '.join(names) or 'none'}")
+        fail(f"unknown access pattern {name}. {told}", MISUSED)
     if len(found) > 1:
         fail(f"{name} may be {' or '.join(access.name for access in found)}", MISUSED)
     return found[0]
@@ -78,7 +88,7 @@ def _table_name(access: Access[Any]) -> str:
 
 
 def find_table(tables: Iterable[Table], name: str, setup: Setup) -> Table | None:
-    """The declared table that a name means: its own, the one that the store knows it by, or that of one of its entities."""
+    """The declared table with a name: its own, its name in the store, or that of one of its entities."""
     for table in tables:
         if name in (table.name, setup.name_of(table)) or any(spec.name == name for spec in table.specs):
             return table

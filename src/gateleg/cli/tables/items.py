@@ -56,7 +56,7 @@ def browse(
 
 
 def named_table(store: "Store", name: str, settings: "Settings") -> "Table":
-    """The table that a name means: a declared one, or one that is only deployed."""
+    """The table with a name: a declared one, or one that is only deployed."""
     from gateleg.ops.scan_pages import described_table
 
     declared = find_table(load_tables(settings), name, store.setup)
@@ -118,7 +118,7 @@ def query(
 
 
 def _part_given(access: "Access[Any]", name: str, arguments: dict[str, str]) -> bool:
-    """Whether an argument that is a key part, or belongs to one, is given in the other way."""
+    """Whether a key argument, or a part of it, is given in the other way."""
     from gateleg.model import spec_of
 
     spec = spec_of(access.entity)
@@ -128,7 +128,7 @@ def _part_given(access: "Access[Any]", name: str, arguments: dict[str, str]) -> 
 
 
 def _show(table: "Table", items: "Sequence[Item]", cursor: str | None, spec: "Spec[Any] | None", first: Sequence[str] = ()) -> None:
-    """Items as rows, each entity by itself; keys that are derived from other attributes are left to --json."""
+    """Items as rows, grouped by entity; derived keys are only in the --json output."""
     groups: dict[Spec[Any] | None, list[Item]] = {}
     for item in items:
         groups.setdefault(spec or table.spec_for(item), []).append(item)
@@ -138,7 +138,7 @@ def _show(table: "Table", items: "Sequence[Item]", cursor: str | None, spec: "Sp
     if not items:
         typer.echo("No items." if cursor is None else "No items so far.")
     if cursor is not None:
-        typer.echo(f"More with --cursor {cursor}")
+        typer.echo(f"More: --cursor {cursor}")
 
 
 def _show_group(table: "Table", spec: "Spec[Any] | None", items: "Sequence[Item]", first: Sequence[str], title: str | None) -> None:

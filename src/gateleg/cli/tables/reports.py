@@ -120,14 +120,17 @@ def lint(
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if there are findings.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Find declarations that work but are probably mistakes: each finding has a code, a reason and a fix."""
+    """Find declarations that work but are probably mistakes: each finding has a code, a reason and a fix.
+
+    Gateleg's own tables are left out unless --only names them.
+    """
     from gateleg.model.inspection import lint as remarks
     from gateleg.model.inspection.findings import WHY
 
     unknown = [code for code in ignore or () if code not in WHY]
     if unknown:
-        fail(f"no rule {', '.join(unknown)}; there is {', '.join(WHY)}", MISUSED)
-    declared = load_tables(settings_from(config, tables=tables), only)
+        fail(f"unknown rule {', '.join(unknown)}; rules are {', '.join(WHY)}", MISUSED)
+    declared = load_tables(settings_from(config, tables=tables), only, built_in=False)
     found = list(dict.fromkeys(finding for table in declared for finding in remarks(table) if finding.code not in (ignore or ())))
     if json:
         print_json([{**finding.__dict__, "why": finding.why} for finding in found])
@@ -138,7 +141,7 @@ def lint(
 
 
 def _show_findings(found: "list[Finding]", tables: int) -> None:
-    """By rule: why it matters once, then each place."""
+    """The findings by rule: its explanation once, then each place."""
     from rich.padding import Padding
 
     out = console()
@@ -153,4 +156,4 @@ def _show_findings(found: "list[Finding]", tables: int) -> None:
         for fix in dict.fromkeys(finding.fix for finding in findings):
             out.print(Padding(f"→ {fix}", (0, 0, 1, 4), expand=False))
     number = len(found)
-    out.print(f"{count(number, 'remark') if number else 'No remarks'} on {count(tables, 'table')}.")
+    out.print(f"{count(number, 'remark') if number else 'No findings'} on {count(tables, 'table')}.")

@@ -14,7 +14,7 @@ from gateleg.commands.settings import settings_from
 
 
 class Language(StrEnum):
-    """Whom the template is for."""
+    """The tool that the template is for."""
 
     CLOUDFORMATION = "cloudformation"
     TERRAFORM = "terraform"

@@ -16,9 +16,9 @@ def mcp(
     config: ConfigOption = None,
     only: OnlyOption = None,
 ) -> None:
-    """Offer the declared access patterns to a language model: a server of the Model Context Protocol on standard input and output.
+    """Serve the declared access patterns to a language model, by the Model Context Protocol on standard input and output.
 
-    It only reads, and only by declared patterns and keys. Attributes that are declared hidden are never shown.
+    It only reads, and only by declared patterns and keys. Hidden attributes are never returned.
     """
     from gateleg.ops import read_tools
     from gateleg.ops.mcp import Host

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gateleg.store import Store
 
 PlainOption = Annotated[bool, typer.Option("--plain", help="Plain JSON instead of DynamoDB JSON.")]
-#: how many faults are told
+#: the maximum number of problems printed
 _TOLD = 20
 #: items between two lines of progress
 _STEP = 10_000
@@ -75,15 +75,15 @@ def _write(store: "Store", table: "Table", items: "Iterator[Item]", plain: bool)
 
 @contextmanager
 def _output() -> "Iterator[IO[bytes]]":
-    """Standard output as bytes: lines are UTF-8 whatever a terminal takes. What cannot be written ends the command."""
+    """Standard output as UTF-8 bytes, whatever the terminal's encoding. If it cannot be written, the command ends."""
     try:
         yield typer.get_binary_stream("stdout")
     except BrokenPipeError:
-        # Whoever read it has enough. Nothing may be written to it any more, not even at the end of the process.
+        # The reader has closed the pipe. Nothing may be written to it any more, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(FAILED) from None
     except OSError as error:
-        fail(f"the output cannot be written: {error.strerror or error}. It is not whole: export again")
+        fail(f"cannot write the output: {error.strerror or error}. It is incomplete: export again")
 
 
 def load(
@@ -96,9 +96,9 @@ def load(
     from_line: Annotated[int, typer.Option(min=1, help="Start at this line; an earlier run loaded the lines before it.")] = 1,
     check: Annotated[bool, typer.Option("--check", help="Only check the input; write nothing.")] = False,
 ) -> None:
-    """Read items from standard input, one line of JSON each, and put them. All lines are checked first, by the model where it is declared.
+    """Read items from standard input, one line of JSON each, and put them. All lines are checked first, by the model if there is one.
 
-    With a fault in any line nothing is written. Items with the same key are replaced.
+    If any line is invalid, nothing is written. Items with the same key are replaced.
     """
     from gateleg.ops.transfer import LineReader
 
@@ -107,14 +107,14 @@ def load(
         reader = LineReader(named_table(target, table, settings), plain)
         total = _check(reader, lines)
         if check:
-            typer.echo(f"{amount(total, 'item')}, no faults", err=True)
+            typer.echo(f"{amount(total, 'item')}, no problems", err=True)
             return
         lines.seek(0)
         _load(target, reader, lines, total, from_line)
 
 
 def _rewindable(stream: IO[bytes]) -> Any:
-    """The stream, if it can be read twice, or else a copy of it on disk."""
+    """The stream, if it is seekable, or else a copy of it on disk."""
     if stream.seekable():
         return stream
     copy = tempfile.TemporaryFile()  # noqa: SIM115 - whoever asked closes it
@@ -124,7 +124,7 @@ def _rewindable(stream: IO[bytes]) -> Any:
 
 
 def _check(reader: "LineReader", lines: IO[bytes]) -> int:
-    """The number of items; faults end the command before anything is written."""
+    """The number of items; invalid lines end the command before anything is written."""
     total, faults = 0, []
     for fault in reader.faults(lines):
         total += 1
@@ -135,7 +135,7 @@ def _check(reader: "LineReader", lines: IO[bytes]) -> int:
     if len(faults) > _TOLD:
         typer.echo(f"... and {len(faults) - _TOLD:,} more", err=True)
     if faults:
-        fail(f"{len(faults):,} of {amount(total, 'line')} cannot be items of {reader.table.name}; nothing was written", FAILED)
+        fail(f"{len(faults):,} of {amount(total, 'line')} are not valid items of {reader.table.name}; nothing was written", FAILED)
     return total
 
 
@@ -151,5 +151,5 @@ def _load(store: "Store", reader: "LineReader", lines: IO[bytes], total: int, fi
                 told = done
     except (StoreError, KeyboardInterrupt) as error:
         why = "stopped" if isinstance(error, KeyboardInterrupt) else str(error)
-        fail(f"{why}: lines up to {done:,} are loaded, later ones perhaps in part; go on with --from-line {done + 1}")
+        fail(f"{why}: lines up to {done:,} are loaded, later ones perhaps partly; continue with --from-line {done + 1}")
     typer.echo(amount(total, "item") + (f", from line {first:,} on" if first > 1 else ""), err=True)

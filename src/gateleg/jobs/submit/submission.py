@@ -66,7 +66,7 @@ class Submission:
         """Raise an error for values of a wrong type, here in the caller's code."""
         if not (self.config is None or isinstance(self.config, BaseModel | Mapping)):
             raise BadConfig(
-                f"The config of {self.job_type} is a {type(self.config).__name__}; it must be a pydantic model or a dictionary."
+                f"The config of {self.job_type} is of type {type(self.config).__name__}; it must be a pydantic model or a dictionary."
             )
         for name in ("job_id", "parent"):
             if getattr(self, name) is not None:

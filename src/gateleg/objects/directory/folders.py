@@ -1,7 +1,7 @@
-"""Folders, held open: a name is looked up in the folder itself, never along a path that someone could bend meanwhile.
+"""Folders held open by descriptor: names are resolved in the folder itself, not along a path that somebody could redirect meanwhile.
 
-Symbolic links are not followed. Where the system cannot look up names in an open folder (Windows), paths are joined and links are looked
-for first.
+Symbolic links are not followed. Where the system cannot resolve names in an open folder (Windows), paths are joined and checked for links
+first.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 _BY_DESCRIPTOR = {os.open, os.mkdir, os.unlink, os.rmdir, os.rename} <= os.supports_dir_fd and os.listdir in os.supports_fd
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
-#: A pipe that someone has put into the folder must not keep a reader waiting for ever.
+#: Without O_NONBLOCK, a pipe that somebody put into the folder would block its reader for ever.
 _NO_WAITING = getattr(os, "O_NONBLOCK", 0)
 _DIRECTORY = getattr(os, "O_DIRECTORY", 0)
-#: No descriptor: the system refuses it, where None would mean to look along the path.
-_CLOSED = -1
+#: An invalid descriptor, which the system refuses; None would mean to resolve the path instead.
+_MARKER = -1
 _ASTRAY = frozenset({errno.ELOOP, errno.ENOTDIR, errno.EMLINK})
 
 
 def sync(descriptor: int) -> None:
-    """Return when what was written is on the disk itself."""
+    """Flush written data to the disk itself."""
     if sys.platform == "darwin":  # pragma: no cover
         import fcntl
 
@@ -40,7 +40,7 @@ def sync(descriptor: int) -> None:
 
 
 class Folder:
-    """A folder of the store."""
+    """An open folder of the store."""
 
     __slots__ = ("_fd", "_path")
 
@@ -50,12 +50,12 @@ class Folder:
 
     @property
     def identity(self) -> tuple[int, int]:
-        """What tells it from a folder that has been put in its place."""
+        """Device and inode, which differ if another folder has been put in its place."""
         found = os.stat(self._path if self._fd is None else self._fd)
         return found.st_dev, found.st_ino
 
     def enter(self, name: str) -> Folder:
-        """A folder within this one. Raises `FileNotFoundError`."""
+        """Open a folder within this one. Raises `FileNotFoundError`."""
         inner = object.__new__(Folder)
         inner._path = os.path.join(self._path, name)
         if self._fd is None:
@@ -67,54 +67,54 @@ class Folder:
         try:
             inner._fd = os.open(name, os.O_RDONLY | _DIRECTORY | _NO_LINKS, dir_fd=self._fd)
         except OSError as error:
-            raise self._astray(error, name) from None
+            raise self._outside_root(error, name) from None
         return inner
 
     def descend(self, names: Sequence[str]) -> Folder:
-        """A folder far below, which may be this one. The caller closes it."""
-        folder = self.again()
+        """Open a folder further down, or this one if `names` is empty. The caller closes it."""
+        folder = self.reopen()
         for name in names:
             with folder:
                 folder = folder.enter(name)
         return folder
 
-    def again(self) -> Folder:
-        """This folder, to be closed apart from this value."""
+    def reopen(self) -> Folder:
+        """Open this folder a second time, to be closed separately."""
         other = object.__new__(Folder)
         other._path = self._path
         other._fd = None if self._fd is None else os.dup(self._fd)
         return other
 
     def make(self, name: str) -> None:
-        """Create a folder, unless it is there."""
+        """Create a folder unless it exists."""
         try:
             os.mkdir(self._at(name), FOLDER, dir_fd=self._fd)
         except FileExistsError:
             return
 
     def create(self, name: str, mode: int = FILE) -> int:
-        """A new file, open for writing."""
+        """Create a file and open it for writing."""
         return os.open(self._at(name), os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINKS | _BINARY, mode, dir_fd=self._fd)
 
     def read(self, name: str) -> int:
-        """A file, open for reading. Raises `FileNotFoundError`; what is not a plain file is refused."""
+        """Open a file for reading. Raises `FileNotFoundError`; anything but a regular file is refused."""
         try:
             if not _NO_LINKS and os.path.islink(self._at(name)):
                 raise OutsideRoot(f"{os.path.join(self._path, name)} is not a file.")
             descriptor = os.open(self._at(name), os.O_RDONLY | _NO_LINKS | _NO_WAITING | _BINARY, dir_fd=self._fd)
         except OSError as error:
-            raise self._astray(error, name) from None
+            raise self._outside_root(error, name) from None
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
             raise OutsideRoot(f"{os.path.join(self._path, name)} is not a file.")
         return descriptor
 
-    def receive(self, source: Folder, name: str, new: str) -> None:
-        """Move a file from another folder into this one, in place of one that has the name."""
+    def move_in(self, source: Folder, name: str, new: str) -> None:
+        """Move a file from another folder into this one, replacing a file of the same name."""
         os.replace(source._at(name), self._at(new), src_dir_fd=source._fd, dst_dir_fd=self._fd)
 
-    def adopt(self, source: Folder, name: str, new: str) -> bool:
-        """Move a file from another folder into this one, unless there is one that has the name; whether it was moved."""
+    def move_in_if_absent(self, source: Folder, name: str, new: str) -> bool:
+        """Move a file from another folder into this one unless the name is taken. Returns whether it was moved."""
         moved = True
         try:
             os.link(source._at(name), self._at(new), src_dir_fd=source._fd, dst_dir_fd=self._fd)
@@ -123,20 +123,20 @@ class Folder:
         except FileNotFoundError:
             raise
         except OSError:
-            # A file system without links: of two that come at the same moment, the last one wins.
+            # The file system has no hard links: of two concurrent writers, the last one wins.
             if new in self.names():
                 moved = False
             else:
-                self.receive(source, name, new)
+                self.move_in(source, name, new)
                 return True
         source.remove(name)
         return moved
 
     def names(self) -> list[str]:
-        """What is in it, in no order."""
+        """The names in the folder, unordered."""
         if self._fd is None:
             return os.listdir(self._path)
-        # Copies of a descriptor share their place in the folder, and threads that read it at once would each miss names.
+        # Duplicated descriptors share their position in the folder: threads that list it concurrently would each miss names.
         own = os.open(".", os.O_RDONLY | _DIRECTORY, dir_fd=self._fd)
         try:
             return os.listdir(own)
@@ -144,7 +144,7 @@ class Folder:
             os.close(own)
 
     def modified(self, name: str) -> float:
-        """When a file was last written to, in epoch seconds."""
+        """When a file was last modified, in epoch seconds."""
         return os.stat(self._at(name), dir_fd=self._fd, follow_symlinks=False).st_mtime
 
     def remove(self, name: str) -> None:
@@ -152,7 +152,7 @@ class Folder:
         os.unlink(self._at(name), dir_fd=self._fd)
 
     def remove_folder(self, name: str) -> bool:
-        """Remove a folder if it is empty; whether it is gone."""
+        """Remove a folder if it is empty. Returns whether it is gone."""
         try:
             os.rmdir(self._at(name), dir_fd=self._fd)
         except FileNotFoundError:
@@ -162,22 +162,22 @@ class Folder:
         return True
 
     def sync(self) -> None:
-        """Return when the names in it are on the disk itself. Windows has no such thing for folders."""
+        """Flush the folder's names to the disk itself. Windows has no equivalent."""
         if self._fd is not None:
             sync(self._fd)
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the descriptor."""
         if self._fd is not None and self._fd >= 0:
             os.close(self._fd)
-            self._fd = _CLOSED
+            self._fd = _MARKER
 
     def _at(self, name: str) -> str:
         return os.path.join(self._path, name) if self._fd is None else name
 
-    def _astray(self, error: OSError, name: str) -> Exception:
+    def _outside_root(self, error: OSError, name: str) -> Exception:
         if error.errno in _ASTRAY:
-            return OutsideRoot(f"{os.path.join(self._path, name)} is a link, or not what this store has put there.")
+            return OutsideRoot(f"{os.path.join(self._path, name)} is a link, or was not created by this store.")
         return error
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""The secret that links are signed with, kept beside the objects unless the caller has one."""
+"""The secret that signs links: the caller's, or one that is stored beside the objects."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ if TYPE_CHECKING:
 
 _NAME = "secret"
 _BYTES = 32
-#: Shorter ones can be guessed.
+#: Shorter secrets can be guessed.
 SHORTEST = 16
 
 
-def secret_of(tree: Tree, given: bytes | str | None) -> bytes:
-    """The caller's secret; or that of the folder, made at the first use, so that links outlive the process and all processes agree."""
+def load_secret(tree: Tree, given: bytes | str | None) -> bytes:
+    """The given secret, or the one stored in the folder, which all processes share. It is created at first use, so links survive
+    restarts.
+    """
     if given is not None:
         secret = given.encode() if isinstance(given, str) else bytes(given)
         if len(secret) < SHORTEST:
@@ -43,7 +45,7 @@ def _read(root: Folder) -> bytes | None:
 
 
 def _make(tree: Tree) -> None:
-    """Write a new secret and give it its name, unless another process was first."""
+    """Write a new secret under its name, unless another process was first."""
     name = secrets.token_hex(16)
     file = tree.incoming.create(name, 0o600)
     try:
@@ -51,5 +53,5 @@ def _make(tree: Tree) -> None:
         sync(file)
     finally:
         os.close(file)
-    tree.root.adopt(tree.incoming, name, _NAME)
+    tree.root.move_in_if_absent(tree.incoming, name, _NAME)
     tree.root.sync()

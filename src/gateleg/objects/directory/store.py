@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from gateleg.model.attributes.special_types import check_s3_key
-from gateleg.objects.directory.failures import failures
+from gateleg.objects.directory.error_translation import translated_errors
 from gateleg.objects.directory.names import path_of
-from gateleg.objects.directory.secrets import secret_of
+from gateleg.objects.directory.secrets import load_secret
 from gateleg.objects.directory.transfers import DirectoryDownload, DirectoryUpload
 from gateleg.objects.directory.tree import Tree
-from gateleg.objects.directory.walking import opened, page
+from gateleg.objects.directory.walking import decode_cursor, page
 from gateleg.objects.errors import Damaged, ObjectMissing
-from gateleg.objects.links import WINDOW, Grant, LinkSigner, UploadForm, validity
-from gateleg.objects.verbs import Verbs, checked_limit
+from gateleg.objects.links import WINDOW_SECONDS, Grant, LinkSigner, UploadForm, validity
+from gateleg.objects.verbs import Verbs, validate_limit
 
 if TYPE_CHECKING:
     import os
@@ -28,11 +28,11 @@ _DAY = timedelta(days=1)
 
 
 class DirectoryObjects(Verbs):
-    """Objects in a folder: nothing outside it is ever read or written, and only whole objects are ever seen in it.
+    """Objects as files in a folder. Nothing outside of it is read or written, and only complete objects are visible.
 
-    A write is on the disk when it returns; with `durability="relaxed"`, which is for tests, a power cut may cost the last ones. Links are
-    signed with `secret`, of 16 bytes or more, or with one that is made and kept in the folder; they begin with `url`, where the host serves
-    them. Any number of threads and processes may use one folder.
+    A write is synced to disk when it returns; with `durability="relaxed"`, meant for tests, a power cut may lose the last ones. Links are
+    signed with `secret` (16 bytes or more), or with one that is created and stored in the folder; they start with `url`, where the host
+    serves them. Any number of threads and processes may use one folder.
     """
 
     def __init__(
@@ -41,16 +41,16 @@ class DirectoryObjects(Verbs):
         *,
         secret: bytes | str | None = None,
         url: str = "/objects",
-        window: int = WINDOW,
+        window: int = WINDOW_SECONDS,
         durability: Literal["full", "relaxed"] = "full",
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.root = Path(root)
         self._clock = clock
         self._window = window
-        with failures(str(root), missing=False):
+        with translated_errors(str(root), missing=False):
             self._tree = Tree(self.root, durable=durability == "full")
-            self._signer = LinkSigner(secret_of(self._tree, secret), url)
+            self._signer = LinkSigner(load_secret(self._tree, secret), url)
             self.sweep()
 
     def upload(
@@ -63,13 +63,13 @@ class DirectoryObjects(Verbs):
         size: int | None = None,
         if_absent: bool = False,
     ) -> DirectoryUpload:
-        """Start to write an object. See `Objects.upload`."""
+        """Start writing an object. See `Objects.upload`."""
         return DirectoryUpload(self._tree, self._clock, key, content_type, metadata, sha256, if_absent=if_absent)
 
     def stream(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> DirectoryDownload:
         """The content, or a range of it, in chunks. See `Objects.stream`."""
         check_s3_key(key)
-        with failures(key):
+        with translated_errors(key):
             return DirectoryDownload(self._tree, key, range, unless_etag)
 
     def head(self, key: str) -> ObjectInfo:
@@ -79,14 +79,14 @@ class DirectoryObjects(Verbs):
 
     def list(self, prefix: str = "", *, delimiter: str | None = None, cursor: str | None = None, limit: int = 1000) -> ObjectPage:
         """A page of the objects whose keys start with `prefix`. See `Objects.list`."""
-        with failures(prefix):
-            return page(self._tree.keys, prefix, delimiter, opened(cursor), checked_limit(limit))
+        with translated_errors(prefix):
+            return page(self._tree.keys, prefix, delimiter, decode_cursor(cursor), validate_limit(limit))
 
     def delete(self, key: str) -> None:
         """Delete an object. A missing object is not an error."""
         check_s3_key(key)
         try:
-            with failures(key):
+            with translated_errors(key):
                 self._tree.remove(path_of(key))
         except ObjectMissing:
             return
@@ -118,21 +118,21 @@ class DirectoryObjects(Verbs):
         grant = Grant(key, method, content_type, length, download)
         return self._signer.sign(grant, validity(self._clock(), expires, self._window).ends)
 
-    def presign_upload(self, key: str, *, most: int, expires: float = 3600, content_type: str | None = None) -> UploadForm:
-        """How an object of at most `most` bytes is sent to the host. See `Objects.presign_upload`."""
-        grant = Grant(key, "PUT", content_type, most=most)
+    def presign_upload(self, key: str, *, max_bytes: int, expires: float = 3600, content_type: str | None = None) -> UploadForm:
+        """A form that uploads an object of at most `max_bytes` bytes to the host. See `Objects.presign_upload`."""
+        grant = Grant(key, "PUT", content_type, max_bytes=max_bytes)
         return UploadForm(self._signer.sign(grant, validity(self._clock(), expires, self._window).ends), "PUT")
 
     def verify(self, method: str, key: str, query: str, *, content_type: str | None = None, length: int | None = None) -> Grant:
-        """What a request that came with a link may do; for the host that serves the links.
+        """The grant of a request with a signed link, for the host that serves the links.
 
-        `key` is the path behind `url`, decoded; `query` the query string as it came; the rest are the headers of a PUT. Raises
-        `LinkRefused`, or `LinkExpired`.
+        `key` is the decoded path after `url`, `query` the raw query string; the others are the headers of a PUT. Raises `LinkRefused` or
+        `LinkExpired`.
         """
         return self._signer.verify(method, key, query, self._clock(), content_type=content_type, length=length)
 
     def sweep(self, *, older_than: timedelta = _DAY) -> int:
-        """Remove the files of writers that died, if they were not written to for that time (a day); how many there were."""
+        """Remove unfinished uploads that were not written to for `older_than` (a day by default). Returns how many were removed."""
         horizon = self._clock() - older_than.total_seconds()
         swept = 0
         incoming = self._tree.incoming
@@ -146,7 +146,7 @@ class DirectoryObjects(Verbs):
         return swept
 
     def check(self) -> Iterator[Damaged]:
-        """Read every object, and tell which are not what was written."""
+        """Read every object and yield those whose content is damaged."""
         for entry in self.walk():
             try:
                 self.get(entry.key)
@@ -156,5 +156,5 @@ class DirectoryObjects(Verbs):
                 continue
 
     def close(self) -> None:
-        """Let go of the folder. Downloads that were begun can be read to their end."""
+        """Close the folder. Downloads that have started can be read to their end."""
         self._tree.close()

@@ -1,4 +1,4 @@
-"""Content on its way into the folder and out of it."""
+"""Uploads into a folder and downloads from it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import weakref
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
 
-from gateleg.objects.bodies import CHUNK, verified
-from gateleg.objects.directory.failures import failures
+from gateleg.objects.bodies import CHUNK_SIZE, verify_chunks
+from gateleg.objects.directory.error_translation import translated_errors
 from gateleg.objects.directory.folders import sync
+from gateleg.objects.directory.footers import encode_footer, etag_of, read_at, read_info
 from gateleg.objects.directory.names import path_of
-from gateleg.objects.directory.records import etag_of, info_of, read_at, tail_of
 from gateleg.objects.errors import Damaged, NotModified, ObjectExists
 from gateleg.objects.values import ObjectInfo
-from gateleg.objects.verbs import Writing
+from gateleg.objects.verbs import AbstractUpload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from gateleg.objects.values import ByteRange
 
 
-class DirectoryUpload(Writing):
-    """Writes a file beside the objects and moves it to its place when it is whole and on the disk."""
+class DirectoryUpload(AbstractUpload):
+    """Writes a temporary file and moves it to its place once it is complete and synced."""
 
     def __init__(
         self,
@@ -42,20 +42,20 @@ class DirectoryUpload(Writing):
         self._tree = tree
         self._clock = clock
         self._name = secrets.token_hex(16)
-        with failures(self.key, missing=False):
+        with translated_errors(self.key, missing=False):
             self._file = tree.incoming.create(self._name)
-        #: for an upload that nobody ends: the descriptor is not lost
+        #: closes the descriptor of an upload that is never finished
         self._closing = weakref.finalize(self, os.close, self._file)
 
     def _write(self, chunk: bytes | memoryview) -> None:
-        with failures(self.key, missing=False):
+        with translated_errors(self.key, missing=False):
             _write_all(self._file, chunk)
 
     def _finish(self, digest: str) -> ObjectInfo:
         modified = datetime.fromtimestamp(self._clock(), UTC)
         info = ObjectInfo(self.key, self.size, etag_of(digest), modified, self.content_type, self.metadata, digest)
-        with failures(self.key, missing=False):
-            _write_all(self._file, tail_of(info))
+        with translated_errors(self.key, missing=False):
+            _write_all(self._file, encode_footer(info))
             if self._tree.durable:
                 sync(self._file)
             self._closing()
@@ -79,37 +79,37 @@ def _write_all(file: int, data: bytes | memoryview) -> None:
 
 
 class DirectoryDownload:
-    """Reads a file that was open from the beginning: it is read to its end even if the object is replaced or deleted meanwhile."""
+    """Reads a file that it opened at the start, so that replacing or deleting the object meanwhile does not affect it."""
 
     def __init__(self, tree: Tree, key: str, range: ByteRange | None, unless_etag: str | None) -> None:
         self._file = tree.open(path_of(key))
         self._closing = weakref.finalize(self, os.close, self._file)
         try:
-            self.info = info_of(key, self._file)
+            self.info = read_info(key, self._file)
             if unless_etag == self.info.etag:
-                raise NotModified(f"{key!r} is still the same.")
+                raise NotModified(f"{key!r} is not modified.")
             self.start, self.stop = (0, self.info.size) if range is None else range.within(self.info.size)
         except BaseException:
             self.close()
             raise
 
     def __iter__(self) -> Iterator[bytes]:
-        return verified(self._chunks(), self.info) if self.stop - self.start == self.info.size else self._chunks()
+        return verify_chunks(self._chunks(), self.info) if self.stop - self.start == self.info.size else self._chunks()
 
     def _chunks(self) -> Iterator[bytes]:
-        place = self.start
-        while place < self.stop:
+        offset = self.start
+        while offset < self.stop:
             if not self._closing.alive:
                 raise ValueError(f"The download of {self.info.key!r} is closed.")
-            with failures(self.info.key):
-                chunk = read_at(self._file, min(CHUNK, self.stop - place), place)
+            with translated_errors(self.info.key):
+                chunk = read_at(self._file, min(CHUNK_SIZE, self.stop - offset), offset)
             if not chunk:
-                raise Damaged(f"The file of {self.info.key!r} is cut short.")
-            place += len(chunk)
+                raise Damaged(f"The file of {self.info.key!r} is truncated.")
+            offset += len(chunk)
             yield chunk
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._closing()
 
     def __enter__(self) -> Self:

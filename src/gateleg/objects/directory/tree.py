@@ -1,4 +1,4 @@
-"""The folders that hold the objects: finding them, making them durable, and removing them when they are empty."""
+"""The folder tree of a store: opens, creates, syncs and removes the folders that hold objects."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ import threading
 from typing import TYPE_CHECKING
 
 from gateleg.objects.directory.folders import Folder
-from gateleg.objects.private import FILE, close_below, make_private
+from gateleg.objects.private import FILE, make_private, restrict_tree_to_owner
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-#: Folders whose names are known to be on the disk. When there are more, all are forgotten: it costs a sync each.
-_KNOWN = 10_000
-#: How often a folder may vanish between its making and its use before something else must be wrong.
-_TRIES = 100
+#: How many folders are remembered as synced. Beyond that all are forgotten, at the cost of one sync each.
+_MAX_SYNCED_FOLDERS = 10_000
+#: Attempts to use a folder that a concurrent deletion keeps removing.
+_ATTEMPTS = 100
 
 
-#: Says that what was in the folder when it was first opened has been closed to other users; a walk at each start would take too long.
-_CLOSED = "private"
+#: The name of a marker file: the permissions of existing files were tightened once. Walking the tree at each start would take too long.
+_MARKER = "private"
 
 
 class Tree:
-    """The store's folder: `keys` holds the objects, `incoming` what is being written."""
+    """The store's folder: `keys` holds the objects, `incoming` unfinished uploads."""
 
     def __init__(self, root: Path, *, durable: bool = True) -> None:
         make_private(root)
-        _close_what_was_there(root)
+        _restrict_existing(root)
         self.durable = durable
         self.path = os.path.realpath(root)
         self.root = Folder(self.path)
@@ -36,41 +36,41 @@ class Tree:
             self.root.make(name)
         self.keys = self.root.enter("keys")
         self.incoming = self.root.enter("incoming")
-        self._known: dict[tuple[str, ...], tuple[int, int]] = {}
+        self._synced: dict[tuple[str, ...], tuple[int, int]] = {}
         self._lock = threading.Lock()
         if durable:
             self.root.sync()
 
     def close(self) -> None:
-        """Let go of the folders."""
+        """Close the folders."""
         for folder in (self.keys, self.incoming, self.root):
             folder.close()
 
     def open(self, path: Sequence[str]) -> int:
-        """An object's file, open for reading. Raises `FileNotFoundError`."""
+        """Open an object's file for reading. Raises `FileNotFoundError`."""
         with self.keys.descend(path[:-1]) as folder:
             return folder.read(path[-1])
 
     def place(self, incoming: str, path: Sequence[str], *, replace: bool = True) -> bool:
-        """Move what was written to its place; durable when this returns. Without `replace`, False if there is a file already."""
-        for left in reversed(range(_TRIES)):
+        """Move an uploaded file to its place; durable when this returns. Without `replace`, returns False if the file exists."""
+        for left in reversed(range(_ATTEMPTS)):
             try:
-                with self._made(path[:-1]) as folder:
+                with self._open_or_create(path[:-1]) as folder:
                     if replace:
-                        folder.receive(self.incoming, incoming, path[-1])
-                    elif not folder.adopt(self.incoming, incoming, path[-1]):
+                        folder.move_in(self.incoming, incoming, path[-1])
+                    elif not folder.move_in_if_absent(self.incoming, incoming, path[-1]):
                         return False
                     if self.durable:
                         folder.sync()
                     return True
             except FileNotFoundError:
-                # A deletion has removed the folder while it was still empty; or the file itself is gone, which the last try says.
+                # A deletion removed the folder while it was still empty, or the uploaded file itself is gone: then the last attempt raises.
                 if not left or incoming not in self.incoming.names():
                     raise
-        raise AssertionError("the last try raises")
+        raise AssertionError("the last attempt raises")
 
     def remove(self, path: Sequence[str]) -> None:
-        """Remove an object's file and the folders that are empty without it. Raises `FileNotFoundError`."""
+        """Remove an object's file and the folders that become empty. Raises `FileNotFoundError`."""
         with self.keys.descend(path[:-1]) as folder:
             folder.remove(path[-1])
             if self.durable:
@@ -83,9 +83,9 @@ class Tree:
             except FileNotFoundError:
                 continue
 
-    def _made(self, path: Sequence[str]) -> Folder:
-        """A folder, made if need be. Its name and those of the folders above it are on the disk, whoever made them."""
-        folder = self.keys.again()
+    def _open_or_create(self, path: Sequence[str]) -> Folder:
+        """Open a folder, created if needed. Its name and those of the folders above it are synced to disk, whoever created them."""
+        folder = self.keys.reopen()
         for depth, name in enumerate(path, start=1):
             with folder:
                 try:
@@ -94,24 +94,24 @@ class Tree:
                     folder.make(name)
                     inner = folder.enter(name)
                 if self.durable:
-                    self._settle(folder, inner, tuple(path[:depth]))
+                    self._sync_once(folder, inner, tuple(path[:depth]))
             folder = inner
         return folder
 
-    def _settle(self, outer: Folder, inner: Folder, path: tuple[str, ...]) -> None:
+    def _sync_once(self, outer: Folder, inner: Folder, path: tuple[str, ...]) -> None:
         identity = inner.identity
-        if self._known.get(path) == identity:
+        if self._synced.get(path) == identity:
             return
         outer.sync()
         with self._lock:
-            if len(self._known) >= _KNOWN:
-                self._known.clear()
-            self._known[path] = identity
+            if len(self._synced) >= _MAX_SYNCED_FOLDERS:
+                self._synced.clear()
+            self._synced[path] = identity
 
 
-def _close_what_was_there(root: Path) -> None:
-    """Close what an earlier version, or a copy, has left open to other users of the machine."""
-    mark = root / _CLOSED
+def _restrict_existing(root: Path) -> None:
+    """Remove the permissions of other users that an earlier version, or a copy, has left."""
+    mark = root / _MARKER
     if not mark.exists():
-        close_below(root)
+        restrict_tree_to_owner(root)
         mark.touch(FILE)

@@ -1,4 +1,4 @@
-"""The objects of a tree in the order of their keys, from any key on, without looking into folders that cannot hold what is asked for."""
+"""Lists the objects of a tree in key order, from any key on, visiting only folders that can contain matching keys."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from gateleg.model.attributes.special_types import check_s3_key
 from gateleg.model.errors import S3KeyRefused
-from gateleg.objects.directory.names import FOLDER, OBJECT, PART, piece_of
-from gateleg.objects.directory.records import info_of
+from gateleg.objects.directory.footers import read_info
+from gateleg.objects.directory.names import FOLDER, OBJECT, PART, parse_name
 from gateleg.objects.errors import BadCursor, Damaged, OutsideRoot
 from gateleg.objects.values import Entry, ObjectPage
 
@@ -21,41 +21,41 @@ if TYPE_CHECKING:
 
     from gateleg.objects.directory.folders import Folder
 
-#: Greater than every byte of a text in UTF-8.
+#: Greater than every byte of UTF-8.
 _LAST = b"\xff"
 _ORDER = {OBJECT: 0, PART: 1, FOLDER: 2}
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
-    """Which keys are asked for: those that begin with `prefix` and come after `after`."""
+class KeyRange:
+    """The requested keys: those that begin with `prefix` and come after `after`."""
 
     prefix: bytes
     after: bytes
 
-    def holds(self, key: bytes) -> bool:
-        """Whether a key is one of them."""
+    def contains(self, key: bytes) -> bool:
+        """Whether a key matches."""
         return key > self.after and key.startswith(self.prefix)
 
-    def meets(self, beginning: bytes) -> bool:
-        """Whether a key with that beginning can be one of them."""
+    def may_contain(self, beginning: bytes) -> bool:
+        """Whether a key that begins like this can match."""
         return (beginning > self.after or self.after.startswith(beginning)) and (
             beginning.startswith(self.prefix) or self.prefix.startswith(beginning)
         )
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Place:
-    """An object's file, or a folder with the beginning that all keys in it have."""
+class TreeEntry:
+    """An object's file, or a folder with the prefix that all keys in it share."""
 
     key: bytes
     rank: int
     path: tuple[str, ...]
 
 
-def walk(keys: Folder, bounds: Bounds, top: Place | None = None) -> Iterator[Place]:
-    """The places of the objects within the bounds, in order. Objects that come or go meanwhile may be missed or not."""
-    waiting = [_within(keys, top or Place(b"", 2, ()), bounds)]
+def walk(keys: Folder, bounds: KeyRange, top: TreeEntry | None = None) -> Iterator[TreeEntry]:
+    """The places of matching objects, in key order. Objects created or deleted meanwhile may or may not be included."""
+    waiting = [_within(keys, top or TreeEntry(b"", 2, ()), bounds)]
     while waiting:
         group = next(waiting[-1], None)
         if group is None:
@@ -70,7 +70,7 @@ def walk(keys: Folder, bounds: Bounds, top: Place | None = None) -> Iterator[Pla
 
 
 def _is_key(key: bytes) -> bool:
-    """Whether a place can be one of ours: a file that others put there may have a name that no key gives."""
+    """Whether the store can have created a place: files that others put there may have names that no key produces."""
     try:
         check_s3_key(key.decode())
     except (UnicodeDecodeError, S3KeyRefused):
@@ -78,17 +78,17 @@ def _is_key(key: bytes) -> bool:
     return True
 
 
-def _within(keys: Folder, top: Place, bounds: Bounds) -> Iterator[tuple[Place, ...]]:
-    """What is in a folder, in order: objects and folders alone; folders whose keys may alternate, together."""
+def _within(keys: Folder, top: TreeEntry, bounds: KeyRange) -> Iterator[tuple[TreeEntry, ...]]:
+    """The entries of a folder in key order. Two folders whose keys interleave are returned together."""
     try:
         with keys.descend(top.path) as folder:
             names = folder.names()
     except (FileNotFoundError, OutsideRoot):
         return
-    previous: Place | None = None
+    previous: TreeEntry | None = None
     for key, rank, name in sorted(_wanted(names, top.key, bounds)):
-        place = Place(key, rank, (*top.path, name))
-        # Below `~X` are keys such as X! and X0, below `+X` are those that begin with X/, which lies between the two.
+        place = TreeEntry(key, rank, (*top.path, name))
+        # `~X` holds keys such as X! and X0, and `+X` those that begin with X/, which sorts between the two.
         if previous is not None and previous.rank == 1 and rank == 2 and key == previous.key + b"/":
             yield previous, place
             previous = None
@@ -100,27 +100,27 @@ def _within(keys: Folder, top: Place, bounds: Bounds) -> Iterator[tuple[Place, .
         yield (previous,)
 
 
-def _wanted(names: Iterable[str], base: bytes, bounds: Bounds) -> Iterator[tuple[bytes, int, str]]:
-    """Those names in a folder that lead to what is asked for, with the keys or the beginnings of keys that they stand for."""
+def _wanted(names: Iterable[str], base: bytes, bounds: KeyRange) -> Iterator[tuple[bytes, int, str]]:
+    """The names of a folder that lead to matching keys, with the key or key prefix that each encodes."""
     for name in names:
-        parsed = piece_of(name)
+        parsed = parse_name(name)
         if parsed is not None:
             kind, piece = parsed
             key = base + piece + b"/" if kind == FOLDER else base + piece
-            if bounds.holds(key) if kind == OBJECT else bounds.meets(key):
+            if bounds.contains(key) if kind == OBJECT else bounds.may_contain(key):
                 yield key, _ORDER[kind], name
 
 
 class Reader:
-    """Reads descriptions of objects one after the other; the folder of the last one stays open for the next."""
+    """Reads descriptions of objects one after the other, keeping the folder of the last one open for the next."""
 
     def __init__(self, keys: Folder) -> None:
         self._keys = keys
         self._path: tuple[str, ...] | None = None
         self._folder: Folder | None = None
 
-    def entry(self, place: Place) -> Entry | None:
-        """The object at a place; None if it is gone, or if it is not an object but a link that someone has put there."""
+    def entry(self, place: TreeEntry) -> Entry | None:
+        """The object at a place. None if it is gone, or if somebody put a link there."""
         try:
             if self._folder is None or place.path[:-1] != self._path:
                 self.close()
@@ -131,28 +131,28 @@ class Reader:
             return None
         key = place.key.decode()
         try:
-            info = info_of(key, descriptor)
+            info = read_info(key, descriptor)
             return Entry(info.key, info.size, info.etag, info.modified)
         except Damaged:
-            # Shown, so that it can be found and deleted.
+            # Listed, so that it can be found and deleted.
             found = os.fstat(descriptor)
             return Entry(key, found.st_size, "damaged", datetime.fromtimestamp(found.st_mtime, UTC))
         finally:
             os.close(descriptor)
 
     def close(self) -> None:
-        """Let go of the folder."""
+        """Close the folder."""
         if self._folder is not None:
             self._folder.close()
             self._folder = None
 
 
 def page(keys: Folder, prefix: str, delimiter: str | None, after: bytes, limit: int) -> ObjectPage:
-    """A page of the objects that come after a place."""
+    """A page of the objects after a key."""
     objects: list[Entry] = []
     prefixes: list[str] = []
     reader = Reader(keys)
-    found = walk(keys, Bounds(prefix.encode(), after))
+    found = walk(keys, KeyRange(prefix.encode(), after))
     try:
         while (place := next(found, None)) is not None:
             shared = _shared(place.key.decode(), prefix, delimiter)
@@ -160,7 +160,7 @@ def page(keys: Folder, prefix: str, delimiter: str | None, after: bytes, limit: 
             if shared is None and entry is None:
                 continue
             if len(objects) + len(prefixes) == limit:
-                return ObjectPage(tuple(objects), tuple(prefixes), sealed(after))
+                return ObjectPage(tuple(objects), tuple(prefixes), encode_cursor(after))
             if shared is None:
                 assert entry is not None
                 objects.append(entry)
@@ -168,26 +168,26 @@ def page(keys: Folder, prefix: str, delimiter: str | None, after: bytes, limit: 
             else:
                 prefixes.append(shared)
                 after = shared.encode() + _LAST
-                found = walk(keys, Bounds(prefix.encode(), after))
+                found = walk(keys, KeyRange(prefix.encode(), after))
     finally:
         reader.close()
     return ObjectPage(tuple(objects), tuple(prefixes))
 
 
 def _shared(key: str, prefix: str, delimiter: str | None) -> str | None:
-    """The part of a key up to its first delimiter behind the prefix."""
+    """The part of a key up to the first delimiter after the prefix."""
     if not delimiter:
         return None
     head, found, _ = key[len(prefix) :].partition(delimiter)
     return prefix + head + found if found else None
 
 
-def sealed(after: bytes) -> str:
+def encode_cursor(after: bytes) -> str:
     """A place in a listing as a cursor."""
     return urlsafe_b64encode(after).decode().rstrip("=")
 
 
-def opened(cursor: str | None) -> bytes:
+def decode_cursor(cursor: str | None) -> bytes:
     """The place that a cursor stands for."""
     if cursor is None:
         return b""

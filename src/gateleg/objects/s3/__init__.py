@@ -1,4 +1,4 @@
-"""Objects in a bucket of Amazon S3, or of anything that speaks its protocol. botocore is imported at the first request, not before."""
+"""Objects in a bucket of Amazon S3 or of a compatible service. botocore is imported at the first request."""
 
 from gateleg.objects.s3.store import S3Objects
 

@@ -1,7 +1,7 @@
-"""Who asks, and where: the botocore client and the credentials, made at their first use.
+"""The botocore client of a bucket and its credentials, created at first use.
 
-botocore and its S3 client take about half a second and 40 MB to load, which a command that touches no bucket need not pay; against that, it
-knows the regions, the redirects, the retries and the credentials of AWS, and is kept up to date.
+botocore and its S3 client take about half a second and 40 MB to load, which commands that use no bucket should not pay. In return, botocore
+knows AWS's regions, redirects, retries and credentials, and is kept up to date.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """A bucket, and where it is."""
+    """A bucket and its endpoint."""
 
     name: str
     endpoint: str | None = None
     region: str | None = None
 
     def address(self, region: str) -> Address:
-        """The URL of the bucket: a host of its own at Amazon, a path at other endpoints and for names that certificates do not cover."""
+        """The URL of the bucket: virtual-hosted at Amazon; path-style at other endpoints, and for names that certificates do not cover."""
         if self.endpoint is None and "." not in self.name:
             whole = amazon(region, "s3")
             return Address(f"{self.name}.{whole.host}", whole.port, whole.secure, "/")
@@ -58,7 +58,7 @@ class Account:
 
     @property
     def client(self) -> Any:
-        """The client, made at the first use."""
+        """The client, created at first use."""
         if self._client is None:
             with self._lock:
                 if self._client is None:
@@ -72,12 +72,14 @@ class Account:
         return region if region != "aws-global" else "us-east-1"
 
     def credentials(self) -> Credentials:
-        """The credentials of this moment."""
+        """The current credentials."""
         _ = self.client
         if self._given is not None:
             return self._given
         if self._session is None:
-            raise AccessRefused("URLs cannot be signed.", why="The client was given without its credentials.", fix="Give both.")
+            raise AccessRefused(
+                "Cannot sign URLs.", why="S3Objects got a client, but no credentials.", fix="Pass credentials together with the client."
+            )
         frozen = self._session.get_credentials().get_frozen_credentials()
         return Credentials(frozen.access_key, frozen.secret_key, frozen.token or None)
 
@@ -95,11 +97,11 @@ class Account:
         self._session = botocore.session.Session(profile=self._profile)
         if self._given is None and self._session.get_credentials() is None:
             if self.bucket.endpoint is None:
-                raise AccessRefused("No credentials were given, and botocore's chain finds none.")
-            # An endpoint of one's own for which there are none is taken for one that does not look at them.
+                raise AccessRefused("No AWS credentials were given, and botocore found none.")
+            # A custom endpoint without configured credentials is assumed not to check them.
             self._given = LOCAL_CREDENTIALS
         own = self.bucket.endpoint is not None
-        # Only Amazon is sure to know the checksums that botocore adds by itself.
+        # Only Amazon is certain to support the checksums that botocore adds by itself.
         checksums = "when_required" if own else "when_supported"
         settings: dict[str, Any] = {
             "retries": {"mode": "standard", "total_max_attempts": 6},

@@ -1,4 +1,4 @@
-"""Copies within a bucket, made by the service: one request for what it copies at once, parts for what is larger."""
+"""Server-side copies within a bucket: one request for objects of up to 5 GiB, parts for larger ones."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from gateleg.objects.errors import ObjectsError
-from gateleg.objects.s3.answers import SHA256, date_of, etag_of
-from gateleg.objects.s3.failures import failures
+from gateleg.objects.s3.error_translation import translated_errors
+from gateleg.objects.s3.responses import SHA256, date_of, etag_of
 from gateleg.objects.s3.uploads import MIB, part_size
 from gateleg.objects.values import ObjectInfo
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from concurrent.futures import Executor
 
-#: What CopyObject takes at once: 5 GiB.
-AT_ONCE = 5 * 1024 * MIB
+#: The maximum size that CopyObject accepts: 5 GiB.
+MAX_COPY_BYTES = 5 * 1024 * MIB
 _PART = 512 * MIB
 
 
@@ -26,21 +26,21 @@ def copy_object(
     target: Mapping[str, str],
     info: ObjectInfo,
     executor: Executor,
-    at_once: int = AT_ONCE,
+    max_copy_bytes: int = MAX_COPY_BYTES,
     smallest: int = _PART,
 ) -> ObjectInfo:
-    """Copy the object at `source`, with the etag and the size of `info`, to `target`, where it gets the description of `info`."""
+    """Copy the object at `source`, which has the etag and size of `info`, to `target`, with the description of `info`."""
     metadata = dict(info.metadata) | ({SHA256: info.sha256} if info.sha256 is not None else {})
     described = {**target, "ContentType": info.content_type, "Metadata": metadata}
     origin = {"CopySource": dict(source), "CopySourceIfMatch": f'"{info.etag}"'}
-    with failures(info.key):
-        if info.size <= at_once:
-            answer = client.copy_object(**described, **origin, MetadataDirective="REPLACE")
-            etag = etag_of(answer["CopyObjectResult"])
+    with translated_errors(info.key):
+        if info.size <= max_copy_bytes:
+            response = client.copy_object(**described, **origin, MetadataDirective="REPLACE")
+            etag = etag_of(response["CopyObjectResult"])
         else:
-            answer = _copy_in_parts(client, target, described, origin, executor, info.size, smallest)
-            etag = etag_of(answer)
-    return ObjectInfo(info.key, info.size, etag, date_of(answer), info.content_type, info.metadata, info.sha256)
+            response = _copy_in_parts(client, target, described, origin, executor, info.size, smallest)
+            etag = etag_of(response)
+    return ObjectInfo(info.key, info.size, etag, date_of(response), info.content_type, info.metadata, info.sha256)
 
 
 def _copy_in_parts(
@@ -58,14 +58,14 @@ def _copy_in_parts(
     def copy(number: int) -> dict[str, Any]:
         start = (number - 1) * width
         span = f"bytes={start}-{min(size, start + width) - 1}"
-        answer = client.upload_part_copy(**target, **origin, UploadId=upload, PartNumber=number, CopySourceRange=span)
-        return {"PartNumber": number, "ETag": answer["CopyPartResult"]["ETag"]}
+        response = client.upload_part_copy(**target, **origin, UploadId=upload, PartNumber=number, CopySourceRange=span)
+        return {"PartNumber": number, "ETag": response["CopyPartResult"]["ETag"]}
 
     try:
         parts = list(executor.map(copy, range(1, -(-size // width) + 1)))
-        answer: dict[str, Any] = client.complete_multipart_upload(**target, UploadId=upload, MultipartUpload={"Parts": parts})
+        response: dict[str, Any] = client.complete_multipart_upload(**target, UploadId=upload, MultipartUpload={"Parts": parts})
     except BaseException:
-        with suppress(ObjectsError), failures(target["Key"]):
+        with suppress(ObjectsError), translated_errors(target["Key"]):
             client.abort_multipart_upload(**target, UploadId=upload)
         raise
-    return answer
+    return response

@@ -1,67 +1,67 @@
-"""Content on its way out of a bucket: when the connection breaks, it goes on where it was."""
+"""Downloads from a bucket, resumed if the connection breaks."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from gateleg.objects.bodies import CHUNK, verified
+from gateleg.objects.bodies import CHUNK_SIZE, verify_chunks
 from gateleg.objects.errors import StorageFailed
-from gateleg.objects.s3.answers import info_of
-from gateleg.objects.s3.failures import failures
+from gateleg.objects.s3.error_translation import translated_errors
+from gateleg.objects.s3.responses import parse_info
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from gateleg.objects.values import ByteRange
 
-#: How often a download is taken up again without a byte of progress.
-_TRIES = 4
+#: How often a download is resumed without receiving a byte.
+_ATTEMPTS = 4
 
 
 class S3Download:
-    """Reads the object that it was begun with, and no other: if that is replaced meanwhile, reading on ends with `ObjectChanged`."""
+    """Reads the version of the object that it opened. If the object is replaced meanwhile, reading on raises `ObjectChanged`."""
 
     def __init__(self, client: Any, place: Mapping[str, str], key: str, range: ByteRange | None, unless_etag: str | None) -> None:
         self._client = client
         self._place = place
-        asked = {
+        conditions = {
             **({"Range": range.header} if range is not None else {}),
             **({"IfNoneMatch": f'"{unless_etag}"'} if unless_etag is not None else {}),
         }
-        with failures(key):
-            answer = client.get_object(**place, **asked)
-        self._body: Any = answer["Body"]
-        self.start, self.stop, size = _extent(answer)
-        self.info = info_of(key, answer, size)
+        with translated_errors(key):
+            response = client.get_object(**place, **conditions)
+        self._body: Any = response["Body"]
+        self.start, self.stop, size = _extent(response)
+        self.info = parse_info(key, response, size)
 
     def __iter__(self) -> Iterator[bytes]:
-        return verified(self._chunks(), self.info) if self.stop - self.start == self.info.size else self._chunks()
+        return verify_chunks(self._chunks(), self.info) if self.stop - self.start == self.info.size else self._chunks()
 
     def _chunks(self) -> Iterator[bytes]:
-        place = self.start
-        left = _TRIES
-        while place < self.stop:
+        offset = self.start
+        left = _ATTEMPTS
+        while offset < self.stop:
             try:
-                chunk: bytes = self._body.read(min(CHUNK, self.stop - place))
+                chunk: bytes = self._body.read(min(CHUNK_SIZE, self.stop - offset))
             except Exception as error:
                 chunk = b""
                 if not _broken(error):
                     raise
             if chunk:
-                place += len(chunk)
-                left = _TRIES
+                offset += len(chunk)
+                left = _ATTEMPTS
                 yield chunk
             elif left:
                 left -= 1
-                self._resume(place)
+                self._resume(offset)
             else:
-                raise StorageFailed(f"The connection broke again and again while {self.info.key!r} was read.")
+                raise StorageFailed(f"The connection broke repeatedly while reading {self.info.key!r}.")
 
-    def _resume(self, place: int) -> None:
+    def _resume(self, offset: int) -> None:
         self._body.close()
-        with failures(self.info.key):
-            again = self._client.get_object(**self._place, Range=f"bytes={place}-{self.stop - 1}", IfMatch=f'"{self.info.etag}"')
-        self._body = again["Body"]
+        with translated_errors(self.info.key):
+            response = self._client.get_object(**self._place, Range=f"bytes={offset}-{self.stop - 1}", IfMatch=f'"{self.info.etag}"')
+        self._body = response["Body"]
 
     def close(self) -> None:
         """Close the connection."""
@@ -80,10 +80,10 @@ def _broken(error: Exception) -> bool:
     return isinstance(error, HTTPClientError | IncompleteReadError | OSError)
 
 
-def _extent(answer: Mapping[str, Any]) -> tuple[int, int, int]:
-    """The first place, the place after the last, and the size of the whole object."""
-    length = int(answer["ContentLength"])
-    header = answer.get("ContentRange")
+def _extent(response: Mapping[str, Any]) -> tuple[int, int, int]:
+    """The offset of the first byte, the offset after the last one, and the size of the whole object."""
+    length = int(response["ContentLength"])
+    header = response.get("ContentRange")
     if not header:
         return 0, length, length
     places, _, size = header.removeprefix("bytes ").partition("/")

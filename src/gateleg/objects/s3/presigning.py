@@ -1,4 +1,4 @@
-"""Presigned URLs of S3, for a moment of our own choosing: botocore can sign only for now, and each URL would differ from the last. Pure."""
+"""Presigned URLs of S3 with a chosen signing time: botocore always signs for the current time, so each of its URLs would differ. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def presigned_form(bucket: Bucket, key: str, grant: Grant, validity: Validity, credentials: Credentials, region: str) -> UploadForm:
-    """The form with which an object of at most so many bytes is sent: S3 checks it against the policy that is signed here."""
+    """A form that uploads an object of limited size. S3 checks the upload against the policy that is signed here."""
     stamp = stamp_of(validity.begins)
     scope = scope_of(stamp, region, "s3")
     fields = {
@@ -34,7 +34,7 @@ def presigned_form(bucket: Bucket, key: str, grant: Grant, validity: Validity, c
         "conditions": [
             {"bucket": bucket.name},
             *({name: value} for name, value in fields.items()),
-            ["content-length-range", 0, grant.most],
+            ["content-length-range", 0, grant.max_bytes],
         ],
     }
     text = b64encode(json.dumps(policy, separators=(",", ":")).encode())
@@ -43,7 +43,7 @@ def presigned_form(bucket: Bucket, key: str, grant: Grant, validity: Validity, c
 
 
 def presigned(address: Address, key: str, grant: Grant, validity: Validity, credentials: Credentials, region: str) -> str:
-    """The URL of an object at a bucket's address: what a grant allows, for as long as it is valid."""
+    """The presigned URL of an object for a grant and its validity."""
     given = {"content-type": grant.content_type, "content-length": None if grant.length is None else str(grant.length)}
     return presign(
         grant.method,

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.model.attributes.special_types import check_s3_key
 from gateleg.objects.bodies import digest_of, size_of
-from gateleg.objects.descriptions import checked_metadata, content_type_of
+from gateleg.objects.descriptions import content_type_of, validate_metadata
 from gateleg.objects.errors import StorageFailed
-from gateleg.objects.links import WINDOW, Grant, UploadForm, validity
+from gateleg.objects.links import WINDOW_SECONDS, Grant, UploadForm, validity
 from gateleg.objects.s3.account import Account, Bucket
-from gateleg.objects.s3.answers import etag_of, info_of
 from gateleg.objects.s3.copies import copy_object
 from gateleg.objects.s3.downloads import S3Download
-from gateleg.objects.s3.failures import failures
+from gateleg.objects.s3.error_translation import translated_errors
 from gateleg.objects.s3.presigning import presigned, presigned_form
-from gateleg.objects.s3.uploads import MIB, S3Upload, Sending
+from gateleg.objects.s3.responses import etag_of, parse_info
+from gateleg.objects.s3.uploads import MIB, S3Upload, UploadTarget
 from gateleg.objects.values import Entry, ObjectPage
-from gateleg.objects.verbs import Verbs, checked_limit
+from gateleg.objects.verbs import Verbs, validate_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
     from gateleg.objects.values import ByteRange, Method, ObjectInfo
 
 _DAY = timedelta(days=1)
-#: What one request deletes.
+#: The maximum number of keys in a DeleteObjects request.
 _AT_ONCE = 1000
 
 
 class S3Objects(Verbs):
-    """Objects in a bucket of Amazon S3, or of any `endpoint` that speaks its protocol.
+    """Objects in a bucket of Amazon S3, or of any `endpoint` that is compatible with it.
 
-    Without `credentials` they are found where botocore looks for them, and without `region` it is that of its configuration. All keys get
-    `prefix` put before them, which callers never see. What is larger than `part_size` bytes is sent in parts, up to `parallel` at once, so
-    that an upload holds about that many parts in memory. `settings` are further ones of `botocore.config.Config`. `client` is a
-    botocore client to be used instead of one of its own; URLs are then signed with `credentials`.
+    Without `credentials` and `region`, botocore finds them as usual. `prefix` is added to all keys, and callers never see it. Objects of
+    more than `part_size` bytes are sent in parts, up to `parallel` at once, so an upload holds about that many parts in memory. `settings`
+    are further arguments of `botocore.config.Config`. `client` is a botocore client to use instead; URLs are then signed with
+    `credentials`.
 
-    The digest of an object is kept in its metadata. It is not known later if a stream of more than one part was put without `sha256`.
+    The digest of an object is stored in its metadata, unless a stream of more than one part was put without `sha256`: then it is unknown.
     """
 
     def __init__(
@@ -58,13 +58,13 @@ class S3Objects(Verbs):
         profile: str | None = None,
         part_size: int = 8 * MIB,
         parallel: int = 4,
-        window: int = WINDOW,
+        window: int = WINDOW_SECONDS,
         clock: Callable[[], float] = time.time,
         settings: Mapping[str, Any] | None = None,
         client: Any = None,
     ) -> None:
         if part_size < 5 * MIB:
-            raise ValueError("S3 takes parts of 5 MiB or more.")
+            raise ValueError("part_size must be at least 5 MiB, the minimum of S3.")
         self.bucket = Bucket(bucket, endpoint, region)
         self.prefix = f"{check_s3_key(prefix.rstrip('/'))}/" if prefix.strip("/") else ""
         self._account = Account(self.bucket, credentials, profile, parallel, settings or {}, client)
@@ -78,7 +78,7 @@ class S3Objects(Verbs):
     @property
     def origin(self) -> str:
         """Scheme, host and port of the bucket's URLs, as browsers see them."""
-        # At an endpoint of one's own the region is not in the address; elsewhere it is that of the settings or of botocore's configuration.
+        # The address of a custom endpoint does not contain a region; otherwise it comes from the settings or botocore's configuration.
         region = self.bucket.region or ("" if self.bucket.endpoint is not None else self._account.region)
         return self.bucket.address(region).origin
 
@@ -95,7 +95,7 @@ class S3Objects(Verbs):
         """Store or replace an object, atomically. Durable when this returns. See `Objects.put`."""
         check_s3_key(key)
         if sha256 is None and (size_of(body) or 0) > self._part_size:
-            # The metadata of parts is sent before them, so the digest must be known by then.
+            # Metadata is sent before the parts, so the digest must be known by then.
             sha256 = digest_of(body)
         return super().put(key, body, content_type=content_type, metadata=metadata, sha256=sha256, if_absent=if_absent)
 
@@ -109,14 +109,14 @@ class S3Objects(Verbs):
         size: int | None = None,
         if_absent: bool = False,
     ) -> S3Upload:
-        """Start to write an object. See `Objects.upload`."""
+        """Start writing an object. See `Objects.upload`."""
         place = self._place(key)
         content_type = content_type_of(key, content_type)
-        metadata = checked_metadata(metadata)
-        with failures(key):
+        metadata = validate_metadata(metadata)
+        with translated_errors(key):
             client = self._account.client
-        sending = Sending(client, place, self._executor(), self._parallel, self._part_size, size)
-        return S3Upload(sending, key, content_type, metadata, sha256, if_absent=if_absent)
+        target = UploadTarget(client, place, self._executor(), self._parallel, self._part_size, size)
+        return S3Upload(target, key, content_type, metadata, sha256, if_absent=if_absent)
 
     def stream(self, key: str, *, range: ByteRange | None = None, unless_etag: str | None = None) -> S3Download:
         """The content, or a range of it, in chunks. See `Objects.stream`."""
@@ -125,42 +125,42 @@ class S3Objects(Verbs):
     def head(self, key: str) -> ObjectInfo:
         """The object without its content."""
         place = self._place(key)
-        with failures(key):
-            answer = self._account.client.head_object(**place)
-        return info_of(key, answer, int(answer["ContentLength"]))
+        with translated_errors(key):
+            response = self._account.client.head_object(**place)
+        return parse_info(key, response, int(response["ContentLength"]))
 
     def list(self, prefix: str = "", *, delimiter: str | None = None, cursor: str | None = None, limit: int = 1000) -> ObjectPage:
         """A page of the objects whose keys start with `prefix`. See `Objects.list`."""
-        asked: dict[str, Any] = {"Bucket": self.bucket.name, "Prefix": self.prefix + prefix, "MaxKeys": checked_limit(limit)}
+        asked: dict[str, Any] = {"Bucket": self.bucket.name, "Prefix": self.prefix + prefix, "MaxKeys": validate_limit(limit)}
         if delimiter:
             asked["Delimiter"] = delimiter
         if cursor is not None:
             asked["ContinuationToken"] = cursor
-        with failures(prefix):
-            answer = self._account.client.list_objects_v2(**asked)
+        with translated_errors(prefix):
+            response = self._account.client.list_objects_v2(**asked)
         return ObjectPage(
-            tuple(self._entry(content) for content in answer.get("Contents", ())),
-            tuple(shared["Prefix"].removeprefix(self.prefix) for shared in answer.get("CommonPrefixes", ())),
-            answer.get("NextContinuationToken") if answer.get("IsTruncated") else None,
+            tuple(self._entry(content) for content in response.get("Contents", ())),
+            tuple(shared["Prefix"].removeprefix(self.prefix) for shared in response.get("CommonPrefixes", ())),
+            response.get("NextContinuationToken") if response.get("IsTruncated") else None,
         )
 
     def delete(self, key: str) -> None:
         """Delete an object. A missing object is not an error."""
         place = self._place(key)
-        with failures(key):
+        with translated_errors(key):
             self._account.client.delete_object(**place)
 
     def delete_many(self, keys: Iterable[str]) -> None:
         """Delete any number of objects. See `Objects.delete_many`."""
         places = [{"Key": self._place(key)["Key"]} for key in keys]
         for start in range(0, len(places), _AT_ONCE):
-            with failures(self.bucket.name):
+            with translated_errors(self.bucket.name):
                 batch = {"Objects": places[start : start + _AT_ONCE], "Quiet": True}
-                answer = self._account.client.delete_objects(Bucket=self.bucket.name, Delete=batch)
-            failed = [error for error in answer.get("Errors", ()) if error.get("Code") != "NoSuchKey"]
+                response = self._account.client.delete_objects(Bucket=self.bucket.name, Delete=batch)
+            failed = [error for error in response.get("Errors", ()) if error.get("Code") != "NoSuchKey"]
             if failed:
                 first = failed[0]
-                raise StorageFailed(f"{len(failed)} of the objects were not deleted, such as {first.get('Key')!r}: {first.get('Message')}.")
+                raise StorageFailed(f"{len(failed)} objects were not deleted, such as {first.get('Key')!r}: {first.get('Message')}.")
 
     def copy(self, source: str, target: str, *, content_type: str | None = None, metadata: Mapping[str, str] | None = None) -> ObjectInfo:
         """Store a copy under another key. See `Objects.copy`."""
@@ -170,10 +170,10 @@ class S3Objects(Verbs):
             info,
             key=target,
             content_type=info.content_type if content_type is None else content_type_of(target, content_type),
-            metadata=info.metadata if metadata is None else checked_metadata(metadata),
+            metadata=info.metadata if metadata is None else validate_metadata(metadata),
         )
         copied = copy_object(self._account.client, *places, described, self._executor())
-        # Some endpoints do not tell the etag of a copy.
+        # Some endpoints do not return the etag of a copy.
         return copied if copied.etag else self.head(target)
 
     def presign(
@@ -188,32 +188,32 @@ class S3Objects(Verbs):
     ) -> str:
         """A URL that lets its holder read or write one object for a time. See `Objects.presign`.
 
-        Temporary credentials end earlier than long-lived URLs, and end those with them.
+        A URL that was signed with temporary credentials stops working when they expire.
         """
         grant = Grant(key, method, content_type, length, download)
         valid = validity(self._clock(), expires, self._window)
         place = self._place(key)
-        with failures(key):
+        with translated_errors(key):
             region = self._account.region
             credentials = self._account.credentials()
         return presigned(self.bucket.address(region), place["Key"], grant, valid, credentials, region)
 
-    def presign_upload(self, key: str, *, most: int, expires: float = 3600, content_type: str | None = None) -> UploadForm:
-        """How an object of at most `most` bytes is sent to the bucket. See `Objects.presign_upload`."""
-        grant = Grant(key, "PUT", content_type, most=most)
+    def presign_upload(self, key: str, *, max_bytes: int, expires: float = 3600, content_type: str | None = None) -> UploadForm:
+        """A form that uploads an object of at most `max_bytes` bytes to the bucket. See `Objects.presign_upload`."""
+        grant = Grant(key, "PUT", content_type, max_bytes=max_bytes)
         valid = validity(self._clock(), expires, self._window)
         place = self._place(key)
-        with failures(key):
+        with translated_errors(key):
             region = self._account.region
             credentials = self._account.credentials()
         return presigned_form(self.bucket, place["Key"], grant, valid, credentials, region)
 
     def sweep(self, *, older_than: timedelta = _DAY) -> int:
-        """Remove the parts of uploads that were begun longer ago than that (a day) and never ended; how many there were."""
+        """Abort multipart uploads that began longer ago than `older_than` (a day by default). Returns how many were aborted."""
         horizon = datetime.fromtimestamp(self._clock(), UTC) - older_than
         swept = 0
         client = self._account.client
-        with failures(self.bucket.name):
+        with translated_errors(self.bucket.name):
             pages = client.get_paginator("list_multipart_uploads").paginate(Bucket=self.bucket.name, Prefix=self.prefix)
             for page in pages:
                 for upload in page.get("Uploads", ()):

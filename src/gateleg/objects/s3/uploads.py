@@ -1,4 +1,4 @@
-"""Content on its way into a bucket: one request for what fits into a part, parallel parts for what is larger."""
+"""Uploads to a bucket: one request if the content fits into a part, otherwise parallel parts."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gateleg.objects.errors import ObjectChanged, ObjectExists, ObjectMissing, ObjectsError
-from gateleg.objects.s3.answers import SHA256, date_of, etag_of
-from gateleg.objects.s3.failures import failures
+from gateleg.objects.s3.error_translation import translated_errors
+from gateleg.objects.s3.responses import SHA256, date_of, etag_of
 from gateleg.objects.values import ObjectInfo
-from gateleg.objects.verbs import Writing
+from gateleg.objects.verbs import AbstractUpload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from concurrent.futures import Executor, Future
 
-#: S3 takes parts of 5 MiB to 5 GiB, and at most 10,000 of them.
+#: S3 accepts parts of 5 MiB to 5 GiB, and at most 10,000 of them.
 MIB = 1024 * 1024
 PARTS = 10_000
 _GROWS = 1000
 
 
 def part_size(size: int | None, number: int, smallest: int) -> int:
-    """The size of a part. All are equal if the size of the object is known, which some endpoints insist on.
+    """The size of a part. If the size of the object is known, all parts are equal, which some endpoints require.
 
-    Otherwise they double every thousand parts: 8 MiB at first, and the 10,000th still leads past what S3 can hold.
+    Otherwise the size doubles every thousand parts, from 8 MiB, so that 10,000 parts reach the maximum size of an object.
     """
     if size is None:
         return smallest << (number // _GROWS)
@@ -35,24 +35,24 @@ def part_size(size: int | None, number: int, smallest: int) -> int:
 
 
 @dataclass(frozen=True)
-class Sending:
-    """How an object is sent: to a place in a bucket, in parts of at least `smallest` bytes, `parallel` at once."""
+class UploadTarget:
+    """How an object is sent: its place in a bucket, in parts of at least `smallest` bytes, `parallel` of them at once."""
 
     client: Any
     place: Mapping[str, str]
     executor: Executor
     parallel: int
     smallest: int
-    #: the size of the object, where it is known
+    #: the size of the object, if known
     size: int | None
 
 
-class S3Upload(Writing):
-    """Holds at most a few parts in memory, sends them side by side, and removes them from the service if it fails."""
+class S3Upload(AbstractUpload):
+    """Holds at most a few parts in memory, sends them in parallel, and removes them from the service if the upload fails."""
 
     def __init__(
         self,
-        sending: Sending,
+        target: UploadTarget,
         key: str,
         content_type: str | None,
         metadata: Mapping[str, str] | None,
@@ -61,12 +61,12 @@ class S3Upload(Writing):
         if_absent: bool = False,
     ) -> None:
         super().__init__(key, content_type, metadata, sha256, if_absent=if_absent)
-        self._client = sending.client
-        self._place = sending.place
-        self._executor = sending.executor
-        self._parallel = sending.parallel
-        self._smallest = sending.smallest
-        self._total = sending.size
+        self._client = target.client
+        self._place = target.place
+        self._executor = target.executor
+        self._parallel = target.parallel
+        self._smallest = target.smallest
+        self._total = target.size
         self._condition = {"IfNoneMatch": "*"} if if_absent else {}
         self._rest = bytearray()
         self._id: str | None = None
@@ -76,13 +76,13 @@ class S3Upload(Writing):
 
     def _write(self, chunk: bytes | memoryview) -> None:
         self._rest += chunk
-        # The last part is sent by `finish`, which needs something to send.
-        while len(self._rest) > (most := part_size(self._total, self._sent, self._smallest)):
-            self._send(bytes(memoryview(self._rest)[:most]))
-            del self._rest[:most]
+        # The last part is sent by `finish`, which needs at least one byte.
+        while len(self._rest) > (part_bytes := part_size(self._total, self._sent, self._smallest)):
+            self._send(bytes(memoryview(self._rest)[:part_bytes]))
+            del self._rest[:part_bytes]
 
     def _send(self, part: bytes) -> None:
-        with failures(self.key):
+        with translated_errors(self.key):
             if self._id is None:
                 self._id = self._client.create_multipart_upload(**self._described(self.expected))["UploadId"]
             while len(self._under_way) >= self._parallel:
@@ -91,27 +91,27 @@ class S3Upload(Writing):
         self._under_way.append(self._executor.submit(self._send_part, self._sent, part))
 
     def _send_part(self, number: int, part: bytes) -> dict[str, Any]:
-        answer = self._client.upload_part(**self._place, UploadId=self._id, PartNumber=number, Body=part)
-        return {"PartNumber": number, "ETag": answer["ETag"]}
+        response = self._client.upload_part(**self._place, UploadId=self._id, PartNumber=number, Body=part)
+        return {"PartNumber": number, "ETag": response["ETag"]}
 
     def _finish(self, digest: str) -> ObjectInfo:
         if self._id is None:
-            with self._failures():
-                answer = self._client.put_object(**self._described(digest), **self._condition, Body=bytes(self._rest))
-            return self._info(answer, digest)
+            with self._translated_upload_errors():
+                response = self._client.put_object(**self._described(digest), **self._condition, Body=bytes(self._rest))
+            return self._info(response, digest)
         self._send(bytes(self._rest))
-        with self._failures():
+        with self._translated_upload_errors():
             while self._under_way:
                 self._parts.append(self._under_way.popleft().result())
             whole = {"UploadId": self._id, "MultipartUpload": {"Parts": self._parts}}
-            answer = self._client.complete_multipart_upload(**self._place, **self._condition, **whole)
-        return self._info(answer, digest)
+            response = self._client.complete_multipart_upload(**self._place, **self._condition, **whole)
+        return self._info(response, digest)
 
     @contextmanager
-    def _failures(self) -> Iterator[None]:
-        """Errors of S3 as ours, where a condition that failed, or another writer at the same moment, means that there is an object."""
+    def _translated_upload_errors(self) -> Iterator[None]:
+        """Translate errors of S3. A failed condition, or a concurrent writer, means that the object exists."""
         try:
-            with failures(self.key):
+            with translated_errors(self.key):
                 if self.if_absent:
                     self._require_absent()
                 yield
@@ -119,26 +119,26 @@ class S3Upload(Writing):
             raise ObjectExists(f"The object {self.key!r} exists already.") from error
 
     def _require_absent(self) -> None:
-        """Not every endpoint knows the condition, and some ignore it: the question before makes those right but for a race."""
-        with suppress(ObjectMissing), failures(self.key):
+        """Check for the object first: some endpoints ignore or refuse the condition. For those a race remains."""
+        with suppress(ObjectMissing), translated_errors(self.key):
             self._client.head_object(**self._place)
-            raise ObjectChanged("There is one.")
+            raise ObjectChanged("The object exists.")
 
     def _abort(self) -> None:
         for part in self._under_way:
             part.cancel()
         for part in self._under_way:
-            # A part that arrives after the end of its upload would stay, and cost, for ever.
+            # A part that arrives after its upload was aborted would stay, and cost, for ever.
             if not part.cancelled():
                 part.exception()
         if self._id is not None:
-            # Whatever led here is what the caller is to hear of; `sweep` removes what is left.
-            with suppress(ObjectsError), failures(self.key):
+            # The caller needs the error that led here; `sweep` removes what is left.
+            with suppress(ObjectsError), translated_errors(self.key):
                 self._client.abort_multipart_upload(**self._place, UploadId=self._id)
 
     def _described(self, digest: str | None) -> dict[str, Any]:
         metadata = dict(self.metadata) | ({SHA256: digest} if digest is not None else {})
         return {**self._place, "ContentType": self.content_type, "Metadata": metadata}
 
-    def _info(self, answer: Mapping[str, Any], digest: str) -> ObjectInfo:
-        return ObjectInfo(self.key, self.size, etag_of(answer), date_of(answer), self.content_type, self.metadata, digest)
+    def _info(self, response: Mapping[str, Any], digest: str) -> ObjectInfo:
+        return ObjectInfo(self.key, self.size, etag_of(response), date_of(response), self.content_type, self.metadata, digest)

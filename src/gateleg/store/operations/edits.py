@@ -17,30 +17,41 @@ if TYPE_CHECKING:
 E = TypeVar("E", bound=BaseModel)
 
 
-class Edit(Generic[E]):
-    """A block with a copy of an instance, which is the stored item once the block has ended: with its new version and stamps."""
+class Draft(Generic[E]):
+    """A copy of an instance to change in a block; it becomes the stored item, with its new version and stamps, when the block has ended."""
 
     def __init__(self, before: E, run: Callable[[Operation[Any]], Any]) -> None:
         self._before = before
         self._draft = before.model_copy(deep=True)
         self._run = run
 
-    def __enter__(self) -> E:
-        return self._draft
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if error is None:
-            self._take(self._run(save(self._draft, before=self._before)))
-
-    async def __aenter__(self) -> E:
-        return self._draft
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if error is None:
-            self._take(await self._run(save(self._draft, before=self._before)))
+    def _save(self) -> Any:
+        return self._run(save(self._draft, before=self._before))
 
     def _take(self, stored: E) -> None:
         """Make the copy what was stored. Nothing is validated again: a stored item may violate a newer bound."""
         if stored is not self._before:
             self._draft.__dict__.clear()
             self._draft.__dict__.update(stored.__dict__)
+
+
+class Edit(Draft[E]):
+    """The block of a `Store`."""
+
+    def __enter__(self) -> E:
+        return self._draft
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if error is None:
+            self._take(self._save())
+
+
+class AsyncEdit(Draft[E]):
+    """The block of an `AsyncStore`."""
+
+    async def __aenter__(self) -> E:
+        return self._draft
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if error is None:
+            self._take(await self._save())

@@ -129,12 +129,17 @@ def locate(target: type[E] | Ref[E] | E, conditions: Sequence[Condition] = (), c
         except MissingComponent as error:
             raise by_position(error) from None
     if components or any(not isinstance(one, Presets) for one in conditions):
-        raise KeyGivenTwice(f"Components of a key were given besides {_kind(target)}, which has its key already.")
+        raise _key_given_twice(target, components)
     return target if isinstance(target, Ref) else spec_of(type(target)).ref(target)
 
 
-def _kind(target: object) -> str:
-    return "a reference" if isinstance(target, Ref) else f"a {type(target).__name__}"
+def _key_given_twice(target: Ref[Any] | BaseModel, components: Mapping[str, Any]) -> KeyGivenTwice:
+    """The error for arguments besides a target that has its key; the advice is for those who meant to change an attribute."""
+    entity, kind = (target.entity, "a reference") if isinstance(target, Ref) else (type(target), f"an instance of {type(target).__name__}")
+    given = ", ".join(f"{name}=" for name in components) or "Components of a key"
+    changed = [name for name in components if name in entity.model_fields and name not in spec_of(entity).key.names]
+    fix = f"To change {changed[0]}, patch with the action {entity.__name__}.{changed[0]}.set(value)." if changed else None
+    return KeyGivenTwice(f"{given} cannot be given with {kind}, which has its key already.", fix=fix)
 
 
 def by_position(error: MissingComponent) -> MissingComponent:

@@ -242,12 +242,21 @@ def build_query(
         except MissingComponent as error:
             raise by_position(error) from None
     elif not isinstance(pattern, Query):
-        raise NotAQuestion(f"{pattern!r} is neither a pattern nor a query.")
+        raise _not_a_question(pattern)
     elif arguments or any(not isinstance(one, Presets) for one in conditions):
         raise KeyGivenTwice("Components of a key were given besides a query, which has its key already.")
     else:
         query = pattern
     return query if newest_first is None or query.descending is newest_first else query.reversed()
+
+
+def _not_a_question(given: object) -> NotAQuestion:
+    """The error for what cannot be asked; for an entity it names the patterns that can."""
+    if isinstance(given, type) and hasattr(given, "__table__"):
+        patterns = [f"{given.__name__}.{name}" for name in spec_of(given).patterns]
+        fix = f"Ask one of its patterns: {', '.join(patterns)}." if patterns else f"Declare an access pattern in {given.__name__}."
+        return NotAQuestion(f"{given.__name__} is an entity, not an access pattern.", fix=fix)
+    return NotAQuestion(f"{given!r} is neither a pattern nor a query.")
 
 
 @overload

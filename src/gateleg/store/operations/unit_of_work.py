@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Collecting:
-    """Keeps writes in call order and carries them out when its block ends: with a plain `with` or an `async with`, as its store does."""
+    """Keeps writes in call order until its block ends."""
 
     def __init__(self, setup: Setup, run: Callable[[Operation[Any]], Any]) -> None:
         self.setup = setup
@@ -36,12 +36,20 @@ class Collecting:
         """All of them as one operation."""
         raise NotImplementedError
 
+
+class Block(Collecting):
+    """The block of a `Store`. It cannot be entered with `async with`."""
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if error is None:
             self.results = self._run(self.operation())
+
+
+class AsyncBlock(Collecting):
+    """The block of an `AsyncStore`. It cannot be entered with a plain `with`, which could not wait for the writes."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -51,11 +59,8 @@ class Collecting:
             self.results = await self._run(self.operation())
 
 
-class Transaction(Collecting):
-    """Writes that succeed or fail together when the block ends.
-
-    `results` then has the stored instance of each create and put, and None for the rest, in call order.
-    """
+class TransactionWrites(Collecting):
+    """The verbs of a transaction."""
 
     def __init__(self, setup: Setup, run: Callable[[Operation[Any]], Any], token: str | None = None) -> None:
         super().__init__(setup, run)
@@ -73,8 +78,8 @@ class Transaction(Collecting):
         return Transact(tuple(self.operations), self._token)
 
 
-class Batch(Collecting):
-    """Puts and deletes without conditions, sent when the block ends. `results` is then their number."""
+class BatchWrites(Collecting):
+    """The verbs of a batch."""
 
     put = adds(writes.put)
     delete = adds(writes.delete)
@@ -82,3 +87,22 @@ class Batch(Collecting):
     def operation(self) -> Operation[int]:
         """The batch."""
         return BatchWrite(tuple(self.operations))
+
+
+class Transaction(TransactionWrites, Block):
+    """Writes that succeed or fail together when the block ends.
+
+    `results` then has the stored instance of each create and put, and None for the rest, in call order.
+    """
+
+
+class AsyncTransaction(TransactionWrites, AsyncBlock):
+    """The same in an `AsyncStore`: `async with store.transaction() as tx:`."""
+
+
+class Batch(BatchWrites, Block):
+    """Puts and deletes without conditions, sent when the block ends. `results` is then their number."""
+
+
+class AsyncBatch(BatchWrites, AsyncBlock):
+    """The same in an `AsyncStore`: `async with store.batch() as batch:`."""

@@ -15,7 +15,7 @@ router = APIRouter(prefix="/api/audit", tags=["Audit"])
 
 
 class AuditView(BaseModel):
-    """Something that somebody did."""
+    """An entry of the audit log."""
 
     entry_id: UUID
     at: datetime
@@ -35,11 +35,11 @@ class AuditView(BaseModel):
 @router.get("")
 async def list_audit(
     call: Administering,
-    day: Annotated[str | None, Query(pattern=r"^\d{4}-\d{2}-\d{2}$", description="In UTC; today, unless one is named.")] = None,
+    day: Annotated[str | None, Query(pattern=r"^\d{4}-\d{2}-\d{2}$", description="In UTC; by default today.")] = None,
     actor: Annotated[str | None, Query(min_length=1, max_length=100)] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Listing[AuditView]:
-    """What was done on a day, or by somebody; newest first."""
+    """The audit log of a day, or of an actor, newest first."""
     page = await call.host.audit.page(day=day, actor=actor, limit=limit, cursor=cursor)
     return Listing(items=[AuditView.of(entry) for entry in page], next=page.next)

@@ -1,4 +1,4 @@
-"""`/api/keys`: who has a key to this host. `/api/session`: who you are."""
+"""`/api/keys`: the API keys of the host. `/api/session`: the caller."""
 
 from datetime import datetime
 from typing import Annotated
@@ -18,9 +18,9 @@ KeyId = Annotated[str, Path(pattern=r"^[a-z2-7]{12}$")]
 
 
 class KeyView(BaseModel):
-    """A key, without what it is recognised by."""
+    """A key without its secret."""
 
-    key_id: str = Field(description="Stands in the key itself, after `gl_`.")
+    key_id: str = Field(description="The part of the key after `gl_`.")
     name: str
     role: RoleWord
     groups: list[str]
@@ -30,7 +30,7 @@ class KeyView(BaseModel):
     ends_at: datetime | None
     revoked_at: datetime | None
     revoked_by: str | None
-    used_at: datetime | None = Field(description="To within some minutes.")
+    used_at: datetime | None = Field(description="Accurate to some minutes.")
 
     @classmethod
     def of(cls, key: ApiKey) -> "KeyView":
@@ -39,7 +39,7 @@ class KeyView(BaseModel):
 
 
 class NewKeyBody(BaseModel):
-    """A key to be."""
+    """A key to create."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -51,22 +51,22 @@ class NewKeyBody(BaseModel):
 
 
 class CreatedKey(BaseModel):
-    """A key that was made. This is the only time that it is shown."""
+    """A new key. This is the only time that it is shown."""
 
     key: KeyView
-    token: str = Field(description="What callers send as `Authorization: Bearer ...`. It is not kept.")
+    token: str = Field(description="Send it as `Authorization: Bearer ...`. It is not stored.")
 
 
 @router.get("/keys")
 async def list_keys(call: Administering, limit: Limit = 50, cursor: Cursor = None) -> Listing[KeyView]:
-    """The keys in the order of their ids, also those that are over."""
+    """All keys ordered by id, including expired and revoked ones."""
     page = await call.host.keys.page(limit=limit, cursor=cursor)
     return Listing(items=[KeyView.of(key) for key in page], next=page.next)
 
 
 @router.post("/keys", status_code=201)
 async def create_key(call: Administering, new: NewKeyBody) -> CreatedKey:
-    """Make a key."""
+    """Create a key."""
     made = await call.host.keys.create(
         new.name, Role[new.role.upper()], groups=new.groups, tenant=new.tenant, ends_at=new.ends_at, by=call.principal.name
     )
@@ -82,25 +82,25 @@ async def get_key(call: Administering, request: Request, key_id: KeyId) -> Respo
 
 @router.post("/keys/{key_id}/revoke")
 async def revoke_key(call: Administering, key_id: KeyId) -> KeyView:
-    """Take a key back, with all sessions that were begun with it."""
+    """Revoke a key and end all sessions that were started with it."""
     key = await call.host.keys.revoke(key_id, by=call.principal.name)
     await call.note("key.revoke", key_id, name=key.name)
     return KeyView.of(key)
 
 
 class SessionView(BaseModel):
-    """Who calls."""
+    """The caller."""
 
     name: str
     role: RoleWord
     groups: list[str]
     tenant: str | None
-    csrf_token: str | None = Field(description="Of a session: to be sent as X-CSRF-Token with everything that changes something.")
+    csrf_token: str | None = Field(description="For a session: send it as X-CSRF-Token with every write.")
 
 
 @router.get("/session", tags=["Keys"])
 async def get_session(call: Using, request: Request) -> SessionView:
-    """Who you are, and what a page sends along with its writes."""
+    """The caller, and the CSRF token that a page sends with its writes."""
     principal, cookie = call.principal, request.state.session
     return SessionView(
         name=principal.name,

@@ -1,4 +1,4 @@
-"""`/api/models`: what models were used for, and what that cost."""
+"""`/api/models`: the usage of models and its cost."""
 
 from datetime import date
 from decimal import Decimal
@@ -16,16 +16,18 @@ router = APIRouter(prefix="/api/models", tags=["Models"])
 
 
 class UsageView(BaseModel):
-    """What one application has used of one model in a day, for one tenant or for none."""
+    """One application's usage of one model in a day, for one tenant or none."""
 
     day: str
     application: str
     tenant: str | None
     model: str
     calls: int
-    failed: int = Field(description="Calls among them that failed, and cost nothing.")
-    unpriced: int = Field(description="Calls among them that no price is known for: `cost` is without them.")
-    estimated: int = Field(description="Calls among them whose tokens and cost are estimates: they broke off, or the provider did not say.")
+    failed: int = Field(description="Number of failed calls, which cost nothing.")
+    unpriced: int = Field(description="Number of calls without a known price; `cost` excludes them.")
+    estimated: int = Field(
+        description="Number of calls whose tokens and cost are estimates, because they broke off or the provider did not report them."
+    )
     input: int
     output: int
     cached: int
@@ -36,7 +38,7 @@ class UsageView(BaseModel):
 
     @classmethod
     def of(cls, usage: UsageDay) -> "UsageView":
-        """A record of the store."""
+        """A stored record."""
         return cls(**{name: getattr(usage, name) for name in cls.model_fields})
 
 
@@ -47,16 +49,16 @@ class UsageList(BaseModel):
     until: date
     #: the last day first
     items: list[UsageView]
-    next: str | None = Field(default=None, description="Give it back as `cursor` for the next page; null at the end.")
-    cost: Decimal = Field(description="Of the whole period, as far as prices are known.")
-    unpriced: int = Field(description="Calls that no price is known for: they are not in `cost`.")
+    next: str | None = Field(default=None, description="Pass it as `cursor` for the next page; null at the end.")
+    cost: Decimal = Field(description="The cost of the whole period, as far as prices are known.")
+    unpriced: int = Field(description="Number of calls without a known price; `cost` excludes them.")
 
 
 @router.get("/usage")
 async def list_usage(
     call: Using,
-    since: Annotated[date | None, Query(description="The first day, in UTC; today, unless one is named.")] = None,
-    until: Annotated[date | None, Query(description="The last day, in UTC; today, unless one is named.")] = None,
+    since: Annotated[date | None, Query(description="The first day, in UTC; by default today.")] = None,
+    until: Annotated[date | None, Query(description="The last day, in UTC; by default today.")] = None,
     application: Annotated[str | None, Query(min_length=1, max_length=40)] = None,
     tenant: Annotated[str | None, Query(min_length=1, max_length=200)] = None,
     limit: Limit = 50,

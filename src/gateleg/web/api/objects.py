@@ -34,7 +34,7 @@ class ObjectsPage(BaseModel):
     """One page of a listing."""
 
     objects: list[EntryView]
-    prefixes: list[str] = Field(description="With a delimiter: what keys have in common that are not shown one by one.")
+    prefixes: list[str] = Field(description="With a delimiter: common prefixes of keys that are grouped.")
     next: str | None
 
 
@@ -66,14 +66,14 @@ class NewLink(BaseModel):
 
     key: str = Field(min_length=1, max_length=1024)
     method: Literal["GET", "PUT"] = "GET"
-    expires: int = Field(default=3600, ge=1, le=7 * 24 * 3600, description="Seconds for which it holds at least.")
+    expires: int = Field(default=3600, ge=1, le=7 * 24 * 3600, description="Minimum validity in seconds.")
     content_type: Annotated[str, Field(pattern=r"^[\w.+-]+/[\w.+-]+(; ?[\w-]+=[\w.+-]+)*$", max_length=200)] | None = Field(
-        default=None, description="What a PUT must have as its Content-Type."
+        default=None, description="The Content-Type that a PUT must have."
     )
-    length: int | None = Field(default=None, ge=0, le=5 * 10**12, description="The exact bytes that a PUT must have.")
-    most: int | None = Field(default=None, ge=0, le=5 * 10**12, description="The most bytes that a PUT may have; the answer may be a form.")
+    length: int | None = Field(default=None, ge=0, le=5 * 10**12, description="The exact size of a PUT in bytes.")
+    max_bytes: int | None = Field(default=None, ge=0, le=5 * 10**12, description="The maximum size of a PUT; the response may be a form.")
     download: Annotated[str, Field(pattern=r'^[^/\\\x00-\x1f\x7f"]+$', max_length=255)] | None = Field(
-        default=None, description="The name under which browsers save a GET."
+        default=None, description="The file name under which browsers save a GET."
     )
 
 
@@ -82,7 +82,7 @@ class BadLink(Refusal):
 
     code = "bad-link"
     status = 422
-    fix = "A content type, a length and a bound of it are for PUT, and only one of the last two; the name of a download is for GET."
+    fix = "Use content_type and either length or max_bytes with PUT; use download with GET."
 
 
 class Link(BaseModel):
@@ -90,7 +90,9 @@ class Link(BaseModel):
 
     url: str
     method: Literal["GET", "PUT", "POST"]
-    fields: dict[str, str] = Field(default={}, description="With these the request is a form of them, and the file its last field `file`.")
+    fields: dict[str, str] = Field(
+        default={}, description="If present, send them as multipart/form-data, with the file as the last field `file`."
+    )
 
 
 @router.get("")
@@ -101,24 +103,26 @@ async def list_objects(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     cursor: Annotated[str | None, Query(max_length=4000)] = None,
 ) -> ObjectsPage:
-    """Objects whose keys begin with a prefix, in the order of their keys."""
+    """Objects whose keys start with a prefix, ordered by key."""
     page = await call.host.objects.list(prefix, delimiter=delimiter, cursor=cursor, limit=limit)
     return ObjectsPage(objects=[EntryView.of(entry) for entry in page.objects], prefixes=list(page.prefixes), next=page.cursor)
 
 
 @router.post("/links", status_code=201)
 async def sign(call: Viewing, link: NewLink) -> Link:
-    """A signed link to read an object; operators may ask for one to write it."""
+    """A signed link to read an object; operators may also get one to write."""
     if link.method == "PUT" and not call.principal.may(Role.OPERATOR):
         raise NotAllowed("A link to write needs the role operator.")
     try:
-        Grant(link.key, link.method, link.content_type, link.length, link.download, link.most)
+        Grant(link.key, link.method, link.content_type, link.length, link.download, link.max_bytes)
     except ValueError as error:
         raise BadLink(str(error)) from None
     if link.method == "PUT":
         await call.note("object.sign-put", link.key, expires=link.expires)
-    if link.most is not None:
-        form = await call.host.objects.presign_upload(link.key, most=link.most, expires=link.expires, content_type=link.content_type)
+    if link.max_bytes is not None:
+        form = await call.host.objects.presign_upload(
+            link.key, max_bytes=link.max_bytes, expires=link.expires, content_type=link.content_type
+        )
         return Link(url=form.url, method=form.method, fields=dict(form.fields))
     url = await call.host.objects.presign(
         link.key,

@@ -1,4 +1,4 @@
-"""Paging over HTTP: `limit` and `cursor` in the query, `items` and `next` in the answer."""
+"""Paging over HTTP: `limit` and `cursor` in the query, `items` and `next` in the response."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Generic, TypeVar
@@ -19,19 +19,19 @@ class Listing(BaseModel, Generic[T]):
     """One page of results."""
 
     items: list[T]
-    #: give it back as `cursor` for the next page; null at the end
-    next: str | None = Field(default=None, description="Give it back as `cursor` for the next page; null at the end.")
+    #: pass it as `cursor` for the next page; null at the end
+    next: str | None = Field(default=None, description="Pass it as `cursor` for the next page; null at the end.")
 
 
-Limit = Annotated[int, Query(ge=1, le=200, description="The most results in one page.")]
-Cursor = Annotated[str | None, Query(max_length=4000, description="`next` of the page before, with otherwise the same parameters.")]
+Limit = Annotated[int, Query(ge=1, le=200, description="The maximum number of results on a page.")]
+Cursor = Annotated[str | None, Query(max_length=4000, description="`next` of the previous page; other parameters must be the same.")]
 
 
 def page_by_key(items: Iterable[T], key: Callable[[T], str], *, secret: Secret, query: str, limit: int, cursor: str | None) -> Page[T]:
     """One page of a list that is read as a whole, ordered by a unique key.
 
-    The cursor holds the last key of the page, so items that come and go meanwhile neither repeat nor hide others. It is valid
-    for the same `query` only: give the path, and whatever narrows the list.
+    The cursor holds the last key of the page, so that concurrent inserts and deletes neither repeat nor hide items. It is valid for the
+    same `query` only: pass the path, and whatever filters the list.
     """
     last = None if cursor is None else _open(secret, cursor, query)
     following = sorted((item for item in items if last is None or key(item) > last), key=key)
@@ -40,7 +40,7 @@ def page_by_key(items: Iterable[T], key: Callable[[T], str], *, secret: Secret, 
 
 
 def page_by_position(items: Sequence[T], *, secret: Secret, query: str, limit: int, cursor: str | None) -> Page[T]:
-    """One page of a list that is read as a whole and whose order is not that of a key. The cursor holds the position."""
+    """One page of a list that is read as a whole and not ordered by a key. The cursor holds the position."""
     start = 0 if cursor is None else int(_open(secret, cursor, query))
     end = start + limit
     return Page(list(items[start:end]), _seal(secret, str(end), query) if len(items) > end else None)

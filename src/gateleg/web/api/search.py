@@ -1,4 +1,4 @@
-"""`/api/search`: what the applications find for the caller."""
+"""`/api/search`: search in all applications."""
 
 from typing import Annotated
 
@@ -13,7 +13,7 @@ router = APIRouter(prefix="/api/search", tags=["Search"])
 
 
 class HitView(BaseModel):
-    """Something that was found."""
+    """A search result."""
 
     application: str
     kind: str
@@ -30,7 +30,7 @@ async def search(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Listing[HitView]:
-    """Search all applications for what the caller may see."""
+    """Search all applications. The results contain only what the caller may see."""
     hits = await call.host.search(call.principal, q)
     page = page_by_position(hits, secret=call.host.secret, query=f"/api/search?q={q}", limit=limit, cursor=cursor)
     views = [

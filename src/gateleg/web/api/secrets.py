@@ -1,4 +1,4 @@
-"""`/api/secrets`: which secrets applications have; put and delete them. Values go in and never come out."""
+"""`/api/secrets`: list, set and delete secrets of applications. Values are never returned."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,7 +19,11 @@ Owner = Annotated[str, Path(pattern=r"^[a-z][a-z0-9-]{0,39}$", description="An a
 Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
 Tenant = Annotated[
     str | None,
-    Query(min_length=1, max_length=200, description="Whose it is; without, the application's own, or those of a tenant admin's tenant."),
+    Query(
+        min_length=1,
+        max_length=200,
+        description="The tenant of the secrets; by default those of the application itself, or of the tenant admin's tenant.",
+    ),
 ]
 
 
@@ -29,7 +33,7 @@ class SecretView(BaseModel):
     application: str
     tenant: str | None
     name: str
-    version: int = Field(description="One more each time that another value is put.")
+    version: int = Field(description="Incremented each time the value is replaced.")
     created_at: datetime
     changed_at: datetime
     changed_by: str
@@ -41,7 +45,7 @@ class SecretView(BaseModel):
 
 
 class NewSecret(BaseModel):
-    """A value to be kept. It is not shown again."""
+    """The value of a secret. It is not shown again."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -50,19 +54,19 @@ class NewSecret(BaseModel):
 
 @dataclass(frozen=True)
 class SecretScope:
-    """Whose secrets a request is about."""
+    """The application and tenant of a request's secrets."""
 
     secrets: Secrets
     tenant: str | None
     call: Call
 
     async def note(self, action: str, name: str, **details: Any) -> None:
-        """Write to the audit log what was done to a secret."""
+        """Write a change of a secret to the audit log."""
         await self.call.note(action, f"{self.secrets.application}/{name}", tenant=self.tenant, **details)
 
 
 def _managed(call: Using, application: Owner, tenant: Tenant = None) -> SecretScope:
-    """Admins of the host have all applications and the host's own; admins of a tenant that tenant's."""
+    """Admins of the host manage all applications and the host's own secrets; tenant admins those of their tenant."""
     managed = managed_tenant(call.principal, tenant, call.host.settings.tenant_admin_group)
     known = {one.name for one in call.host.applications} | ({HOST} if call.principal.may(Role.ADMIN) else set())
     if application not in known:
@@ -82,7 +86,7 @@ async def list_secrets(scope: Scope, limit: Limit = 50, cursor: Cursor = None) -
 
 @router.put("/{application}/{name}")
 async def put_secret(scope: Scope, name: Name, new: NewSecret) -> SecretView:
-    """Keep a secret, or replace its value."""
+    """Set a secret, or replace its value."""
     value, by = new.value.get_secret_value(), scope.call.principal.name
     info = await scope.secrets.put(name, value, tenant=scope.tenant, by=by)
     await scope.note("secret.put", name, version=info.version)
@@ -91,6 +95,6 @@ async def put_secret(scope: Scope, name: Name, new: NewSecret) -> SecretView:
 
 @router.delete("/{application}/{name}", status_code=204)
 async def delete_secret(scope: Scope, name: Name) -> None:
-    """Forget a secret."""
+    """Delete a secret."""
     await scope.secrets.delete(name, tenant=scope.tenant)
     await scope.note("secret.delete", name)

@@ -1,4 +1,4 @@
-"""The error envelope as the documents of the API show it."""
+"""The error envelope, for the documentation of the API."""
 
 from typing import Any
 
@@ -8,9 +8,9 @@ from pydantic import BaseModel, Field
 class ErrorBody(BaseModel):
     """What went wrong."""
 
-    code: str = Field(description="Stable; to decide by.")
+    code: str = Field(description="A stable code for programs.")
     message: str = Field(description="What happened, in words.")
-    details: dict[str, Any] = Field(description="What is known besides; `fix` says what to do.")
+    details: dict[str, Any] = Field(description="Further details; `fix` says what to do.")
 
 
 class ErrorEnvelope(BaseModel):
@@ -19,15 +19,15 @@ class ErrorEnvelope(BaseModel):
     error: ErrorBody
 
 
-#: What every route may answer with besides its result.
+#: The errors that every route may respond with.
 FAILURES = {
-    400: "The request cannot be understood.",
+    400: "The request is malformed.",
     401: "The request is not authenticated, or the key is no longer valid.",
     403: "The caller may not do this.",
-    404: "There is nothing of that name.",
+    404: "It does not exist, or the caller may not see it.",
     409: "It conflicts with what is stored now.",
     413: "It is too large.",
     422: "The request is not valid.",
-    429: "The key has made too many requests.",
+    429: "The key has reached its rate limit.",
     503: "The store cannot be used right now.",
 }

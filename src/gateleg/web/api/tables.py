@@ -1,4 +1,4 @@
-"""`/api/tables`: the declared tables, and their access patterns, asked over HTTP."""
+"""`/api/tables`: the declared tables, and queries by their access patterns."""
 
 from typing import Annotated, Any
 
@@ -16,7 +16,7 @@ from gateleg.web.host import Host
 
 router = APIRouter(prefix="/api/tables", tags=["Tables"])
 Name = Annotated[str, Path(max_length=255)]
-#: What lets its holder in, or write in another's name.
+#: Attributes that are never returned: they grant access, or let their holder write in another's name.
 _HIDDEN = {"lease_token", "digest"}
 
 
@@ -25,7 +25,7 @@ class TableView(BaseModel):
 
     name: str
     physical: str = Field(description="Its name in the store.")
-    state: str = Field(description="ACTIVE, or what keeps it from being used.")
+    state: str = Field(description="ACTIVE, or why it cannot be used.")
     entities: list[str]
     indexes: list[str]
     patterns: int
@@ -39,12 +39,12 @@ class TableDetail(BaseModel):
 
 
 class PatternView(BaseModel):
-    """A question that a table answers."""
+    """An access pattern of a table."""
 
     name: str
     title: str
     description: str
-    index: str = Field(description="Empty when the table itself is asked.")
+    index: str = Field(description="The index; empty for the table itself.")
     required: list[str]
     optional: list[str]
     order: str
@@ -67,14 +67,14 @@ class PatternView(BaseModel):
 
 
 class Ask(BaseModel):
-    """A question: a pattern's arguments, and how many results are wanted."""
+    """A query: the arguments of a pattern, and the number of results."""
 
     model_config = ConfigDict(extra="forbid")
 
     arguments: dict[str, Any] = {}
     limit: int = Field(default=50, ge=1, le=200)
     cursor: str | None = Field(default=None, max_length=4000)
-    newest_first: bool | None = Field(default=None, description="The order of the sort key; the pattern's own if not given.")
+    newest_first: bool | None = Field(default=None, description="Reverses the order of the sort key; by default the order of the pattern.")
 
 
 def _table(call: Call, name: str) -> Table:
@@ -126,7 +126,7 @@ async def list_patterns(call: Viewing, table: Name, limit: Limit = 50, cursor: C
 
 @router.post("/{table}/patterns/{pattern}")
 async def ask_pattern(call: Viewing, table: Name, pattern: Name, ask: Ask) -> Listing[dict[str, Any]]:
-    """Ask a pattern, such as `Job.in_status`. Arguments are read as the attributes that they name."""
+    """Run an access pattern, such as `Job.in_status`. Arguments are parsed as the attributes that they name."""
     found = [access for spec in _table(call, table).specs for access in spec.patterns.values() if access.name == pattern]
     if not found:
         raise Unknown(f"{table} has no pattern {pattern!r}.", fix=f"GET /api/tables/{table}/patterns lists them.")

@@ -1,4 +1,4 @@
-"""Answers that a caller may have already: an ETag of the content, and 304 when it is the caller's."""
+"""Conditional responses: an ETag of the content, and 304 if the client already has it."""
 
 import hashlib
 from typing import Any
@@ -11,7 +11,7 @@ __all__ = ["fits"]
 
 
 def fits(header: str | None, etag: str) -> bool:
-    """Whether an `If-None-Match` header names an ETag."""
+    """Whether an `If-None-Match` header contains an ETag."""
     if header is None:
         return False
     named = [part.strip().removeprefix("W/") for part in header.split(",")]
@@ -19,7 +19,7 @@ def fits(header: str | None, etag: str) -> bool:
 
 
 def tagged(request: Request, content: BaseModel, headers: dict[str, Any] | None = None) -> Response:
-    """The content as JSON with its ETag; or nothing but 304."""
+    """The content as JSON with its ETag, or an empty 304."""
     body = content.model_dump_json().encode()
     etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
     told = {"ETag": etag, "Cache-Control": "private, no-cache"} | (headers or {})

@@ -1,4 +1,4 @@
-"""What a page shows of something that is not there, or not for who looks: both look the same, and are answered with 404."""
+"""The content of a page for something that does not exist or that the caller may not see: both look the same, with status 404."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from gateleg.web.console.empty import empty
 from gateleg.web.console.markup import tag
 
 
-def not_there(what: str, *, button: str, href: str, sentence: str = "It may have been deleted, or you may not see it.") -> None:
-    """Say that there is no such thing, and lead back: `not_there("film", button="All films", href="/films")`."""
+def not_there(what: str, *, button: str, href: str, sentence: str = "It may have been deleted, or you may not have access to it.") -> None:
+    """Say that something was not found, with a link back: `not_there("film", button="All films", href="/films")`."""
     context.client.status_code = 404
     tag("h1", f"There is no such {what}", "sr")
     empty("search", f"There is no such {what}", sentence, button=button, href=href)

@@ -1,4 +1,4 @@
-"""Cells of a grid: plain texts, or values that say how they are drawn. Pure."""
+"""Cells of a grid: plain texts, or values with a type of presentation. Pure."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 __all__ = ["Column", "Row", "ago_cell", "meta_cell", "tag_cell"]
 
 Part = str | dict[str, Any]
-#: None is an empty cell; several parts stand beside each other.
+#: None is an empty cell; several parts are shown beside each other.
 Cell = Part | list[Part] | None
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a grid. `right` is for numbers, `desk` leaves it out on a phone, `wraps` lets its text have several lines."""
+    """A column of a grid. `right` is for numbers, `desk` hides it on phones, `wraps` allows several lines."""
 
     key: str
     label: str
@@ -36,22 +36,22 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a grid: rows with the same `id` are the same row later. `href` opens it."""
+    """A row of a grid, identified by `id` across updates. `href` opens it."""
 
     id: str
     cells: Mapping[str, Cell] = field(default_factory=dict)
     href: str | None = None
-    #: how the row is named to those who hear the page; its first text otherwise
+    #: the accessible name of the row; by default its first text
     label: str | None = None
 
     @cached_property
     def drawn(self) -> dict[str, Any]:
-        """The row as it is sent: made once, however many pages show it."""
+        """The row as it is sent to browsers: built once for all pages."""
         return {"id": self.id, "href": self.href, "label": self.label, "cells": dict(self.cells)}
 
 
 def chip_cell(badge: Badge, href: str | None = None) -> Part:
-    """A state, which may be a link to what is in it."""
+    """A state, optionally a link."""
     return {"t": "chip", "kind": badge.kind, "word": badge.word, "icon": badge.icon, **({"href": href} if href else {})}
 
 
@@ -61,7 +61,7 @@ def ago_cell(moment: datetime | None) -> Cell:
 
 
 def since_cell(moment: datetime) -> Part:
-    """How long something goes on."""
+    """A running duration."""
     return {"t": "since", "at": _stamp(moment)}
 
 
@@ -81,12 +81,12 @@ def mono_cell(text: str) -> Part:
 
 
 def meta_cell(text: str) -> Part:
-    """A remark beside what matters more."""
+    """Secondary text."""
     return {"t": "meta", "text": text}
 
 
 def tag_cell(text: str) -> Part:
-    """A word in a frame."""
+    """A tag."""
     return {"t": "tag", "text": text}
 
 
@@ -96,7 +96,7 @@ def bar_cell(part: float, kind: Kind = "running", text: str = "") -> Part:
 
 
 def button_cell(verb: str, text: str, *, look: str = "", off: bool = False) -> Part:
-    """A button: a press is told to the grid's `on_action` with the verb and the row's id."""
+    """A button. The grid's `on_action` is called with its verb and the row's id."""
     return {"t": "deed", "verb": verb, "text": text, "look": look, "off": off}
 
 

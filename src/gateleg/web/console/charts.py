@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Series:
-    """Values over time, None where there are none. `tone` names a colour of the theme."""
+    """Values over time, None where there are none. `tone` is a colour of the theme."""
 
     name: str
     tone: Kind
@@ -47,13 +47,13 @@ class Chart(Element, component="static/chart.js"):
             "series": [{**asdict(one), "values": list(one.values)} for one in series],
             "times": [time.astimezone(UTC).isoformat().replace("+00:00", "Z") for time in times],
         }
-        # As in a grid, what is never changed in place is not observed.
+        # As in a grid, values that are never changed in place are not observed.
         dict.update(self.props, drawn)
         self.update()
 
 
 def spark_svg(values: Sequence[float | None], tone: Kind) -> str:
-    """A small line with an area below it, 100 wide and 32 high; its ends are its sides. Where nothing is known it is flat."""
+    """A sparkline with an area below it, 100 wide and 32 high. Without values it is flat."""
     known = [0.0 if value is None else float(value) for value in values] or [0.0]
     known = known * 2 if len(known) == 1 else known
     most = max(*known, 1.0)

@@ -1,4 +1,4 @@
-"""JSON as people read it: indented and coloured, escaped for HTML. Pure, but for `json_block`."""
+"""JSON for people: indented, coloured and escaped for HTML. Pure, except for `json_block`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TOKEN = re.compile(r'("(?:\\.|[^"\\])*")(\s*:)?|\b(true|false|null)\b|(-?\d+(?:
 
 
 def pretty(value: Any) -> str:
-    """A value as indented JSON; what JSON has no form for becomes its text."""
+    """A value as indented JSON; values that JSON does not support become text."""
     return json.dumps(value, indent=2, ensure_ascii=False, default=str)
 
 
@@ -35,13 +35,13 @@ def coloured(text: str) -> str:
 
 
 def by_line(value: dict[str, Any]) -> str:
-    """An object as JSON with a line for each of its members."""
+    """An object as JSON with one line for each member."""
     members = [f"  {json.dumps(name)}: {json.dumps(member, ensure_ascii=False, default=str)}" for name, member in value.items()]
     return "{\n" + ",\n".join(members) + "\n}" if members else "{}"
 
 
 def json_block(value: Any, label: str, *, lines: bool = False) -> Element:
-    """A value on a page, with a button that copies it; with `lines`, an object with a line for each member."""
+    """A value on a page, with a button that copies it; with `lines`, an object has one line for each member."""
     text = by_line(value) if lines else pretty(value)
     with tag("div", classes="code-box") as box:
         ui.html(coloured(text), sanitize=False, tag="pre").classes("code").props(f'tabindex=0 role=region aria-label="{label}"')

@@ -1,16 +1,17 @@
-"""What pages of applications are built from, so that they look and behave like the console. Import from here.
+"""Components for pages of applications, so that they look and behave like the console. Import from here.
 
-Page frame      `frame` puts navigation, search and heading around a page, and gives it its `View`; `Crumb` is a step on the way to it
+
+Page frame      `frame` puts navigation, search and heading around a page, and provides its `View`; `Crumb` is a breadcrumb
 Layout          `section` has a heading, `card` a border; `stack` and `line` place elements below and beside each other; `tag` is any HTML
 Table           `Grid` with `Column` and `Row`; cells are texts or come from `badge_cell`, `ago_cell`, `id_cell`, `link_cell`, `meta_cell`,
                 `bar_cell` and `button_cell`
 Form            `ModelForm` makes a form of a pydantic model; `Field` is a single control
-Uploads         `UploadField` sends files to the application's uploads, in parts and with progress; `FileForm` to any route at once
-Actions         `button`; `confirm` asks first; `carry_out` checks the role, does the work and says what came of it;
+Uploads         `UploadField` sends files to the application's uploads, in parts and with progress; `FileForm` to any route in one request
+Actions         `button`; `confirm` asks first; `carry_out` checks the role, runs the action and shows the result;
                 `carry_out_and_open` opens a page afterwards
-Status          `badge` is a state as icon, word and colour; `Statuses` has those of an enumeration; `ago`, `since` and `duration` are times
-States of pages `empty` where there is nothing yet, `not_there` for what does not exist or may not be seen, `trouble` for an error,
-                `show_when_there` while something slow is read
+Status          `badge` shows a state as icon, label and colour; `Statuses` those of an enumeration; `ago`, `since` and `duration` are times
+States of pages `empty` for an empty list, `not_there` for what does not exist or may not be seen, `trouble` for an error,
+                `show_when_there` while something slow is loading
 Live updates    `Topic` and `follow`: one poller per topic for all open pages
 """
 

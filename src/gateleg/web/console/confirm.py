@@ -14,9 +14,9 @@ async def confirm(title: str, loss: str, *, verb: str, name: str | None = None, 
     """
     with sheet(title) as dialog:
         tag("p", loss)
-        typed = None if name is None else Field(f"Type {name} to go on", on_change=lambda _: check())
+        typed = None if name is None else Field(f"Type {name} to continue", on_change=lambda _: check())
         with tag("div", classes="deeds"):
-            tag("button", "Go back", "deed", type="button").on("click", lambda: dialog.submit(False))
+            tag("button", "Cancel", "deed", type="button").on("click", lambda: dialog.submit(False))
             go = tag("button", verb, "deed first" if harmless else "deed danger first", type="button")
 
     def named() -> bool:

@@ -17,7 +17,7 @@ __all__ = ["sheet"]
 
 @contextmanager
 def sheet(title: str, *, broad: bool = False, lasting: bool = False) -> Iterator[ui.dialog]:
-    """Build a dialog: `with sheet("Priority") as dialog: ...`, then `answer = await dialog`, and `dialog.delete()` when it is over.
+    """Build a dialog: `with sheet("Priority") as dialog: ...`, then `answer = await dialog`, and finally `dialog.delete()`.
 
     Escape and a click outside close a dialog with the result None, unless it is `lasting`.
     """

@@ -1,4 +1,4 @@
-"""Empty states that teach: one picture, one sentence, one button that does the next sensible thing."""
+"""Empty states: a picture, a sentence and a button for the next step."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["empty"]
 
-#: Line drawings of 72 px, by what they show.
+#: Line drawings of 72 px, by name.
 PICTURES = {
     "tray": '<path d="M10 40 18 20h36l8 20v14a4 4 0 0 1-4 4H14a4 4 0 0 1-4-4Z"/><path d="M10 40h16l4 7h12l4-7h16"/>',
     "table": '<path d="M8 26h56"/><path d="M18 26v30M54 26v30"/><path d="M36 26 24 56M36 26l12 30" stroke="var(--running)"/>',
@@ -35,7 +35,7 @@ def picture(name: str) -> str:
 
 
 def empty(shown: str, title: str, sentence: str, *, button: str | None = None, href: str | None = None) -> Element:
-    """Say that nothing is there yet, why, and what to do. `shown` names a drawing of `PICTURES`."""
+    """Explain why nothing is here yet, and what to do. `shown` is a name in `PICTURES`."""
     with tag("div", classes="empty") as made:
         ui.html(picture(shown), sanitize=False)
         tag("h2", title, "empty-title")

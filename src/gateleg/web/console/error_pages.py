@@ -1,4 +1,4 @@
-"""Addresses that lead nowhere, and pages that cannot be shown: both inside the frame, with a way on."""
+"""Error pages inside the frame: unknown addresses, and pages that fail."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def _not_found_page(request: Request, error: Exception) -> Response:
         return await http_exception_handler(request, error)
     with Client(page(""), request=request) as client, frame(title="Not found", section="", titled=False):
         tag("h1", "Not found", "sr")
-        sentence = "There is no page at this address. It may have been moved, or what it showed is gone."
+        sentence = "There is no page at this address. It may have been moved or deleted."
         empty("search", "Page not found", sentence, button="Go to the overview", href="/")
     return client.build_response(request, 404)
 

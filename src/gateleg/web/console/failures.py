@@ -44,7 +44,9 @@ def describe_error(error: BaseException) -> ErrorText:
     if isinstance(error, GatelegError):
         return ErrorText(error.message, error.fix, error.code, details)
     message = str(error) or type(error).__name__
-    return ErrorText(f"Something went wrong: {message}", "Try again; if it stays, send the details to whoever runs this host.", "", details)
+    return ErrorText(
+        f"Something went wrong: {message}", "Try again; if the error persists, send the details to the operator of this host.", "", details
+    )
 
 
 def trouble(error: BaseException | ErrorText, *, retry: str | None = None) -> Element:

@@ -1,4 +1,4 @@
-"""`Field`: a labelled control of a form, with a hint, and what is wrong with it at the place where it is wrong."""
+"""`Field`: a labelled control of a form, with a hint and its error."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 __all__ = ["Field"]
 
 Control = Literal["text", "number", "password", "search", "date", "datetime-local", "area", "choice", "tick", "ticks"]
-#: What is in a field: a text, whether it is ticked, or the values of those that are.
+#: The value of a field: a text, a bool, or a list of texts.
 Content = str | bool | list[str]
 
 
 class Field(Element, component="static/field.js"):
-    """A field: `Field("Title", required=True)`. `value` is what is in it by now: a text, a bool for a `tick`, a list of texts for `ticks`.
+    """A field: `Field("Title", required=True)`. `value` is its current value: a text, a bool for a `tick`, a list of texts for `ticks`.
 
-    `choices` are pairs of value and words, of which a `choice` takes one and `ticks` any; `options` are offered while typing a text.
-    `on_change` is told the value with every change, `on_enter` that the enter key was pressed.
+    `choices` are pairs of value and label, of which a `choice` takes one and `ticks` any number; `options` are suggested while typing.
+    `on_change` is called with the value after every change, `on_enter` when the enter key is pressed.
     """
 
     def __init__(
@@ -72,18 +72,18 @@ class Field(Element, component="static/field.js"):
 
     @property
     def text(self) -> str:
-        """What is in the field, without the space around it."""
+        """The content of the field, stripped."""
         return str(self.value).strip()
 
     def show_wrong(self, why: str | None) -> None:
-        """Say what is wrong, or that nothing is."""
+        """Show an error, or clear it."""
         if self.props.get("wrong") != why:
             self.props["wrong"] = why
             self.props["value"] = self.value
             self.update()
 
     def set(self, value: Content) -> None:
-        """Put something else into the field."""
+        """Set the value."""
         self.value = value
         self.props["value"] = value
         self.props["turn"] = self.props.get("turn", 0) + 1
@@ -91,7 +91,7 @@ class Field(Element, component="static/field.js"):
 
     def _told(self, event: GenericEventArguments) -> Any:
         self.value = event.args
-        # So that whatever is sent to the browser later does not take back what was typed.
+        # So that a later update of the page does not undo the input.
         with self.props.suspend_updates():
             self.props["value"] = event.args
         return None if self._on_change is None else self._on_change(event.args)

@@ -1,4 +1,4 @@
-"""Forms from the JSON schema of a model: which fields to ask for, and what was typed as the values of a config. Pure."""
+"""Forms from the JSON schema of a model: their fields, and parsing of their input. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from gateleg.web.console.fields import Content, Control
 
-#: What a text becomes.
+#: The type that a text is parsed as.
 Form = Literal["string", "integer", "number", "boolean", "strings", "choices", "json"]
 
 
@@ -49,7 +49,7 @@ def form_fields(model: type[BaseModel], values: Mapping[str, Any] | None = None)
 
 
 def _resolved(part: dict[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
-    """A property with its reference followed, and without the `null` of something that may be left out."""
+    """A property with its reference resolved, and without `null` for an optional one."""
     if "$ref" in part:
         found = definitions.get(part["$ref"].rsplit("/", 1)[-1], {})
         return {**_resolved(found, definitions), **{key: value for key, value in part.items() if key != "$ref"}}
@@ -65,7 +65,7 @@ def _form_field(name: str, part: Mapping[str, Any], required: bool, value: Any) 
     hint = str(part.get("description", ""))
     if "enum" in part or "const" in part:
         words = [str(one) for one in part.get("enum", [part.get("const")])]
-        choices = [*([] if required or value is not None else [("", "not given")]), *_worded(words, part)]
+        choices = [*([] if required or value is not None else [("", "not set")]), *_worded(words, part)]
         start = str(value) if value is not None else choices[0][0]
         return FormField(name, label, "string", "choice", required, start, hint, tuple(choices))
     kind = part.get("type")
@@ -87,18 +87,18 @@ def _form_field(name: str, part: Mapping[str, Any], required: bool, value: Any) 
 
 
 def _offered(items: Mapping[str, Any]) -> list[str]:
-    """The texts of which a list may have any."""
+    """The choices of a list."""
     found = items.get("enum", [items["const"]] if "const" in items else [])
     return found if all(isinstance(one, str) for one in found) else []
 
 
 def _worded(values: Sequence[str], part: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Choices with the words that a field has for them: `json_schema_extra={"labels": {value: words}}`."""
+    """Choices with their labels: `json_schema_extra={"labels": {value: label}}`."""
     labels = part.get("labels", {})
     return [(value, str(labels.get(value, value))) for value in values]
 
 
-#: Fields that take so many characters have several lines.
+#: Fields with at least this maximum length have several lines.
 _ROOMY = 1_000
 
 
@@ -113,7 +113,7 @@ def _span(least: Any, most: Any) -> str:
 
 
 def read(asked: FormField, typed: Content) -> Any:
-    """What was typed as a value; None when nothing was, so that the model's own value counts."""
+    """The parsed input; None if it is empty, so that the model's default applies."""
     if asked.form == "boolean":
         return bool(typed)
     if asked.form == "choices":
@@ -130,11 +130,11 @@ def read(asked: FormField, typed: Content) -> Any:
     except json.JSONDecodeError as error:
         raise InvalidInput(f"This is not JSON: {error.msg.lower()} in line {error.lineno}.") from None
     except ValueError:
-        raise InvalidInput("This is not a whole number." if asked.form == "integer" else "This is not a number.") from None
+        raise InvalidInput("Enter a whole number." if asked.form == "integer" else "Enter a number.") from None
 
 
 def read_all(fields: Sequence[FormField], typed: Mapping[str, Content]) -> tuple[dict[str, Any], dict[str, str]]:
-    """The values of a form, and what is wrong by the name of the field. Fields that were left empty are left out."""
+    """The values of a form, and its problems by field. Empty fields are omitted."""
     values: dict[str, Any] = {}
     wrong: dict[str, str] = {}
     for asked in fields:
@@ -146,12 +146,12 @@ def read_all(fields: Sequence[FormField], typed: Mapping[str, Content]) -> tuple
         if value is not None:
             values[asked.name] = value
         elif asked.required:
-            wrong[asked.name] = "This is needed."
+            wrong[asked.name] = "This field is required."
     return values, wrong
 
 
 def problems_by_field(problems: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """What a model has refused, by the name of the field; what belongs to none is under the empty name."""
+    """The problems of a model by field; those without a field are under the empty name."""
     found: dict[str, str] = {}
     for problem in problems:
         place = [str(part) for part in problem.get("loc", ())]

@@ -54,14 +54,14 @@ class Grid(Element, component="static/grid.js"):
             self.on("deed", pressed)
 
     def show(self, rows: Sequence[Row]) -> None:
-        """Show these rows; what is new in them is lit up for a moment, and nothing is sent when nothing is."""
+        """Show these rows; new values are highlighted for a moment, and nothing is sent if nothing has changed."""
         if (shown := tuple(rows)) == self._rows:
             return
         self._rows = shown
-        # Rows are replaced and never changed in place, so nothing need observe them, which would be most of the work of showing them.
+        # Rows are replaced and never changed in place, so nothing needs to observe them, which would be most of the cost.
         dict.__setitem__(self.props, "rows", [row.drawn for row in shown])
         self.update()
 
     def clear_choice(self) -> None:
-        """Select nothing."""
+        """Clear the selection."""
         self.run_method("clear")

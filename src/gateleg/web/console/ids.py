@@ -14,7 +14,7 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 def shortened(text: str, length: int = 18) -> str:
-    """An id as people recognise it: the first part of a UUID, the ends of anything else that is long."""
+    """A shortened id: the first part of a UUID, the ends of anything else that is long."""
     if _UUID.fullmatch(text):
         return text[:8]
     if len(text) <= length:
@@ -24,5 +24,5 @@ def shortened(text: str, length: int = 18) -> str:
 
 
 def short_id(text: str, *, length: int = 18) -> Element:
-    """An id on a page. A click copies all of it."""
+    """An id on a page. A click copies the whole id."""
     return tag("button", shortened(text, length), "id", type="button", title=f"{text} (copy)", data_copy=text, aria_label=f"Copy {text}")

@@ -1,4 +1,4 @@
-"""Leaving a form: what was typed and not saved is asked about before it is lost. The browser's own script keeps watch; see `console.js`."""
+"""Warns before unsaved input is lost. The browser's script watches for it; see `console.js`."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ E = TypeVar("E", bound="Element")
 
 
 def guarded(part: E) -> E:
-    """A part of a page in which typing is not to be lost by accident."""
+    """A part of a page whose unsaved input is protected."""
     part.props["data-guards"] = ""
     return part
 
 
 def unguarded(part: E) -> E:
-    """A control that loses nothing when it is changed, or a link or button that says what it throws away."""
+    """A control whose change loses nothing, or a link or button that says what it discards."""
     part.props["data-free"] = ""
     return part
 
 
 def leave_to(address: str) -> None:
-    """Go on to another page once what was typed is saved."""
+    """Open another page after the input was saved."""
     ui.run_javascript(f"gateleg.leave({json.dumps(address)})")

@@ -128,7 +128,7 @@ async def _tell_all(poller: _Poller) -> None:
             tell(poller.value, poller.error)
         except Exception:
             # One page that fails to draw must not keep the others from being updated.
-            _log.exception("A page could not show what has changed.")
+            _log.exception("a page failed to show an update")
         if time.monotonic() - last_yield > _MAX_BLOCKING_SECONDS:
             await asyncio.sleep(0)
             last_yield = time.monotonic()

@@ -34,7 +34,7 @@ def live_list(
     pulse: LiveIndicator | None = None,
     on_action: Callable[[str, str], Awaitable[None] | None] | None = None,
 ) -> None:
-    """Show `first` and then whatever the topic has. `nothing` draws what stands there for an empty list."""
+    """Show `first` and then the updates of a topic. `nothing` draws the empty state."""
     with tag("section", classes="card tight", aria_label=label):
         grid = Grid(label, columns, on_action=on_action)
         with tag("div") as empty:

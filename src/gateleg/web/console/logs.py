@@ -1,4 +1,4 @@
-"""`LogView`: the lines of a log on a page, following its end."""
+"""`LogView`: the lines of a log on a page, scrolled to the end."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
     from gateleg.jobs.tables import LogEntry
 
-#: How many lines a page keeps.
+#: The maximum number of lines on a page.
 MOST = 2000
 
 
 class LogView(Element, component="static/log.js"):
     """The end of a log. `first` is the number of the first line given, counted from 0."""
 
-    def __init__(self, lines: Sequence[LogEntry], first: int = 0, *, empty: str = "Nothing was said yet.") -> None:
+    def __init__(self, lines: Sequence[LogEntry], first: int = 0, *, empty: str = "No log lines yet.") -> None:
         super().__init__()
         self._seen = first + len(lines)
         self.props["initial"] = drawn_lines(lines, first)
@@ -27,7 +27,7 @@ class LogView(Element, component="static/log.js"):
         self.props["most"] = MOST
 
     def show(self, lines: Sequence[LogEntry], first: int = 0) -> None:
-        """Add those of the lines that are new."""
+        """Append the new lines."""
         fresh = drawn_lines(lines, first)[max(0, self._seen - first) :]
         if fresh:
             self._seen += len(fresh)
@@ -35,7 +35,7 @@ class LogView(Element, component="static/log.js"):
 
 
 def drawn_lines(lines: Sequence[LogEntry], first: int = 0) -> list[dict[str, Any]]:
-    """Lines as the browser draws them, numbered from 1."""
+    """Lines in the form that the browser draws, numbered from 1."""
     return [
         {
             "number": first + at + 1,

@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 __all__ = ["card", "section", "tag"]
 
-#: The value of an input as an attribute, which is what stands in it at first. As a property, Vue puts it back whenever anything on the page
-#: changes, over what was typed by then.
+#: The initial value of an input, as an attribute. As a property, Vue would restore it whenever anything on the page changes, over the
+#: user's input.
 _AT_FIRST = "^value"
 
 
 class Tag(TextElement):
-    """An HTML element with a text. `set_text` changes it in place; used as a context manager, it takes others in."""
+    """An HTML element with a text. `set_text` changes it in place; as a context manager, it contains other elements."""
 
     def __init__(self, name: str, /, text: str = "", classes: str = "", **attributes: str | int | float | bool | None) -> None:
         super().__init__(tag=name, text=text)
@@ -39,12 +39,12 @@ def attribute_name(key: str) -> str:
 
 
 def stack(gap: int = 2, classes: str = "") -> Element:
-    """Elements below each other; `gap` counts steps of 8 px."""
+    """Elements below each other; `gap` is in steps of 8 px."""
     return tag("div", classes=f"stack gap-{gap} {classes}".strip())
 
 
 def line(gap: int = 1, classes: str = "") -> Element:
-    """Elements beside each other, wrapping; `gap` counts steps of 8 px."""
+    """Elements beside each other, wrapping; `gap` is in steps of 8 px."""
     return tag("div", classes=f"line gap-{gap} {classes}".strip())
 
 

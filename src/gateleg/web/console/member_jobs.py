@@ -1,7 +1,7 @@
-"""The jobs of an application for its members: a list at `/{application}/-/jobs`, and one job with its tree, log and files below it.
+"""The jobs of an application for its members: a list at `/{application}/-/jobs`, and below it each job with its tree, log and files.
 
-The hyphen keeps them apart from the application's own pages, whose names may come from its users.
-`job_part` is the page of one job without the frame, for pages of applications that show a job among other things.
+The hyphen separates them from the application's own pages, whose names may come from its users. `job_part` is the page of one job without
+the frame, for pages of applications that show a job among other things.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ _PAGE = 50
 
 
 def jobs_address(application: str) -> str:
-    """Where the members of an application find their jobs; each has its page below."""
+    """The address of a member's jobs in an application; each job has its page below."""
     return f"/{application}/-/jobs"
 
 
 def register(application: Application, resources: Resources[Any]) -> None:
-    """Serve the jobs of an application to those who use it."""
+    """Serve the jobs of an application to its members."""
     base = jobs_address(application.name)
     crumbs = [] if application.pages is None else [Crumb(application.title, f"/{application.name}")]
 
@@ -77,8 +77,8 @@ def register(application: Application, resources: Resources[Any]) -> None:
             job = await mine.get(UUID(job_id))
         except (ValueError, Unknown, JobMissing):
             context.client.status_code = 404
-            with frame(title="No such job", section=application.name, crumbs=crumbs):
-                empty("search", "No such job", "It may have another id.", button="Your jobs", href=base)
+            with frame(title="Job not found", section=application.name, crumbs=crumbs):
+                empty("search", "No such job", "The id may be wrong, or you may not see this job.", button="Your jobs", href=base)
             return
         with frame(title=job.job_type, section=application.name, crumbs=[*crumbs, Crumb("Jobs", base)], wide=True) as view:
             await job_part(view, mine, job, base=base)
@@ -96,7 +96,7 @@ def _row(job: Job, base: str) -> Row:
 
 
 async def job_part(view: View, mine: MemberJobs, job: Job | ArchivedJob, *, base: str) -> None:
-    """One job as it changes: its state and progress, what its caller may do with it, its tree, its log and its files."""
+    """One job as it changes: its state and progress, the actions that its caller may take, its tree, its log and its files."""
     queue, job_id = mine.resources.queue, job.job_id
     topic, tree = job_topic(queue, job_id), tree_topic(queue, job_id)
     story, branch = await view.live.now(topic), await view.live.now(tree)
@@ -151,4 +151,4 @@ def _show_head(view: View, mine: MemberJobs, story: JobWithLog, head: Any, *, ch
         if changes and isinstance(job, Job) and may_cancel(job):
             button("Cancel", lambda: carry_out(view, Role.MEMBER, cancel, "Cancelled"), icon="cancel", look="small")
         if changes and isinstance(job, Job) and may_retry(job):
-            button("Retry", lambda: carry_out(view, Role.MEMBER, retry, "Begins again"), icon="replay", look="small first")
+            button("Retry", lambda: carry_out(view, Role.MEMBER, retry, "Retried"), icon="replay", look="small first")

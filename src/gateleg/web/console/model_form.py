@@ -1,4 +1,4 @@
-"""`ModelForm`: a form that a pydantic model makes, with the model's own errors at the fields that they are about."""
+"""`ModelForm`: a form that is generated from a pydantic model, with validation errors at their fields."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def field_of(asked: FormField, *, placeholder: str = "") -> Field:
 class ModelForm(Generic[M]):
     """A form for a model: `ModelForm(Note, save, title="New note")`.
 
-    `on_submit` is called with the valid model; it may be asynchronous. What it raises is shown below the fields, and what was typed stays.
-    `values` fills the fields at first; what it does not have is filled with the model's defaults.
+    `on_submit` is called with the valid model, and may be asynchronous. Its errors are shown below the fields, and the input stays.
+    `values` are the initial values; other fields start with the model's defaults.
     """
 
     def __init__(
@@ -65,12 +65,12 @@ class ModelForm(Generic[M]):
                 button(submit, self.submit, look="first")
 
     def clear(self) -> None:
-        """Put the defaults back into the fields."""
+        """Reset the fields to their defaults."""
         for asked in self._form_field:
             self.fields[asked.name].set(asked.start)
 
     async def submit(self) -> None:
-        """Read the fields, check them, and hand the model on."""
+        """Validate the fields, and call `on_submit` with the model."""
         client = context.client
         made = self.read()
         if made is None:
@@ -84,7 +84,7 @@ class ModelForm(Generic[M]):
                 trouble(error)
 
     def read(self) -> M | None:
-        """The model, or None when something is wrong; then it is shown at its field."""
+        """The model. None if a field is invalid, which is then shown."""
         self._problem.clear()
         values, wrong = read_all(self._form_field, {name: field.value for name, field in self.fields.items()})
         made = None

@@ -43,14 +43,14 @@ TENANT = Entry("tenant", "Your tenant", "domain", "/tenant")
 
 
 def groups(applications: Sequence[Application], *, member: bool = False, tenant_admin: bool = False) -> list[list[Entry]]:
-    """The entries of the rail, in groups with a rule between them. A member has the applications only, and a tenant admin the tenant."""
+    """The entries of the navigation, in groups. Members see only the applications, tenant admins also their tenant."""
     own = [Entry(one.name, one.title, one.icon, f"/{one.name}") for one in applications if one.pages is not None]
     tenant = [TENANT] if tenant_admin else []
     shown = [own, tenant] if member else [list(KIT), own, [*tenant, SETTINGS]]
     return [group for group in shown if group]
 
 
-#: The keys of the console and what they do, as its help shows them.
+#: Keyboard shortcuts, as the help shows them.
 KEYS = (
     ("/", "Search"),
     ("g h", "Overview"),
@@ -62,6 +62,6 @@ KEYS = (
     ("j  k", "Next and previous row"),
     ("enter", "Open the row"),
     ("x", "Select the row"),
-    ("esc", "Leave a field, close a dialog"),
+    ("esc", "Leave a field or close a dialog"),
     ("?", "This help"),
 )

@@ -70,7 +70,7 @@ def _check_page_event(handler: Callable[[str, dict[str, Any]], Any]) -> Callable
         page = message.get("client_id") if isinstance(message, dict) else None
         if isinstance(page, str) and page in core.sio.rooms(sid):
             return handler(sid, message)
-        _log.warning("A socket has spoken for a page that is not its own.")
+        _log.warning("refused a socket message for a page of another caller")
         return None
 
     return checked
@@ -112,5 +112,5 @@ def _is_owner(page: str, scope: Scope) -> bool:
     owner: Principal | None = getattr(client.request.state, "principal", None)
     if caller is not None and owner is not None and (caller.key_id, caller.name) == (owner.key_id, owner.name):
         return True
-    _log.warning("Somebody has asked for a page that was built for somebody else.")
+    _log.warning("refused a request for a page of another caller")
     return False

@@ -1,4 +1,4 @@
-"""Pages of a list, one after the other: the address holds the whole state, the way back included."""
+"""Paging of lists: the address holds the whole state, including the cursor."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["address", "pager"]
 
 
 def address(path: str, state: Mapping[str, str | int | None]) -> str:
-    """A path with what is set in its query, in a fixed order, so that one state has one address."""
+    """A path with its query in a fixed order, so that a state has one address."""
     query = urlencode([(key, value) for key, value in sorted(state.items()) if value not in (None, "")])
     return f"{path}?{query}" if query else path
 
 
 def pager(path: str, state: Mapping[str, str | int | None], *, cursor: str | None, following: str | None, shown: int) -> Element:
-    """Links to the first and the next page. `cursor` is where this page began, `following` where the next one does."""
+    """Links to the first and the next page. `cursor` is the start of this page, `following` that of the next one."""
     with tag("nav", classes="line gap-1 spread fill", aria_label="Pages") as made:
         tag("span", f"{shown} shown", "meta num")
         with tag("div", classes="line gap-1"):

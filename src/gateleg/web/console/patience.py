@@ -1,4 +1,4 @@
-"""Waiting well: what comes at once is shown at once, what takes longer has a skeleton in its place, and what fails says so there."""
+"""Loading states: fast results are shown at once, slow ones get a skeleton, and errors are shown in their place."""
 
 from __future__ import annotations
 
@@ -24,25 +24,24 @@ if TYPE_CHECKING:
 __all__ = ["PATIENT", "show_when_there"]
 
 T = TypeVar("T")
-#: Longer than this, and people wonder.
+#: Seconds after which a skeleton is shown.
 AT_ONCE = 0.3
-#: Seconds for pages that cannot begin before they have read something: whether there is such a thing at all.
+#: Seconds for pages that cannot start before they have read something, such as whether it exists.
 PATIENT = 30.0
 
 
 def is_late_answer(error: object) -> bool:
-    """Whether a browser only took long to answer. The frame asks it whether the rail is open: one that is busy drawing answers later, and
-    nothing is lost."""
+    """Whether a browser was only slow to respond: one that is busy drawing responds later, and nothing is lost."""
     return isinstance(error, TimeoutError) and "JavaScript" in str(error)
 
 
 def silence_late_answers() -> None:
-    """Have NiceGUI write no traces of what is not a fault."""
+    """Keep NiceGUI from logging tracebacks of slow responses."""
     logging.getLogger("nicegui").addFilter(lambda record: not (record.exc_info and is_late_answer(record.exc_info[1])))
 
 
 def again(request: Request, error: BaseException) -> str:
-    """Where to try again what has failed: at the same address, without a cursor that nobody here has made."""
+    """The address for another try: the same, without an invalid cursor."""
     left_out = "cursor" if getattr(error, "code", "") in ("cursor-rejected", "bad-cursor") else None
     query = [(name, value) for name, value in request.query_params.multi_items() if name != left_out]
     return request.url.path + (f"?{urlencode(query)}" if query else "")
@@ -57,10 +56,9 @@ async def show_when_there(
     retry: str | None = None,
     pulse: LiveIndicator | None = None,
 ) -> Element:
-    """Show the result of some work in a box of its own, where the page is being built.
+    """Show the result of some work in a box at this place of the page.
 
-    `rows` is how tall the skeleton is, `retry` an address to try again at when the work has failed, if not the page's own. `pulse` is told
-    that what has failed is not live.
+    `rows` is the height of the skeleton, `retry` an address for another try if it is not the page's own. `pulse` is notified of a failure.
     """
     box = tag("div", classes="stack gap-2")
     client = context.client
@@ -77,7 +75,7 @@ async def show_when_there(
                     box.clear()
                     _finish(box, task, show, retry, pulse)
 
-        # Kept by the box, so that it is not collected before it is done.
+        # Referenced by the box, so that it is not garbage-collected before it is done.
         box.later = asyncio.ensure_future(later())  # type: ignore[attr-defined]
         client.on_delete(task.cancel)
     else:

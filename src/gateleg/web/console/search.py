@@ -1,5 +1,7 @@
-"""Search: jobs by id or subject, pages, applications, job types, queues and tables by name, and what applications find; while typing, and
-as a page. Members find applications and what those find for them."""
+"""Search in the console, while typing and as a page. Members find only applications and their results.
+
+It finds jobs by id or subject, and pages, applications, job types, queues and tables by name, and what applications find themselves.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from gateleg.web.console.site import Console
     from gateleg.web.host import Host
 
-#: How many places are suggested while somebody types.
+#: The maximum number of suggestions while typing.
 _MAX_SUGGESTIONS = 10
 _MAX_SUBJECT_CHARACTERS = 500
 
@@ -43,7 +45,7 @@ class SearchResult:
     title: str
     href: str
     icon: str
-    #: whether an application has found it by more than its name
+    #: whether an application found it by more than its name
     found: bool = False
 
 
@@ -64,14 +66,14 @@ def named_pages(host: Host, principal: Principal) -> list[SearchResult]:
 
 
 def matching(results: Iterable[SearchResult], text: str) -> list[SearchResult]:
-    """The places whose name has all words of a text; those that begin with it come first."""
+    """The results whose name contains all words of a text; those that start with it come first."""
     words = text.lower().split()
     found = [result for result in results if all(word in result.title.lower() for word in words)]
     return sorted(found, key=lambda result: (not result.title.lower().startswith(text.lower().strip()), len(result.title)))
 
 
 def uuid_of(text: str) -> UUID | None:
-    """The id that a text is, if it is one."""
+    """The UUID in a text, if it is one."""
     try:
         return UUID(text.strip())
     except ValueError:
@@ -79,7 +81,7 @@ def uuid_of(text: str) -> UUID | None:
 
 
 async def search_results(host: Host, principal: Principal, text: str) -> list[SearchResult]:
-    """Where a text may lead: to the job that it is the id of, to what has it in its name, and to jobs about it."""
+    """Results for a text: the job with this id, everything with this name, and jobs about it."""
     text = text.strip()
     if not text:
         return []
@@ -108,13 +110,13 @@ def _is_named_page(result: SearchResult) -> bool:
 
 
 def exact(results: Sequence[SearchResult], text: str) -> SearchResult | None:
-    """The place that a text names: a job by its id, or the only one with exactly this name."""
+    """The only exact match: a job by its id, or a unique name."""
     named = [result for result in results if result.kind == "Job" or (_is_named_page(result) and result.title.lower() == text.lower())]
     return named[0] if len(named) == 1 else None
 
 
 def register() -> None:
-    """Serve the search at `/search`, and what it finds while somebody types at `/search/places`."""
+    """Serve the search page at `/search`, and suggestions at `/search/places`."""
 
     @ui.page("/search", response_timeout=PATIENT)
     async def search(q: str = "") -> RedirectResponse | None:

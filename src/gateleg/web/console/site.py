@@ -1,4 +1,4 @@
-"""`Console`: what all open pages of one host share."""
+"""`Console`: state that all open pages of a host share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Console:
-    """The console of one host: found by pages as `request.app.state.console`."""
+    """The console of a host; pages find it as `request.app.state.console`."""
 
     host: Host
     live: Live

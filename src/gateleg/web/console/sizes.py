@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def size_text(size: int) -> str:
-    """Bytes as people say them: `512 bytes`, `3.4 kB`, `12 MB`."""
+    """A size for people: `512 bytes`, `3.4 kB`, `12 MB`."""
     if size < 1000:
         return f"{size} byte{'' if size == 1 else 's'}"
     value = float(size)
@@ -12,7 +12,7 @@ def size_text(size: int) -> str:
         value /= 1000
         if value < 999.5 or unit == "TB":
             return f"{value:.1f} {unit}" if value < 9.95 else f"{value:.0f} {unit}"
-    raise AssertionError("there is no size without a unit")
+    raise AssertionError("unreachable: the last unit has no limit")
 
 
 def count_text(count: float) -> str:

@@ -1,4 +1,4 @@
-"""How the states of something look, on pages and in tables."""
+"""The look of states on pages and in tables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ICONS: dict[Kind, str] = {
 
 
 class Statuses(dict[S, tuple[str, "Kind"]]):
-    """The word and the kind of every state: `Statuses({Status.QUEUED: ("Waiting", "waiting"), Status.DONE: ("Answered", "done")})`."""
+    """The label and colour of every state: `Statuses({Status.QUEUED: ("Waiting", "waiting"), Status.DONE: ("Answered", "done")})`."""
 
     def badge(self, status: S) -> Element:
         """A state on a page."""

@@ -20,10 +20,10 @@ _CLICK = """(event) => {
 
 
 class Tabs:
-    """Tabs by key and title, one of which is shown: `build` is called with its key inside the panel, at first and on every change.
+    """Tabs by key and title: `build` is called with the key of the selected tab, at first and on every change.
 
-    The address of a tab is that of the page with `tab=key`; the first tab needs none. Going back in the browser shows the tab before.
-    `keep` is what else stays in the address.
+    The address of a tab is that of the page with `tab=key`; the first tab needs none. The browser's back button shows the previous tab.
+    `keep` is the rest of the query.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Tabs:
         self.panel = tag("div", classes="stack gap-2")
 
     async def start(self) -> None:
-        """Build the tab that is shown first."""
+        """Build the first tab."""
         await self._fill()
 
     async def show(self, key: str) -> None:

@@ -1,4 +1,4 @@
-"""The page of tenant admins: the secrets and webhooks of their tenant, at `/tenant`."""
+"""The page of tenant admins at `/tenant`: the secrets and webhooks of their tenant."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def register() -> None:
         looking = current_view()
         if not is_tenant_admin(looking.principal, looking.host.settings.tenant_admin_group):
             context.client.status_code = 404
-            with frame(title="No such page", section="tenant"):
-                empty("search", "No such page", "Only admins of a tenant have a page here.", button="Settings", href="/settings")
+            with frame(title="Page not found", section="tenant"):
+                empty("search", "No such page", "This page is for admins of a tenant.", button="Settings", href="/settings")
             return
         with frame(title=f"Tenant {looking.principal.tenant}", section="tenant") as view:
             await Tabs(TABS, tab, lambda key: PANELS[key](view)).start()

@@ -1,7 +1,7 @@
-"""The look of the console: one palette for light and one for dark, given to the style sheet as CSS variables.
+"""The theme of the console: a light and a dark palette, as CSS variables.
 
-Pages use classes of `static/console.css` and never a colour of their own. Status colours are safe for colour-blind eyes and always come
-with an icon and a word; `*-text` is the same hue, dark or light enough to be read as text on every surface of its theme (WCAG AA).
+Pages use classes of `static/console.css` and never their own colours. Status colours are safe for colour-blind people and always come with
+an icon and a label; `*-text` is the same hue with enough contrast for text on every surface of its theme (WCAG AA).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["Kind"]
 
 Theme = Literal["light", "dark", "auto"]
-#: What a colour can mean.
+#: The meanings of colours.
 Kind = Literal["waiting", "running", "done", "failed", "cancelled", "warning", "neutral"]
 
 LIGHT: Mapping[str, str] = {
@@ -79,12 +79,12 @@ DARK: Mapping[str, str] = {
     "cancelled-text": "#C8AFE2",
     "warning-text": "#F5C55C",
 }
-#: The Okabe-Ito set, in the order in which series take them.
+#: The Okabe-Ito palette, in the order in which series use it.
 SERIES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#7F7F7F")
 
 
 def tokens_css() -> str:
-    """Both palettes as CSS variables. `data-theme` on the root element chooses; without it the system does."""
+    """Both palettes as CSS variables. `data-theme` on the root element chooses one; without it, the system does."""
     light, dark = _variables(LIGHT), _variables(DARK)
     return (
         f":root{{color-scheme:light;{light}}}"
@@ -98,12 +98,12 @@ def _variables(palette: Mapping[str, str]) -> str:
 
 
 def theme_of(text: str | None) -> Theme:
-    """The theme that a cookie names; anything else leaves it to the system."""
+    """The theme of a cookie; anything else means the system's."""
     return "light" if text == "light" else "dark" if text == "dark" else "auto"
 
 
 def contrast(one: str, other: str) -> float:
-    """The contrast of two colours as WCAG counts it, from 1 to 21."""
+    """The contrast ratio of two colours by WCAG, from 1 to 21."""
     lighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
     return (lighter + 0.05) / (darker + 0.05)
 

@@ -1,4 +1,4 @@
-"""Times and durations: relative, with the exact time on hover; the browser keeps them going."""
+"""Times and durations: relative, with the exact time on hover; the browser updates them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNITS = (("day", 86400), ("h", 3600), ("min", 60), ("s", 1))
 
 
 def relative(moment: datetime, now: datetime) -> str:
-    """How long ago, or in how long: `3 min ago`, `in 2 h`, `now`; a date when it is more than 30 days."""
+    """A relative time: `3 min ago`, `in 2 h`, `now`; a date if it is more than 30 days away."""
     seconds = (now - moment).total_seconds()
     if abs(seconds) < 2:
         return "now"
@@ -38,7 +38,7 @@ def _count(number: int, unit: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A duration in words, two units of it at most: `340 ms`, `4.2 s`, `3 min 5 s`, `2 h 10 min`, `3 days 4 h`."""
+    """A duration in at most two units: `340 ms`, `4.2 s`, `3 min 5 s`, `2 h 10 min`, `3 days 4 h`."""
     if seconds < 0:
         return "0 ms"
     if seconds < 0.9995:
@@ -54,19 +54,19 @@ def duration(seconds: float) -> str:
 
 
 def exact(moment: datetime) -> str:
-    """The whole time, in UTC."""
+    """The exact time, in UTC."""
     return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def ago(moment: datetime | None, *, none: str = "never", classes: str = "") -> Element:
-    """A relative time on a page, which the browser keeps right."""
+    """A relative time on a page, which the browser updates."""
     if moment is None:
         return tag("span", none, f"faint {classes}".strip())
     return _time(moment, relative(moment, datetime.now(UTC)), classes, data_ago="")
 
 
 def since(moment: datetime, *, classes: str = "") -> Element:
-    """How long something has gone on by now; the browser counts on."""
+    """The time since a moment, which the browser updates."""
     return _time(moment, duration(max(0.0, (datetime.now(UTC) - moment).total_seconds())), classes, data_since="")
 
 

@@ -11,23 +11,23 @@ if TYPE_CHECKING:
 
 __all__ = ["UPLOAD_MODULE", "FileForm", "UploadField"]
 
-#: The module that components of applications import what they need for uploads from: `esm=UPLOAD_MODULE`.
+#: The JavaScript module for uploads, for components of applications: `esm=UPLOAD_MODULE`.
 UPLOAD_MODULE = {"gateleg-uploads": f"{__file__.removesuffix('uploads.py')}static/uploads"}
-#: Bytes of a part, of which the last one is lost when a connection breaks.
+#: Bytes of a part. If the connection breaks, only the last part is sent again.
 _PART = 8 * 1024 * 1024
 
 
 class UploadField(Element, component="static/upload_field.js", esm=UPLOAD_MODULE):
-    """Sends files to the uploads of a kind: `UploadField("/api/shop/uploads/photo", most=..., on_uploaded=...)`.
+    """Uploads files of a kind: `UploadField("/api/shop/uploads/photo", max_bytes=..., on_uploaded=...)`.
 
-    `on_uploaded` gets the status of each upload when it has arrived: `upload_id`, `name`, `key`, `content_type`. `details` go along.
+    `on_uploaded` gets the status of each finished upload: `upload_id`, `name`, `key`, `content_type`. `details` are sent along.
     """
 
     def __init__(
         self,
         address: str,
         *,
-        most: int,
+        max_bytes: int,
         accept: str = "",
         words: str = "or drop them here",
         multiple: bool = True,
@@ -37,7 +37,14 @@ class UploadField(Element, component="static/upload_field.js", esm=UPLOAD_MODULE
     ) -> None:
         super().__init__()
         self.props.update(
-            {"address": address, "most": most, "accept": accept, "words": words, "multiple": multiple, "details": dict(details or {})}
+            {
+                "address": address,
+                "maxBytes": max_bytes,
+                "accept": accept,
+                "words": words,
+                "multiple": multiple,
+                "details": dict(details or {}),
+            }
         )
         self.props["size"] = part
         if on_uploaded is not None:
@@ -45,13 +52,15 @@ class UploadField(Element, component="static/upload_field.js", esm=UPLOAD_MODULE
 
 
 class FileForm(Element, component="static/file_form.js", esm=UPLOAD_MODULE):
-    """Sends files to a route in one request: `FileForm("/api/shop/orders/7/photo", accept="image/*", most=...)`.
+    """Sends files to a route in one request: `FileForm("/api/shop/orders/7/photo", accept="image/*", max_bytes=...)`.
 
-    The page is shown anew when they have arrived; what the route refuses is shown below the field.
+    The page reloads afterwards; an error of the route is shown below the field.
     """
 
     def __init__(
-        self, address: str, *, most: int, method: str = "PUT", accept: str = "", words: str = "or drop it here", multiple: bool = False
+        self, address: str, *, max_bytes: int, method: str = "PUT", accept: str = "", words: str = "or drop it here", multiple: bool = False
     ) -> None:
         super().__init__()
-        self.props.update({"address": address, "method": method, "accept": accept, "words": words, "most": most, "multiple": multiple})
+        self.props.update(
+            {"address": address, "method": method, "accept": accept, "words": words, "maxBytes": max_bytes, "multiple": multiple}
+        )

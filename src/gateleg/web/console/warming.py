@@ -32,12 +32,12 @@ async def warm() -> None:
     try:
         await nicegui.app(_scope(), receive, send)
     except Exception:
-        _log.debug("The overview could not be built ahead.", exc_info=True)
+        _log.debug("could not build the overview in advance", exc_info=True)
     finally:
         for name in set(Client.instances) - before:
             with contextlib.suppress(KeyError):
                 Client.instances[name].delete()
-    _log.debug("The overview was built ahead, with status %s.", status)
+    _log.debug("built the overview in advance, with status %s", status)
 
 
 def _scope() -> dict[str, Any]:

@@ -1,10 +1,10 @@
-"""Files that come in: received within the rules of a route, told by their content, one upload of a key at a time where asked for."""
+"""Uploads: files received within the limits of a route, identified by their content, and optionally one at a time for each API key."""
 
 from gateleg.web.tables import PendingUpload
 from gateleg.web.uploads.receiver import ReceivedFile, receive_files, receive_object
 from gateleg.web.uploads.resumable import UploadKind, Uploads
-from gateleg.web.uploads.rules import BadForm, NotUploaded, OffsetMismatch, UploadNotFound, UploadRules, UploadUnderWay, WrongContent
-from gateleg.web.uploads.turns import turn, upload_folder
+from gateleg.web.uploads.rules import BadForm, NotUploaded, OffsetMismatch, UploadInProgress, UploadNotFound, UploadRules, WrongContent
+from gateleg.web.uploads.slots import upload_folder, upload_slot
 
 __all__ = [
     "BadForm",
@@ -12,14 +12,14 @@ __all__ = [
     "OffsetMismatch",
     "PendingUpload",
     "ReceivedFile",
+    "UploadInProgress",
     "UploadKind",
     "UploadNotFound",
     "UploadRules",
-    "UploadUnderWay",
     "Uploads",
     "WrongContent",
     "receive_files",
     "receive_object",
-    "turn",
     "upload_folder",
+    "upload_slot",
 ]

@@ -1,4 +1,4 @@
-"""Forms with files, read as they arrive: nothing is held but the piece at hand."""
+"""Parses multipart forms as they arrive, holding only the current chunk in memory."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from gateleg.web.uploads.rules import BadForm
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-#: Bytes of all fields that are not files; forms have few and short ones.
-_FIELDS = 100_000
+#: The maximum size of all fields that are not files.
+_MAX_FIELD_BYTES = 100_000
 
 
 @dataclass(frozen=True)
-class FileBegins:
-    """A file begins; its pieces follow. The name is as it was sent."""
+class FileStart:
+    """The start of a file, followed by its chunks. The name is as the client sent it."""
 
     name: str
 
@@ -32,26 +32,26 @@ class Field:
     value: str
 
 
-Event = FileBegins | Field | bytes
+Event = FileStart | Field | bytes
 
 
 async def read_form(content_type: str, chunks: AsyncIterator[bytes]) -> AsyncIterator[Event]:
-    """What is in a form, in order: fields, and files piece by piece. Raises `BadForm`."""
-    reading = _Reading(content_type)
+    """The fields and files of a form, in order; files in chunks. Raises `BadForm`."""
+    reading = _FormParser(content_type)
     async for chunk in chunks:
         for event in reading.feed(chunk):
             yield event
     reading.finish()
 
 
-class _Reading:
+class _FormParser:
     """Turns the parser's callbacks into events."""
 
     def __init__(self, content_type: str) -> None:
         kind, options = parse_options_header(content_type)
         boundary = options.get(b"boundary")
         if kind != b"multipart/form-data" or not boundary:
-            raise BadForm("The body is not a form with files.")
+            raise BadForm("The body is not multipart/form-data.")
         self._events: list[Event] = []
         self._headers: dict[bytes, bytes] = {}
         self._header = [b"", b""]
@@ -59,7 +59,7 @@ class _Reading:
         self._field = b""
         self._value = bytearray()
         self._fields = 0
-        self._whole = False
+        self._complete = False
         self._parser = MultipartParser(
             boundary,
             {
@@ -70,7 +70,7 @@ class _Reading:
                 "on_headers_finished": self._headers_end,
                 "on_part_data": lambda data, start, end: self._data(data[start:end]),
                 "on_part_end": self._part_ends,
-                "on_end": self._ends,
+                "on_end": self._form_ends,
             },
         )
 
@@ -79,12 +79,12 @@ class _Reading:
         try:
             self._parser.write(chunk)
         except FormParserError:
-            raise BadForm("The form cannot be read.") from None
+            raise BadForm("The form is not valid multipart/form-data.") from None
         return self._events
 
     def finish(self) -> None:
-        if not self._whole:
-            raise BadForm("The form ends in the middle.")
+        if not self._complete:
+            raise BadForm("The form is incomplete.")
 
     def _part_begins(self) -> None:
         self._headers, self._header = {}, [b"", b""]
@@ -101,20 +101,20 @@ class _Reading:
         self._field, self._value = options.get(b"name", b""), bytearray()
         self._is_file = b"filename" in options
         if self._is_file:
-            self._events.append(FileBegins(options[b"filename"].decode("utf-8", "replace")))
+            self._events.append(FileStart(options[b"filename"].decode("utf-8", "replace")))
 
     def _data(self, piece: bytes) -> None:
         if self._is_file:
             self._events.append(bytes(piece))
             return
         self._fields += len(piece)
-        if self._fields > _FIELDS:
-            raise BadForm("The fields of the form are too long.")
+        if self._fields > _MAX_FIELD_BYTES:
+            raise BadForm(f"The fields of the form have more than {_MAX_FIELD_BYTES:,} bytes.")
         self._value += piece
 
     def _part_ends(self) -> None:
         if not self._is_file:
             self._events.append(Field(self._field.decode("utf-8", "replace"), self._value.decode("utf-8", "replace")))
 
-    def _ends(self) -> None:
-        self._whole = True
+    def _form_ends(self) -> None:
+        self._complete = True

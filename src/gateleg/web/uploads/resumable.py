@@ -1,7 +1,7 @@
-"""Uploads that survive a broken connection and a restart of the host: parts in the object store, how far it is in a table.
+"""Resumable uploads, which survive a broken connection and a restart of the host: parts are objects, and a table records the progress.
 
-A part counts once the table says so, on the condition that nobody else has added one meanwhile; what a crash leaves half done is done
-again by the next request or by `sweep`. The job that an application has for a file is submitted once, whatever happens in between.
+A part counts once it is recorded in the table, on condition that no other part was added meanwhile. After a crash, the next request or
+`sweep` completes the work. The job of an upload is submitted exactly once.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ if TYPE_CHECKING:
 
 __all__ = ["UploadKind", "Uploads"]
 
-#: How long an upload may rest before it is given up, and how long one that has arrived can be asked for.
-ABANDONED = timedelta(days=1)
-KEPT = timedelta(days=1)
+#: After how long an idle upload is removed, and for how long the status of a finished one is kept.
+ABANDONED_AFTER = timedelta(days=1)
+FINISHED_KEPT_FOR = timedelta(days=1)
 _SWEEP_EVERY = 600.0
 _LINK_SECONDS = 3600
 
 
-async def _anybody(principal: Principal, details: Mapping[str, str]) -> None:
+async def _allow_anybody(principal: Principal, details: Mapping[str, str]) -> None:
     return None
 
 
 @dataclass(frozen=True)
 class UploadKind:
-    """A kind of file that an application takes: a song, a document."""
+    """A kind of file that an application accepts, such as a song or a document."""
 
     name: str
     rules: UploadRules
-    #: the key of the object that a file becomes
+    #: the key of the finished object
     key: Callable[[PendingUpload], str]
-    #: the job to be submitted when the file is there, once for each upload; in the name and tenant of who uploaded it, unless it has others
+    #: the job to submit when the file is complete, once per upload; by default with the user and tenant of the upload
     job: Callable[[PendingUpload], Submission] | None = None
-    #: refuses callers, by the details that they have sent along with the file; what it returns is kept in place of these
-    check: Callable[[Principal, Mapping[str, str]], Awaitable[Mapping[str, str] | None]] = _anybody
+    #: checks the caller and the details sent with the file, and may raise; a returned mapping replaces the details
+    check: Callable[[Principal, Mapping[str, str]], Awaitable[Mapping[str, str] | None]] = _allow_anybody
 
 
 class Uploads:
@@ -67,36 +67,36 @@ class Uploads:
     async def begin(
         self, principal: Principal, kind: str, name: str, length: int, details: Mapping[str, str] | None = None, sha256: str | None = None
     ) -> PendingUpload:
-        """Begin an upload in parts of a file of that many bytes. Raises what the kind refuses."""
+        """Begin an upload in parts of a file of `length` bytes. Raises the errors of the kind's `check`."""
         return await self._begin(principal, kind, name, length, details or {}, sha256, in_parts=True)
 
     async def begin_direct(
         self, principal: Principal, kind: str, name: str, details: Mapping[str, str] | None = None
     ) -> tuple[PendingUpload, UploadForm]:
-        """Begin an upload that the client sends straight to the object store, with the form that lets it; `finish` says that it has."""
-        most = self._kind(kind).rules.most
-        upload = await self._begin(principal, kind, name, most, details or {}, None, in_parts=False)
-        return upload, await self._objects.presign_upload(self._direct_key(upload), most=most, expires=_LINK_SECONDS)
+        """Begin an upload straight to the object store, and return the form for it. The client calls `finish` afterwards."""
+        max_bytes = self._kind(kind).rules.max_bytes
+        upload = await self._begin(principal, kind, name, max_bytes, details or {}, None, in_parts=False)
+        return upload, await self._objects.presign_upload(self._direct_key(upload), max_bytes=max_bytes, expires=_LINK_SECONDS)
 
     async def get(self, principal: Principal, upload_id: str) -> PendingUpload:
-        """An upload of the caller's. Raises `UploadNotFound`."""
+        """An upload of the caller. Raises `UploadNotFound`."""
         found = await self._store.find(PendingUpload, application=self._resources.application, upload_id=upload_id, consistent=True)
         if found is None or (found.owner, found.tenant) != (_owner(principal), principal.tenant):
-            raise UploadNotFound("There is no such upload.")
+            raise UploadNotFound("The upload does not exist.")
         return found
 
     async def append(self, principal: Principal, upload_id: str, offset: int, chunks: AsyncIterator[bytes]) -> PendingUpload:
-        """Add what follows at an offset. What has arrived when a connection breaks counts."""
+        """Append data at an offset. If the connection breaks, the data received so far is kept."""
         upload = await self.get(principal, upload_id)
         if not upload.in_parts or offset != upload.received or upload.finished_at is not None:
             raise self._mismatch(upload)
         part = f"{self._folder(upload)}{offset:015d}-{secrets.token_hex(4)}"
-        info = await self._objects.put(part, self._bounded(upload, chunks), content_type="application/octet-stream")
+        info = await self._objects.put(part, self._until_length(upload, chunks), content_type="application/octet-stream")
         try:
             if offset == 0 and info.size:
-                await self._check_beginning(upload, part, info.size)
+                await self._check_first_part(upload, part, info.size)
             if info.size:
-                upload = await self._count(upload, part, info.size)
+                upload = await self._record_part(upload, part, info.size)
         except BaseException:
             await self._objects.delete(part)
             raise
@@ -105,24 +105,24 @@ class Uploads:
         return await self._finish(upload) if upload.received == upload.length else upload
 
     async def finish(self, principal: Principal, upload_id: str) -> PendingUpload:
-        """Take over an object that the client has written, or finish what was left unfinished. Twice does no harm."""
+        """Finish an upload: take over the object that the client has written, or complete an interrupted finish. Idempotent."""
         return await self._finish(await self.get(principal, upload_id))
 
     async def cancel(self, principal: Principal, upload_id: str) -> None:
-        """Give an upload up, and remove what has arrived of it. A file that has arrived whole stays."""
+        """Cancel an upload and remove its parts. A finished file stays."""
         await self._drop(await self.get(principal, upload_id))
 
-    async def sweep(self, *, older_than: timedelta = ABANDONED) -> int:
-        """Finish the uploads that have arrived and were not taken over, and remove those that were given up; how many were removed."""
+    async def sweep(self, *, older_than: timedelta = ABANDONED_AFTER) -> int:
+        """Finish complete uploads that were interrupted, and remove abandoned ones. Returns how many were removed."""
         horizon, removed = self._store.setup.now() - older_than, 0
-        question = PendingUpload.of_application(application=self._resources.application)
-        async for upload in self._store.query(question):
+        pattern = PendingUpload.of_application(application=self._resources.application)
+        async for upload in self._store.query(pattern):
             if upload.finished_at is not None or upload.touched_at > horizon:
                 continue
             try:
                 await self._finish(upload)
             except (Refusal, ObjectMissing, DigestMismatch):
-                # It never arrived whole, or what arrived is not what it may be.
+                # It is incomplete, or its content is not accepted.
                 await self._drop(upload)
                 removed += 1
         return removed
@@ -141,7 +141,7 @@ class Uploads:
         chosen, now = self._kind(kind), self._store.setup.now()
         checked = await chosen.check(principal, details)
         chosen.rules.check_size(length)
-        await self._sweep_now_and_then()
+        await self._sweep_periodically()
         upload = PendingUpload(
             application=self._resources.application,
             upload_id=secrets.token_urlsafe(24),
@@ -162,26 +162,26 @@ class Uploads:
         stored = await self._store.create(upload)
         return await self._finish(stored) if in_parts and length == 0 else stored
 
-    async def _bounded(self, upload: PendingUpload, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async def _until_length(self, upload: PendingUpload, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         left = upload.length - upload.received
         try:
             async for chunk in chunks:
                 left -= len(chunk)
                 if left < 0:
-                    raise OffsetMismatch(f"More bytes came than the {upload.length:,} that were announced.")
+                    raise OffsetMismatch(f"The upload has more than the {upload.length:,} bytes of its Upload-Length.")
                 if chunk:
                     yield chunk
         except ClientDisconnect:
-            # What has come by then is whole as far as it goes, and counts.
+            # The bytes received so far are valid, and are kept.
             return
 
-    async def _check_beginning(self, upload: PendingUpload, part: str, size: int) -> None:
-        """Refuse content of the wrong type with its first part. What could be a document in an archive is decided at the end."""
+    async def _check_first_part(self, upload: PendingUpload, part: str, size: int) -> None:
+        """Check the type with the first part. An archive that may be a document is checked at the end."""
         found = sniff(await self._objects.get(part, range=ByteRange(0, min(size, HEAD) - 1)))
         if found != "application/zip" or size == upload.length:
             self._kinds[upload.kind].rules.check_type(upload.name, await self._type_of([(part, size)]))
 
-    async def _count(self, upload: PendingUpload, part: str, size: int) -> PendingUpload:
+    async def _record_part(self, upload: PendingUpload, part: str, size: int) -> PendingUpload:
         try:
             return await self._store.patch(
                 upload,
@@ -196,7 +196,7 @@ class Uploads:
     async def _finish(self, upload: PendingUpload) -> PendingUpload:
         if upload.finished_at is not None:
             return upload
-        content_type = await (self._assemble(upload) if upload.in_parts else self._adopt(upload))
+        content_type = await (self._assemble(upload) if upload.in_parts else self._take_over(upload))
         kind = self._kind(upload.kind)
         upload = upload.model_copy(update={"content_type": content_type})
         if kind.job is not None:
@@ -206,35 +206,35 @@ class Uploads:
             PendingUpload.key(application=upload.application, upload_id=upload.upload_id),
             PendingUpload.finished_at.set(now),
             PendingUpload.content_type.set(content_type),
-            PendingUpload.expires_at.set(now + KEPT),
+            PendingUpload.expires_at.set(now + FINISHED_KEPT_FOR),
         )
         await self._remove_parts(done)
         return done
 
     async def _assemble(self, upload: PendingUpload) -> str:
-        """Make the object of its parts. Done twice, it makes the same object."""
+        """Join the parts into the object. Idempotent."""
         if upload.received != upload.length:
             raise self._mismatch(upload)
         sizes = [(part, (await self._objects.head(part)).size) for part in upload.parts]
         found = await self._type_of(sizes)
         self._kind(upload.kind).rules.check_type(upload.name, found)
-        await self._objects.put(upload.object_key, self._joined(upload), content_type=found, sha256=upload.sha256)
+        await self._objects.put(upload.object_key, self._read_parts(upload), content_type=found, sha256=upload.sha256)
         return found
 
-    async def _joined(self, upload: PendingUpload) -> AsyncIterator[bytes]:
+    async def _read_parts(self, upload: PendingUpload) -> AsyncIterator[bytes]:
         for part in upload.parts:
             async with await self._objects.stream(part) as download:
                 async for chunk in download:
                     yield chunk
 
-    async def _adopt(self, upload: PendingUpload) -> str:
-        """Take over what the client has written, if it is what it may be."""
+    async def _take_over(self, upload: PendingUpload) -> str:
+        """Copy the object that the client has written to its key, if its content is accepted."""
         source = self._direct_key(upload)
         try:
             info = await self._objects.head(source)
         except ObjectMissing:
             if await self._objects.exists(upload.object_key):
-                # A crash came between the copy and the end.
+                # A crash interrupted a finish after the copy.
                 return (await self._objects.head(upload.object_key)).content_type
             raise NotUploaded("The file has not arrived in the object store.") from None
         rules = self._kind(upload.kind).rules
@@ -245,13 +245,13 @@ class Uploads:
         return found
 
     async def _type_of(self, parts: Sequence[tuple[str, int]]) -> str:
-        """The type of the content that parts make together, by its beginning and its end."""
-        return sniff(await self._ends(parts, HEAD, last=False), await self._ends(parts, TAIL, last=True))
+        """The type of the joined parts, by their first and last bytes."""
+        return sniff(await self._read_end(parts, HEAD, last=False), await self._read_end(parts, TAIL, last=True))
 
-    async def _ends(self, parts: Sequence[tuple[str, int]], most: int, *, last: bool) -> bytes:
+    async def _read_end(self, parts: Sequence[tuple[str, int]], max_bytes: int, *, last: bool) -> bytes:
         found = b""
         for part, size in reversed(parts) if last else parts:
-            width = min(size, most - len(found))
+            width = min(size, max_bytes - len(found))
             if width > 0:
                 piece = await self._objects.get(part, range=ByteRange(None, width) if last else ByteRange(0, width - 1))
                 found = piece + found if last else found + piece
@@ -262,10 +262,10 @@ class Uploads:
         await self._remove_parts(upload)
 
     async def _remove_parts(self, upload: PendingUpload) -> None:
-        """Remove all that lies in the folder of an upload, also parts that came too late to count."""
+        """Remove everything in the folder of an upload, including parts that came too late to count."""
         await self._objects.delete_many([entry.key async for entry in self._objects.walk(self._folder(upload))])
 
-    async def _sweep_now_and_then(self) -> None:
+    async def _sweep_periodically(self) -> None:
         now = self._store.setup.ticks()
         if self._swept is None or now - self._swept > _SWEEP_EVERY:
             self._swept = now
@@ -273,7 +273,7 @@ class Uploads:
 
     def _kind(self, name: str) -> UploadKind:
         if name not in self._kinds:
-            raise UploadNotFound(f"There are no uploads of the kind {name[:100]!r} here.")
+            raise UploadNotFound(f"This application has no uploads of the kind {name[:100]!r}.")
         return self._kinds[name]
 
     def _folder(self, upload: PendingUpload) -> str:
@@ -287,7 +287,7 @@ class Uploads:
 
 
 def _submission(wanted: Submission, upload: PendingUpload) -> Submission:
-    """The job of a file, in the name of whoever sent it unless the application names somebody. The key makes a second one the first."""
+    """The job of an upload, with its user and tenant unless the application set others. The idempotency key prevents duplicates."""
     once = replace(wanted, idempotency_key=f"upload:{upload.upload_id}")
     named = wanted.created_by is not None or wanted.tenant is not None
     return once if named else replace(once, created_by=upload.created_by, tenant=upload.tenant)

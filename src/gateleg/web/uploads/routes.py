@@ -1,4 +1,4 @@
-"""Routes for uploads of an application: the protocol tus 1.0 for parts, and links for clients that write to the object store themselves.
+"""HTTP routes for the uploads of an application: the tus 1.0 protocol for parts, and links for uploads straight to the object store.
 
 router.include_router(upload_routes(resources, [UploadKind("song", ...)]))     /api/{application}/uploads/song
 """
@@ -20,23 +20,23 @@ from gateleg.web.uploads.rules import BadForm
 
 __all__ = ["upload_routes"]
 
-#: The version of the protocol, and the parts of it that are spoken.
+#: The supported version and extensions of tus.
 _TUS = {"Tus-Resumable": "1.0.0"}
-_SPOKEN = {**_TUS, "Tus-Version": "1.0.0", "Tus-Extension": "creation,termination"}
-KindName = Annotated[str, Path(pattern=r"^[a-z][a-z0-9-]{0,39}$", description="A kind of upload of the application.")]
+_TUS_OPTIONS = {**_TUS, "Tus-Version": "1.0.0", "Tus-Extension": "creation,termination"}
+KindName = Annotated[str, Path(pattern=r"^[a-z][a-z0-9-]{0,39}$", description="The kind of upload, as declared by the application.")]
 UploadId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{32}$")]
 
 
 class UploadStatus(BaseModel):
-    """How far an upload is."""
+    """The progress of an upload."""
 
     upload_id: str
     kind: str
     name: str
     length: int
     received: int
-    key: str = Field(description="The key of the object that it becomes.")
-    content_type: str | None = Field(description="What it is by its content, once it has arrived.")
+    key: str = Field(description="The key of the finished object.")
+    content_type: str | None = Field(description="The media type, detected from the content of the finished file.")
     finished_at: datetime | None
 
     @classmethod
@@ -56,7 +56,7 @@ class DirectUpload(BaseModel):
 
 
 class UploadLink(BaseModel):
-    """How the file is sent: with fields it is a form of them, and the file as its last field `file`; without, the file is the body."""
+    """How to send the file: with fields as a form whose last field is `file`; without fields as the body."""
 
     upload: UploadStatus
     url: str
@@ -65,14 +65,14 @@ class UploadLink(BaseModel):
 
 
 def upload_routes(resources: Resources[Any], kinds: Sequence[UploadKind], *, prefix: str = "/uploads") -> APIRouter:
-    """Routes for the kinds of upload that an application takes."""
+    """Routes for the kinds of upload that an application accepts."""
     router, uploads = APIRouter(prefix=prefix), Uploads(resources, kinds)
 
     @router.options("/{kind}", status_code=204)
     async def describe_uploads(kind: KindName) -> Response:
-        """What of the protocol is spoken."""
-        most = {one.name: one.rules.most for one in kinds}.get(kind)
-        return Response(status_code=204, headers=_SPOKEN | ({} if most is None else {"Tus-Max-Size": str(most)}))
+        """The supported version and extensions of tus."""
+        max_bytes = {one.name: one.rules.max_bytes for one in kinds}.get(kind)
+        return Response(status_code=204, headers=_TUS_OPTIONS | ({} if max_bytes is None else {"Tus-Max-Size": str(max_bytes)}))
 
     @router.post("/{kind}", status_code=201)
     async def begin_upload(
@@ -82,7 +82,7 @@ def upload_routes(resources: Resources[Any], kinds: Sequence[UploadKind], *, pre
         upload_length: Annotated[int, Header(ge=0, le=5 * 10**12)],
         upload_metadata: Annotated[str, Header(max_length=20_000)] = "",
     ) -> Response:
-        """Begin an upload in parts; the header Location has its address. `Upload-Metadata` has `filename`, and `sha256` if known."""
+        """Begin an upload in parts. The Location header has its address. `Upload-Metadata` contains `filename`, and optionally `sha256`."""
         details = parse_metadata(upload_metadata)
         name, sha256 = details.pop("filename", "file"), details.pop("sha256", None)
         upload = await uploads.begin(call.principal, kind, name, upload_length, details, sha256)
@@ -91,13 +91,13 @@ def upload_routes(resources: Resources[Any], kinds: Sequence[UploadKind], *, pre
 
     @router.head("/{kind}/{upload_id}")
     async def head_upload(call: Using, kind: KindName, upload_id: UploadId) -> Response:
-        """How many bytes have arrived."""
+        """How many bytes have been received."""
         upload = await uploads.get(call.principal, upload_id)
-        return Response(status_code=200, headers=_far(upload) | {"Cache-Control": "no-store"})
+        return Response(status_code=200, headers=_progress_headers(upload) | {"Cache-Control": "no-store"})
 
     @router.get("/{kind}/{upload_id}")
     async def get_upload(call: Using, kind: KindName, upload_id: UploadId) -> UploadStatus:
-        """How far an upload is, and what it has become."""
+        """The progress of an upload, and the key of its object."""
         return UploadStatus.of(await uploads.get(call.principal, upload_id))
 
     @router.patch("/{kind}/{upload_id}", status_code=204)
@@ -105,36 +105,36 @@ def upload_routes(resources: Resources[Any], kinds: Sequence[UploadKind], *, pre
     async def append_to_upload(
         call: Using, request: Request, kind: KindName, upload_id: UploadId, upload_offset: Annotated[int, Header(ge=0)]
     ) -> Response:
-        """Add a part, which begins at `Upload-Offset`. The last one makes the file."""
+        """Append a part that starts at `Upload-Offset`. The last part completes the file."""
         upload = await uploads.append(call.principal, upload_id, upload_offset, request.stream())
-        return Response(status_code=204, headers=_far(upload))
+        return Response(status_code=204, headers=_progress_headers(upload))
 
     @router.delete("/{kind}/{upload_id}", status_code=204)
     async def cancel_upload(call: Using, kind: KindName, upload_id: UploadId) -> Response:
-        """Give an upload up."""
+        """Cancel an upload."""
         await uploads.cancel(call.principal, upload_id)
         return Response(status_code=204, headers=_TUS)
 
     @router.post("/{kind}/links", status_code=201)
     async def begin_direct_upload(call: Using, kind: KindName, wanted: DirectUpload) -> UploadLink:
-        """Begin an upload straight to the object store; POST `.../finish` when the file is there."""
+        """Begin an upload straight to the object store. POST to `.../finish` when the file is there."""
         upload, form = await uploads.begin_direct(call.principal, kind, wanted.name, wanted.details)
         return UploadLink(upload=UploadStatus.of(upload), url=form.url, method=form.method, fields=dict(form.fields))
 
     @router.post("/{kind}/{upload_id}/finish")
     async def finish_upload(call: Using, kind: KindName, upload_id: UploadId) -> UploadStatus:
-        """Say that a file is in the object store. Twice does no harm."""
+        """Finish an upload that was sent to the object store. May be repeated."""
         return UploadStatus.of(await uploads.finish(call.principal, upload_id))
 
     return router
 
 
-def _far(upload: PendingUpload) -> dict[str, str]:
+def _progress_headers(upload: PendingUpload) -> dict[str, str]:
     return _TUS | {"Upload-Offset": str(upload.received), "Upload-Length": str(upload.length)}
 
 
 def parse_metadata(header: str) -> dict[str, str]:
-    """The pairs of an `Upload-Metadata` header: names, and values in base64. Raises `BadForm`."""
+    """The pairs of an `Upload-Metadata` header: names, and base64-encoded values. Raises `BadForm`."""
     found = {}
     for pair in filter(None, (part.strip() for part in header.split(","))):
         name, _, value = pair.partition(" ")
@@ -142,6 +142,6 @@ def parse_metadata(header: str) -> dict[str, str]:
             found[name] = b64decode(value.strip(), validate=True).decode()
         except ValueError:
             raise BadForm(
-                "The header Upload-Metadata cannot be read.", fix="Write names and values in base64: `filename bmFtZQ==`."
+                "The Upload-Metadata header is not valid.", fix="Send pairs of a name and a base64-encoded value: `filename bmFtZQ==`."
             ) from None
     return found

@@ -1,4 +1,4 @@
-"""What an upload may be, and the errors for what it may not. Pure."""
+"""Limits on uploads, and the errors for violations. Pure."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from gateleg.objects.sniffing import ARCHIVES
 from gateleg.web.errors import Refusal, TooLargeBody
 
-#: Kinds of text, which are accepted wherever plain text is.
-_TEXTS = frozenset({"text/csv", "text/html", "application/json", "message/rfc822", "application/xml", "image/svg+xml"})
+#: Text formats, accepted wherever plain text is.
+_TEXT_TYPES = frozenset({"text/csv", "text/html", "application/json", "message/rfc822", "application/xml", "image/svg+xml"})
 
 
 class WrongContent(Refusal):
-    """The content of a file is not of a type that is accepted here, whatever the file is called."""
+    """The content of a file is not of an accepted type, whatever its name says."""
 
     code = "wrong-content"
     status = 415
@@ -20,68 +20,70 @@ class WrongContent(Refusal):
 
 
 class BadForm(Refusal):
-    """The body is not a form with files, or not a whole one."""
+    """The body is not a valid multipart form, or is incomplete."""
 
     code = "bad-form"
     fix = "Send multipart/form-data with one or more files, or one file as the whole body."
 
 
-class UploadUnderWay(Refusal):
-    """Another upload of the same key, or as many as the host takes, have not ended yet."""
+class UploadInProgress(Refusal):
+    """Another upload with the same API key is in progress, or the host has reached its limit of concurrent uploads."""
 
-    code = "upload-under-way"
+    code = "upload-in-progress"
     status = 429
-    fix = "Wait until it has ended, and send this one again."
+    fix = "Try again when the other upload has finished."
 
     def __init__(self, what: str) -> None:
         super().__init__(what, headers={"Retry-After": "10"})
 
 
 class UploadNotFound(Refusal):
-    """No upload has this id, or it is somebody else's, or it was given up."""
+    """No upload has this id, or it belongs to somebody else, or it was removed."""
 
     code = "upload-not-found"
     status = 404
-    fix = "Begin another upload."
+    fix = "Start a new upload."
 
 
 class OffsetMismatch(Refusal):
-    """A part does not begin where the host has got to."""
+    """A part does not start at the current offset of the upload."""
 
     code = "offset-mismatch"
     status = 409
-    fix = "Ask with HEAD how many bytes have arrived, and go on from there."
+    fix = "Send HEAD to get the current Upload-Offset, and continue from there."
 
 
 class NotUploaded(Refusal):
-    """The object that was to be written straight to the store is not there."""
+    """An upload straight to the object store was finished before the file arrived."""
 
     code = "not-uploaded"
     status = 409
-    fix = "Send the file to the address that the upload began with, and finish it then."
+    fix = "Send the file to the URL of the upload first, then finish it."
 
 
 @dataclass(frozen=True)
 class UploadRules:
-    """What a route takes: at most `most` bytes in all, in at most `files` files, of these types if some are named."""
+    """The limits of a route: at most `max_bytes` bytes in total, in at most `files` files, of these types if any are named."""
 
-    most: int
+    max_bytes: int
     files: int = 1
     types: frozenset[str] | None = None
 
     def check_size(self, size: int) -> None:
-        """Refuse content of more bytes than allowed."""
-        if size > self.most:
-            raise TooLargeBody(f"Files may have {self.most:,} bytes in all.", details={"limit": self.most})
+        """Refuse content that is too large."""
+        if size > self.max_bytes:
+            raise TooLargeBody(f"The upload is larger than the limit of {self.max_bytes:,} bytes.", details={"limit": self.max_bytes})
 
     def check_type(self, name: str, found: str) -> None:
-        """Refuse content of another type than those that are accepted."""
-        if self.types is None or found in self.types or (found in _TEXTS and "text/plain" in self.types):
+        """Refuse content whose type is not accepted."""
+        if self.types is None or found in self.types or (found in _TEXT_TYPES and "text/plain" in self.types):
             return
-        raise WrongContent(f"{name} is {found} by its content.", details={"found": found, "accepted": sorted(self.types)})
+        raise WrongContent(
+            f"The content of {name} is {found}, which is not accepted here.", details={"found": found, "accepted": sorted(self.types)}
+        )
 
     def check_start(self, name: str, found: str) -> None:
-        """Refuse content by its first bytes. What an archive is, its end tells, unless nothing that is accepted is an archive."""
+        """Refuse content by its first bytes. A ZIP archive passes if a document format based on ZIP is accepted: its end decides."""
         if found == "application/zip" and any(kind in (self.types or ()) for kind in ARCHIVES):
             return
         self.check_type(name, found)

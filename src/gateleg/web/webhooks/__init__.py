@@ -1,4 +1,4 @@
-"""Webhooks: events of applications, sent to addresses that tenants have given, signed and tried again."""
+"""Webhooks: events of applications, sent to URLs of tenants, signed and retried."""
 
 from gateleg.web.webhooks.hooks import BadWebhook, NewWebhook, WebhookNotFound, Webhooks
 

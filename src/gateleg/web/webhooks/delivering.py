@@ -1,4 +1,4 @@
-"""The job that sends a webhook: signed, through the guard, tried again with growing pauses for about a day."""
+"""The job that sends a webhook: signed, through the SSRF guard, retried with growing pauses for about a day."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from gateleg.store import AsyncStore
     from gateleg.web.secret_store import Secrets
 
-#: 30 seconds, a minute, two, ... to six hours: twelve tries in about a day.
+#: 30 seconds, a minute, two, ... up to six hours: twelve attempts in about a day.
 RETRY = Retry(times=12, first=30.0, longest=6 * 3600.0)
-#: Characters of an answer that are kept.
+#: Characters of a response that are stored.
 _SHOWN = 1_000
 _GONE = 410
 State = Literal["pending", "delivered", "failed"]
 
 
 class Delivery(BaseModel):
-    """Which delivery a job sends."""
+    """The delivery that a job sends."""
 
     application: str
     tenant: str
@@ -36,25 +36,25 @@ class Delivery(BaseModel):
 
 
 class NotDelivered(Exception):
-    """The receiver did not take it; it is tried again."""
+    """The receiver did not accept it; it is retried."""
 
 
 def webhook_jobs(store: AsyncStore, secrets: Secrets, outgoing: GuardedClient) -> Jobs:
     """The job type of deliveries."""
     jobs = Jobs()
-    # A receiver that redirects would be handed on, with its signature, to somebody else.
+    # A redirect would pass the event, with its signature, to somebody else.
     client = type(outgoing)(outgoing.guard, seconds=min(outgoing.seconds, 15.0), limit=100_000, redirects=0, tls=outgoing.tls)
 
     async def deliver(job: JobContext, config: Delivery) -> dict[str, int]:
         place = {"application": config.application, "tenant": config.tenant}
         delivery = await store.find(WebhookDelivery, consistent=True, delivery_id=config.delivery_id, **place)
         if delivery is None:
-            raise GiveUp("The delivery is no longer kept.")
+            raise GiveUp("The delivery has expired.")
         if delivery.state == "delivered":
             return {"status": delivery.answered or 0}
         hook = await store.find(Webhook, consistent=True, hook_id=delivery.hook_id, **place)
         if hook is None or not hook.enabled:
-            await _note(store, delivery, None, "The webhook was deleted or switched off.", "failed")
+            await _note(store, delivery, None, "The webhook was deleted or disabled.", "failed")
             raise GiveUp("The webhook was deleted or switched off.")
         try:
             secret = await secrets.of(config.application).get(hook.secret, tenant=tenant_of_partition(config.tenant))
@@ -71,8 +71,8 @@ def webhook_jobs(store: AsyncStore, secrets: Secrets, outgoing: GuardedClient) -
             return {"status": answer.status}
         await _note(store, delivery, answer.status, head, "failed" if answer.status == _GONE else _state(job))
         if answer.status == _GONE:
-            raise GiveUp("The receiver says that it is gone.")
-        raise NotDelivered(f"The receiver answered {answer.status}.")
+            raise GiveUp("The receiver responded 410 Gone.")
+        raise NotDelivered(f"The receiver responded {answer.status}.")
 
     jobs.handler(DELIVERY_JOB, config=Delivery, retry=RETRY, timeout=60)(deliver)
     return jobs
@@ -91,7 +91,7 @@ def _request(hook: Webhook, delivery: WebhookDelivery, secret: str, now: float) 
 
 
 def _state(job: JobContext) -> State:
-    """What a delivery is after an attempt that failed: the last one decides."""
+    """The state of a delivery after a failed attempt: the last one decides."""
     return "failed" if job.job.retry_count >= RETRY.times else "pending"
 
 

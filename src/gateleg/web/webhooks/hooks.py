@@ -1,7 +1,7 @@
-"""`Webhooks`: addresses that an application's events are sent to, and the deliveries to them, each a job of the queue.
+"""`Webhooks`: URLs that an application's events are sent to, and their deliveries, each a job of the queue.
 
-A webhook belongs to a whole tenant, or to one owner within it. Events are sent to the webhooks of the tenant; those with an `owner`
-also to the webhooks of that owner, and to no other owner's.
+A webhook belongs to a whole tenant, or to one owner within it. Events are sent to the webhooks of the tenant; those with an `owner` also to
+the webhooks of that owner, and to no other owner's.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["DELIVERY_JOB", "NewWebhook", "Webhooks"]
 
 DELIVERY_JOB = "WEBHOOK_DELIVERY"
 RETENTION = timedelta(days=30)
-#: For each tenant of an application, and for each owner within one.
+#: The maximum number of webhooks of a tenant, and of an owner within one.
 _MAX_WEBHOOKS = 50
 _MAX_EVENT_BYTES = 200_000
 #: The name of an event, `*`, or a prefix such as `video.*`.
@@ -98,11 +98,11 @@ class Webhooks:
         """
         self.guard.check_url(url)
         if len(await self.list(tenant=tenant, owner=owner)) >= _MAX_WEBHOOKS:
-            raise BadWebhook(f"There are {_MAX_WEBHOOKS} webhooks already.", fix="Delete one first.")
+            raise BadWebhook(f"The limit of {_MAX_WEBHOOKS} webhooks is reached.", fix="Delete one first.")
         hook_id, value = random_secrets.token_hex(8), None
         if secret is not None and owner is not None:
-            # It would sign what the owner likes with a secret that is the tenant's.
-            raise BadWebhook("A member's own webhook cannot be signed with a secret of the tenant.", fix="Leave `secret` out: one is made.")
+            # The owner could have anything signed with a secret of the tenant.
+            raise BadWebhook("A member's own webhook cannot be signed with a secret of the tenant.", fix="Omit `secret`: one is created.")
         if secret is None:
             secret, value = f"webhook-{hook_id}", f"whsec_{random_secrets.token_urlsafe(32)}"
             await self.secrets.put(secret, value, tenant=tenant, by=by)
@@ -232,7 +232,7 @@ def check_events(patterns: Sequence[str]) -> None:
     """Raise `BadWebhook` unless all are names or prefixes of events."""
     wrong = [pattern for pattern in patterns if len(pattern) > _MAX_EVENT_LENGTH or not re.fullmatch(EVENT_PATTERN, pattern)]
     if wrong or not 0 < len(patterns) <= _MAX_EVENTS:
-        problem = f"{wrong[0][:_MAX_EVENT_LENGTH]!r} is not the name of an event." if wrong else f"Name 1 to {_MAX_EVENTS} events."
+        problem = f"{wrong[0][:_MAX_EVENT_LENGTH]!r} is not a valid event name." if wrong else f"Name 1 to {_MAX_EVENTS} events."
         raise BadWebhook(problem, fix="Events have names like video.finished; video.* stands for all that begin with video., * for all.")
 
 

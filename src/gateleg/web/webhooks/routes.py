@@ -45,8 +45,8 @@ class DeliveryView(BaseModel):
     event: str
     state: Literal["pending", "delivered", "failed"]
     attempts: int
-    answered: int | None = Field(description="The HTTP status of the last answer.")
-    answer: str = Field(description="The beginning of the last answer, or why there was none.")
+    answered: int | None = Field(description="The HTTP status of the last response.")
+    answer: str = Field(description="The beginning of the last response, or the error.")
     created_at: datetime
     tried_at: datetime | None
 
@@ -57,14 +57,14 @@ class DeliveryView(BaseModel):
 
 
 class NewWebhookBody(BaseModel):
-    """An address to send events to."""
+    """A URL to send events to."""
 
     model_config = ConfigDict(extra="forbid")
 
     url: str = Field(max_length=2_000)
     events: list[EventName] = Field(default=["*"], min_length=1, max_length=50)
     secret: Annotated[str, Field(max_length=100)] | None = Field(
-        default=None, description="The name of a secret to sign with; without, one is made and shown in this answer only."
+        default=None, description="The name of a secret to sign with; by default one is created and shown in this response only."
     )
 
 
@@ -94,7 +94,7 @@ class WebhookScope:
 
     @property
     def key(self) -> dict[str, str | None]:
-        """What the verbs of `Webhooks` are given."""
+        """The arguments of the methods of `Webhooks`."""
         return {"tenant": self.tenant, "owner": self.owner}
 
     async def note(self, action: str, hook_id: str, **details: Any) -> None:
@@ -142,7 +142,7 @@ def _routes(scope_of: Callable[..., WebhookScope], prefix: str, tags: list[Any])
 
     @router.post("", status_code=201)
     async def create_webhook(scope: Scope, new: NewWebhookBody) -> CreatedWebhook:
-        """Add an address to send events to."""
+        """Add a URL to send events to."""
         by = scope.call.principal.name
         created = await scope.hooks.create(new.url, new.events, secret=new.secret, by=by, **scope.key)
         await scope.note("webhook.create", created.webhook.hook_id, url=new.url)

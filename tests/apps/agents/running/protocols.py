@@ -34,7 +34,7 @@ class Protocol:
     #: says nothing, because its content is against the rules of the provider
     refuses: Act
     #: what happened then, and what to do
-    refusal: tuple[str, str] = ("rules for content", "Change the question")
+    refusal: tuple[str, str] = ("content rules", "Change the question")
     #: the head of a request with the tenant's key; None where there are no keys
     key: str | None = "authorization: bearer sk-tenant"
     #: the result of the tool, as the second request has it
@@ -230,7 +230,7 @@ OLLAMA = Protocol(
     _ollama_calls,
     _ollama_says,
     said({"error": "sorry"}, 400),
-    ("400", "Check the model"),
+    ("400", "Check the name of the model"),
     result=lambda body: body["messages"][-1] == {"role": "tool", "tool_name": "desk_add", "content": "5"},
     fails=lambda status: said({"error": "sorry"}, status),
 )

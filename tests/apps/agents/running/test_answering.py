@@ -39,10 +39,10 @@ async def test_tools_are_called_with_the_rights_of_whoever_asks(hosted: Hosted) 
     assert {name for name, _ in hosted.desk.calls} == {"ann"}
     kinds = [frame.kind for frame in frames]
     assert (kinds.count("call"), kinds.count("result"), kinds.count("message")) == (2, 2, 2)
-    results = [message for message in hosted.script(agent).asked[1].messages if isinstance(message, ToolResult)]
+    results = [message for message in hosted.script(agent).requests[1].messages if isinstance(message, ToolResult)]
     assert [(one.name, one.text) for one in results] == [("desk_add", "5"), ("desk_add", "50")]
     # What needs a role that the user does not have is not even offered.
-    assert [tool.name for tool in hosted.script(agent).asked[0].tools] == [
+    assert [tool.name for tool in hosted.script(agent).requests[0].tools] == [
         "desk_add",
         "desk_wait",
         "desk_opening_hours",
@@ -71,7 +71,7 @@ async def test_what_goes_wrong_with_a_tool_is_told_to_the_model(hosted: Hosted) 
     assert {call.status for call in calls} == {ToolCallStatus.FAILED}
     assert [call.content and call.content.partition(":")[0] for call in calls] == [
         "The arguments are refused",
-        "The arguments of the call of desk.add are not JSON",
+        "The arguments of the call to desk.add are not JSON",
         "There is no tool desk_dismiss. Tools",
         "There is no tool nothing. Tools",
     ]
@@ -82,8 +82,8 @@ async def test_a_model_that_only_calls_tools_ends_after_so_many_steps(hosted: Ho
     agent = await hosted.agent(*[calling(SUM)] * 3, configuration={**TOOLS, "tool_steps": 2})
     asked = await hosted.ask(agent)
     run = await hosted.ended(asked)
-    assert (run.status, run.error) == (RunStatus.FAILED, "The model called tools 3 times and did not answer; 2 are permitted.")
-    prompts = hosted.script(agent).asked
+    assert (run.status, run.error) == (RunStatus.FAILED, "The model called tools 3 times without answering; the limit is 2.")
+    prompts = hosted.script(agent).requests
     assert [bool(prompt.tools) for prompt in prompts] == [True, True, False]
     assert len(hosted.desk.calls) == 2
 
@@ -115,7 +115,7 @@ async def test_a_run_waits_for_approval_without_a_worker(hosted: Hosted) -> None
     calls = (await hosted.transcript(asked)).calls
     assert [(call.status, call.decided_by) for call in calls] == [(ToolCallStatus.COMPLETED, "ann"), (ToolCallStatus.DENIED, "ann")]
     assert len(hosted.desk.calls) == 1
-    results = [one.text for one in hosted.script(agent).asked[1].messages if isinstance(one, ToolResult)]
+    results = [one.text for one in hosted.script(agent).requests[1].messages if isinstance(one, ToolResult)]
     assert results == ["5", "The user has denied this call. Once is enough."]
     # The stream goes on where it was, over both jobs of the run.
     after = await hosted.frames(asked)
@@ -208,7 +208,7 @@ async def test_files_go_along_with_the_question(hosted: Hosted) -> None:
     file = await store_question_file(hosted.resources, hosted.context(), "../notes.txt", "text/plain", b"Tea at four.")
     agent = await hosted.agent("I see.")
     assert (await hosted.ended(await hosted.ask(agent, input_files=[file]))).status is RunStatus.COMPLETED
-    (said,) = hosted.script(agent).asked[0].turns
+    (said,) = hosted.script(agent).requests[0].turns
     assert isinstance(said, User)
     assert [(file.name, getattr(file, "data", None)) for file in said.files] == [("../notes.txt", b"Tea at four.")]
 
@@ -248,7 +248,7 @@ async def test_an_agent_with_an_unknown_handler_fails_with_a_reason(hosted: Host
 
 async def test_a_key_in_clear_is_refused_and_a_secret_is_used(hosted: Hosted) -> None:
     run = await hosted.ended(await hosted.ask(await hosted.agent("Hi.", configuration={"api_key": "sk-1"})))
-    assert (run.status, "in clear" in (run.error or "")) == (RunStatus.FAILED, True)
+    assert (run.status, "unencrypted api_key" in (run.error or "")) == (RunStatus.FAILED, True)
     await hosted.resources.secrets.put("key", "sk-2", tenant="local#acme")
     run = await hosted.ended(await hosted.ask(await hosted.agent("Hi.", configuration={"api_key": "secret:key"})))
     assert run.status is RunStatus.COMPLETED
@@ -267,7 +267,7 @@ async def test_a_planner_calls_the_nearest_tool_and_the_answer_quotes_it(hosted:
     assert answer == f"{quoted}\n\nIn the words of the model, which may be wrong: From nine to five."
     assert (await hosted.transcript(asked)).messages[-1].message == answer
     # The model is asked to answer, and not to call: what was looked up stands with the question.
-    (prompt,) = hosted.script(agent).asked
+    (prompt,) = hosted.script(agent).requests
     fact = "The office is open from 9 to 17 on weekdays."
     assert (prompt.tools, prompt.messages) == ((), (User(f"{fact}\n\nAt what time does the office open?"),))
     other = await hosted.ask(agent, "Purple monkeys sing loudly")
@@ -303,7 +303,7 @@ async def test_history_of_the_caller_replaces_that_of_the_thread(hosted: Hosted)
     agent = await hosted.agent("Tea.", instructions="Be kind.")
     asked = await hosted.ask(agent, "And now?", history=[{"role": "user", "text": "I like tea."}, {"role": "assistant", "text": "Good."}])
     await hosted.ended(asked)
-    assert [message.text for message in hosted.script(agent).asked[0].messages] == ["Be kind.", "I like tea.", "Good.", "And now?"]
+    assert [message.text for message in hosted.script(agent).requests[0].messages] == ["Be kind.", "I like tea.", "Good.", "And now?"]
 
 
 async def test_an_answer_quotes_what_tools_have_said(hosted: Hosted) -> None:
@@ -329,4 +329,4 @@ async def test_a_run_that_somebody_else_changes_meanwhile_is_answered_once(hoste
     asked = await hosted.ask(agent)
     assert (await hosted.ended(asked)).status is RunStatus.COMPLETED
     assert [message.message for message in (await hosted.transcript(asked)).messages] == ["Hello?", "", "Five."]
-    assert (reads, len(hosted.script(agent).asked), len(hosted.desk.calls)) == (4, 2, 1)
+    assert (reads, len(hosted.script(agent).requests), len(hosted.desk.calls)) == (4, 2, 1)

@@ -26,7 +26,7 @@ async def test_a_question_is_answered(hosted: Hosted) -> None:
     assert run.time_spent is not None
     said = [(message.role, message.message) for message in (await hosted.transcript(asked)).messages]
     assert said == [("user", "What is two and two?"), ("assistant", "It is four.")]
-    (prompt,) = hosted.script(agent).asked
+    (prompt,) = hosted.script(agent).requests
     assert (prompt.system, prompt.turns) == ("Be brief.", (User("What is two and two?"),))
     task = await hosted.resources.store.get(AsyncTask, partition=run.partition, async_task_uuid=asked.async_task_uuid)
     assert (task.status, task.result) == (TaskStatus.COMPLETED, "It is four.")
@@ -87,7 +87,7 @@ async def test_a_thread_is_continued_while_it_is_young(hosted: Hosted) -> None:
     second = await hosted.ask(agent, "Second?", user_id="u1")
     await hosted.ended(second)
     assert second.thread_uuid == first.thread_uuid
-    assert [message.text for message in hosted.script(agent).asked[1].messages] == ["First?", "One.", "Second?"]
+    assert [message.text for message in hosted.script(agent).requests[1].messages] == ["First?", "One.", "Second?"]
 
 
 async def test_nobody_asks_in_the_thread_of_another(idle: Hosted) -> None:
@@ -119,7 +119,7 @@ async def test_a_second_message_is_rejected_waits_or_interrupts(hosted: Hosted) 
     assert [(await hosted.ended(one)).status for one in (first, second, third)] == [RunStatus.COMPLETED] * 3
     assert [reply_text(await hosted.frames(one)) for one in (first, second, third)] == ["First.", "Second.", "Third."]
     # Each saw what was asked before it, and not what waited behind it.
-    heard = [[message.text for message in prompt.messages if isinstance(message, User)] for prompt in hosted.script(agent).asked]
+    heard = [[message.text for message in prompt.messages if isinstance(message, User)] for prompt in hosted.script(agent).requests]
     assert heard[1:] == [["First?"], ["First?", "Second?"], ["First?", "Second?", "Third?"]]
 
 

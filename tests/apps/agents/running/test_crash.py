@@ -85,7 +85,7 @@ async def test_an_answer_that_is_stored_is_not_given_again(tmp_path: Path) -> No
         async with hosted.working(lease=LEASE):
             run = await hosted.ended(asked)
         frames, said = await followed(hosted, asked)
-        assert (run.attempts, said, hosted.script(agent).asked) == (1, ["Hello."], [])
+        assert (run.attempts, said, hosted.script(agent).requests) == (1, ["Hello."], [])
         assert frames[-1].status == "completed"
 
 
@@ -100,5 +100,5 @@ async def test_a_thread_is_summarised_once_after_its_worker_was_killed(tmp_path:
             async for _ in follow_async(hosted.resources.queue, job.job_id):
                 pass
         thread = await hosted.resources.store.get(Thread, **place)
-        assert (thread.summary, len(hosted.script(agent).asked)) == ("They count.", 1)
-        assert "user: m0\nassistant: m1" in hosted.script(agent).asked[0].turns[0].text
+        assert (thread.summary, len(hosted.script(agent).requests)) == ("They count.", 1)
+        assert "user: m0\nassistant: m1" in hosted.script(agent).requests[0].turns[0].text

@@ -46,6 +46,6 @@ async def test_a_model_that_obeys_a_tool_does_no_more_than_its_user_may(hosted: 
     }
     assert hosted.desk.readers == ["ann", "ann"]
     # The model itself has seen nothing that is not the user's: neither the other tenant's words nor the key.
-    shown = repr(hosted.script(agent).asked) + repr(await hosted.frames(asked))
+    shown = repr(hosted.script(agent).requests) + repr(await hosted.frames(asked))
     assert "1234" not in shown
     assert "sk-tenant" not in shown

@@ -56,7 +56,7 @@ async def test_a_thread_of_ten_thousand_messages_is_answered_in_bounded_reads(ho
         agent = await hosted.agent("Tea.", num_of_messages=6, configuration={"summarise": False})
         thread = await long_thread(hosted, agent, count)
         found.append((await measured(hosted, agent, thread))[1:])
-        (prompt,) = hosted.script(agent).asked
+        (prompt,) = hosted.script(agent).requests
         last = [f"m{number}" for number in range(count - 6, count)]
         assert [message.text for message in prompt.messages] == [*last, "And now?"]
     # The same requests, and the same number of messages, however long the thread is.
@@ -73,13 +73,13 @@ async def test_what_does_not_fit_is_summarised_and_told_from_then_on(hosted: Hos
     await measured(hosted, agent, thread)
     await _summarised(hosted, thread, "m7")
     await measured(hosted, agent, thread)
-    answered = [one for one in hosted.script(agent).asked if "Summarise" not in one.system]
+    answered = [one for one in hosted.script(agent).requests if "Summarise" not in one.system]
     first, second = (one.messages for one in answered)
     assert first == (User("m8"), Assistant("m9"), User("m10"), Assistant("m11"), User("And now?"))
     assert second[1:] == (User("m10"), Assistant("m11"), User("And now?"), Assistant("One."), User("And now?"))
     assert isinstance(second[0], System)
     assert "They count." in second[0].text
-    asked = next(one for one in hosted.script(agent).asked if "Summarise" in one.system)
+    asked = next(one for one in hosted.script(agent).requests if "Summarise" in one.system)
     assert "user: m0\nassistant: m1" in asked.turns[0].text
 
 

@@ -76,10 +76,10 @@ async def test_a_run_calls_tools_streams_and_ends_with_usage_and_cost(tmp_path: 
 async def test_what_goes_wrong_fails_the_run_with_what_to_do(tmp_path: Path, protocol: Protocol) -> None:
     wrong: dict[tuple[object, str], Act] = {
         (401, "Check the key"): protocol.fails(401),
-        (429, "Slow down"): protocol.fails(429),
+        (429, "Send fewer requests"): protocol.fails(429),
         (500, "Try again later"): protocol.fails(500),
         protocol.refusal: protocol.refuses,
-        ("The stream broke", "Ask again"): protocol.says(False),
+        ("The stream broke", "Send the request again"): protocol.says(False),
     }
     async with talking(tmp_path, protocol, *wrong.values()) as (hosted, agent, server):
         for number, (what, advice) in enumerate(wrong, 1):

@@ -119,4 +119,4 @@ async def test_a_question_that_was_not_answered_is_part_of_what_comes_next(hoste
     assert (await hosted.ended(first)).status is RunStatus.FAILED
     second = await hosted.ask(agent, "What do I like?", thread_uuid=first.thread_uuid)
     assert (await hosted.ended(second)).status is RunStatus.COMPLETED
-    assert hosted.script(agent).asked[1].messages == (User("I like tea."), User("What do I like?"))
+    assert hosted.script(agent).requests[1].messages == (User("I like tea."), User("What do I like?"))

@@ -56,7 +56,7 @@ async def test_two_versions_are_compared_on_a_set(served: Served) -> None:
     assert (first[versions[0]]["answer"], first[versions[0]]["passed"]) == ("It is four.", True)
     assert (first[versions[1]]["status"], first[versions[1]]["checks"][0]["reason"]) == (
         "failed",
-        "No. Check the model's name and the options against what the service offers.",
+        "No. Check the name of the model and the options against the documentation of the service.",
     )
     # What another sees.
     assert [one["name"] for one in (await served["bob"].get("/api/agents/evaluation-sets")).json()["items"]] == ["Sums"]

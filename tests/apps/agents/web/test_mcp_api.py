@@ -35,7 +35,7 @@ async def test_agents_are_tools_of_their_tenant(served: Served) -> None:
         assert (first.content[0].text, first.is_error) == ("Tea.", False)  # type: ignore[union-attr]
         again = await client.call_tool("butler", {"message": "When?", "thread_uuid": first.structured_content["thread_uuid"]})
         assert again.structured_content["answer"] == "At four."
-    assert [message.text for message in served.hosted.script(agent).asked[1].messages] == ["What do you serve?", "Tea.", "When?"]
+    assert [message.text for message in served.hosted.script(agent).requests[1].messages] == ["What do you serve?", "Tea.", "When?"]
 
 
 async def test_errors_and_other_tenants(served: Served) -> None:
@@ -53,5 +53,5 @@ async def test_a_call_without_a_message_asks_nothing(served: Served, arguments: 
     agent = await served.hosted.agent("Never.", agent_name="Butler")
     async with connected(served, "ann") as client:
         answer = await client.call_tool("butler", arguments)
-    assert (answer.is_error, "message must be a text" in answer.content[0].text) == (True, True)  # type: ignore[union-attr]
-    assert served.hosted.script(agent).asked == []
+    assert (answer.is_error, "message must be a non-empty string" in answer.content[0].text) == (True, True)  # type: ignore[union-attr]
+    assert served.hosted.script(agent).requests == []

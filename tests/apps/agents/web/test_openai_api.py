@@ -43,7 +43,7 @@ async def test_the_sdk_lists_agents_and_asks_one(served: Served) -> None:
     assert (completion.choices[0].message.content, completion.choices[0].finish_reason) == ("Four.", "stop")
     assert completion.usage is not None
     assert completion.usage.total_tokens > 0
-    (prompt,) = served.hosted.script(agent).asked
+    (prompt,) = served.hosted.script(agent).requests
     assert prompt.messages == (System("Be brief."), System("Count well."), User("One and one?"), Assistant("Two."), User("Two and two?"))
     assert (prompt.temperature, prompt.max_tokens) == (0.5, 9)
 
@@ -75,7 +75,7 @@ async def test_the_sdk_gets_structures_and_sends_pictures(served: Served) -> Non
             response_format={"type": "json_schema", "json_schema": {"name": "found", "schema": schema}},
         )
     assert completion.choices[0].message.content == '{"colour":"red"}'
-    assert [file.media_type for file in served.hosted.script(agent).asked[0].files] == ["image/png"]
+    assert [file.media_type for file in served.hosted.script(agent).requests[0].files] == ["image/png"]
 
 
 async def test_errors_are_those_of_the_sdk(served: Served) -> None:
@@ -84,12 +84,12 @@ async def test_errors_are_those_of_the_sdk(served: Served) -> None:
     async with sdk(served) as ann, sdk(served, "eve") as eve:
         with pytest.raises(openai.NotFoundError, match="There is no agent"):
             await eve.chat.completions.create(model=agent.agent_uuid, messages=message)
-        with pytest.raises(openai.BadRequestError, match="gives one answer"):
+        with pytest.raises(openai.BadRequestError, match="return one answer"):
             await ann.chat.completions.create(model=agent.agent_uuid, messages=message, n=2)
         with pytest.raises(openai.BadRequestError, match="must end with a message of the role"):
             await ann.chat.completions.create(model=agent.agent_uuid, messages=[{"role": "system", "content": "?"}])
         orphan: Any = [{"role": "tool", "tool_call_id": "call_1", "content": "5"}, *message]
-        with pytest.raises(openai.BadRequestError, match="no message before it has made"):
+        with pytest.raises(openai.BadRequestError, match="which no earlier message made"):
             await ann.chat.completions.create(model=agent.agent_uuid, messages=orphan)
         with pytest.raises(openai.InternalServerError, match="No\\."):
             await ann.chat.completions.create(model=agent.agent_uuid, messages=message)

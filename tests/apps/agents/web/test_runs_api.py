@@ -109,7 +109,7 @@ async def test_a_file_is_sent_with_a_question(served: Served) -> None:
     files = [{"objectKey": kept.json()["objectKey"], "mediaType": "text/plain"}]
     question = await asked(served, agent, inputFiles=files)
     await served["ann"].get(question["events"])
-    (said,) = served.hosted.script(agent).asked[0].turns
+    (said,) = served.hosted.script(agent).requests[0].turns
     assert isinstance(said, User)
     assert [getattr(file, "data", None) for file in said.files] == [b"Tea at four."]
     stolen = {"agentUuid": agent.agent_uuid, "userQuery": "?", "inputFiles": files}

@@ -228,7 +228,7 @@ def test_clips_of_the_same_size_and_of_another_making_are_told_apart(tmp_path: P
 
 def test_trim_points_outside_of_the_clip_are_refused(tmp_path: Path) -> None:
     source = made_clip(tmp_path / "in.mp4", SMALL, 12)
-    with pytest.raises(UnreadableClip, match="between the given times"):
+    with pytest.raises(UnreadableClip, match="between the trim points"):
         conform_clip(source, tmp_path / "out.mp4", SMALL, 12, start=3.0)
 
 

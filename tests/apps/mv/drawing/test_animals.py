@@ -83,6 +83,12 @@ def test_a_sentence_shows_the_animal_that_it_names(text: str, figure: str, libra
         ("a couple waltzes through the ballroom", "couple", ""),
         ("two friends on a bench", "couple", ""),
         ("a woman plays the violin", "woman", ""),
+        ("A girl and her dog walk home", "child", "dog"),
+        ("a girl walks her dog home", "child", "dog"),
+        ("the astronaut and her cat look at the earth while the moon rises", "astronaut", "cat"),
+        ("a robot and its penguin dance on the ice", "robot", "penguin"),
+        ("two girls and their dog run along the beach", "child", "dog"),
+        ("a boy and his toy boat on the lake", "child", ""),
     ],
 )
 def test_a_second_figure_is_seen_where_the_words_name_two(text: str, figure: str, companion: str, library: Library) -> None:

@@ -3,13 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gateleg.apps.mv.listening.song import Song, hear
+from gateleg.apps.mv.listening.song import Song, analyse_sound
 from gateleg.apps.mv.listening.sound import Sound
 from tests.apps.mv.tracks import RATE, Doubles, band, breathing, speech, steady
 
 
 def heard(track: Doubles) -> Song:
-    return hear(Sound(track[None].astype(np.float32), RATE))
+    return analyse_sound(Sound(track[None].astype(np.float32), RATE))
 
 
 def share_on(beats: Doubles, song: Song) -> float:

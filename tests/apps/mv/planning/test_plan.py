@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from gateleg.apps.mv.listening.song import hear
+from gateleg.apps.mv.listening.song import analyse_sound
 from gateleg.apps.mv.listening.sound import Sound
 from gateleg.apps.mv.planning.plan import plan_video
 from gateleg.apps.mv.planning.presets import PRESETS, find_preset
@@ -34,7 +34,7 @@ def test_cuts_fall_on_beats(song: Song, preset: str) -> None:
 
 def test_cuts_of_a_song_with_a_known_pulse_fall_on_its_true_beats() -> None:
     beats = steady(112, 30)
-    heard = hear(Sound(band(beats, 30, swing=0.62, seed=9)[None].astype(np.float32), RATE))
+    heard = analyse_sound(Sound(band(beats, 30, swing=0.62, seed=9)[None].astype(np.float32), RATE))
     cuts = plan_video(heard, find_preset("clean")).cuts
     assert np.mean([np.abs(beats - cut).min() < 0.06 for cut in cuts]) >= 0.9
 
@@ -66,7 +66,7 @@ def test_no_more_scenes_than_asked_for(song: Song) -> None:
 
 
 def test_a_song_without_a_pulse_is_planned_too() -> None:
-    heard = hear(Sound(speech(14)[None].astype(np.float32), RATE))
+    heard = analyse_sound(Sound(speech(14)[None].astype(np.float32), RATE))
     plan = plan_video(heard, find_preset("clean"))
     assert len(plan.slots) > 1
     assert plan.slots[-1].last == plan.frames

@@ -29,7 +29,7 @@ def test_song_is_drawn_with_its_bars_beats_and_sections(song: Song) -> None:
     assert bars is not None
     assert beats is not None
     assert (bars[1].count("M"), beats[1].count("M")) == (len(song.bars), len(song.beats))
-    assert f"{song.tempo:.0f} beats a minute" in drawn
+    assert f"{song.tempo:.0f} BPM" in drawn
     labels = section_labels(song.to_json())
     assert [label[0] for label in labels] == [section.part for section in song.sections]
     assert sum(width for _, _, width in labels) == pytest.approx(100.0, abs=0.5)

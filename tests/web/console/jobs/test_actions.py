@@ -30,4 +30,4 @@ def test_only_selected_jobs_that_a_deed_fits_are_meant() -> None:
 
 def test_what_came_of_a_deed_on_many_is_counted() -> None:
     assert summary(3, 0, "retried") == "3 retried"
-    assert summary(3, 1, "retried") == "3 retried, 1 had moved on"
+    assert summary(3, 1, "retried") == "3 retried, 1 had changed"

@@ -75,7 +75,7 @@ async def test_an_empty_file_is_stored(desk: Desk) -> None:
 
 
 async def test_a_file_that_is_not_what_it_is_called_is_refused(desk: Desk) -> None:
-    with pytest.raises(UploadRefused, match="does not begin like that"):
+    with pytest.raises(UploadRefused, match="but its content is something else"):
         await take_file(view(desk), "", file("false.png", b"<script>"), replace=False)
     assert not await desk.objects.exists("false.png")
     assert await noted(desk) == []

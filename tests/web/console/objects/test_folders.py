@@ -101,7 +101,7 @@ def test_json_is_laid_out_when_all_of_it_is_there() -> None:
 def test_json_that_is_none_is_shown_as_it_is_and_said_so() -> None:
     shown = excerpt(b"{", "json", 1)
     assert shown.text == "{"
-    assert "is none" in shown.note
+    assert "not valid JSON" in shown.note
 
 
 def test_a_long_text_is_cut_and_said_so() -> None:

@@ -12,7 +12,7 @@ def worker(name: str, host: str = "a", version: str = "", running: int = 0, queu
 
 
 def test_workers_are_counted_by_process_machine_and_version() -> None:
-    assert workers_text([]) == "none: jobs wait until one is started"
+    assert workers_text([]) == "none: jobs wait until a worker is started"
     assert workers_text([worker("1", running=2)]) == "1 process on a, running 2 of up to 4 jobs"
     both = [worker("1", version="1.0"), worker("2", host="b", version="1.1")]
     assert workers_text(both) == "2 processes on 2 machines, running 0 of up to 8 jobs, version 1.0 and 1.1"
@@ -33,4 +33,4 @@ def test_schedules_that_are_off_are_counted() -> None:
     on, off = Schedule(name="a", job_type="REEL", every=5), Schedule(name="b", job_type="REEL", every=5, enabled=False)
     assert schedules_text([]) == "none"
     assert schedules_text([on]) == "1"
-    assert schedules_text([on, off]) == "2, 1 of them off"
+    assert schedules_text([on, off]) == "2, 1 disabled"

@@ -20,7 +20,7 @@ def test_the_four_figures_are_of_all_queues() -> None:
     queues = [QueueStats("media", "running", 3, 1, 2, None, 15, Work(throughput=1.5)), QueueStats("default", "running", 1, 0, 1, None, 15)]
     waiting, running, done, failed = four_figures(queues, HOURS, NOW)
     assert (waiting.value, waiting.hint) == (4, "1 delayed")
-    assert (running.value, running.hint) == (3, "1.5 done per minute")
+    assert (running.value, running.hint) == (3, "1.5 completed per minute")
     assert (done.value, done.hint) == (16, "1 retried")
     assert (failed.value, failed.hint) == (1, "5.9% of all")
     assert len(done.line) == 24

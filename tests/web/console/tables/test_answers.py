@@ -91,7 +91,7 @@ async def test_a_meter_adds_up(store: AsyncStore) -> None:
 
 def test_cost_is_told_in_words() -> None:
     assert cost_text([MeteredRequest("Query", {}, 0.5, 3, 3)]) == "0.5 units of capacity in 1 request"
-    assert "40 items were looked at for 3" in cost_text([MeteredRequest("Scan", {}, 1, 3, 40), MeteredRequest("Scan", {}, 0, 0, 0)])
+    assert "40 items were read to find 3" in cost_text([MeteredRequest("Scan", {}, 1, 3, 40), MeteredRequest("Scan", {}, 0, 0, 0)])
 
 
 async def test_an_item_that_is_not_what_its_entity_says_does_not_hide_the_others(store: AsyncStore) -> None:

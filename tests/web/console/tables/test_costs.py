@@ -27,7 +27,7 @@ DESCRIPTION = {
 def test_billing_is_said_in_words() -> None:
     assert billing(DESCRIPTION).startswith("On-demand billing")
     provisioned = {"ProvisionedThroughput": {"ReadCapacityUnits": 1000, "WriteCapacityUnits": 5}}
-    assert billing(provisioned) == "Provisioned: 1,000 read and 5 write units a second are paid for, used or not."
+    assert billing(provisioned) == "Provisioned: 1,000 read and 5 write units per second are billed, used or not."
 
 
 def test_a_table_has_its_indexes_as_parts() -> None:
@@ -77,4 +77,4 @@ def test_every_move_has_an_arrow_and_is_told(states: type[States]) -> None:
     moves = sum(len(state.successors) for state in states)
     tips = sum(name in ("marker-start", "marker-end") for path in root.iter() for name in path.attrib)
     assert tips == moves + 1
-    assert f"It begins with {next(iter(states))}." in root.attrib["aria-label"]
+    assert f"Initial: {next(iter(states))}." in root.attrib["aria-label"]

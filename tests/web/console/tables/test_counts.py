@@ -29,7 +29,7 @@ def test_count_is_locked_on_the_sheets_of_old_and_new_items() -> None:
     shelf = Shelf(shelf="a", volumes=3)
     for sheet in (stored_sheet(SHELF, shelf, SHELF.encode(shelf)), new_sheet(SHELF), new_sheet(SHELF, shelf)):
         line = next(line for line in sheet.lines if line.input.name == "volumes")
-        assert "count of other items" in line.locked
+        assert "Counts other items" in line.locked
 
 
 def test_text_for_a_count_is_not_taken_from_a_form() -> None:

@@ -59,12 +59,12 @@ def test_derived_keys_follow_a_change() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("{", "not JSON"),
-        ("[]", "An item is an object"),
+        ("{", "Not valid JSON"),
+        ("[]", "An item must be a JSON object"),
         (edited(title="Ice"), "title is not a value in DynamoDB JSON"),
         (edited(sk={"S": "OTHER"}), "key"),
         (edited(shelf={"S": "nowhere"}), "shelf"),
-        (edited(shelf_title={"S": "mine"}), "made from other attributes"),
+        (edited(shelf_title={"S": "mine"}), "derived from other attributes"),
         (edited(status={"S": "lost"}), "cannot go from shelved to lost"),
         (json.dumps({"title": {"S": "x"}}), "no key attribute"),
     ],

@@ -113,9 +113,9 @@ def test_nothing_is_shown_for_none() -> None:
 @pytest.mark.parametrize(
     ("annotation", "text", "says"),
     [
-        (datetime, "yesterday", "not a time"),
-        (bytes, "%%%", "not base64"),
-        (list[str], "[1,", "not JSON"),
+        (datetime, "yesterday", "Not a valid time"),
+        (bytes, "%%%", "Not valid base64"),
+        (list[str], "[1,", "Not valid JSON"),
         (BookStatus, "stolen", "Choose one of shelved, lent"),
     ],
 )

@@ -169,4 +169,4 @@ def test_many_indexes_of_one_entity_stand_on_both_sides() -> None:
 def test_a_diagram_says_which_entities_an_index_holds_and_what_of_them() -> None:
     shelf, due = drawing_of(library).right
     assert shelf.notes == ("of Book",)
-    assert due.notes == ("holds keys only", "of Loan")
+    assert due.notes == ("projects keys only", "of Loan")

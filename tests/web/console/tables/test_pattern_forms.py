@@ -28,7 +28,7 @@ def test_filled_in_fields_make_the_question() -> None:
 
 
 def test_an_empty_field_that_is_needed_is_named() -> None:
-    assert build_query(Loan.of_book, {"book_id": " "}).problems == {"book_id": "This is needed."}
+    assert build_query(Loan.of_book, {"book_id": " "}).problems == {"book_id": "This field is required."}
 
 
 def test_a_wrong_value_is_told_at_its_field() -> None:
@@ -59,7 +59,7 @@ def test_the_order_can_be_turned_around() -> None:
 
 
 def test_what_a_pattern_asks_by_is_said_in_words() -> None:
-    assert arguments_text(Book.on_shelf) == "by status, narrowed by shelf and title"
+    assert arguments_text(Book.on_shelf) == "by status, optionally shelf and title"
 
 
 def test_a_pattern_is_found_by_its_whole_name() -> None:

@@ -28,7 +28,7 @@ def line(sheet: Sheet, name: str) -> Line:
 def test_the_key_comes_first_and_cannot_change() -> None:
     _, sheet = stored()
     assert sheet.lines[0].input.name == "book_id"
-    assert "Duplicate" in sheet.lines[0].locked
+    assert "duplicate the item" in sheet.lines[0].locked
 
 
 @pytest.mark.parametrize("name", ["created_at", "updated_at", "version"])
@@ -80,7 +80,7 @@ def test_an_emptied_optional_field_is_absent() -> None:
 
 def test_an_emptied_field_that_is_needed_is_refused() -> None:
     before, sheet = stored()
-    assert fill(BOOK, sheet, {"shelf": ""}, before).problems == {"shelf": "This is needed."}
+    assert fill(BOOK, sheet, {"shelf": ""}, before).problems == {"shelf": "This field is required."}
 
 
 def test_what_the_entity_refuses_is_told_at_the_field() -> None:

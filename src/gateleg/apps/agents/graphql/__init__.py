@@ -1,1 +1,1 @@
-"""GraphQL for agents: the schema, what it is read through, and the page for trying it."""
+"""The GraphQL API of agents: schema, resolvers, limits, and an interactive page."""

@@ -1,4 +1,4 @@
-"""What the public engine has no fields for: labels, differences and pins of versions, previews of prompts, and wizards for somebody."""
+"""Fields that the public engine does not have: version labels, differences and pins, prompt previews, and wizards for a user."""
 
 from typing import Any
 
@@ -24,14 +24,14 @@ from gateleg.apps.agents.wizards.forms import check_answers
 _KINDS: dict[str, VersionedKind[Any]] = {one.kind: one for one in (AGENTS, PROMPTS, FLOWS)}
 
 
-@strawberry.type(name="PromptPreviewType", description="What a prompt would say.")
+@strawberry.type(name="PromptPreviewType", description="A rendered prompt.")
 class PromptPreviewType:
     """A preview."""
 
     text: str
     missing: list[str] = strawberry.field(description="Variables without a value.")
-    problems: list[str] = strawberry.field(description="Values that are not of their variable's type.")
-    unused: list[str] = strawberry.field(description="Values that the prompt has no place for.")
+    problems: list[str] = strawberry.field(description="Values that do not match the type of their variable.")
+    unused: list[str] = strawberry.field(description="Values that the prompt does not use.")
 
 
 @strawberry.type(name="VersionPointerType", description="Which version is active, and which versions have labels.")
@@ -45,7 +45,7 @@ class VersionPointerType:
 
     @resolver_field(JSON)
     def labels(root: strawberry.Parent[VersionPointer]) -> Any:
-        """Versions by their labels."""
+        """Version ids by label."""
         return Verbatim(root.labels)
 
 
@@ -56,16 +56,16 @@ EditThread = save_payload_type("EditThread", "thread", ThreadType)
 
 @strawberry.type
 class AddedQueries:
-    """Queries of ours."""
+    """Additional queries."""
 
     @resolver_field(VersionPointerType | None)
     async def version_pointer(self, info: Info, kind: VersionKind, logical_uuid: str) -> VersionPointer | None:
-        """Which version of an agent, a prompt or a flow is active, and which ones have labels; null when there is none."""
+        """The active version of an agent, prompt or flow, and its labelled versions; null if there is none."""
         return await info.context.loaders.find(VersionPointer, kind=kind.value, logical_uuid=logical_uuid)
 
     @resolver_field(JSON)
     async def version_differences(self, info: Info, kind: VersionKind, before: str, after: str) -> Any:
-        """What differs between two versions, by attribute: the earlier value and the later one."""
+        """The differences between two versions, by attribute: the earlier and the later value."""
         of, call = _KINDS[kind.value], info.context
         earlier = await get_version(call.store, call.context, of, before)
         later = await get_version(call.store, call.context, of, after)
@@ -75,7 +75,7 @@ class AddedQueries:
     async def prompt_preview(
         self, info: Info, prompt_version_uuid: str, values: JSON | None = UNSET, flow_context: str | None = UNSET
     ) -> PromptPreview | None:
-        """What a version of a prompt would say with these values of its variables, and what is missing; null when there is none."""
+        """Render a version of a prompt with these values, and report missing ones; null if there is no such version."""
         call = info.context
         return await preview_prompt(call.store, call.context, prompt_version_uuid, _object("values", values), flow_context or None)
 
@@ -83,7 +83,7 @@ class AddedQueries:
     async def chosen_wizard_groups(
         self, info: Info, region: str, facts: JSON | None = UNSET, limit: int | None = UNSET
     ) -> list[WizardGroup]:
-        """The groups of wizards for somebody in a region of whom these facts are known, the best first."""
+        """The wizard groups for a user with these attributes in a region, best match first."""
         call = info.context
         known = stored_arguments({"facts": _object("facts", facts)})["facts"]
         found = await choose_wizard_groups(call.store, call.context, region, known, call.checked_limit(limit or DEFAULT_LIMIT))
@@ -91,27 +91,27 @@ class AddedQueries:
 
     @resolver_field(bool)
     async def wizard_answers_fit(self, info: Info, wizard_uuid: str, answers: JSON) -> bool:
-        """True for answers that the elements of a wizard permit; an error of the code `bad-wizard` names what they do not."""
+        """True if the answers are valid for the wizard's elements; otherwise an error with the code `bad-wizard` names the invalid ones."""
         await check_answers(info.context.store, info.context.context, wizard_uuid, _object("answers", answers))
         return True
 
 
 @strawberry.type
 class AddedMutations:
-    """Mutations of ours."""
+    """Additional mutations."""
 
     @resolver_field(LabelVersion)
     async def label_version(
         self, info: Info, kind: VersionKind, logical_uuid: str, name: str, version_uuid: str | None = UNSET
     ) -> SavePayload:
-        """Give a version a name such as `stable`, or take the name back without a `versionUuid`. A version with a name stays."""
+        """Label a version, for example `stable`; without a `versionUuid`, remove the label. A labelled version cannot be deleted."""
         call = info.context
         call.loaders.clear()
         return SavePayload(await label(call.store, call.context, _KINDS[kind.value], logical_uuid, name, version_uuid or None))
 
     @resolver_field(PinThread)
     async def pin_thread(self, info: Info, thread_uuid: str, agent_version_uuid: str | None = UNSET) -> SavePayload:
-        """Let one version of its agent answer in a thread; without one, the active version again."""
+        """Pin a thread to a version of its agent; without a version, unpin it."""
         info.context.loaders.clear()
         return SavePayload(await pin_thread(info.context.store, info.context.context, thread_uuid, agent_version_uuid or None))
 
@@ -126,7 +126,7 @@ class AddedMutations:
 
 
 def _object(name: str, value: Any) -> dict[str, Any]:
-    """An object that a client has sent, or an empty one. Raises `BadField`."""
+    """An object argument, or an empty object. Raises `BadField`."""
     if not value:
         return {}
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Mutations of agents and of what they are made of: models, tool servers, prompts, flows and components."""
+"""Mutations of agents, models, tool servers, prompts, flows and UI components."""
 
 import strawberry
 from strawberry.types.unset import UNSET
@@ -41,7 +41,7 @@ DeleteUIComponent = delete_payload_type("DeleteUIComponent")
 
 @strawberry.type
 class AgentMutations:
-    """What can be changed of agents. Members of the group `editors` change them, if the settings name one."""
+    """Mutations of agents. If the settings name an `editors` group, only its members may use them."""
 
     @resolver_field(InsertUpdateLlm)
     async def insert_update_llm(
@@ -54,7 +54,7 @@ class AgentMutations:
         module_name: str | None = UNSET,
         updated_by: str | None = UNSET,
     ) -> SavePayload:
-        """Add a model to the catalogue, or change it. The catalogue is the host's; operators and admins write it."""
+        """Add a model to the catalogue, or change one. Only operators and admins of the host."""
         return await save_item(info.context, Llm, save_llm, stored_arguments(locals()))
 
     @resolver_field(DeleteLlm)
@@ -88,7 +88,10 @@ class AgentMutations:
 
     @resolver_field(DeleteAgent)
     async def delete_agent(self, info: Info, agent_version_uuid: str) -> DeletePayload:
-        """Delete a version of an agent. The newest of the others becomes active; the last one stays while threads need it."""
+        """Delete a version of an agent. If it was active, the newest other version becomes active.
+
+        The last version cannot be deleted while there are threads.
+        """
         return await delete_by_ids(info.context, with_secrets(info, delete_agent), agent_version_uuid)
 
     @resolver_field(InsertUpdatePromptTemplate)
@@ -113,7 +116,10 @@ class AgentMutations:
 
     @resolver_field(DeletePromptTemplate)
     async def delete_prompt_template(self, info: Info, prompt_version_uuid: str) -> DeletePayload:
-        """Delete a version of a prompt. The newest of the others becomes active; the last one stays while flows need it."""
+        """Delete a version of a prompt. If it was active, the newest other version becomes active.
+
+        The last version cannot be deleted while flows use it.
+        """
         return await delete_by_ids(info.context, delete_prompt, prompt_version_uuid)
 
     @resolver_field(InsertUpdateFlowSnippet)
@@ -136,7 +142,7 @@ class AgentMutations:
 
     @resolver_field(DeleteFlowSnippet)
     async def delete_flow_snippet(self, info: Info, flow_snippet_version_uuid: str) -> DeletePayload:
-        """Delete a version of a flow, unless an agent uses it. The newest of the others becomes active."""
+        """Delete a version of a flow, unless an agent uses it. If it was active, the newest other version becomes active."""
         return await delete_by_ids(info.context, delete_flow, flow_snippet_version_uuid)
 
     @resolver_field(InsertUpdateMCPServer)
@@ -149,12 +155,12 @@ class AgentMutations:
         mcp_server_uuid: str | None = UNSET,
         updated_by: str | None = UNSET,
     ) -> SavePayload:
-        """Register a server of tools, or change it. Names of headers stay as they are given."""
+        """Register an MCP server, or change one. Header names are kept as given."""
         return await save_item(info.context, McpServer, with_resources(info, save_server), stored_arguments(locals()))
 
     @resolver_field(DeleteMCPServer)
     async def delete_mcp_server(self, info: Info, mcp_server_uuid: str) -> DeletePayload:
-        """Delete a server of tools, unless an agent or a prompt uses it."""
+        """Delete an MCP server, unless an agent or a prompt uses it."""
         return await delete_by_ids(info.context, with_secrets(info, delete_server), mcp_server_uuid)
 
     @resolver_field(InsertUpdateUIComponent)
@@ -168,10 +174,10 @@ class AgentMutations:
         updated_by: str | None = UNSET,
         wait_for: str | None = UNSET,
     ) -> SavePayload:
-        """Add a component to the catalogue, or change it. Operators and admins write it."""
+        """Add a UI component to the catalogue, or change one. Only operators and admins of the host."""
         return await save_item(info.context, UiComponent, save_ui_component, stored_arguments(locals()))
 
     @resolver_field(DeleteUIComponent)
     async def delete_ui_component(self, info: Info, ui_component_type: str, ui_component_uuid: str) -> DeletePayload:
-        """Delete a component from the catalogue, unless a prompt uses it."""
+        """Delete a UI component from the catalogue, unless a prompt uses it."""
         return await delete_by_ids(info.context, delete_ui_component, ui_component_type, ui_component_uuid)

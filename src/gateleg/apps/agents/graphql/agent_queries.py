@@ -1,4 +1,4 @@
-"""Queries of agents and of what they are made of: models, tool servers, prompts, flows and components."""
+"""Queries of agents, models, tool servers, prompts, flows and UI components."""
 
 from datetime import datetime
 
@@ -35,16 +35,16 @@ from gateleg.apps.agents.tables import Agent, FlowSnippet, McpServer, PromptTemp
 
 @strawberry.type
 class AgentQueries:
-    """What can be asked about agents."""
+    """Queries of agents."""
 
     @resolver_field(str)
     def ping(self) -> str:
-        """Whether the API answers: a greeting."""
+        """A greeting, to test whether the API responds."""
         return "Hello at " + datetime.now().isoformat()
 
     @resolver_field(LlmType | None)
     async def llm(self, info: Info, llm_provider: str, llm_name: str) -> Llm | None:
-        """A model; null when there is none."""
+        """A model; null if there is none."""
         return await info.context.loaders.find(Llm, llm_provider=llm_provider, llm_name=llm_name)
 
     @resolver_field(LlmListType)
@@ -65,7 +65,7 @@ class AgentQueries:
 
     @resolver_field(AgentType | None)
     async def agent(self, info: Info, agent_uuid: str | None = UNSET, agent_version_uuid: str | None = UNSET) -> Agent | None:
-        """An agent: its active version by `agentUuid`, or one version by `agentVersionUuid`. Null when there is none."""
+        """An agent: its active version by `agentUuid`, or one version by `agentVersionUuid`. Null if there is none."""
         return await find_version(info.context, Agent, agent_uuid, agent_version_uuid)
 
     @resolver_field(AgentListType)
@@ -85,14 +85,14 @@ class AgentQueries:
         updated_at_gt: datetime | None = UNSET,
         updated_at_lt: datetime | None = UNSET,
     ) -> Listing[Agent]:
-        """Versions of agents, latest change first. `agentName` is a part of the name; `model` is that of the configuration."""
+        """Versions of agents, latest change first. `agentName` matches part of the name, `model` the model of the configuration."""
         return await list_rows(info.context, list_agents, stored_arguments(locals()))
 
     @resolver_field(PromptTemplateType | None)
     async def prompt_template(
         self, info: Info, prompt_version_uuid: str | None = UNSET, prompt_uuid: str | None = UNSET
     ) -> PromptTemplate | None:
-        """A prompt: its active version by `promptUuid`, or one version by `promptVersionUuid`. Null when there is none."""
+        """A prompt: its active version by `promptUuid`, or one version by `promptVersionUuid`. Null if there is none."""
         return await find_version(info.context, PromptTemplate, prompt_uuid, prompt_version_uuid)
 
     @resolver_field(PromptTemplateListType)
@@ -109,14 +109,14 @@ class AgentQueries:
         updated_at_gt: datetime | None = UNSET,
         updated_at_lt: datetime | None = UNSET,
     ) -> Listing[PromptTemplate]:
-        """Versions of prompts, earliest change first. `promptName` is a part of the name."""
+        """Versions of prompts, earliest change first. `promptName` matches part of the name."""
         return await list_rows(info.context, list_prompts, stored_arguments(locals()))
 
     @resolver_field(FlowSnippetType | None)
     async def flow_snippet(
         self, info: Info, flow_snippet_version_uuid: str | None = UNSET, flow_snippet_uuid: str | None = UNSET
     ) -> FlowSnippet | None:
-        """A flow: its active version by `flowSnippetUuid`, or one version by `flowSnippetVersionUuid`. Null when there is none."""
+        """A flow: its active version by `flowSnippetUuid`, or one version by `flowSnippetVersionUuid`. Null if there is none."""
         return await find_version(info.context, FlowSnippet, flow_snippet_uuid, flow_snippet_version_uuid)
 
     @resolver_field(FlowSnippetListType)
@@ -133,12 +133,12 @@ class AgentQueries:
         updated_at_gt: datetime | None = UNSET,
         updated_at_lt: datetime | None = UNSET,
     ) -> Listing[FlowSnippet]:
-        """Versions of flows, earliest change first. `flowName` is a part of the name."""
+        """Versions of flows, earliest change first. `flowName` matches part of the name."""
         return await list_rows(info.context, list_flows, stored_arguments(locals()))
 
     @resolver_field(MCPServerType | None)
     async def mcp_server(self, info: Info, mcp_server_uuid: str) -> McpServer | None:
-        """A server of tools; null when there is none."""
+        """An MCP server; null if there is none."""
         return await info.context.loaders.find(McpServer, mcp_server_uuid=mcp_server_uuid)
 
     @resolver_field(MCPServerListType)
@@ -152,12 +152,12 @@ class AgentQueries:
         updated_at_gt: datetime | None = UNSET,
         updated_at_lt: datetime | None = UNSET,
     ) -> Listing[McpServer]:
-        """Servers of tools, earliest change first."""
+        """MCP servers, earliest change first."""
         return await list_rows(info.context, list_servers, stored_arguments(locals()))
 
     @resolver_field(UIComponentType | None)
     async def ui_component(self, info: Info, ui_component_type: str, ui_component_uuid: str) -> UiComponent | None:
-        """A component of user interfaces; null when there is none."""
+        """A UI component; null if there is none."""
         key = {"ui_component_type": ui_component_type, "ui_component_uuid": ui_component_uuid}
         return await info.context.loaders.find(UiComponent, **key)
 
@@ -173,5 +173,5 @@ class AgentQueries:
         updated_at_gt: datetime | None = UNSET,
         updated_at_lt: datetime | None = UNSET,
     ) -> Listing[UiComponent]:
-        """Components of user interfaces, by type. `tagName` is a part of the name."""
+        """UI components, by type. `tagName` matches part of the name."""
         return await list_rows(info.context, list_ui_components, stored_arguments(locals()))

@@ -1,4 +1,4 @@
-"""Types of agents and of what they are made of: models, tool servers, prompts, flows and components."""
+"""Types of agents, models, tool servers, prompts, flows and UI components."""
 
 from datetime import datetime
 from typing import Any
@@ -18,7 +18,7 @@ from gateleg.apps.agents.tables import Agent, FlowSnippet, McpServer, PromptTemp
 
 @strawberry.type
 class TenantType:
-    """What everything of a tenant has."""
+    """Fields of all items of a tenant."""
 
     partition_key: str
     endpoint_id: str
@@ -27,7 +27,7 @@ class TenantType:
 
 @strawberry.type
 class TimesType:
-    """Who wrote something, and when."""
+    """When an item was written, and by whom."""
 
     updated_by: str | None
     created_at: datetime
@@ -49,7 +49,7 @@ class LlmType(TimesType):
         return Verbatim(renamed_schema(root.configuration_schema, shown_name))
 
 
-@strawberry.type(name="UIComponentType", description="A component that prompts may let a user interface show.")
+@strawberry.type(name="UIComponentType", description="A UI component that prompts may use.")
 class UIComponentType(TimesType):
     """A component."""
 
@@ -60,9 +60,9 @@ class UIComponentType(TimesType):
     wait_for: str | None
 
 
-@strawberry.type(name="MCPServerType", description="A server of tools, as a tenant registered it.")
+@strawberry.type(name="MCPServerType", description="An MCP server of a tenant.")
 class MCPServerType(TenantType, TimesType):
-    """A server of tools."""
+    """An MCP server."""
 
     mcp_server_uuid: str
     mcp_label: str
@@ -71,16 +71,16 @@ class MCPServerType(TenantType, TimesType):
 
     @resolver_field(JSON | None)
     def headers(root: strawberry.Parent[McpServer]) -> Any:
-        """The headers of its requests, with their names as they were given. Secrets are shown as references."""
+        """The headers of its requests. Values are references to secrets."""
         return Verbatim(redact_headers(root.headers))
 
     @resolver_field(list[JSON] | None)
     async def tools(root: strawberry.Parent[McpServer], info: Info) -> list[dict[str, Any]]:
-        """Its tools, as the server lists them now; null, with an error, when it does not."""
+        """Its tools, read from the server now; null with an error if the server does not respond."""
         return [Verbatim(one) for one in await list_live_tools(info.context, root)]
 
 
-@strawberry.type(name="PromptTemplateBaseType", description="One version of a prompt, without what it refers to.")
+@strawberry.type(name="PromptTemplateBaseType", description="One version of a prompt, without the items it refers to.")
 class PromptTemplateBaseType(TenantType, TimesType):
     """A prompt in a list."""
 
@@ -100,13 +100,13 @@ class PromptTemplateType(PromptTemplateBaseType):
 
     @resolver_field(list[MCPServerType])
     async def mcp_servers(root: strawberry.Parent[PromptTemplate], info: Info) -> list[McpServer]:
-        """The servers of tools that it names; those that no longer exist are left out."""
+        """Its MCP servers; deleted ones are left out."""
         ids = [one["mcp_server_uuid"] for one in root.mcp_servers if one.get("mcp_server_uuid")]
         return await info.context.loaders.find_all(McpServer, "mcp_server_uuid", ids)
 
     @resolver_field(JSON | None)
     async def ui_components(root: strawberry.Parent[PromptTemplate], info: Info) -> list[dict[str, Any]]:
-        """The components that it names, each with all that is known of it."""
+        """Its UI components."""
         loaders = info.context.loaders
         found = []
         for one in root.ui_components:
@@ -128,7 +128,7 @@ class FlowSnippetBaseType(TenantType, TimesType):
     status: VersionStatus
 
 
-@strawberry.type(name="FlowSnippetType", description="One version of a flow: steps that are put into a prompt.")
+@strawberry.type(name="FlowSnippetType", description="One version of a flow: steps that are inserted into a prompt.")
 class FlowSnippetType(FlowSnippetBaseType):
     """A flow."""
 
@@ -161,7 +161,7 @@ class AgentType(TenantType, TimesType):
 
     @resolver_field(JSON | None)
     def configuration(root: strawberry.Parent[Agent]) -> Any:
-        """What its handler is told. Secrets are shown as references."""
+        """The configuration of its handler. Secrets are shown as references."""
         return redact(root.configuration)
 
     @resolver_field(LlmType | None)
@@ -171,12 +171,12 @@ class AgentType(TenantType, TimesType):
 
     @resolver_field(list[MCPServerType])
     async def mcp_servers(root: strawberry.Parent[Agent], info: Info) -> list[McpServer]:
-        """Its servers of tools; those that no longer exist are left out."""
+        """Its MCP servers; deleted ones are left out."""
         return await info.context.loaders.find_all(McpServer, "mcp_server_uuid", root.mcp_server_uuids)
 
     @resolver_field(FlowSnippetType | None)
     async def flow_snippet(root: strawberry.Parent[Agent], info: Info) -> FlowSnippet | None:
-        """The version of the flow that it was made with."""
+        """The flow version that it is composed from."""
         return await info.context.loaders.find(FlowSnippet, flow_snippet_version_uuid=root.flow_snippet_version_uuid)
 
 
@@ -189,14 +189,14 @@ class LlmListType(PageType):
 
 @strawberry.type(name="UIComponentListType")
 class UIComponentListType(PageType):
-    """A page of components."""
+    """A page of UI components."""
 
     ui_component_list: list[UIComponentType]
 
 
 @strawberry.type(name="MCPServerListType")
 class MCPServerListType(PageType):
-    """A page of servers of tools."""
+    """A page of MCP servers."""
 
     mcp_server_list: list[MCPServerType]
 

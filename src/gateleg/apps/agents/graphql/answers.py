@@ -1,7 +1,7 @@
-"""What clients see of errors.
+"""Errors in GraphQL responses.
 
-Every error of an answer has `extensions.code`, as the envelope of the host's other errors has, and never the text of an exception that
-nobody meant for clients.
+Every error has `extensions.code`, like the error envelope of the host's other APIs, and never the text of an internal
+exception.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ _BY_GRAPHQL = (CannotGetOperationTypeError, InvalidOperationTypeError)
 
 
 def shape(error: GraphQLError) -> None:
-    """Give an error the message and the code that clients see; what is not for them goes to the log."""
+    """Set the message and code that clients see; internal details go to the log."""
     original = _cause(error)
     if isinstance(original, RecursionError):
-        error.message, original = "The document is nested too deeply to be read.", None
+        error.message, original = "The document is nested too deeply to be parsed.", None
     if original is None:
-        # graphql-core's own messages name fields and types only.
+        # graphql-core's own messages contain only names of fields and types.
         error.extensions = {"code": BadQuery.code, "fix": BadQuery.fix} | (error.extensions or {})
         return
     shown = body_of(original)["error"]
     if not isinstance(original, GatelegError) or shown["code"] == "internal":
-        _log.error("a field of a query failed", exc_info=original)
+        _log.error("a resolver failed", exc_info=original)
     elif original.status >= 500:
-        _log.error("the store failed in a query", exc_info=original)
+        _log.error("the store failed in a resolver", exc_info=original)
     error.message = shown["message"]
     error.extensions = {"code": shown["code"]} | shown["details"]
 
@@ -49,7 +49,7 @@ def shape_all(errors: Iterable[GraphQLError]) -> None:
 
 
 def _cause(error: GraphQLError) -> Exception | None:
-    """The exception behind an error; None for one that GraphQL itself has found."""
+    """The exception that caused an error; None for errors of GraphQL itself."""
     cause = error.original_error
     while isinstance(cause, GraphQLError):
         cause = cause.original_error
@@ -57,6 +57,6 @@ def _cause(error: GraphQLError) -> Exception | None:
 
 
 def refusal_body(error: Exception) -> dict[str, Any]:
-    """The answer to a request that did not become an operation, in the shape of GraphQL."""
+    """A GraphQL error response to a request that is not a valid operation."""
     shown = body_of(error)["error"]
     return {"data": None, "errors": [{"message": shown["message"], "extensions": {"code": shown["code"]} | shown["details"]}]}

@@ -1,4 +1,4 @@
-"""Asking agents: questions, the runs that answer them, and following a run while it goes on."""
+"""Asking agents: questions, their runs, and a subscription that follows a run."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -26,25 +26,25 @@ from gateleg.apps.agents.thread_tables import AsyncTask, RunStatus
 _TRIED_AGAIN = (RunStatus.FAILED, RunStatus.EXPIRED)
 
 
-@strawberry.type(name="FrameType", description="One piece of what is streamed of a run.")
+@strawberry.type(name="FrameType", description="One piece of a run's stream.")
 class FrameType:
     """A frame."""
 
-    index: int = strawberry.field(description="Its place in the run's stream, from 0 without gaps.")
+    index: int = strawberry.field(description="Its position in the run's stream, from 0 without gaps.")
     kind: str = strawberry.field(description="status, text, reasoning, call, result, message, restart or end.")
-    delta: str = strawberry.field(description="Of `text` and `reasoning`: the next characters.")
-    step: int = strawberry.field(description="Which reply of the model it belongs to, from 1.")
-    status: str = strawberry.field(description="The state of the run, or of the tool call.")
+    delta: str = strawberry.field(description="For `text` and `reasoning`: the next characters.")
+    step: int = strawberry.field(description="The number of its model reply, from 1.")
+    status: str = strawberry.field(description="The status of the run or tool call.")
     id: str = strawberry.field(description="The id of the message or of the tool call.")
     name: str = strawberry.field(description="The name of the tool.")
 
     @resolver_field(JSON | None)
     def data(root: strawberry.Parent[Frame]) -> Any:
-        """Arguments of a call, its result, or usage, cost and error at the end."""
+        """The arguments of a call, its result, or at the end usage, cost and error."""
         return Verbatim(root.data) if isinstance(root.data, dict) and root.kind in ("call", "result") else root.data
 
 
-@strawberry.type(name="ExecuteAskModel", description="Whether the question of a task is being answered, or was.")
+@strawberry.type(name="ExecuteAskModel", description="Whether the question of a task is being or was answered.")
 class ExecuteAskModel:
     """The payload of executeAskModel."""
 
@@ -72,11 +72,11 @@ async def ask_model(
     output_schema: JSON | None = UNSET,
     options: JSON | None = UNSET,
 ) -> dict[str, str]:
-    """Ask an agent. The answer is written by a worker: ask `asyncTask` for it, or follow the run with the subscription `runFrames`.
+    """Ask an agent. A worker writes the answer: query `asyncTask` for it, or follow the run with the subscription `runFrames`.
 
-    Without `threadUuid`, the last thread of the caller and of `userId` with the agent is continued, if it is recent enough. Every answer
-    is streamed, so `stream` changes nothing. `policy` says what becomes of a question while the thread answers another: reject, enqueue
-    or interrupt.
+    Without `threadUuid`, the most recent thread of the caller and `userId` with the agent is continued, if it is recent enough. Every
+    answer is streamed, so `stream` has no effect. `policy` determines what happens to a question while the thread answers another: reject,
+    enqueue or interrupt.
     """
     call = info.context
     asked = {
@@ -102,22 +102,22 @@ async def ask_model(
 
 @strawberry.type
 class AskingQueries:
-    """Asking by a query, as clients of the public engine do."""
+    """`askModel` as a query, for clients of the public engine."""
 
-    ask_model = resolver_field(AskModelType, deprecated="It changes things: use the mutation of the same name.")(ask_model)
+    ask_model = resolver_field(AskModelType, deprecated="It changes data: use the mutation of the same name.")(ask_model)
 
 
 @strawberry.type
 class AskingMutations:
-    """Asking, and what can be done with runs."""
+    """Mutations that ask agents and control runs."""
 
     ask_model = resolver_field(AskModelType)(ask_model)
 
     @resolver_field(ExecuteAskModel)
     async def execute_ask_model(self, info: Info, arguments: JSON, async_task_uuid: str) -> dict[str, bool]:
-        """Have the question of a task answered. The queue does so by itself; this tries again what has failed or expired.
+        """Retry the question of a task if its run failed or expired; otherwise the queue answers it without this.
 
-        `arguments` are those of the task already; they are accepted for clients of the public engine.
+        `arguments` are ignored, because the task has them; they are accepted for clients of the public engine.
         """
         call = info.context
         run = await _run_of(call, async_task_uuid)
@@ -132,12 +132,12 @@ class AskingMutations:
 
     @resolver_field(RetryRun)
     async def retry_run(self, info: Info, thread_uuid: str, run_uuid: str) -> SavePayload:
-        """Have a run that failed or expired go on from what it had done."""
+        """Retry a failed or expired run from where it stopped."""
         return SavePayload(await retry_run(info.context.resources, info.context.context, thread_uuid, run_uuid))
 
     @resolver_field(DecideToolCalls)
     async def decide_tool_calls(self, info: Info, thread_uuid: str, run_uuid: str, decisions: list[JSON]) -> SavePayload:
-        """Approve or deny tool calls that wait for it: `[{toolCallUuid, approve, reason}]`. When none waits any more, the run goes on."""
+        """Approve or deny pending tool calls: `[{toolCallUuid, approve, reason}]`. The run continues when all are decided."""
         try:
             found = [Decision.model_validate(one) for one in stored_arguments({"decisions": decisions})["decisions"]]
         except ValidationError as error:
@@ -147,11 +147,11 @@ class AskingMutations:
 
 @strawberry.type
 class Subscription:
-    """What can be followed."""
+    """Subscriptions."""
 
     @subscription_field(FrameType)
     async def run_frames(self, info: Info, thread_uuid: str, run_uuid: str, after: int = -1) -> AsyncIterator[Frame]:
-        """The frames of a run after an index, as they come; -1 for all of them. The last one ends the run."""
+        """The frames of a run after an index (-1 for all), as they are written. The last one ends the run."""
         call = info.context
         async for frame in await follow_run(call.resources, call.context, thread_uuid, run_uuid, after=after):
             yield frame

@@ -1,4 +1,4 @@
-"""`Call`: what resolvers work with, one for each operation."""
+"""`Call`: the context of resolvers, one for each operation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Call:
     resources: Resources[AgentsSettings]
     context: Context
     loaders: Loaders
-    #: what the first message of a websocket says; strawberry sets it
+    #: the payload of a websocket's first message; set by strawberry
     connection_params: Any = None
 
     @classmethod
@@ -38,7 +38,7 @@ class Call:
 
     @property
     def store(self) -> AsyncStore:
-        """The store of all tables; services bind it to the partition of the context."""
+        """The unscoped store; services bind it to the partition of the context."""
         return self.resources.store
 
     @property
@@ -47,11 +47,11 @@ class Call:
         return self.resources.store.scope(self.context.partition)
 
     def checked_limit(self, limit: int | None) -> int:
-        """How many rows to read: those that a client asks for, 100 if it does not say. Raises `BadField`."""
+        """The number of rows to read, by default 100. Raises `BadField`."""
         most = self.resources.settings.page_limit
         found = min(DEFAULT_PAGE_SIZE, most) if limit is None else limit
         if not 1 <= found <= most:
-            raise BadField(f"limit is {found}; pages have 1 to {most} rows.", fix="Ask for fewer rows, and for the rest with `after`.")
+            raise BadField(f"limit is {found}; pages have 1 to {most} rows.", fix="Lower `limit`, and read further pages with `after`.")
         return found
 
     def begin_operation(self) -> Call:
@@ -59,5 +59,5 @@ class Call:
         return replace(self, loaders=Loaders(self.resources.store, self.context))
 
 
-#: What resolvers get beside their arguments.
+#: The `info` argument of resolvers.
 Info: TypeAlias = strawberry.Info[Call, None]

@@ -1,4 +1,4 @@
-"""What is done with every operation before it runs: texts become enums, limits are checked, loaders begin empty."""
+"""Steps before every operation: convert strings to enums, check limits, create empty loaders."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 
     from graphql import DocumentNode
 
-#: What a document may consist of: names, values and punctuation.
+#: The maximum number of tokens in a document.
 MAX_TOKENS = 10_000
-#: Documents that are kept once they have been read and found valid, and how long they may be.
+#: The number of valid documents that are cached, and their maximum length.
 _KEPT, _LONGEST = 200, 20_000
 
 
 @dataclass
 class _Document:
-    """A document that was read, with texts as enums."""
+    """A parsed document, with strings converted to enums."""
 
     node: DocumentNode
     valid: bool = False
 
 
 class AgentsSchema(strawberry.Schema):
-    """A schema whose errors have codes. It keeps documents that clients send again and again."""
+    """A schema whose errors have codes, with a cache of parsed documents."""
 
     def __init__(self, *args: Any, limits: Limits, **options: Any) -> None:
         self.limits = limits
@@ -42,11 +42,11 @@ class AgentsSchema(strawberry.Schema):
         super().__init__(*args, **{**options, "extensions": [OperationChecks]})
 
     def process_errors(self, errors: list[GraphQLError], execution_context: Any = None) -> None:
-        """Shape errors for clients. Strawberry calls it once with the errors of each answer, on every transport."""
+        """Format errors for clients. Strawberry calls it once per response, on every transport."""
         shape_all(errors)
 
     def keep(self, query: str, document: _Document) -> None:
-        """Remember a document for the next request that sends it."""
+        """Cache a document."""
         if len(query) <= _LONGEST:
             self.documents[query] = document
             if len(self.documents) > _KEPT:
@@ -54,10 +54,10 @@ class AgentsSchema(strawberry.Schema):
 
 
 class OperationChecks(SchemaExtension):
-    """One operation's way from text to execution."""
+    """The steps from the text of an operation to its execution."""
 
     def on_operation(self) -> Iterator[None]:
-        """Bound the document, and begin with empty loaders: a websocket has one context for all its operations."""
+        """Limit the document's size, and create empty loaders, because a websocket has one context for all its operations."""
         self._known: _Document | None = None
         self.execution_context.parse_options = {"max_tokens": MAX_TOKENS}
         begin = getattr(self.execution_context.context, "begin_operation", None)
@@ -66,7 +66,7 @@ class OperationChecks(SchemaExtension):
         yield
 
     def on_parse(self) -> Iterator[None]:
-        """Take the document from those that are kept, or make enums of texts in a new one."""
+        """Take the document from the cache, or parse it and convert strings to enums."""
         context, schema = self.execution_context, self._schema
         self._known = schema.documents.get(context.query or "")
         if self._known is not None:
@@ -77,11 +77,11 @@ class OperationChecks(SchemaExtension):
             context.graphql_document = self._known.node
 
     def on_validate(self) -> Iterator[None]:
-        """Refuse what asks for too much; validate what is new."""
+        """Check the limits, and validate documents that are not cached."""
         context, schema, known = self.execution_context, self._schema, self._known
         assert context.graphql_document is not None
         if context._provided_operation_name is None and _is_ambiguous(context.graphql_document):
-            context.pre_execution_errors = [GraphQLError("The document has several operations. Name one in `operationName`.")]
+            context.pre_execution_errors = [GraphQLError("The document has several operations. Set `operationName` to one of them.")]
             yield
             return
         excess = find_excess(measure_cost(schema._schema, context.graphql_document, context.variables), schema.limits)

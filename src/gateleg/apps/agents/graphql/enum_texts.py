@@ -1,7 +1,7 @@
-"""Enums that accept texts: clients that send `status: "active"`, or a variable of type `String`, need not know that `status` is an enum.
+"""Lets clients send strings for enums: `status: "active"`, or a variable of type `String`.
 
-A document is rewritten before it is validated: texts become names of the enum that stands at their place, and variables take its type.
-Values that the enum does not have are then refused by the ordinary rules, which name the ones that it has.
+A document is rewritten before it is validated: strings in the place of an enum become enum values, and variables take the enum's type.
+Invalid values are then refused by the ordinary validation rules, whose errors name the valid ones.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class _Usages(Visitor):
-    """Which variables of type String stand where an enum is expected, and which stand anywhere else, by name."""
+    """The variables of type String that are used in place of enums, and those used elsewhere, by name."""
 
     def __init__(self, info: TypeInfo) -> None:
         super().__init__()
@@ -57,12 +57,12 @@ class _Usages(Visitor):
             self.others.add(node.name.value)
 
     def types(self) -> dict[str, str]:
-        """The enum of each variable that stands for one enum only."""
+        """The enum of each variable that is used for one enum only."""
         return {name: next(iter(found)) for name, found in self.enums.items() if len(found) == 1 and name not in self.others}
 
 
 class _Retype(Visitor):
-    """Gives variables of type String the enums that they stand for."""
+    """Changes the type of variables from String to the enum that they are used for."""
 
     def __init__(self, schema: GraphQLSchema, types: dict[str, str]) -> None:
         super().__init__()
@@ -77,7 +77,7 @@ class _Retype(Visitor):
 
 
 class _Names(Visitor):
-    """Makes names of enums of the texts that stand at their places."""
+    """Replaces string literals in the place of enums by enum values."""
 
     def __init__(self, info: TypeInfo) -> None:
         super().__init__()
@@ -90,14 +90,14 @@ class _Names(Visitor):
 
 
 def _renamed(node: TypeNode, name: str) -> TypeNode:
-    """A type with another name in its lists and exclamation marks."""
+    """A type with another name, keeping its list and non-null wrappers."""
     if isinstance(node, NonNullTypeNode | ListTypeNode):
         return type(node)(type=_renamed(node.type, name), loc=node.loc)  # type: ignore[arg-type]
     return NamedTypeNode(name=NameNode(value=name), loc=node.loc)
 
 
 def with_enums(schema: GraphQLSchema, document: DocumentNode) -> DocumentNode:
-    """A document in which texts and variables of type String stand as the enums that their places expect."""
+    """Rewrite a document: strings and String variables in the place of enums become enums."""
     info = TypeInfo(schema)
     usages = _Usages(info)
     visit(document, TypeInfoVisitor(info, usages))

@@ -1,4 +1,4 @@
-"""The enums of the schema. Their values are the stored ones, which clients of the public engine send and compare as texts."""
+"""The enums of the schema. Their values are the stored ones, which clients of the public engine send and compare as strings."""
 
 from enum import StrEnum
 
@@ -11,7 +11,7 @@ __all__ = ["RunStatus", "TaskStatus", "TokenType", "ToolCallStatus", "VersionKin
 
 
 class TokenType(StrEnum):
-    """Which tokens of a run are compared."""
+    """The kind of tokens to compare."""
 
     COMPLETION = "completion"
     PROMPT = "prompt"
@@ -19,7 +19,7 @@ class TokenType(StrEnum):
 
 
 class VersionKind(StrEnum):
-    """What has versions."""
+    """The kinds of versioned items."""
 
     AGENT = "agent"
     PROMPT = "prompt"
@@ -27,11 +27,11 @@ class VersionKind(StrEnum):
 
 
 for _kind, _name, _about in (
-    (VersionStatus, "VersionStatus", "Whether a version is the one that is used where none is named."),
-    (RunStatus, "RunStatus", "How far a run is."),
-    (ToolCallStatus, "ToolCallStatus", "How far the call of a tool is."),
-    (TaskStatus, "AsyncTaskStatus", "How far a task is."),
-    (VersionKind, "VersionKind", "What has versions."),
-    (TokenType, "TokenType", "Which tokens of a run `greatToken` and `lessToken` compare."),
+    (VersionStatus, "VersionStatus", "Whether a version is the active one, which is used by default."),
+    (RunStatus, "RunStatus", "The status of a run."),
+    (ToolCallStatus, "ToolCallStatus", "The status of a tool call."),
+    (TaskStatus, "AsyncTaskStatus", "The status of a task."),
+    (VersionKind, "VersionKind", "The kinds of versioned items."),
+    (TokenType, "TokenType", "The kind of tokens that `greatToken` and `lessToken` compare."),
 ):
     strawberry.enum(_kind, name=_name, graphql_name_from="value", description=_about)

@@ -1,6 +1,6 @@
-"""How fields of the schema are declared, and how what resolvers return is read.
+"""Declares fields of the schema, and converts arguments and results.
 
-Resolvers return items of the store, and types of the schema name the attributes that clients see of them:
+Resolvers return items of the store; types of the schema declare which attributes clients see:
 
     @offer(AgentType | None)
     async def agent(self, info: Info, agent_uuid: str | None = None) -> Agent | None:
@@ -23,25 +23,25 @@ from gateleg.apps.agents.listing import Listing
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-#: Attributes of a partition, which items have as one value.
+#: Attributes of the partition, which items store as one value.
 _OF_PARTITION = frozenset({"partition_key", "endpoint_id", "part_id"})
 #: Arguments whose keys are data: names of headers, of variables, and in the answers of models and of people.
 _VERBATIM = frozenset({"headers", "output_schema", "values", "answers"})
 #: Arguments that are JSON schemas of what is stored.
 _SCHEMAS = frozenset({"configuration_schema"})
-#: What the clients of the public engine send to clear an attribute, because its schema has no null.
+#: Clients of the public engine send this to clear an attribute, because its schema has no null.
 CLEAR_MARKER = "null"
 
 
 class SavePayload:
-    """What a mutation has written: the one field of its payload."""
+    """The payload of a mutation that writes: one field with the item."""
 
     def __init__(self, item: Any) -> None:
         self.item = item
 
 
 class DeletePayload:
-    """Whether a mutation has deleted something, and why not."""
+    """Whether a mutation deleted the item, and if not, why."""
 
     def __init__(self, ok: bool, reason: str | None = None) -> None:
         self.ok = ok
@@ -49,7 +49,7 @@ class DeletePayload:
 
 
 def read_attribute(source: Any, name: str) -> Any:
-    """The value of a field without a resolver of its own."""
+    """The default resolver."""
     if isinstance(source, SavePayload):
         return source.item
     if isinstance(source, Listing):
@@ -62,7 +62,7 @@ def read_attribute(source: Any, name: str) -> Any:
 
 
 def resolver_field(graphql_type: Any, *, name: str | None = None, deprecated: str | None = None) -> Callable[[Callable[..., Any]], Any]:
-    """Make a field of a resolver, with its docstring as the description. `graphql_type` is what clients see of what it returns."""
+    """Declare a field from a resolver, with its docstring as description. `graphql_type` is the type that clients see."""
 
     def declare(resolver: Callable[..., Any]) -> Any:
         about = " ".join((inspect.getdoc(resolver) or "").split())
@@ -74,7 +74,7 @@ def resolver_field(graphql_type: Any, *, name: str | None = None, deprecated: st
 
 
 def subscription_field(graphql_type: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Make a subscription of a resolver that yields events; its docstring is the description."""
+    """Declare a subscription from an async generator; its docstring is the description."""
 
     def declare(resolver: Callable[..., Any]) -> Any:
         about = " ".join((inspect.getdoc(resolver) or "").split())
@@ -84,21 +84,21 @@ def subscription_field(graphql_type: Any) -> Callable[[Callable[..., Any]], Any]
 
 
 def save_payload_type(name: str, field: str, graphql_type: type) -> type:
-    """The payload of a mutation that writes: one field with what was written."""
-    return create_type(name, [strawberry.field(name=field, graphql_type=graphql_type | None)], description="What was written.")
+    """Declare the payload type of a mutation that writes."""
+    return create_type(name, [strawberry.field(name=field, graphql_type=graphql_type | None)], description="The written item.")
 
 
 def delete_payload_type(name: str) -> type:
-    """The payload of a mutation that deletes."""
-    ok = strawberry.field(name="ok", graphql_type=bool, description="Whether it was deleted; false while something else needs it.")
+    """Declare the payload type of a mutation that deletes."""
+    ok = strawberry.field(name="ok", graphql_type=bool, description="Whether it was deleted; false if other items still refer to it.")
     reason = strawberry.field(name="reason", graphql_type=str | None, description="Why it was not deleted.")
-    return create_type(name, [ok, reason], description="Whether something was deleted.")
+    return create_type(name, [ok, reason], description="Whether the item was deleted.")
 
 
 def stored_arguments(arguments: Mapping[str, Any], *, clearing: bool = True) -> dict[str, Any]:
-    """What a client has given of a resolver's arguments, as it is stored: `stored_arguments(locals())`.
+    """The given arguments of a resolver in stored form: `stored_arguments(locals())`.
 
-    Arguments that were left out are left out here, too. Null is None; so is the text "null", unless texts are what people said.
+    Omitted arguments are left out. Null becomes None, and so does the string "null", except in texts that users wrote.
     """
     found = {}
     for name, value in arguments.items():
@@ -109,7 +109,7 @@ def stored_arguments(arguments: Mapping[str, Any], *, clearing: bool = True) -> 
 
 
 def _to_stored_value(name: str, value: Any) -> Any:
-    """The value of an argument as it is stored. A time without a zone is one of UTC."""
+    """The stored form of an argument. A time without a zone is UTC."""
     if name in _VERBATIM:
         return value
     if name in _SCHEMAS:

@@ -31,7 +31,7 @@ class _File:
 
 @dataclass(frozen=True)
 class _Signed:
-    """A signed address as clients see it."""
+    """A signed URL as clients see it."""
 
     url: str
     object_key: str
@@ -40,43 +40,43 @@ class _Signed:
 
 @strawberry.type
 class FileQueries:
-    """What can be asked about files."""
+    """Queries of files."""
 
     @resolver_field(FileType | None)
     async def uploaded_file(self, info: Info, agent_uuid: str, arguments: JSON) -> _File | None:
-        """A file that the caller has uploaded: `{fileId}`, with `{encodedContent: true}` for its content, too. Null when there is none.
+        """A file that the caller uploaded: `{fileId}`, and `{encodedContent: true}` to include its content. Null if there is none.
 
-        With `{threadUuid}` it is a file of whoever the thread belongs to, for those who may see the thread: its owner, and operators.
+        With `{threadUuid}`, a file of the owner of that thread, for callers who may see the thread.
         """
         return await _find(info.context, agent_uuid, arguments)
 
     @resolver_field(FileType | None)
     async def output_file(self, info: Info, agent_uuid: str, arguments: JSON) -> _File | None:
-        """A file that an agent has left for the caller: `{fileId}`. Null when there is none."""
+        """A file that an agent created for the caller: `{fileId}`. Null if there is none."""
         return await _find(info.context, agent_uuid, arguments)
 
     @resolver_field(PresignedAWSS3UrlType)
     async def presigned_aws_s3_url(
         self, info: Info, object_key: str, client_method: str | None = UNSET, expiration: int | None = UNSET
     ) -> _Signed:
-        """An address to write an object to (`put_object`, if `clientMethod` is left out) or to read it from (`get_object`) for a while.
+        """A signed URL to write an object (`put_object`, the default `clientMethod`) or to read it (`get_object`).
 
-        `objectKey` is a path in the caller's own folder, `expiration` the seconds for which the address is valid: 3,600 if left out.
+        `objectKey` is a path in the caller's folder. The URL is valid for `expiration` seconds, by default 3,600.
         """
         call = info.context
         method, seconds = _METHODS.get(client_method or "put_object"), 3600 if expiration in (None, UNSET) else expiration
         if method is None:
-            raise BadField(f"clientMethod is {client_method!r}; there are put_object and get_object.")
+            raise BadField(f"clientMethod is {client_method!r}, but must be put_object or get_object.")
         if not 1 <= seconds <= LONGEST:
-            raise BadField(f"expiration is {seconds}; addresses are valid for 1 to {LONGEST:,} seconds.", details={"field": "expiration"})
+            raise BadField(f"expiration is {seconds}, but must be 1 to {LONGEST:,} seconds.", details={"field": "expiration"})
         url = await call.resources.objects.presign(own_key(call.context, object_key), method=method, expires=seconds)  # type: ignore[arg-type]
-        # Without a `url` in its settings, a host knows its own address only from the request.
+        # Without a `url` in its settings, the host knows its own URL only from the request.
         return _Signed(urljoin(str(call.request.base_url), url), object_key, seconds)
 
 
 @strawberry.type
 class FileMutations:
-    """What can be done with files."""
+    """Mutations of files."""
 
     @resolver_field(UploadFile)
     async def upload_file(self, info: Info, agent_uuid: str, arguments: JSON) -> SavePayload:
@@ -94,7 +94,7 @@ def _arguments(value: Any) -> dict[str, Any]:
 
 
 async def _agent(call: Call, agent_uuid: str) -> None:
-    """Refuse an agent that the tenant does not have."""
+    """Raise `NotFoundInPartition` if the tenant does not have the agent."""
     if await call.loaders.find_active(Agent, agent_uuid) is None:
         raise NotFoundInPartition(f"There is no agent {agent_uuid!r}.")
 
@@ -103,7 +103,7 @@ async def _find(call: Call, agent_uuid: str, arguments: Any) -> _File | None:
     asked = _arguments(arguments)
     file_id = asked.get("file_id")
     if not isinstance(file_id, str):
-        raise BadField("arguments needs fileId.")
+        raise BadField("arguments must contain fileId.")
     await _agent(call, agent_uuid)
     try:
         owner = await _owner(call, asked.get("thread_uuid"))
@@ -116,7 +116,7 @@ async def _find(call: Call, agent_uuid: str, arguments: Any) -> _File | None:
 
 
 async def _owner(call: Call, thread_uuid: Any) -> str | None:
-    """Whose file is asked for: the caller's, or that of the owner of a thread. Raises `NotFoundInPartition`."""
+    """The owner of the requested file: the caller, or the owner of a thread. Raises `NotFoundInPartition`."""
     if thread_uuid is None:
         return None
     if not isinstance(thread_uuid, str):

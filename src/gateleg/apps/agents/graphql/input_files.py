@@ -1,4 +1,4 @@
-"""Files that go along with a question, however a client names them."""
+"""Resolves the files that a client attaches to a question."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ async def read_input_files(call: Call, given: Sequence[Any]) -> list[dict[str, s
 
 async def _read(call: Call, given: Any) -> dict[str, str]:
     if not isinstance(given, dict):
-        raise BadField("A file of inputFiles is an object with fileId, objectKey or encodedContent.")
+        raise BadField("Each entry of inputFiles must be an object with fileId, objectKey or encodedContent.")
     if given.get("object_key"):
         key = own_key(call.context, str(given["object_key"]))
         info = await call.resources.objects.head(key)

@@ -1,4 +1,4 @@
-"""How much one operation may ask for: its depth, its aliases and its complexity, measured before anything is resolved.
+"""Limits on the depth, aliases and complexity of an operation, checked before it is resolved.
 
 Complexity is the number of fields that would be resolved: those of a page count once for every row that its `limit` allows. A fragment is
 measured once, however often it is used, so that measuring takes no longer than reading the document.
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
     from gateleg.apps.agents.errors import AgentsError
 
-#: Rows of a page when a query does not say how many.
+#: The default number of rows per page.
 DEFAULT_PAGE_SIZE = 100
-#: The most rows of a page.
+#: The maximum number of rows per page.
 MAX_PAGE_SIZE = 1000
-#: Items that a list inside of an item is taken to have.
+#: The assumed length of a list within an item.
 _ASSUMED_LIST_LENGTH = 10
-#: What pages are: objects around a list, whose rows are counted by the `limit` of the field above.
+#: The list fields of page types, whose rows are counted by the `limit` of the parent field.
 _PAGE_TYPE_SUFFIX = "ListType"
-#: Fields that cost more than a value: each asks the store, or another server, for every parent.
+#: The cost of fields that read from the store or another server for every parent.
 _FIELD_COSTS: Mapping[str, int] = {
     "ThreadType.messages": 20,
     "ThreadType.toolCalls": 20,
@@ -52,7 +52,7 @@ _FIELD_COSTS: Mapping[str, int] = {
 
 @dataclass(frozen=True)
 class Limits:
-    """What one operation may have at most."""
+    """The limits of one operation."""
 
     depth: int = 12
     aliases: int = 30
@@ -61,7 +61,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class QueryCost:
-    """What a part of a document asks for."""
+    """The measured size of a part of a document."""
 
     depth: int = 0
     aliases: int = 0
@@ -82,7 +82,7 @@ class _CostCalculator:
         self._measured: dict[str, QueryCost] = {}
 
     def selections(self, chosen: SelectionSetNode | None, parent: GraphQLNamedType | None) -> QueryCost:
-        """What a selection of fields of a type asks for."""
+        """Measure a selection of fields of a type."""
         found = QueryCost()
         for node in () if chosen is None else chosen.selections:
             if isinstance(node, FieldNode):
@@ -102,12 +102,12 @@ class _CostCalculator:
         inner = self.selections(node.selection_set, None if declared is None else get_named_type(declared.type))
         own = _FIELD_COSTS.get(f"{getattr(parent, 'name', '')}.{name}", 1)
         rows = 1 if declared is None or parent is None else self._row_count(node, declared, parent)
-        # A list of JSON has rows, too, and nothing that is selected of them.
+        # A list of JSON has rows, but no selected fields.
         each = inner.complexity or (declared is not None and "limit" in declared.args)
         return QueryCost(inner.depth + 1, inner.aliases + (node.alias is not None), own + rows * each)
 
     def _row_count(self, node: FieldNode, declared: GraphQLField, parent: GraphQLNamedType) -> int:
-        """How many items a field may have."""
+        """The maximum number of items of a field."""
         if "limit" in declared.args:
             given = next((one.value for one in node.arguments or () if one.name.value == "limit"), None)
             return DEFAULT_PAGE_SIZE if given is None else min(MAX_PAGE_SIZE, max(1, self._row_limit(given)))
@@ -124,7 +124,7 @@ class _CostCalculator:
 
     def _fragment(self, name: str) -> QueryCost:
         if name not in self._measured:
-            # A fragment that is used inside of itself counts nothing there; validation refuses it.
+            # A recursive fragment counts as nothing here; validation refuses it.
             self._measured[name] = QueryCost()
             fragment = self._fragments.get(name)
             if fragment is not None:
@@ -133,7 +133,7 @@ class _CostCalculator:
 
 
 def measure_cost(schema: GraphQLSchema, document: DocumentNode, variables: Mapping[str, Any] | None = None) -> QueryCost:
-    """What the operations of a document ask for, together: a document has one that is run, and others that are validated only."""
+    """Measure all operations of a document together: one is run, but all are validated."""
     measuring = _CostCalculator(schema, document, variables or {})
     found = QueryCost()
     for one in document.definitions:
@@ -143,12 +143,12 @@ def measure_cost(schema: GraphQLSchema, document: DocumentNode, variables: Mappi
 
 
 def find_excess(found: QueryCost, limits: Limits) -> AgentsError | None:
-    """The error for an operation that asks for too much; None when it does not."""
+    """The error of an operation over a limit; None if it is within all limits."""
     for kind, name, value, most in (
         (QueryTooDeep, "depth", found.depth, limits.depth),
         (TooManyAliases, "number of aliases", found.aliases, limits.aliases),
         (QueryTooComplex, "complexity", found.complexity, limits.complexity),
     ):
         if value > most:
-            return kind(f"The {name} of this operation is {value}; at most {most} is allowed.", details={"limit": most, "found": value})
+            return kind(f"The {name} of this operation is {value}; the limit is {most}.", details={"limit": most, "found": value})
     return None

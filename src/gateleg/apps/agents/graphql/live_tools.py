@@ -1,4 +1,4 @@
-"""The tools of a tenant's server, as the server lists them now."""
+"""Reads the tools of a tenant's MCP server from the server."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Nested fields are read through loaders: what all rows of a list need of one table is one batch. One set for each operation.
+"""Loaders for nested fields: items that the rows of a list refer to are read in one batch per table. One set per operation.
 
-Items of a tenant are read from a store that is bound to the partition of the request, so that no id can lead out of it.
+Items of a tenant are read from a store that is scoped to the partition of the request, so that no id can lead out of it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 E = TypeVar("E", bound=Entity)
 _IDENTIFIER = re.compile(IDENTIFIER)
-#: What has versions.
+#: The kinds of versioned items.
 VERSIONED: Mapping[type[Any], VersionedKind[Any]] = {Agent: AGENTS, PromptTemplate: PROMPTS, FlowSnippet: FLOWS}
 
 
@@ -36,24 +36,24 @@ class Loaders:
         self._found: dict[tuple[Any, ...], asyncio.Future[Any]] = {}
 
     async def find(self, entity: type[E], **key: str | None) -> E | None:
-        """An item; None when there is none, or when a part of its key is not an identifier."""
+        """An item; None if it does not exist, or a part of its key is not a valid identifier."""
         place = (entity, *key.values())
         earlier: asyncio.Future[E | None] | None = self._found.get(place)
         if earlier is not None:
-            # Shielded: one row that gives up must not take the item from the others.
+            # Shielded: a cancelled row must not cancel the read for the others.
             return await asyncio.shield(earlier)
         self._found[place] = asyncio.get_running_loop().create_future()
         return await self._read(self._found[place], entity, key)
 
     async def _read(self, found: asyncio.Future[E | None], entity: type[E], key: Mapping[str, str | None]) -> E | None:
-        """Read an item, and tell those who asked for it meanwhile."""
+        """Read an item, and resolve the future of concurrent requests for it."""
         try:
             known = all(value and len(value) <= MAX_IDENTIFIER_LENGTH and _IDENTIFIER.fullmatch(value) for value in key.values())
             item = await self._loader(entity).load(**key) if known else None
         except BaseException as error:
             if isinstance(error, Exception):
                 found.set_exception(error)
-                # It is raised here; nobody else need have asked.
+                # It is raised here; mark it as retrieved, because nobody else may be waiting.
                 found.exception()
             else:
                 found.cancel()
@@ -62,7 +62,7 @@ class Loaders:
         return item
 
     async def find_all(self, entity: type[E], name: str, ids: Iterable[str]) -> list[E]:
-        """Those items of a tenant that exist, in the order of their ids. `name` is the attribute of the id."""
+        """The existing items of a tenant by ids, in the given order. `name` is the id attribute."""
         listed = list(ids)
         if len(listed) == 1:
             found = [await self.find(entity, **{name: listed[0]})]
@@ -77,7 +77,7 @@ class Loaders:
         return None if pointer is None else await self.find(entity, **{of.version_id: pointer.active_version_uuid})
 
     def clear(self) -> None:
-        """Forget what was read, because something was written."""
+        """Clear the cache after a write."""
         self._found.clear()
         for loader in self._made.values():
             loader.clear()

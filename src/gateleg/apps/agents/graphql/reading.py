@@ -1,4 +1,4 @@
-"""How queries find single things: by their ids, if the caller may see them."""
+"""Finds single items by id, if the caller may see them."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ O = TypeVar("O", bound="OwnedItem | Thread")  # noqa: E741
 
 
 async def find_own(call: Call, entity: type[O], **ids: str) -> O | None:
-    """Something of a user, if the caller may see it."""
+    """An owned item, if the caller may see it."""
     return if_visible(call.context, await call.loaders.find(entity, **ids))
 
 
 async def find_version(call: Call, entity: type[E], logical_uuid: str | None, version_uuid: str | None) -> E | None:
-    """The active version by the id that all versions share, or else one version by its own id. Raises `MissingField` without any."""
+    """The active version by the logical id, or one version by its own id. Raises `MissingField` if neither is given."""
     if logical_uuid:
         return await call.loaders.find_active(entity, logical_uuid)
     if version_uuid:
         return await call.loaders.find(entity, **{VERSIONED[entity].version_id: version_uuid})
     names = VERSIONED[entity]
-    raise MissingField(f"{names.logical_id} or {names.version_id} must be given.", details={"fields": [names.logical_id, names.version_id]})
+    raise MissingField(f"{names.logical_id} or {names.version_id} must be set.", details={"fields": [names.logical_id, names.version_id]})

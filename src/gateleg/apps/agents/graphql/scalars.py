@@ -1,8 +1,8 @@
-"""`JSONCamelCase`: JSON whose names are in camel case for clients and in snake case where they are stored.
+"""`JSONCamelCase`: JSON with keys in camel case for clients and in snake case in the store.
 
-Only keys that are names of that kind change: `maxTokens` is stored as `max_tokens` and shown as `maxTokens`. Keys with anything else in
-them (`X-Api-Key`, `Content-Type`, `$ref`, `URL`) stay as they are, and so do values: numbers come back as numbers. Where keys are data
-and not names, as in the headers of a server, `Verbatim` keeps all of them.
+Only keys in camel or snake case are converted: `maxTokens` is stored as `max_tokens` and shown as `maxTokens`. Keys with other
+characters (`X-Api-Key`, `Content-Type`, `$ref`, `URL`) and all values are unchanged. Where keys are data
+rather than names, as in the headers of a server, `Verbatim` keeps all of them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from graphql import GraphQLError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: How deep JSON may be: deeper than documents are, and less than what the store keeps.
+#: The maximum depth of JSON: more than documents need, less than the store's limit.
 MAX_DEPTH = 30
 _CAMEL = re.compile(r"[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+")
 _SNAKE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z][a-z0-9]*)+")
@@ -31,21 +31,21 @@ JSON = NewType("JSON", object)
 
 
 class Verbatim(dict[str, Any]):
-    """An object whose keys are data, to be shown as they are stored."""
+    """An object whose keys are data and are not converted."""
 
 
 def stored_name(key: str) -> str:
-    """A key as it is stored: `maxTokens` as `max_tokens`; a key that is not in camel case stays."""
+    """The stored form of a key: `max_tokens` for `maxTokens`; keys that are not in camel case are unchanged."""
     return re.sub(r"[A-Z]", lambda letter: f"_{letter[0].lower()}", key) if _CAMEL.fullmatch(key) else key
 
 
 def shown_name(key: str) -> str:
-    """A key as clients see it: `max_tokens` as `maxTokens`; a key that is not in snake case stays."""
+    """The client's form of a key: `maxTokens` for `max_tokens`; keys that are not in snake case are unchanged."""
     return re.sub(r"_([a-z])", lambda letter: letter[1].upper(), key) if _SNAKE.fullmatch(key) else key
 
 
 def to_stored(value: Any) -> Any:
-    """What a client has sent, with the names of all keys as they are stored. Raises `GraphQLError` where two keys become one."""
+    """A client's value with keys in stored form. Raises `GraphQLError` if two keys become equal."""
     if isinstance(value, dict):
         found = {stored_name(key): to_stored(inner) for key, inner in value.items()}
         if len(found) != len(value):
@@ -56,7 +56,7 @@ def to_stored(value: Any) -> Any:
 
 
 def renamed_schema(schema: Any, name: Callable[[str], str]) -> Any:
-    """A JSON schema whose properties have other names; its own words, such as `additionalProperties`, stay."""
+    """A JSON schema with renamed properties; its keywords, such as `additionalProperties`, are unchanged."""
     if isinstance(schema, list):
         return [renamed_schema(inner, name) for inner in schema]
     if not isinstance(schema, dict):
@@ -70,14 +70,14 @@ def renamed_schema(schema: Any, name: Callable[[str], str]) -> Any:
 
 
 def to_shown(value: Any) -> Any:
-    """What is stored, as plain JSON with the names of keys as clients see them."""
+    """A stored value as plain JSON with keys in the client's form."""
     if isinstance(value, Verbatim):
         return {key: _plain(inner, str) for key, inner in value.items()}
     return _plain(value, shown_name)
 
 
 def _plain(value: Any, name: Any) -> Any:
-    """A value as JSON; `name` makes the keys."""
+    """A value as JSON; `name` converts the keys."""
     if isinstance(value, dict):
         return {name(str(key)): _plain(inner, name) for key, inner in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
@@ -92,23 +92,23 @@ def _plain(value: Any, name: Any) -> Any:
 
 
 def check_json(value: Any, depth: int = 0) -> Any:
-    """A value that a client has sent, if it can be stored: not too deep, and without numbers that JSON does not have."""
+    """A client's value, if it can be stored: not too deep, and without NaN and infinities."""
     if depth > MAX_DEPTH:
-        raise GraphQLError(f"JSON may be {MAX_DEPTH} levels deep. Send something flatter, or a text.")
+        raise GraphQLError(f"The JSON value is more than {MAX_DEPTH} levels deep. Send a flatter value, or a string.")
     if isinstance(value, float) and not math.isfinite(value):
-        raise GraphQLError(f"{value} is not a number of JSON. Send null or a text.")
+        raise GraphQLError(f"{value} is not a JSON number. Send null or a string.")
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     for one in inner:
         check_json(one, depth + 1)
     return value
 
 
-#: How `JSON` is read and written. Literals in a query are read by graphql-core, variables inside of them included.
+#: Parses and serialises `JSON`. Literals in a query, with variables inside them, are parsed by graphql-core.
 JSON_SCALAR = strawberry.scalar(
     name="JSONCamelCase",
     description=(
         "Any JSON value, inline or in a variable. Keys in camel case are stored in snake case and shown in camel case; "
-        "other keys, such as names of headers, and all values stay as they are."
+        "other keys, such as header names, and all values are unchanged."
     ),
     serialize=to_shown,
     parse_value=check_json,

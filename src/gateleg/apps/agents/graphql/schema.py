@@ -20,17 +20,17 @@ from gateleg.apps.agents.graphql.wizard_mutations import WizardMutations
 from gateleg.apps.agents.graphql.wizard_queries import WizardQueries
 
 
-@strawberry.type(description="What can be asked.")
+@strawberry.type(description="Queries.")
 class Query(AgentQueries, ThreadQueries, AskingQueries, FileQueries, WizardQueries, AddedQueries):
     """All queries."""
 
 
-@strawberry.type(name="Mutations", description="What can be changed.")
+@strawberry.type(name="Mutations", description="Mutations.")
 class Mutation(AgentMutations, ThreadMutations, AskingMutations, FileMutations, WizardMutations, AddedMutations):
     """All mutations."""
 
 
 def make_schema(limits: Limits | None = None) -> AgentsSchema:
-    """The schema. It holds nothing of a host; resolvers find that in their context."""
+    """Build the schema. It is independent of the host, which resolvers find in their context."""
     config = StrawberryConfig(scalar_map={JSON: JSON_SCALAR}, default_resolver=read_attribute)
     return AgentsSchema(Query, Mutation, Subscription, limits=limits or Limits(), config=config)

@@ -46,7 +46,7 @@ DeleteFineTuningMessage = delete_payload_type("DeleteFineTuningMessage")
 
 @strawberry.type
 class ThreadMutations:
-    """What can be changed of conversations. Members change their own, operators all of the part."""
+    """Mutations of conversations. Members change their own, operators all of the part."""
 
     @resolver_field(InsertThread)
     async def insert_thread(
@@ -56,12 +56,12 @@ class ThreadMutations:
         thread_uuid: str | None = UNSET,
         user_id: str | None = UNSET,
     ) -> SavePayload:
-        """Begin a thread with an agent. With a `threadUuid` that exists, the thread is answered as it is."""
+        """Create a thread with an agent. An existing `threadUuid` returns that thread unchanged."""
         return await record_item(info.context, save_thread, stored_arguments(locals(), clearing=False))
 
     @resolver_field(DeleteThread)
     async def delete_thread(self, info: Info, thread_uuid: str, with_contents: bool | None = UNSET) -> DeletePayload:
-        """Delete a thread, unless it has runs; `withContents` deletes those, too, with messages, tool calls and files."""
+        """Delete a thread without runs, or with `withContents` also its runs, messages, tool calls and files."""
         if with_contents is not True:
             return await delete_by_ids(info.context, delete_thread, thread_uuid)
         call = info.context
@@ -174,10 +174,10 @@ class ThreadMutations:
         updated_by: str | None = UNSET,
         weight: int | None = UNSET,
     ) -> SavePayload:
-        """Keep a message for training, or change it."""
+        """Store a fine-tuning message, or change one."""
         return await record_item(info.context, save_fine_tuning_message, stored_arguments(locals(), clearing=False))
 
     @resolver_field(DeleteFineTuningMessage)
     async def delete_fine_tuning_message(self, info: Info, agent_uuid: str, message_uuid: str) -> DeletePayload:
-        """Delete a message for training."""
+        """Delete a fine-tuning message."""
         return await delete_by_ids(info.context, delete_fine_tuning_message, agent_uuid, message_uuid)

@@ -32,11 +32,11 @@ from gateleg.apps.agents.thread_tables import AsyncTask, FineTuningMessage, Mess
 
 @strawberry.type
 class ThreadQueries:
-    """What can be asked about conversations. Members see their own, operators all of the part."""
+    """Queries of conversations. Members see their own, viewers and above all of the part."""
 
     @resolver_field(ThreadType | None)
     async def thread(self, info: Info, thread_uuid: str) -> Thread | None:
-        """A thread; null when there is none that the caller may see."""
+        """A thread; null if there is none that the caller may see."""
         return await find_own(info.context, Thread, thread_uuid=thread_uuid)
 
     @resolver_field(ThreadListType)
@@ -56,7 +56,7 @@ class ThreadQueries:
 
     @resolver_field(RunType | None)
     async def run(self, info: Info, thread_uuid: str, run_uuid: str) -> Run | None:
-        """A run; null when there is none that the caller may see."""
+        """A run; null if there is none that the caller may see."""
         return await find_own(info.context, Run, thread_uuid=thread_uuid, run_uuid=run_uuid)
 
     @resolver_field(RunListType)
@@ -79,7 +79,7 @@ class ThreadQueries:
 
     @resolver_field(ToolCallType | None)
     async def tool_call(self, info: Info, thread_uuid: str, tool_call_uuid: str) -> ToolCall | None:
-        """A tool call; null when there is none that the caller may see."""
+        """A tool call; null if there is none that the caller may see."""
         return await find_own(info.context, ToolCall, thread_uuid=thread_uuid, tool_call_uuid=tool_call_uuid)
 
     @resolver_field(ToolCallListType)
@@ -104,7 +104,7 @@ class ThreadQueries:
 
     @resolver_field(MessageType | None)
     async def message(self, info: Info, thread_uuid: str, message_uuid: str) -> Message | None:
-        """A message; null when there is none that the caller may see."""
+        """A message; null if there is none that the caller may see."""
         return await find_own(info.context, Message, thread_uuid=thread_uuid, message_uuid=message_uuid)
 
     @resolver_field(MessageListType)
@@ -126,7 +126,7 @@ class ThreadQueries:
 
     @resolver_field(AsyncTaskType | None)
     async def async_task(self, info: Info, function_name: str, async_task_uuid: str) -> AsyncTask | None:
-        """A task; null when there is none that the caller may see."""
+        """A task; null if there is none that the caller may see."""
         found = await find_own(info.context, AsyncTask, async_task_uuid=async_task_uuid)
         return found if found is not None and found.function_name == function_name else None
 
@@ -146,7 +146,7 @@ class ThreadQueries:
 
     @resolver_field(FineTuningMessageType | None)
     async def fine_tuning_message(self, info: Info, agent_uuid: str, message_uuid: str) -> FineTuningMessage | None:
-        """A fine-tuning message, for those who may change agents; null when there is none."""
+        """A fine-tuning message, for editors; null if there is none."""
         return await find_fine_tuning_message(info.context.store, info.context.context, agent_uuid, message_uuid)
 
     @resolver_field(FineTuningMessageListType)

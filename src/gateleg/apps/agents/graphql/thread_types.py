@@ -17,7 +17,7 @@ from gateleg.apps.agents.tables import Agent, Thread
 from gateleg.apps.agents.thread_tables import FineTuningMessage, Message, Run, ToolCall
 
 
-@strawberry.type(name="ThreadType", description="A conversation of somebody with an agent.")
+@strawberry.type(name="ThreadType", description="A conversation of a user with an agent.")
 class ThreadType(TenantType):
     """A thread."""
 
@@ -29,11 +29,11 @@ class ThreadType(TenantType):
     title: str | None
     metadata: JSON | None
     agent_version_uuid: str | None = strawberry.field(description="The version that answers, if not the active one.")
-    current_run_uuid: str | None = strawberry.field(description="The run that is under way.")
+    current_run_uuid: str | None = strawberry.field(description="The active run.")
 
     @resolver_field(AgentType | None)
     async def agent(root: strawberry.Parent[Thread], info: Info) -> Agent | None:
-        """The version of the agent that answers: the active one, unless the thread names another."""
+        """The version of the agent that answers: the active one, unless the thread is pinned to another."""
         loaders = info.context.loaders
         if root.agent_version_uuid is not None:
             return await loaders.find(Agent, agent_version_uuid=root.agent_version_uuid)
@@ -64,10 +64,10 @@ class RunType(TimesType):
     time_spent: int | None = strawberry.field(description="Milliseconds.")
     status: RunStatus
     agent_uuid: str | None
-    agent_version_uuid: str | None = strawberry.field(description="The version that answers, as it was when the run began.")
+    agent_version_uuid: str | None = strawberry.field(description="The version that was active when the run started.")
     model: str | None
     error: str | None = strawberry.field(description="Why it failed.")
-    required_action: JSON | None = strawberry.field(description="What it waits for.")
+    required_action: JSON | None = strawberry.field(description="The pending decision of a suspended run.")
     async_task_uuid: str | None
     started_at: datetime | None
     finished_at: datetime | None
@@ -79,7 +79,7 @@ class RunType(TimesType):
 
     @resolver_field(JSON | None)
     def output(root: strawberry.Parent[Run]) -> Any:
-        """The answer, where a structure was asked for, with the names that it was asked for."""
+        """The structured answer, with the property names of the requested schema."""
         return None if root.output is None else Verbatim(root.output)
 
     @resolver_field(ThreadType | None)
@@ -88,7 +88,7 @@ class RunType(TimesType):
         return await info.context.loaders.find(Thread, thread_uuid=root.thread_uuid)
 
 
-@strawberry.type(name="MessageType", description="What somebody said in a thread.")
+@strawberry.type(name="MessageType", description="A message in a thread.")
 class MessageType(TimesType):
     """A message."""
 
@@ -107,7 +107,7 @@ class MessageType(TimesType):
         return await info.context.loaders.find(Run, thread_uuid=root.thread_uuid, run_uuid=root.run_uuid)
 
 
-@strawberry.type(name="ToolCallType", description="One call of a tool, from the model's wish to the tool's answer.")
+@strawberry.type(name="ToolCallType", description="One tool call with its result.")
 class ToolCallType(TimesType):
     """A tool call."""
 
@@ -118,7 +118,7 @@ class ToolCallType(TimesType):
     tool_type: str
     name: str
     arguments: str | None = strawberry.field(description="JSON text.")
-    content: str | None = strawberry.field(description="The tool's answer.")
+    content: str | None = strawberry.field(description="The tool's result.")
     status: ToolCallStatus
     notes: str | None
     time_spent: int | None = strawberry.field(description="Milliseconds.")
@@ -130,7 +130,7 @@ class ToolCallType(TimesType):
         return await info.context.loaders.find(Run, thread_uuid=root.thread_uuid, run_uuid=root.run_uuid)
 
 
-@strawberry.type(name="AsyncTaskType", description="Work that goes on after its request was answered.")
+@strawberry.type(name="AsyncTaskType", description="Work that continues after its request was answered.")
 class AsyncTaskType(TimesType):
     """A task."""
 
@@ -146,7 +146,7 @@ class AsyncTaskType(TimesType):
     time_spent: int | None = strawberry.field(description="Milliseconds.")
 
 
-@strawberry.type(name="FineTuningMessageType", description="A message that a model may be trained with.")
+@strawberry.type(name="FineTuningMessageType", description="A message for fine-tuning models.")
 class FineTuningMessageType:
     """A fine-tuning message."""
 
@@ -165,11 +165,11 @@ class FineTuningMessageType:
 
     @resolver_field(float)
     def weight(root: strawberry.Parent[FineTuningMessage]) -> float:
-        """How much it counts."""
+        """The weight in training."""
         return float(root.weight)
 
 
-@strawberry.type(name="AskModelType", description="What was begun to answer a question.")
+@strawberry.type(name="AskModelType", description="The task that answers a question.")
 class AskModelType:
     """A question that is being answered."""
 

@@ -41,7 +41,7 @@ async def agent_version(store: AsyncStore, partition: Partition, agent_version_u
     """One version of an agent. Raises `NotFoundInPartition`."""
     found = await store.find(Agent, partition=partition, agent_version_uuid=agent_version_uuid, consistent=True)
     if found is None:
-        raise NotFoundInPartition(f"There is no version {agent_version_uuid!r} of an agent.")
+        raise NotFoundInPartition(f"There is no version {agent_version_uuid!r} of any agent.")
     return found
 
 
@@ -55,7 +55,9 @@ async def handler_for(resources: Resources[AgentsSettings], context: Context, ag
     kind = find_handler(_handler_name(agent, llm, settings.handlers), settings.handlers)
     key = agent.configuration.get(API_KEY_NAME)
     if key is not None and not is_reference(key):
-        raise BadConfiguration("The configuration has an api_key in clear.", fix="Save the agent again: its key becomes a secret.")
+        raise BadConfiguration(
+            "The configuration contains an unencrypted api_key.", fix="Save the agent again: the key is then stored as a secret."
+        )
     configuration = await reveal(resources.secrets, context, agent.configuration)
     return make_handler(
         kind,

@@ -176,7 +176,7 @@ async def _wait_for_approval(work: RunWork, calls: Sequence[ToolCall]) -> Answer
 
 
 async def _too_many(work: RunWork, cap: int) -> str:
-    error = f"The model called tools {cap + 1} times and did not answer; {cap} are permitted."
+    error = f"The model called tools {cap + 1} times without answering; the limit is {cap}."
     ended = await end_run(work.resources, await _current(work), RunStatus.FAILED, error=error)
     if ended is not None:
         work.emit(end_frame(ended))

@@ -68,7 +68,7 @@ async def ask(resources: Resources[AgentsSettings], context: Context, question: 
         asked = await _attempt(resources, context, question, agent)
         if asked is not None:
             return asked
-    raise RunInProgress("Too many questions are asked in this thread at once.", fix="Try again.")
+    raise RunInProgress("Too many questions were asked in this thread at the same time.", fix="Try again.")
 
 
 async def _check_version(resources: Resources[AgentsSettings], context: Context, question: Question) -> None:
@@ -87,7 +87,7 @@ async def _find_previous(resources: Resources[AgentsSettings], context: Context,
         return None
     given = task.arguments or {}
     if given.get("digest") != _digest(question):
-        raise IdempotencyKeyReused(f"The idempotency key {question.idempotency_key!r} came with another question before.")
+        raise IdempotencyKeyReused(f"The idempotency key {question.idempotency_key!r} was already used with another question.")
     return SubmittedRun(given["agent_uuid"], given["thread_uuid"], given["run_uuid"], task.async_task_uuid, created=False)
 
 
@@ -211,7 +211,7 @@ async def _turn_writes(
     match _policy(question, settings):
         case "reject":
             raise RunInProgress(
-                f"The thread {thread.thread_uuid} still answers the question before.", details={"run_uuid": current.run_uuid}
+                f"The thread {thread.thread_uuid} is still answering the previous question.", details={"run_uuid": current.run_uuid}
             )
         case "interrupt":
             cancelled = [Run.status.to(RunStatus.CANCELLED), Run.finished_at.set(now)]
@@ -220,7 +220,7 @@ async def _turn_writes(
             )
         case "enqueue":
             if len(await waiting_runs(store, thread.partition, thread.thread_uuid, settings.waiting_runs)) >= settings.waiting_runs:
-                raise TooManyWaiting(f"{settings.waiting_runs} messages wait in the thread {thread.thread_uuid} already.")
+                raise TooManyWaiting(f"{settings.waiting_runs} messages are already queued in the thread {thread.thread_uuid}.")
             # This write updates the thread's activity time; its condition is that the current run has not ended.
             return [patch(thread, Thread.current_run_uuid.set(current.run_uuid), condition=held)], current
 

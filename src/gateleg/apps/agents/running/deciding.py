@@ -50,10 +50,10 @@ async def decide_calls(
     for _ in range(_ATTEMPTS):
         run = await changeable_run(resources.store, context, thread_uuid, run_uuid)
         if run.status is not RunStatus.REQUIRES_ACTION:
-            raise NotWaiting(f"The run {run_uuid} is {run.status} and waits for no decision.")
+            raise NotWaiting(f"The run {run_uuid} is {run.status} and has no pending decision.")
         if await _decide(resources, context, run, decisions):
             return await changeable_run(resources.store, context, thread_uuid, run_uuid)
-    raise RunInProgress(f"The run {run_uuid} is changed by too many at once.", fix="Try again.")
+    raise RunInProgress(f"Too many writers are changing the run {run_uuid}.", fix="Try again.")
 
 
 async def _decide(resources: Resources[AgentsSettings], context: Context, run: Run, decisions: Sequence[Decision]) -> bool:
@@ -65,7 +65,7 @@ async def _decide(resources: Resources[AgentsSettings], context: Context, run: R
         if call is None:
             raise CallsUndecided(f"The run {run.run_uuid} has no tool call {decision.tool_call_uuid!r}.")
         if call.status is not ToolCallStatus.REQUIRES_APPROVAL:
-            raise NotWaiting(f"The tool call {call.tool_call_uuid} is {call.status} and waits for no decision.")
+            raise NotWaiting(f"The tool call {call.tool_call_uuid} is {call.status} and not waiting for a decision.")
         to = ToolCallStatus.APPROVED if decision.approve else ToolCallStatus.DENIED
         changes = [ToolCall.status.to(to), ToolCall.decided_by.set(context.principal.name)]
         writes.append(patch(call, *changes, *([ToolCall.notes.set(decision.reason)] if decision.reason else [])))

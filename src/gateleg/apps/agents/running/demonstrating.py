@@ -28,7 +28,7 @@ async def ask_when_ready(job: JobContext, config: DemonstrateConfig, resources: 
     """Ask the questions as soon as the agent's tools return data; returns the run ids. Without the tools it asks nothing."""
     tools = [one for one in resources.tools_for(LOCAL) if matches(one.name, config.tool)]
     if not tools:
-        job.log(f"There is no tool {config.tool}: nothing is asked.")
+        job.log(f"The tool {config.tool} is not available, so no questions are asked.")
         return []
     try:
         for tool in tools:

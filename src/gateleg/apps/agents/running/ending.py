@@ -59,7 +59,7 @@ async def end_run(
                 return None
             continue
         return await store.get(Run, partition=run.partition, thread_uuid=run.thread_uuid, run_uuid=run.run_uuid, consistent=True)
-    raise RunInProgress(f"The thread {run.thread_uuid} is changed by too many at once.", fix="Try again.")
+    raise RunInProgress(f"Too many writers are changing the thread {run.thread_uuid}.", fix="Try again.")
 
 
 def time_spent(run: Run, now: datetime) -> int:
@@ -95,7 +95,7 @@ async def cancel_run(resources: Resources[AgentsSettings], context: Context, thr
         if ended is not None:
             await stop_job(resources, run)
             return ended
-    raise RunInProgress(f"The run {run_uuid} is changed by too many at once.", fix="Try again.")
+    raise RunInProgress(f"Too many writers are changing the run {run_uuid}.", fix="Try again.")
 
 
 async def stop_job(resources: Resources[AgentsSettings], run: Run) -> None:
@@ -130,10 +130,10 @@ async def retry_run(resources: Resources[AgentsSettings], context: Context, thre
     store, settings = resources.store, resources.settings
     run = await changeable_run(store, context, thread_uuid, run_uuid)
     if run.status not in (RunStatus.FAILED, RunStatus.EXPIRED) or run.request is None:
-        raise RunEnded(f"The run {run_uuid} is {run.status}; only failed and expired runs are tried again.", fix="Ask again.")
+        raise RunEnded(f"The run {run_uuid} is {run.status}; only failed and expired runs can be retried.", fix="Ask again.")
     thread = await store.get(Thread, partition=run.partition, thread_uuid=thread_uuid, consistent=True)
     if thread.current_run_uuid is not None:
-        raise RunInProgress(f"The thread {thread_uuid} answers another question.", details={"run_uuid": thread.current_run_uuid})
+        raise RunInProgress(f"The thread {thread_uuid} is answering another question.", details={"run_uuid": thread.current_run_uuid})
     deadline = store.setup.now() + timedelta(seconds=int(run.request["seconds"]))
     enlisted = await resources.queue.enlist(job_for(run, settings))
     changes = [
@@ -148,5 +148,5 @@ async def retry_run(resources: Resources[AgentsSettings], context: Context, thre
     try:
         await store.transact([patch(run, *changes), free, *enlisted.writes])
     except TransactionCanceled:
-        raise RunInProgress(f"The thread {thread_uuid} answers another question now.") from None
+        raise RunInProgress(f"The thread {thread_uuid} is now answering another question.") from None
     return await changeable_run(store, context, thread_uuid, run_uuid)

@@ -148,7 +148,7 @@ async def _reply(
     if reply is None:
         raise ModelFailed(f"{handler.address} ended without a reply.")
     if reply.finish == "filtered" and not reply.text and not reply.calls:
-        raise ContentRefused("The provider's rules for content keep this from being answered.", fix=_REFUSAL_FIX)
+        raise ContentRefused("The provider's content rules do not allow an answer.", fix=_REFUSAL_FIX)
     if schema is not None and not reply.calls:
         found, output = await _structured(handler, schema, messages, options, written)
         return replace(found, usage=reply.usage + found.usage), output
@@ -270,4 +270,4 @@ async def _finish(work: RunWork, number: int, reply: Reply, output: dict[str, An
             # Last, so that the summary does not delay the answer.
             await submit_summary(work, work.shown_from[0])
         return ended
-    raise RunInProgress(f"The run {work.run.run_uuid} is changed by too many at once.", fix="Try again.")
+    raise RunInProgress(f"Too many writers are changing the run {work.run.run_uuid}.", fix="Try again.")

@@ -69,7 +69,7 @@ async def changeable_run(store: AsyncStore, context: Context, thread_uuid: str, 
     """A run that the caller may cancel, retry and approve calls of. Raises `NotFoundInPartition` and `NotAllowed`."""
     found = await find_run(store, context, thread_uuid, run_uuid)
     if not may_change(context, found):
-        raise NotAllowed(f"{context.principal.name!r} may look at the run {run_uuid!r}, and not change it.")
+        raise NotAllowed(f"{context.principal.name!r} may view the run {run_uuid!r}, but not change it.")
     return found
 
 
@@ -79,7 +79,7 @@ async def own_thread(store: AsyncStore, context: Context, thread_uuid: str, agen
     if thread.owner_id != context.owner:
         raise ThreadNotYours(f"The thread {thread_uuid!r} belongs to another user.")
     if thread.agent_uuid != agent_uuid:
-        raise OtherAgent(f"The thread {thread_uuid!r} is with the agent {thread.agent_uuid!r}.")
+        raise OtherAgent(f"The thread {thread_uuid!r} belongs to the agent {thread.agent_uuid!r}.")
     return thread
 
 

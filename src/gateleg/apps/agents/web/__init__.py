@@ -1,1 +1,1 @@
-"""The HTTP surfaces of agents beside GraphQL: runs, their events, OpenAI's API and MCP."""
+"""The HTTP APIs of agents besides GraphQL (runs, events, OpenAI's API, MCP), and the console pages."""

@@ -1,4 +1,4 @@
-"""The form of an agent, for a new one and for the next version of one: with the models, tools, tool servers and flows that there are."""
+"""The form for a new agent or a new version, with the available models, tools, tool servers and flows."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 __all__ = ["AgentForm", "agent_form", "form_for_agent"]
 
-#: Between the provider and the name of a model.
+#: Separates the provider and the name of a model.
 _BETWEEN = " / "
-#: Members of a configuration that have fields of their own.
+#: Configuration members that have their own form fields.
 _ASKED = ("model", "tools", "require_approval")
 _ALWAYS = "*"
-#: Characters of a tool's description that stand beside its name.
+#: The length of a tool's description beside its name, in characters.
 _SHORT = 120
 
 
@@ -36,19 +36,19 @@ def _choice(provider: str, name: str) -> str:
 
 
 class AgentForm(BaseModel):
-    """What an agent is asked for on its page. `agent_form` adds what depends on what there is to choose from, and what comes after it."""
+    """The fixed fields of the form. `agent_form` adds fields with choices, and the fields after them."""
 
     name: str = Field(title="Name", min_length=1, max_length=200)
     description: str = Field(default="", title="Description", max_length=5_000)
-    #: provider and name of a model of the catalogue; `agent_form` has the choices
-    llm: str = Field(title="Model of the catalogue")
-    model: str = Field(default="", title="Model", description="its name at the provider; empty: the default")
+    #: provider and name of a model in the catalogue; `agent_form` sets the choices
+    llm: str = Field(title="Catalogue model")
+    model: str = Field(default="", title="Model", description="the provider's name of the model; empty for the default")
     instructions: str = Field(default="", title="Instructions", max_length=200_000)
     messages: int = Field(default=10, title="Messages of history", ge=0, le=1_000)
 
     @classmethod
     def values_of(cls, agent: Agent) -> dict[str, Any]:
-        """What the fields hold for an agent. Its secrets are names by then."""
+        """The form values of an agent. Its secrets are references."""
         configuration = agent.configuration
         approval = configuration.get("require_approval")
         return {
@@ -67,7 +67,7 @@ class AgentForm(BaseModel):
         }
 
     def values(self) -> dict[str, Any]:
-        """The attributes of the agent. What the form did not ask for stays as it is."""
+        """The attributes of the agent. Values without a form field are kept."""
         asked = self.model_dump()
         approval = asked.get("approval") or []
         named = {"model": self.model, "tools": asked.get("tools"), "require_approval": "always" if _ALWAYS in approval else approval}
@@ -90,13 +90,13 @@ class AgentForm(BaseModel):
 
 
 def tools_of(agent: Agent | None) -> list[str]:
-    """The names and patterns of tools of applications that an agent has."""
+    """The names and patterns of an agent's application tools."""
     found = None if agent is None else agent.configuration.get("tools")
     return [found] if isinstance(found, str) else [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
 
 
 async def form_for_agent(visit: Visit, agent: Agent | None = None) -> type[AgentForm] | None:
-    """The form with what there is to choose from for who looks; None where the catalogue has no model."""
+    """The form with the choices of the user; None if the catalogue has no model."""
     store, context = visit.resources.store, visit.context
     llms = (await list_llms(store, context, Paging(limit=MOST))).items
     if not llms:
@@ -113,33 +113,33 @@ def agent_form(
     flows: Sequence[FlowSnippet] = (),
     agent: Agent | None = None,
 ) -> type[AgentForm]:
-    """The form with choices. What an agent has and is not offered any more can be kept, and taken away."""
+    """The form with choices. Values of the agent that are no longer offered can be kept or removed."""
     fields: dict[str, Any] = {
-        "llm": (Literal[tuple(_choice(one.llm_provider, one.llm_name) for one in llms)], Field(title="Model of the catalogue"))
+        "llm": (Literal[tuple(_choice(one.llm_provider, one.llm_name) for one in llms)], Field(title="Catalogue model"))
     }
     offered = {one.name: f"{one.name}: {one.tool.description[:_SHORT]}" for one in tools}
-    offered |= {one: f"{one}: a pattern, or a tool that is not offered to you" for one in tools_of(agent) if one not in offered}
+    offered |= {one: f"{one}: a pattern, or a tool that is not available to you" for one in tools_of(agent) if one not in offered}
     if offered:
-        fields["tools"] = _several("Tools of applications", "called with the rights of whoever asks", offered)
+        fields["tools"] = _several("Application tools", "called with the rights of the user who asks", offered)
     known = {one.mcp_server_uuid: f"{one.mcp_label}: {one.mcp_server_url}" for one in servers}
     if known:
         fields["servers"] = _several("Tool servers", "", known)
     fields["approval"] = (
         list[str],
-        Field(default_factory=list, title="Tools that need approval", description="names and patterns, one in each line; * stands for all"),
+        Field(default_factory=list, title="Tools that need approval", description="names and patterns, one per line; * matches any text"),
     )
     composed = {one.flow_snippet_version_uuid: one.flow_name for one in flows}
     if agent is not None and agent.flow_snippet_version_uuid:
         composed.setdefault(agent.flow_snippet_version_uuid, f"{agent.flow_snippet_version_uuid} (not the active version)")
     if composed:
         labels: Any = {"labels": {"": "none", **composed}}
-        about = "its prompt becomes the instructions"
+        about = "the flow's prompt becomes the instructions"
         fields["flow"] = (Literal[("", *composed)], Field(default="", title="Flow", description=about, json_schema_extra=labels))
         fields["variables"] = (
             dict[str, Any],
-            Field(default_factory=dict, title="Variables of the flow", description='As JSON: {"city": "Rome"}'),
+            Field(default_factory=dict, title="Flow variables", description='As JSON: {"city": "Rome"}'),
         )
-    about = "as JSON; values with names of secrets are kept as secrets"
+    about = "as JSON; values of secrets, such as api_key, are stored encrypted"
     fields["configuration"] = (dict[str, Any], Field(default_factory=dict, title="Further configuration", description=about))
     return create_model("AgentForm", __base__=AgentForm, **fields)
 

@@ -1,4 +1,4 @@
-"""The page of an agent: ask it, its threads, its versions and what differs between them, its tools, and a form for its next version."""
+"""The page of an agent: its threads, versions with differences, tools, and a form for a new version."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _THREADS = (
 async def agent_page(
     resources: Resources[AgentsSettings], agent_uuid: str, part: str = "", tab: str = "", cursor: str = "", newer: int = 0
 ) -> None:
-    """An agent of the tenant that is looked at."""
+    """The page of an agent of the current tenant."""
     with frame(title="Agent", section="agents", crumbs=[Crumb("Agents", HOME)], titled=False) as view:
         visit = Visit.of(view, resources, part)
         agent = await find_agent(resources.store, visit.context, agent_uuid=agent_uuid)
@@ -75,7 +75,7 @@ async def agent_page(
                 case "versions":
                     await versions.show(cursor, newer)
                 case "instructions":
-                    tag("pre", agent.instructions or "None: the model answers as it is.", "agents-text", dir="auto")
+                    tag("pre", agent.instructions or "No instructions.", "agents-text", dir="auto")
                 case "tools":
                     await _tools(visit, agent)
                 case "edit":
@@ -111,13 +111,13 @@ def _head(visit: Visit, agent: Agent) -> None:
 
 
 async def _threads(visit: Visit, agent: Agent, cursor: str) -> None:
-    """Threads with the agent that who looks may see, of the threads of the page."""
+    """The threads with the agent that the user may see."""
     context, store = visit.context, visit.resources.store
     mine = Thread.of_owner(partition=context.partition, owner_id=context.owner).filter(Thread.agent_uuid == agent.agent_uuid)
     question = Thread.of_agent(partition=context.partition, agent_uuid=agent.agent_uuid) if context.sees_all else mine
     page = await store.page(question, limit=_SIZE, cursor=cursor or None)
     if not page.items and not cursor:
-        empty("people", "No threads yet", "Begin one: the agent answers in it.")
+        empty("people", "No threads yet", "Start a thread to talk to the agent.")
         return
     rows = [
         Row(
@@ -137,13 +137,13 @@ async def _threads(visit: Visit, agent: Agent, cursor: str) -> None:
 
 
 async def _tools(visit: Visit, agent: Agent) -> None:
-    """The tools that the agent may call for who looks, as a run would have them."""
+    """The tools that the agent may call in a run of the user."""
 
     def show(toolbox: Toolbox) -> None:
         for problem in toolbox.problems:
             tag("p", problem, "note warning")
         if not toolbox.tools:
-            empty("box", "No tools", "Choose tools of applications and tool servers in a new version.")
+            empty("box", "No tools", "To add application tools or tool servers, create a new version.")
             return
         rows = [
             Row(one.name, {"name": one.name, "about": one.description, "kind": "tool server" if one.kind == "mcp" else one.kind})
@@ -157,7 +157,7 @@ async def _tools(visit: Visit, agent: Agent) -> None:
 
 
 async def _edit(visit: Visit, agent: Agent) -> None:
-    """A form that makes the next version."""
+    """The form for a new version."""
 
     async def save(form: AgentForm) -> None:
         await save_agent(visit.resources, visit.context, {**form.values(), "agent_uuid": agent.agent_uuid})
@@ -165,4 +165,4 @@ async def _edit(visit: Visit, agent: Agent) -> None:
 
     form = await form_for_agent(visit, agent)
     if form is not None:
-        ModelForm(form, save, title="New version", submit="Make it the active version", values=AgentForm.values_of(agent))
+        ModelForm(form, save, title="New version", submit="Save as active version", values=AgentForm.values_of(agent))

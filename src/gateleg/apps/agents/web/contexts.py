@@ -1,4 +1,4 @@
-"""Whose data a request of the HTTP surfaces works on."""
+"""The tenant context of HTTP requests and event streams."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 __all__ = ["ENDPOINT_HEADER", "context_of", "context_of_listener"]
 
-#: The headers that name an endpoint and a connection.
+#: The headers with the endpoint and the connection.
 ENDPOINT_HEADER, _CONNECTION = "X-Endpoint-ID", "X-Connection-ID"
 
 
 def context_of(request: HTTPConnection, resources: Resources[AgentsSettings], *, user_id: str | None = None) -> Context:
-    """The context of a request: its key, and its headers where the caller may choose."""
+    """The context of a request, from its API key and its headers."""
     headers = request.headers
     asked = RequestedTenant(
         header_text(headers.get(ENDPOINT_HEADER), "endpoint_id"),
@@ -28,12 +28,12 @@ def context_of(request: HTTPConnection, resources: Resources[AgentsSettings], *,
         header_text(headers.get(_CONNECTION), "connection_id"),
         user_id,
     )
-    # The gate has recognised the caller, and lets nobody else come here.
+    # The host has authenticated the caller.
     principal: Principal = request.state.principal
     return assemble(principal, resources.settings, asked)
 
 
 def context_of_listener(listener: Listener, resources: Resources[AgentsSettings]) -> Context:
-    """The context of somebody who opens an event stream: browsers cannot send headers there, so the query names the part."""
+    """The context of an event stream. Browsers cannot send headers with it, so the part is in the query string."""
     asked = RequestedTenant(listener.query.get("endpoint_id"), listener.query.get("part_id"))
     return assemble(listener.principal, resources.settings, asked)

@@ -1,4 +1,4 @@
-"""`/api/agents/evaluation-sets` and `/api/agents/evaluations`: questions with checks, and two versions side by side."""
+"""`/api/agents/evaluation-sets` and `/api/agents/evaluations`: questions with checks, and comparisons of two versions."""
 
 from datetime import datetime
 from typing import Any
@@ -21,21 +21,21 @@ router = APIRouter()
 
 
 class NewSet(View):
-    """Questions, each with what its answer must fulfil."""
+    """Questions, each with checks for its answer."""
 
     name: str = Field(min_length=1, max_length=200)
     cases: list[Case] = Field(min_length=1, max_length=MOST_CASES)
 
 
 class NewEvaluation(View):
-    """Which versions of an agent answer a set; the active one, if none is named."""
+    """The versions of an agent that answer a set; by default the active one."""
 
     agent_uuid: str
     agent_version_uuids: list[str] = Field(default=[], max_length=2)
 
 
 class SetView(View):
-    """A set of questions."""
+    """An evaluation set."""
 
     evaluation_set_uuid: str
     name: str
@@ -50,7 +50,7 @@ class SetView(View):
 
 
 class EvaluationView(View):
-    """An evaluation: for each case the answers of both versions, and which checks they pass."""
+    """An evaluation: for each question the answers of the versions, and the checks that they pass."""
 
     evaluation_uuid: str
     evaluation_set_uuid: str
@@ -77,14 +77,14 @@ def _own(call: Call, request: Request) -> tuple[Resources[AgentsSettings], Conte
 
 @router.post("/evaluation-sets", status_code=201)
 async def create_set(call: Using, request: Request, given: NewSet) -> SetView:
-    """Keep a set of questions."""
+    """Create an evaluation set."""
     resources, context = _own(call, request)
     return SetView.of(await save_set(resources.store, context, given.name, given.cases))
 
 
 @router.get("/evaluation-sets")
 async def list_sets(call: Using, request: Request, cursor: Cursor = None, limit: Limit = 50) -> Listing[SetView]:
-    """The sets of the tenant, newest first."""
+    """List the evaluation sets of the tenant, newest first."""
     resources, context = _own(call, request)
     page = await resources.store.page(EvaluationSet.in_partition(partition=context.partition), limit=limit, cursor=cursor)
     return Listing(items=[SetView.of(one) for one in page.items], next=page.next)
@@ -92,14 +92,14 @@ async def list_sets(call: Using, request: Request, cursor: Cursor = None, limit:
 
 @router.get("/evaluation-sets/{evaluation_set_uuid}")
 async def read_set(call: Using, request: Request, evaluation_set_uuid: str) -> SetView:
-    """A set of questions."""
+    """An evaluation set."""
     resources, context = _own(call, request)
     return SetView.of(await find_set(resources.store, context, evaluation_set_uuid))
 
 
 @router.put("/evaluation-sets/{evaluation_set_uuid}")
 async def change_set(call: Using, request: Request, evaluation_set_uuid: str, given: NewSet) -> SetView:
-    """Give a set another name and other questions. Evaluations that were made keep theirs."""
+    """Change the name and questions of a set. Existing evaluations keep theirs."""
     resources, context = _own(call, request)
     return SetView.of(await save_set(resources.store, context, given.name, given.cases, evaluation_set_uuid))
 
@@ -114,7 +114,7 @@ async def remove_set(call: Using, request: Request, evaluation_set_uuid: str) ->
 
 @router.post("/evaluation-sets/{evaluation_set_uuid}/evaluations", status_code=202)
 async def begin(call: Using, request: Request, evaluation_set_uuid: str, given: NewEvaluation) -> EvaluationView:
-    """Have one or two versions of an agent answer a set, as a job. The questions are asked in the name of the caller."""
+    """Start a job in which one or two versions of an agent answer a set. The questions are asked in the caller's name."""
     resources, context = _own(call, request)
     found = await begin_evaluation(resources, context, evaluation_set_uuid, given.agent_uuid, given.agent_version_uuids)
     return EvaluationView.of(found)
@@ -122,7 +122,7 @@ async def begin(call: Using, request: Request, evaluation_set_uuid: str, given: 
 
 @router.get("/evaluations")
 async def list_evaluations(call: Using, request: Request, cursor: Cursor = None, limit: Limit = 20) -> Listing[EvaluationView]:
-    """The evaluations of the caller, newest first; viewers see those of everybody in the tenant."""
+    """List the caller's evaluations, newest first; viewers see all evaluations of the tenant."""
     resources, context = _own(call, request)
     question = Evaluation.in_partition(partition=context.partition)
     if not context.sees_all:
@@ -133,6 +133,6 @@ async def list_evaluations(call: Using, request: Request, cursor: Cursor = None,
 
 @router.get("/evaluations/{evaluation_uuid}")
 async def read_evaluation(call: Using, request: Request, evaluation_uuid: str) -> EvaluationView:
-    """An evaluation, with its versions side by side."""
+    """Get an evaluation."""
     resources, context = _own(call, request)
     return EvaluationView.of(await find_evaluation(resources.store, context, evaluation_uuid))

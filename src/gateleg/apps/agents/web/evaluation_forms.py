@@ -1,4 +1,4 @@
-"""The forms of evaluation: a set of questions with checks, and which versions of an agent are asked."""
+"""The forms of evaluation: an evaluation set, and the versions to compare."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -15,7 +15,7 @@ _EXAMPLE = '[{"question": "What is two and two?", "checks": [{"kind": "contains"
 
 
 class SetForm(BaseModel):
-    """What a set of questions is asked for on its page."""
+    """The form of an evaluation set."""
 
     name: str = Field(title="Name", min_length=1, max_length=200)
     cases: list[Case] = Field(
@@ -27,18 +27,18 @@ class SetForm(BaseModel):
 
 
 class VersionsForm(BaseModel):
-    """Which versions of an agent are compared. `versions_form` has the choices."""
+    """The form with the versions to compare. `versions_form` sets the choices."""
 
     first: str = Field(title="First version")
     second: str = Field(title="Second version")
 
 
 def versions_form(versions: Sequence[Agent]) -> type[VersionsForm]:
-    """The form with the versions of an agent to choose from."""
+    """The form with the versions of an agent as choices."""
     labels = {one.agent_version_uuid: _words(one) for one in versions}
     chosen: Any = Literal[tuple(labels)]
     other: Any = Literal[("", *labels)]
-    worded: Any = {"labels": {"": "none: one version alone", **labels}}
+    worded: Any = {"labels": {"": "none: only one version", **labels}}
     return create_model(
         "VersionsForm",
         __base__=VersionsForm,

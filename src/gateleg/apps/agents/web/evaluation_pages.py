@@ -1,4 +1,4 @@
-"""The pages of evaluation: sets of questions with checks, and the answers of two versions side by side."""
+"""The pages of evaluation: evaluation sets, and the answers of two versions side by side."""
 
 from __future__ import annotations
 
@@ -51,21 +51,21 @@ _EVALUATIONS = (
     Column("when", "Begun"),
 )
 _SIZE = 20
-#: Versions of an agent that can be chosen, the newest.
+#: How many of the newest versions can be chosen.
 _VERSIONS = 50
 
 
 async def show_evaluations(visit: Visit, cursor: str, sets: str = "") -> None:
-    """The sets of the tenant, and the evaluations that who looks may see."""
+    """The evaluation sets of the tenant, and the evaluations that the user may see."""
     store, place = visit.resources.store, visit.context
-    with section("Sets of questions"):
+    with section("Evaluation sets"):
         if place.edits:
             offer_new("New set", item_place(place, EVALUATION_SET, FRESH))
         found = await store.page(EvaluationSet.in_partition(partition=place.partition), limit=_SIZE, cursor=sets or None)
         if found.items:
-            Grid("Sets of questions", _SETS, [_set_row(visit, one) for one in found.items])
+            Grid("Evaluation sets", _SETS, [_set_row(visit, one) for one in found.items])
         else:
-            empty("box", "No sets yet", "A set has questions with checks, which versions of an agent are asked.")
+            empty("box", "No sets yet", "A set holds questions with checks, for comparing versions of an agent.")
         with tag("nav", classes="line gap-1", aria_label="Pages of sets"):
             if sets:
                 tag("a", "First sets", "deed small", href=tab_place(place, "evaluation"))
@@ -97,8 +97,8 @@ def _evaluation_row(visit: Visit, one: Evaluation) -> Row:
 
 
 async def set_page(resources: Resources[AgentsSettings], set_uuid: str, part: str = "", tab: str = "", agent: str = "") -> None:
-    """A set of questions: what it asks, a form to change it, and one to have versions answer it."""
-    title = "New set of questions" if set_uuid == FRESH else "Set of questions"
+    """The page of an evaluation set: its questions, a form to change it, and a form to start an evaluation."""
+    title = "New evaluation set" if set_uuid == FRESH else "Evaluation set"
     with frame(title=title, section="agents", crumbs=[Crumb("Agents", HOME)], titled=set_uuid == FRESH) as view:
         visit = Visit.of(view, resources, part)
         if set_uuid == FRESH:
@@ -107,7 +107,7 @@ async def set_page(resources: Resources[AgentsSettings], set_uuid: str, part: st
         try:
             found = await find_set(resources.store, visit.context, set_uuid)
         except NotFoundInPartition:
-            not_there("set of questions")
+            not_there("evaluation set")
             return
         _set_head(visit, found)
 
@@ -126,7 +126,7 @@ async def set_page(resources: Resources[AgentsSettings], set_uuid: str, part: st
 
 def _set_head(visit: Visit, found: EvaluationSet) -> None:
     async def delete() -> None:
-        if await confirm("Delete this set?", "Evaluations that were made keep their questions.", verb="Delete"):
+        if await confirm("Delete this set?", "Existing evaluations keep their questions.", verb="Delete"):
             work = lambda: delete_set(visit.resources.store, visit.context, found.evaluation_set_uuid)  # noqa: E731
             await visit.do(work, "Deleted", tab_place(visit.context, "evaluation"))
 
@@ -157,15 +157,15 @@ def _edit_set(visit: Visit, found: EvaluationSet | None) -> None:
         ui.navigate.to(item_place(visit.context, EVALUATION_SET, saved.evaluation_set_uuid))
 
     values = {"cases": []} if found is None else {"name": found.name, "cases": found.cases}
-    ModelForm(SetForm, save, title="New set of questions" if found is None else "Change the set", values=values)
+    ModelForm(SetForm, save, title="New evaluation set" if found is None else "Change the set", values=values)
 
 
 async def _run_part(visit: Visit, found: EvaluationSet, agent_uuid: str) -> None:
-    """Choose an agent, then its versions."""
+    """The form to start an evaluation: an agent, then its versions."""
     store, place = visit.resources.store, visit.context
     agents = (await list_agents(store, place, Paging(limit=MOST), statuses=("active",))).items
     if not agents:
-        empty("people", "No agents yet", "An evaluation asks the versions of an agent.")
+        empty("people", "No agents yet", "An evaluation compares versions of an agent.")
         return
     labels = {one.agent_uuid: one.agent_name for one in agents}
     chosen = agent_uuid if agent_uuid in labels else agents[0].agent_uuid
@@ -187,11 +187,11 @@ async def _run_part(visit: Visit, found: EvaluationSet, agent_uuid: str) -> None
 
     values = {"first": active.agent_version_uuid, "second": others[0] if others else ""}
     ModelForm(versions_form(versions), begin, title="Versions", submit="Evaluate", values=values)
-    tag("p", "Every question is a run of yours: it uses the models of the versions, and counts as your usage.", "meta")
+    tag("p", "Every question is a run in your name and counts towards your usage.", "meta")
 
 
 async def evaluation_page(resources: Resources[AgentsSettings], evaluation_uuid: str, part: str = "") -> None:
-    """An evaluation: the versions side by side, question by question. It shows itself anew when its job has ended."""
+    """The page of an evaluation: the versions side by side, question by question. It reloads when its job has ended."""
     with frame(title="Evaluation", section="agents", crumbs=[Crumb("Agents", HOME)], titled=False, wide=True) as view:
         visit = Visit.of(view, resources, part)
         try:
@@ -216,7 +216,7 @@ async def evaluation_page(resources: Resources[AgentsSettings], evaluation_uuid:
 
 
 def _show_when_ended(visit: Visit, found: Evaluation) -> None:
-    """How far the job is; the page is shown anew when it has ended."""
+    """The progress of the job; the page reloads when it has ended."""
     client = context.client
     words = tag("p", "The questions are being answered.", "meta", role="status")
 
@@ -262,5 +262,5 @@ def _answer(visit: Visit, given: dict[str, Any]) -> None:
             tag("a", "Run", "link", href=run_place(visit.context, given["thread_uuid"], given["run_uuid"]))
         tag("p", given["answer"] or "No answer.", "agents-text", dir="auto")
         for check in given["checks"]:
-            words = f"{check['kind']}: {'passed' if check['passed'] else 'not passed'}"
+            words = f"{check['kind']}: {'passed' if check['passed'] else 'failed'}"
             tag("p", f"{words}. {check['reason']}" if check.get("reason") else words, "meta", dir="auto")

@@ -1,4 +1,4 @@
-"""`/events/agents/...`: the frames of a run as server-sent events. The id of an event is the frame's index, so a client goes on from it."""
+"""`/events/agents/...`: the frames of a run as server-sent events. The id of an event is the frame's index, so clients can resume."""
 
 from __future__ import annotations
 
@@ -27,17 +27,19 @@ def run_streams(resources: Resources[AgentsSettings]) -> list[EventRoute]:
         frames = await follow_run(resources, context, listener.params["thread_uuid"], listener.params["run_uuid"], after=_after(listener))
         return _events(frames)
 
-    about = "The frames of a run as they are written, from `Last-Event-ID` or `?after=` on; `end` is the last one."
+    about = "The frames of a run as they are written, after `Last-Event-ID` or `?after=`; the last one is `end`."
     return [EventRoute("/threads/{thread_uuid}/runs/{run_uuid}", follow, about=about)]
 
 
 def _after(listener: Listener) -> int:
-    """The index of the last frame that the listener has. Raises `BadRequest`."""
+    """The index of the last frame that the client has. Raises `BadRequest`."""
     seen = listener.last_event_id or listener.query.get("after") or ""
     if not seen:
         return -1
     if not (seen.isascii() and seen.isdigit() and len(seen) < 10):
-        raise BadRequest(f"{seen[:50]!r} is not the index of a frame.", fix="Give the id of the last event that you have: ?after=12.")
+        raise BadRequest(
+            f"{seen[:50]!r} is not the index of a frame.", fix="Use the id of the last event that you received, such as ?after=12."
+        )
     return int(seen)
 
 

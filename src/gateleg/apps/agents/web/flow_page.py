@@ -1,4 +1,4 @@
-"""The page of a flow: the prompt with the flow put in, its versions with what differs, and a form for the next version."""
+"""The page of a flow: a preview in its prompt, versions with differences, and a form for a new version."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ _TABS = (("preview", "Preview"), ("text", "Text"), ("versions", "Versions"), ("e
 
 
 class FlowForm(BaseModel):
-    """What a flow is asked for on its page."""
+    """The form of a flow."""
 
     name: str = Field(title="Name", min_length=1, max_length=200)
-    #: `flow_form` has the choices
+    #: `flow_form` sets the choices
     prompt: str = Field(title="Prompt")
-    text: str = Field(default="", title="Text", max_length=200_000, description="what stands in the prompt for {flow_snippet}")
+    text: str = Field(default="", title="Text", max_length=200_000, description="replaces {flow_snippet} in the prompt")
     relationship: str = Field(default="", title="Relationship", max_length=200_000, description="how its steps follow each other")
-    tools: list[str] = Field(default_factory=list, title="Enabled tools", description="names and patterns, one in each line; none: all")
+    tools: list[str] = Field(default_factory=list, title="Enabled tools", description="names and patterns, one per line; empty for all")
 
     @classmethod
     def values_of(cls, flow: FlowSnippet) -> dict[str, Any]:
-        """What the fields hold for a flow."""
+        """The form values of a flow."""
         return {
             "name": flow.flow_name,
             "prompt": flow.prompt_uuid,
@@ -61,7 +61,7 @@ class FlowForm(BaseModel):
 
 
 def flow_form(prompts: Sequence[PromptTemplate]) -> type[FlowForm]:
-    """The form with the prompts of the tenant to choose from."""
+    """The form with the prompts of the tenant as choices."""
     chosen: Any = Literal[tuple(one.prompt_uuid for one in prompts)]
     labels: Any = {"labels": {one.prompt_uuid: one.prompt_name for one in prompts}}
     return create_model("FlowForm", __base__=FlowForm, prompt=(chosen, Field(title="Prompt", json_schema_extra=labels)))
@@ -72,13 +72,13 @@ async def _prompts(visit: Visit) -> list[PromptTemplate]:
 
 
 async def new_flow_page(resources: Resources[AgentsSettings], part: str = "") -> None:
-    """A form for a new flow."""
+    """The page for a new flow."""
     with frame(title="New flow", section="agents", crumbs=[Crumb("Agents", HOME)]) as view:
         visit = Visit.of(view, resources, part)
         prompts = await _prompts(visit)
         if not prompts:
             there = item_place(visit.context, PROMPT, FRESH)
-            empty("box", "No prompts yet", "A flow is put into a prompt, so it needs one first.", button="New prompt", href=there)
+            empty("box", "No prompts yet", "A flow is inserted into a prompt, so create a prompt first.", button="New prompt", href=there)
             return
 
         async def make(form: FlowForm) -> None:
@@ -91,7 +91,7 @@ async def new_flow_page(resources: Resources[AgentsSettings], part: str = "") ->
 async def flow_page(
     resources: Resources[AgentsSettings], flow_uuid: str, part: str = "", tab: str = "", cursor: str = "", newer: int = 0
 ) -> None:
-    """A flow of the tenant that is looked at."""
+    """The page of a flow of the current tenant."""
     if flow_uuid == FRESH:
         await new_flow_page(resources, part)
         return
@@ -137,7 +137,7 @@ def _head(visit: Visit, flow: FlowSnippet, prompt: PromptTemplate | None) -> Non
         with tag("div", classes="titles"):
             tag("h1", flow.flow_name, dir="auto")
             with tag("p", classes="line gap-1 meta"):
-                tag("span", "Flow in the prompt")
+                tag("span", "Flow of the prompt")
                 if prompt is not None:
                     tag("a", prompt.prompt_name, "link", href=item_place(visit.context, PROMPT, prompt.prompt_uuid), dir="auto")
                 tag("span", f"{len(flow.enabled_tools)} tools enabled" if flow.enabled_tools else "all tools enabled")
@@ -148,7 +148,7 @@ def _head(visit: Visit, flow: FlowSnippet, prompt: PromptTemplate | None) -> Non
 
 
 async def _edit(visit: Visit, flow: FlowSnippet) -> None:
-    """A form that makes the next version. Agents that use the flow move to it."""
+    """The form for a new version. Agents that use the flow move to it."""
 
     async def save(form: FlowForm) -> None:
         values = {**form.values(), "flow_snippet_uuid": flow.flow_snippet_uuid}
@@ -157,4 +157,4 @@ async def _edit(visit: Visit, flow: FlowSnippet) -> None:
 
     tag("p", "Active agents that use this flow get a new version with it.", "meta")
     form = flow_form(await _prompts(visit))
-    ModelForm(form, save, title="New version", submit="Make it the active version", values=FlowForm.values_of(flow))
+    ModelForm(form, save, title="New version", submit="Save as active version", values=FlowForm.values_of(flow))

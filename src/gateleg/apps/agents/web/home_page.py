@@ -1,4 +1,4 @@
-"""The page of what a tenant has: agents, prompts, flows, tool servers, runs, evaluations and usage; and a form for a new agent."""
+"""The start page of a tenant: agents, prompts, flows, tool servers, runs, evaluations and usage; and the page for a new agent."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _BUILDERS = {
 async def home_page(
     resources: Resources[AgentsSettings], part: str = "", tab: str = "", cursor: str = "", shown: Mapping[str, str] | None = None
 ) -> None:
-    """What a tenant has. `shown` is what the address says about the tab."""
+    """The start page of a tenant. `shown` is the tab's state from the URL."""
     with frame(title="Agents", section="agents", titled=False) as view:
         visit = Visit.of(view, resources, part)
         with tag("div", classes="head"):

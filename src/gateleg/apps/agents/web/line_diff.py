@@ -1,4 +1,4 @@
-"""What changed in a text, line by line. Pure."""
+"""A line diff of two texts. Pure functions."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from difflib import SequenceMatcher
 from typing import Literal
 
 Kind = Literal["same", "removed", "added", "gap"]
-#: Lines around a change that are shown, lines of a comparison in all, and lines of a text that are compared.
+#: Context lines around a change, maximum lines of a diff, and maximum lines of a text.
 _AROUND, _MOST, _READ = 2, 400, 5_000
 
 
 def changed_lines(before: str, after: str) -> list[tuple[Kind, str]]:
-    """The lines that were removed and added, with those around them; a gap says how many lines between two changes are left out."""
+    """The removed and added lines with context; a gap states how many unchanged lines are left out."""
     old, new = before.splitlines()[:_READ], after.splitlines()[:_READ]
     found: list[tuple[Kind, str]] = []
     for kind, first, last, start, end in SequenceMatcher(None, old, new).get_opcodes():
@@ -26,7 +26,7 @@ def changed_lines(before: str, after: str) -> list[tuple[Kind, str]]:
 
 
 def _around(lines: list[str], *, begins: bool, ends: bool) -> list[tuple[Kind, str]]:
-    """Lines that did not change: only those next to a change."""
+    """Unchanged lines: only those next to a change."""
     after, before = 0 if begins else _AROUND, 0 if ends else _AROUND
     left = len(lines) - after - before
     if left <= 1:

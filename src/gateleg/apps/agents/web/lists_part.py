@@ -1,4 +1,4 @@
-"""The lists of the first page: agents, prompts, flows, tool servers, runs. Each is a tab with pages of its own."""
+"""The lists of the start page: agents, prompts, flows, tool servers and runs. Each is a paged tab."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _paging(cursor: str) -> Paging:
 
 
 def offer_new(words: str, href: str) -> None:
-    """A link to the form for something new."""
+    """A link to the page for a new item."""
     with tag("div", classes="line"), tag("a", classes="deed small first", href=href):
         ui.icon("add")
         tag("span", words)
@@ -51,9 +51,9 @@ def offer_new(words: str, href: str) -> None:
 def show_list(
     visit: Visit, tab: str, label: str, columns: Sequence[Column], rows: Sequence[Row], cursor: str, following: str | None
 ) -> None:
-    """A page of a list, with links to the others."""
+    """A page of a list, with links to the next and previous ones."""
     if not rows and not cursor and following is None:
-        empty("box", f"No {label.lower()} yet", "They are listed here when there are some.")
+        empty("box", f"No {label.lower()} yet", "New ones appear here.")
         return
     Grid(label, columns, rows)
     state = {} if tab == "agents" else {"tab": tab}
@@ -110,7 +110,7 @@ async def show_flows(visit: Visit, cursor: str) -> None:
             one.flow_snippet_uuid,
             {
                 "name": one.flow_name,
-                "about": f"enables {len(one.enabled_tools)} tools" if one.enabled_tools else "enables all tools",
+                "about": f"{len(one.enabled_tools)} tools enabled" if one.enabled_tools else "all tools enabled",
                 "changed": ago_cell(one.updated_at),
             },
             href=item_place(visit.context, FLOW, one.flow_snippet_uuid),
@@ -137,7 +137,7 @@ async def show_servers(visit: Visit, cursor: str) -> None:
 
 
 async def show_runs(visit: Visit, cursor: str) -> None:
-    """The newest runs: the caller's own, or those of the whole tenant for those who see them."""
+    """The newest runs: the caller's own, or for viewers those of the whole tenant."""
     context, store = visit.context, visit.resources.store
     mine = Run.of_owner(partition=context.partition, owner_id=context.owner)
     question = Run.in_partition(partition=context.partition) if context.sees_all else mine

@@ -27,8 +27,8 @@ __all__ = ["mcp_surface"]
 _INPUT = {
     "type": "object",
     "properties": {
-        "message": {"type": "string", "description": "What to ask the agent."},
-        "thread_uuid": {"type": "string", "description": "The thread of an earlier answer, to go on with it."},
+        "message": {"type": "string", "description": "The message to the agent."},
+        "thread_uuid": {"type": "string", "description": "The thread of an earlier answer, to continue it."},
     },
     "required": ["message"],
 }
@@ -36,7 +36,7 @@ _INPUT = {
 
 def mcp_surface(resources: Resources[AgentsSettings]) -> Surface:
     """The surface at `/mcp/agents`."""
-    # Imported here, because declaring an application loads no protocol.
+    # Imported here, so that declaring the application does not load MCP.
     import mcp_types as types
     from mcp.server.lowlevel import Server
     from mcp.server.transport_security import TransportSecuritySettings
@@ -58,7 +58,7 @@ def mcp_surface(resources: Resources[AgentsSettings]) -> Surface:
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=found, is_error=failed)
 
     server: Server[Any] = Server("gateleg-agents", on_list_tools=list_tools, on_call_tool=call_tool)
-    # The host's gate has checked the origin and the host of each request.
+    # The host has checked the Origin and Host headers of each request.
     security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     app = server.streamable_http_app(streamable_http_path="/", json_response=True, stateless_http=True, transport_security=security)
     return Surface("/mcp/agents", app, body_limit=1_000_000)
@@ -72,11 +72,11 @@ def _tool(name: str, agent: Agent) -> Any:
 
 
 async def _answer(resources: Resources[AgentsSettings], context: Context, name: str, arguments: dict[str, Any]) -> tuple[Run, str]:
-    """Ask the agent of a name, and wait for its answer."""
+    """Ask an agent by its tool name, and wait for its answer."""
     agent = await find_named_agent(resources.store, context.partition, name)
     message, thread = arguments.get("message"), arguments.get("thread_uuid")
     if not isinstance(message, str) or not message.strip():
-        raise MissingField("message must be a text that is not empty.", fix="Give what to ask the agent as message.")
+        raise MissingField("message must be a non-empty string.", fix="Send the message to the agent as `message`.")
     question = Question(
         agent_uuid=agent.agent_uuid,
         user_query=message,
@@ -89,5 +89,5 @@ async def _answer(resources: Resources[AgentsSettings], context: Context, name: 
         transcript = await read_run(resources.store, run.partition, run.thread_uuid, run.run_uuid)
         return run, transcript.messages[-1].message
     if run.status is RunStatus.REQUIRES_ACTION:
-        return run, f"The run {run.run_uuid} of the thread {run.thread_uuid} waits for the approval of tool calls."
+        return run, f"The run {run.run_uuid} of the thread {run.thread_uuid} is waiting for approval of tool calls."
     return run, run.error or f"The run is {run.status}."

@@ -1,4 +1,4 @@
-"""`/v1/chat/completions` and `/v1/models`: agents for clients of OpenAI's API. Each request is a run, on the queue like all others."""
+"""`/v1/chat/completions` and `/v1/models`: agents for clients of OpenAI's API. Each request is a run on the job queue."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["openai_surface"]
 
-#: Bytes of a request, pictures included.
+#: The maximum size of a request with its images, in bytes.
 _BODY = 20_000_000
 _ONCE = "Idempotency-Key"
 
@@ -58,7 +58,7 @@ def openai_surface(resources: Resources[AgentsSettings]) -> Surface:
 
 
 def _told(answer: Any) -> Any:
-    """Answer errors in the form that clients of OpenAI's API read."""
+    """Return errors in the format of OpenAI's API."""
 
     async def endpoint(request: Request) -> Response:
         try:
@@ -81,18 +81,18 @@ class _Api:
         self._resources = resources
 
     async def models(self, request: Request) -> Response:
-        """The agents of the tenant, as models."""
+        """List the agents of the tenant as models."""
         context = context_of(request, self._resources)
         agents = await list_agents(self._resources.store, context.partition)
         return JSONResponse({"object": "list", "data": [_model(name, agent) for name, agent in agents.items()]})
 
     async def model(self, request: Request) -> Response:
-        """One agent, as a model."""
+        """Get an agent as a model."""
         context, name = context_of(request, self._resources), request.path_params["name"]
         return JSONResponse(_model(name, await find_named_agent(self._resources.store, context.partition, name)))
 
     async def complete(self, request: Request) -> Response:
-        """The answer of an agent to a conversation."""
+        """Ask an agent; the answer is a chat completion."""
         asked = _parsed(await request.body())
         asked.check()
         context = context_of(request, self._resources)
@@ -158,7 +158,7 @@ def _model(name: str, agent: Agent) -> dict[str, Any]:
 
 
 def _ids(asked: SubmittedRun) -> dict[str, str]:
-    """Where the run can be looked at."""
+    """Response headers with the ids of the run."""
     return {"X-Thread-UUID": asked.thread_uuid, "X-Run-UUID": asked.run_uuid}
 
 
@@ -167,7 +167,7 @@ def _head(kind: str, run_uuid: str, model: str, created: datetime) -> dict[str, 
 
 
 def _finish(found: str | None) -> str:
-    """Why an answer ended, by the words of OpenAI's API."""
+    """The finish_reason of a run."""
     return "length" if found == "length" else "content_filter" if found == "filtered" else "stop"
 
 
@@ -176,26 +176,26 @@ def _usage(run: Run) -> dict[str, int]:
 
 
 def _failed(run: Run) -> JSONResponse:
-    """Why there is no answer."""
+    """The error of a run without an answer."""
     waits = run.status is RunStatus.REQUIRES_ACTION
-    message = "The run waits for the approval of tool calls." if waits else run.error or f"The run is {run.status}."
+    message = "The run is waiting for approval of tool calls." if waits else run.error or f"The run is {run.status}."
     error = {"message": message, "type": "requires_action" if waits else "server_error", "param": None, "code": f"run-{run.status}"}
     return JSONResponse({"error": error, "thread_uuid": run.thread_uuid, "run_uuid": run.run_uuid}, 409 if waits else 502)
 
 
 class _Chunks:
-    """Frames of a run as the chunks of a completion."""
+    """Converts frames of a run to chunks of a completion."""
 
     def __init__(self, model: str, run_uuid: str, *, created: datetime, usage: bool) -> None:
         self._head = _head("chat.completion.chunk", run_uuid, model, created)
         self._usage = usage
-        #: what was sent of the reply that is being written, and how much of it has come again after a restart
+        #: the text of the current reply that was sent, and how much of it was repeated after a restart
         self._sent = ""
         self._again: int | None = None
         self._step = 0
 
     async def of(self, frames: AsyncIterator[Frame]) -> AsyncIterator[bytes]:
-        """The chunks, as they go over the wire."""
+        """The chunks as server-sent events."""
         yield self._chunk({"role": "assistant", "content": ""})
         async for frame in frames:
             if frame.kind == "text" and (text := self._fresh(frame)):
@@ -208,7 +208,7 @@ class _Chunks:
         yield b"data: [DONE]\n\n"
 
     def _fresh(self, frame: Frame) -> str:
-        """The text of a frame that was not sent: a reply that is written anew is sent from where the first attempt ended."""
+        """The unsent text of a frame: a restarted reply is sent only from where the first attempt stopped."""
         text = frame.delta
         if frame.step != self._step:
             text = ("\n\n" if self._step and self._sent else "") + text

@@ -1,4 +1,4 @@
-"""Requests of OpenAI's chat completions as questions to agents. Pure, but for files."""
+"""Converts requests of OpenAI's chat completions to questions to agents. Pure, except for files."""
 
 import base64
 import binascii
@@ -16,7 +16,7 @@ _DATA = re.compile(r"data:(?P<type>[a-z]+/[a-z0-9.+-]+);base64,(?P<data>.*)", re
 
 
 class CompletionRequest(BaseModel):
-    """What clients of OpenAI's API send. Options that change nothing here are accepted."""
+    """A request of OpenAI's chat completions. Options without an effect here are accepted."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -54,15 +54,15 @@ class CompletionRequest(BaseModel):
         return {"type": "object"} if kind == "json_object" else None
 
     def check(self) -> None:
-        """Refuse what agents do not do."""
+        """Raise `BadCompletion` for options that agents do not support."""
         if self.n not in (None, 1):
-            raise BadCompletion(f"n is {self.n}; an agent gives one answer.")
+            raise BadCompletion(f"n is {self.n}, but agents return one answer.")
         if self.tools:
-            raise BadCompletion("tools were given; an agent has its own.", fix="Give the agent tools in its configuration.")
+            raise BadCompletion("The request has tools, but agents have their own.", fix="Add tools to the agent's configuration.")
 
 
 class FilePart(BaseModel):
-    """A file in a message, as it came."""
+    """A file in a message."""
 
     media_type: str
     data: bytes
@@ -70,7 +70,7 @@ class FilePart(BaseModel):
 
 
 class Conversation(BaseModel):
-    """The last message of a conversation, and those before."""
+    """The last message of a conversation, and its history."""
 
     question: str
     files: list[FilePart]
@@ -78,7 +78,7 @@ class Conversation(BaseModel):
 
 
 def conversation_of(messages: list[dict[str, Any]]) -> Conversation:
-    """What a client asks, and what was said before. Raises `BadCompletion`."""
+    """The question and its history. Raises `BadCompletion`."""
     if not messages or messages[-1].get("role") != "user":
         raise BadCompletion("`messages` must end with a message of the role `user`.")
     text, files = _content(messages[-1].get("content"))
@@ -90,15 +90,15 @@ def conversation_of(messages: list[dict[str, Any]]) -> Conversation:
 
 
 def _check_results(history: list[Message]) -> None:
-    """Refuse results of calls that no message before them has made: a provider would refuse the whole conversation."""
+    """Raise for results without an earlier call: a provider would refuse the whole conversation."""
     called: set[str] = set()
     for message in history:
         if isinstance(message, Assistant):
             called |= {call.id for call in message.calls}
         elif isinstance(message, ToolResult) and message.call_id not in called:
             raise BadCompletion(
-                f"A tool message answers the call {message.call_id!r}, which no message before it has made.",
-                fix="Send the assistant's message with its tool_calls before their results, or leave the results out.",
+                f"A tool message has the result of the call {message.call_id!r}, which no earlier message made.",
+                fix="Send the assistant's message with its tool_calls before their results, or omit the results.",
             )
 
 
@@ -108,7 +108,7 @@ def _message(given: dict[str, Any]) -> Message:
     if files and role != "user":
         raise BadCompletion(f"A message of the role {role!r} has a file.")
     if files:
-        raise BadCompletion("An earlier message has a file; only those of the last message are read.")
+        raise BadCompletion("An earlier message has a file; only the last message may have files.")
     match role:
         case "system" | "developer":
             return System(text)
@@ -118,7 +118,7 @@ def _message(given: dict[str, Any]) -> Message:
             return Assistant(text, tuple(_call(one) for one in given.get("tool_calls") or ()))
         case "tool":
             return ToolResult(str(given.get("tool_call_id") or ""), str(given.get("name") or "tool"), text)
-    raise BadCompletion(f"There is no role {role!r}.")
+    raise BadCompletion(f"The role {role!r} is unknown.")
 
 
 def _call(given: dict[str, Any]) -> ToolCall:
@@ -144,7 +144,7 @@ def _content(content: Any) -> tuple[str, list[FilePart]]:
             given = part.get("file") or {}
             files.append(_file(str(given.get("file_data") or ""), str(given.get("filename") or "")))
         else:
-            raise BadCompletion(f"A part of a message has the type {kind!r}; text, image_url and file are taken.")
+            raise BadCompletion(f"A part of a message has the type {kind!r}; supported types are text, image_url and file.")
     return "\n".join(texts), files
 
 

@@ -1,4 +1,4 @@
-"""The addresses of pages."""
+"""The URLs of console pages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HOME = "/agents"
 NEW = f"{HOME}/new"
 PROMPT, FLOW, SERVER = f"{HOME}/prompt", f"{HOME}/flow", f"{HOME}/server"
 EVALUATION_SET, EVALUATION = f"{HOME}/evaluation-set", f"{HOME}/evaluation"
-#: The last part of the address of a form for something new.
+#: The last path segment of pages for a new item.
 FRESH = "new"
 
 
@@ -34,16 +34,16 @@ def run_place(context: Context, thread_uuid: str, run_uuid: str) -> str:
 
 
 def item_place(context: Context, path: str, uuid: str, **state: str) -> str:
-    """The page of a prompt, a flow, a tool server, a set of questions or an evaluation, by the path that such pages begin with."""
+    """The page of a prompt, flow, tool server, evaluation set or evaluation, by the path of such pages."""
     return in_part(context, f"{path}/{quote(uuid, safe='')}", **state)
 
 
 def tab_place(context: Context, tab: str, **state: str) -> str:
-    """A tab of the first page."""
+    """A tab of the start page."""
     return in_part(context, HOME, tab=tab, **state)
 
 
 def in_part(context: Context, path: str, **state: str) -> str:
-    """A page in the part that is looked at: those who may choose a part have named it."""
+    """A URL with the current part in its query, for users who may choose the part."""
     chosen = context.part_id if context.part_given and context.principal.tenant is None else ""
     return address(path, {"part": chosen, **state})

@@ -1,4 +1,4 @@
-"""A prompt as it is rendered: a control for each variable, by its type, and the text that comes of them while one types."""
+"""The preview of a prompt: a field for each variable, and the rendered text, updated while typing."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.rendering import PromptPreview
     from gateleg.web.console.components import Tag
 
-#: The placeholder of a prompt that is not a variable.
+#: The placeholder of the flow, which is not a variable.
 _FLOW = "flow_snippet"
 
 
 class PreviewPart:
-    """The variables of a prompt, and its text. `flow` is the text of a flow that is put in."""
+    """The variables and the rendered text of a prompt. `flow` is the text of the flow to insert."""
 
     def __init__(self, template: str, declared: Sequence[Mapping[str, Any]], flow: str | None = None) -> None:
         self._template, self._declared, self._flow = template, declared, flow
@@ -29,7 +29,7 @@ class PreviewPart:
         self._text: Tag
 
     def show(self) -> None:
-        """Draw the controls and the text."""
+        """Draw the fields and the text."""
         variables = variables_of(self._template, self._declared, self._flow)
         if variables:
             with tag("div", classes="fields narrow"):
@@ -68,7 +68,7 @@ class PreviewPart:
 
 
 def variables_of(template: str, declared: Sequence[Mapping[str, Any]], flow: str | None = None) -> list[Variable]:
-    """The variables that a prompt declares, then those that it and its flow only use."""
+    """The declared variables of a prompt, then the undeclared ones in it and its flow."""
     try:
         known = read_variables(declared)
     except BadTemplate:
@@ -78,7 +78,7 @@ def variables_of(template: str, declared: Sequence[Mapping[str, Any]], flow: str
 
 
 def read_value(variable: Variable, text: str) -> Any:
-    """What was typed for a variable; None for nothing. What is not of its type stays a text, which the preview then refuses."""
+    """The typed value of a variable; None if empty. Invalid input stays a string, which the preview reports."""
     if not text:
         return None
     if variable.type in (None, "string"):
@@ -91,7 +91,7 @@ def read_value(variable: Variable, text: str) -> Any:
 
 
 def notes_of(found: PromptPreview) -> list[str]:
-    """What is missing or wrong, in sentences."""
+    """Sentences about missing and invalid values."""
     notes = list(found.problems)
     if found.missing:
         notes.append(f"Without a value: {', '.join(found.missing)}.")

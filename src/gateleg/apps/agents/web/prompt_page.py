@@ -1,4 +1,4 @@
-"""The page of a prompt: its text as it is rendered, its versions with what differs, and a form for the next version."""
+"""The page of a prompt: a preview, versions with differences, and a form for a new version."""
 
 from __future__ import annotations
 
@@ -39,13 +39,15 @@ class DeclaredVariable(BaseModel):
 
 
 class PromptForm(BaseModel):
-    """What a prompt is asked for on its page."""
+    """The form of a prompt."""
 
     name: str = Field(title="Name", min_length=1, max_length=200)
-    type: str = Field(default="system", title="Type", min_length=1, max_length=200, description="prompts of a type are listed together")
+    type: str = Field(default="system", title="Type", min_length=1, max_length=200, description="prompts are grouped by type")
     description: str = Field(default="", title="Description", max_length=5_000)
     template: str = Field(
-        title="Template", max_length=200_000, description="{name} stands for a variable, {flow_snippet} for the flow, {{name}} for {name}"
+        title="Template",
+        max_length=200_000,
+        description="{name} is replaced by a variable, {flow_snippet} by the flow; {{name}} renders as {name}",
     )
     variables: list[DeclaredVariable] = Field(
         default_factory=list,
@@ -55,7 +57,7 @@ class PromptForm(BaseModel):
 
     @classmethod
     def values_of(cls, prompt: PromptTemplate) -> dict[str, Any]:
-        """What the fields hold for a prompt."""
+        """The form values of a prompt."""
         return {
             "name": prompt.prompt_name,
             "type": prompt.prompt_type,
@@ -66,7 +68,7 @@ class PromptForm(BaseModel):
         }
 
     def values(self) -> dict[str, Any]:
-        """The attributes of the prompt. Its tool servers stay as they are where the form did not ask for them."""
+        """The attributes of the prompt. Without a form field, its tool servers are kept."""
         servers: list[str] | None = getattr(self, "servers", None)
         chosen = {} if servers is None else {"mcp_servers": [{"mcp_server_uuid": one} for one in servers]}
         return {
@@ -80,17 +82,19 @@ class PromptForm(BaseModel):
 
 
 def prompt_form(servers: Sequence[McpServer]) -> type[PromptForm]:
-    """The form with the tool servers of the tenant to choose from; without one, it does not ask."""
+    """The form with the tool servers of the tenant as choices, if there are any."""
     if not servers:
         return PromptForm
     chosen: Any = list[Literal[tuple(one.mcp_server_uuid for one in servers)]]  # type: ignore[misc]
     labels: Any = {"labels": {one.mcp_server_uuid: f"{one.mcp_label}: {one.mcp_server_url}" for one in servers}}
-    field: Any = Field(default_factory=list, title="Tool servers", description="agents with this prompt get them", json_schema_extra=labels)
+    field: Any = Field(
+        default_factory=list, title="Tool servers", description="added to all agents with this prompt", json_schema_extra=labels
+    )
     return create_model("PromptForm", __base__=PromptForm, servers=(chosen, field))
 
 
 async def new_prompt_page(resources: Resources[AgentsSettings], part: str = "") -> None:
-    """A form for a new prompt."""
+    """The page for a new prompt."""
     with frame(title="New prompt", section="agents", crumbs=[Crumb("Agents", HOME)]) as view:
         visit = Visit.of(view, resources, part)
 
@@ -105,7 +109,7 @@ async def new_prompt_page(resources: Resources[AgentsSettings], part: str = "") 
 async def prompt_page(
     resources: Resources[AgentsSettings], prompt_uuid: str, part: str = "", tab: str = "", cursor: str = "", newer: int = 0
 ) -> None:
-    """A prompt of the tenant that is looked at."""
+    """The page of a prompt of the current tenant."""
     if prompt_uuid == FRESH:
         await new_prompt_page(resources, part)
         return
@@ -152,7 +156,7 @@ def _head(visit: Visit, prompt: PromptTemplate) -> None:
             if prompt.prompt_description:
                 tag("p", prompt.prompt_description, "muted", dir="auto")
             with tag("p", classes="line gap-1 meta"):
-                tag("span", f"Prompt of the type {prompt.prompt_type}")
+                tag("span", f"Prompt of type {prompt.prompt_type}")
                 tag("span", f"{len(prompt.variables)} variables")
                 ago(prompt.updated_at)
         if visit.context.edits:
@@ -161,7 +165,7 @@ def _head(visit: Visit, prompt: PromptTemplate) -> None:
 
 
 async def _edit(visit: Visit, prompt: PromptTemplate) -> None:
-    """A form that makes the next version."""
+    """The form for a new version."""
     servers = (await list_servers(visit.resources.store, visit.context, Paging())).items
 
     async def save(form: PromptForm) -> None:
@@ -169,4 +173,4 @@ async def _edit(visit: Visit, prompt: PromptTemplate) -> None:
         ui.navigate.to(item_place(visit.context, PROMPT, prompt.prompt_uuid, tab="versions"))
 
     form = prompt_form(servers)
-    ModelForm(form, save, title="New version", submit="Make it the active version", values=PromptForm.values_of(prompt))
+    ModelForm(form, save, title="New version", submit="Save as active version", values=PromptForm.values_of(prompt))

@@ -1,4 +1,4 @@
-"""The page of a run: its steps in their order, what each took, and what the run used and cost."""
+"""The page of a run: its steps with their durations, and its usage and cost."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.thread_tables import Message, Run
     from gateleg.web import Resources
 
-_WORDS = {"user": "Question", "assistant": "Reply of the model"}
+_WORDS = {"user": "Question", "assistant": "Model reply"}
 
 
 async def run_page(resources: Resources[AgentsSettings], thread_uuid: str, run_uuid: str, part: str = "") -> None:
-    """A run that who looks may see."""
+    """The page of a run, if the user may see it."""
     with frame(title="Run", section="agents", crumbs=[Crumb("Agents", HOME)], titled=False) as view:
         visit = Visit.of(view, resources, part)
         try:
@@ -48,7 +48,7 @@ async def run_page(resources: Resources[AgentsSettings], thread_uuid: str, run_u
 
 
 def steps_of(transcript: Transcript) -> list[Message | ToolCall]:
-    """What a run has written, in the order of its making. Replies that consist of calls alone are left out: the calls say it all."""
+    """The messages and tool calls of a run in order. Replies without text are left out, because their calls are listed."""
     by_id: dict[str, Message | ToolCall] = {one.message_uuid: one for one in transcript.messages if one.message or one.reasoning}
     by_id |= {one.tool_call_uuid: one for one in transcript.calls}
     return [by_id[uuid] for uuid in sorted(by_id)]
@@ -82,7 +82,7 @@ def _facts(visit: Visit, run: Run, agent: Agent | None) -> None:
             ("Tokens", f"{run.prompt_tokens:,} in, {run.completion_tokens:,} out{estimated}"),
             ("Cost", None if run.cost is None else f"${run.cost:.4f}"),
             ("Time", None if run.time_spent is None else f"{run.time_spent / 1_000:.1f} s"),
-            ("Replies of the model", f"{run.iterations}"),
+            ("Model replies", f"{run.iterations}"),
             ("Ended early", run.finish),
         ):
             if value:
@@ -115,7 +115,7 @@ def _message(message: Message) -> None:
 
 def _call(call: ToolCall) -> None:
     with tag("p", classes="line gap-1 meta"):
-        tag("span", f"Call of {call.name}", "strong")
+        tag("span", f"Call to {call.name}", "strong")
         call_badge(call.status)
         if call.time_spent is not None:
             tag("span", f"{call.time_spent / 1_000:.1f} s", "num")
@@ -125,7 +125,7 @@ def _call(call: ToolCall) -> None:
     tag("pre", call.arguments or "{}", "agents-text")
     if call.content:
         with tag("details", open=True):
-            tag("summary", "What the tool answered", "meta")
+            tag("summary", "Result", "meta")
             tag("pre", call.content, "agents-text", dir="auto")
     if call.notes:
         tag("p", call.notes, "meta")

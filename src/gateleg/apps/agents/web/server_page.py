@@ -1,4 +1,4 @@
-"""The page of an MCP server of the tenant: whether it answers, its tools, and a form to change it."""
+"""The page of a tenant's MCP server: health, tools, and a form to change it."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.tables import McpServer
     from gateleg.web import Resources
 
-_TABS = (("tools", "Health and tools"), ("about", "Address and headers"), ("edit", "Change"))
+_TABS = (("tools", "Health and tools"), ("about", "URL and headers"), ("edit", "Edit"))
 _TOOLS = (Column("name", "Tool"), Column("about", "About", wraps=True), Column("inputs", "Arguments", wraps=True, desk=True))
 
 
 class ServerForm(BaseModel):
-    """What an MCP server is asked for on its page."""
+    """The form of an MCP server."""
 
     label: str = Field(title="Label", min_length=1, max_length=200, description="its tools are called label.tool")
-    url: str = Field(title="Address", min_length=1, description="such as https://tools.example.com/mcp")
+    url: str = Field(title="URL", min_length=1, description="such as https://tools.example.com/mcp")
     headers: dict[str, str] = Field(
         default_factory=dict,
         title="Headers",
-        description='As JSON: {"X-Api-Key": "..."}. Values are kept as secrets and never shown again; secret:NAME names one that exists',
+        description='As JSON: {"X-Api-Key": "..."}. Values are stored encrypted and never shown again; secret:NAME refers to a secret',
     )
-    allowed: list[str] = Field(default_factory=list, title="Allowed tools", description="names, one in each line; none: all")
+    allowed: list[str] = Field(default_factory=list, title="Allowed tools", description="names, one per line; empty for all")
 
     @classmethod
     def values_of(cls, server: McpServer) -> dict[str, Any]:
-        """What the fields hold for a server. The values of its headers are references."""
+        """The form values of a server. Its header values are references."""
         return {
             "label": server.mcp_label,
             "url": server.mcp_server_url,
@@ -55,7 +55,7 @@ class ServerForm(BaseModel):
 
 
 async def server_page(resources: Resources[AgentsSettings], server_uuid: str, part: str = "", tab: str = "") -> None:
-    """A tool server of the tenant that is looked at, or a form for a new one."""
+    """The page of a tool server of the current tenant, or for a new one."""
     if server_uuid == FRESH:
         await _new_page(resources, part)
         return
@@ -93,7 +93,9 @@ async def _new_page(resources: Resources[AgentsSettings], part: str) -> None:
 def _head(visit: Visit, server: McpServer) -> None:
     async def delete() -> None:
         if await confirm(
-            "Delete this tool server?", "Its headers are forgotten. Agents that name it keep it from being deleted.", verb="Delete"
+            "Delete this tool server?",
+            "Its headers are deleted too. A tool server that an agent or a prompt uses cannot be deleted.",
+            verb="Delete",
         ):
             resources = visit.resources
             work = lambda: delete_server(resources.store, resources.secrets, visit.context, server.mcp_server_uuid)  # noqa: E731
@@ -112,13 +114,13 @@ def _head(visit: Visit, server: McpServer) -> None:
 
 
 def _health(visit: Visit, server: McpServer) -> None:
-    """A button that asks the server for its tools: a page must not wait for a server that does not answer."""
+    """A button that lists the tools of the server. The page itself does not wait for the server."""
     found: Any
 
     async def check() -> None:
         found.clear()
         with found:
-            waiting = tag("p", "Asking the server for its tools", "meta", role="status")
+            waiting = tag("p", "Listing the tools of the server", "meta", role="status")
         try:
             called = await resolve_server(visit.resources, visit.context.partition, server)
             tools = await list_tools(called, visit.resources.outgoing)
@@ -126,13 +128,13 @@ def _health(visit: Visit, server: McpServer) -> None:
             waiting.delete()
             with found:
                 with tag("div"):
-                    badge("Does not answer", "failed")
+                    badge("No response", "failed")
                 tag("p", f"{error.message} {error.fix}".strip(), "note failed", role="status")
             return
         waiting.delete()
         with found:
             with tag("div"):
-                badge(f"Answers with {len(tools)} tools", "done")
+                badge(f"Responds with {len(tools)} tools", "done")
             rows = [
                 Row(tool.name, {"name": tool.name, "about": tool.description, "inputs": ", ".join(tool.schema.get("properties") or ())})
                 for tool in tools
@@ -163,4 +165,4 @@ def _edit(visit: Visit, server: McpServer) -> None:
         await save_server(visit.resources, visit.context, {**form.values(), "mcp_server_uuid": server.mcp_server_uuid})
         ui.navigate.to(item_place(visit.context, SERVER, server.mcp_server_uuid))
 
-    ModelForm(ServerForm, save, title="Change the tool server", values=ServerForm.values_of(server))
+    ModelForm(ServerForm, save, title="Edit tool server", values=ServerForm.values_of(server))

@@ -1,4 +1,4 @@
-"""What the console shows of agents outside of their own pages: the agents on the overview, and what a search finds."""
+"""Agents on the console's overview and in its search."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from gateleg.store import AsyncStore
 
 _SHOWN = 4
-#: Things of each kind that a search shows, and how many of each it looks through.
+#: How many items of each kind a search shows, and how many it reads.
 _FOUND, _SEARCHED = 5, 200
 _ACTIVE = ("active",)
 
 
 async def newest_agents(store: AsyncStore, context: Context) -> list[Tile]:
-    """The agents of the caller's tenant that changed last."""
+    """The most recently changed agents of the caller's tenant."""
     found = await list_agents(store, context, Paging(limit=_SHOWN), statuses=_ACTIVE)
     return [
         Tile(one.agent_name, agent_place(context, one.agent_uuid), one.agent_description or "", at=one.updated_at) for one in found.items
@@ -31,7 +31,7 @@ async def newest_agents(store: AsyncStore, context: Context) -> list[Tile]:
 
 
 async def find_by_name(store: AsyncStore, context: Context, text: str) -> list[Found]:
-    """Agents, prompts, flows and tool servers of the caller's tenant with a text in their names."""
+    """Agents, prompts, flows and tool servers of the caller's tenant whose names contain a text."""
     some = Paging(limit=_SEARCHED)
     agents = await list_agents(store, context, some, statuses=_ACTIVE)
     prompts = await list_prompts(store, context, some, statuses=_ACTIVE)

@@ -1,4 +1,4 @@
-"""How the states of versions, runs and tool calls look."""
+"""Badges for the statuses of versions, runs, tool calls and evaluations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RUN = Statuses[RunStatus](
     {
         RunStatus.QUEUED: ("Waiting", "waiting"),
         RunStatus.RUNNING: ("Answering", "running"),
-        RunStatus.REQUIRES_ACTION: ("Waits for your approval", "warning"),
+        RunStatus.REQUIRES_ACTION: ("Needs approval", "warning"),
         RunStatus.COMPLETED: ("Answered", "done"),
         RunStatus.FAILED: ("Failed", "failed"),
         RunStatus.CANCELLED: ("Cancelled", "cancelled"),
@@ -30,7 +30,7 @@ RUN = Statuses[RunStatus](
 CALL = Statuses[ToolCallStatus](
     {
         ToolCallStatus.INITIAL: ("Asked for", "waiting"),
-        ToolCallStatus.REQUIRES_APPROVAL: ("Waits for your approval", "warning"),
+        ToolCallStatus.REQUIRES_APPROVAL: ("Needs approval", "warning"),
         ToolCallStatus.APPROVED: ("Approved", "waiting"),
         ToolCallStatus.IN_PROGRESS: ("Running", "running"),
         ToolCallStatus.COMPLETED: ("Done", "done"),

@@ -1,4 +1,4 @@
-"""`/api/agents/usage`, and for those who run the host `/api/agents/tenants`: which there are, export and erasure."""
+"""`/api/agents/usage`, and for host operators `/api/agents/tenants`: list, export and erasure of tenants."""
 
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -24,7 +24,7 @@ router = APIRouter()
 
 
 class UsageView(View):
-    """What one model has used for one user of one agent in a day."""
+    """One day's usage of one model by one user of one agent."""
 
     day: date
     agent_uuid: str
@@ -46,7 +46,7 @@ class UsageView(View):
 
 
 class TenantView(View):
-    """A tenant. Counts end at 1,000."""
+    """A tenant. Counts are capped at 1,000."""
 
     part_id: str
     agents: int
@@ -63,9 +63,9 @@ class TenantView(View):
 
 
 class Erasure(View):
-    """That a tenant is meant: its name once more."""
+    """Confirmation of an erasure."""
 
-    confirm: str = Field(description="the name of the tenant, once more")
+    confirm: str = Field(description="the name of the tenant, repeated")
 
 
 def _own(call: Call) -> Resources[AgentsSettings]:
@@ -74,7 +74,7 @@ def _own(call: Call) -> Resources[AgentsSettings]:
 
 
 def _tenant(call: Call, request: Request, part_id: str) -> Context:
-    """The context of a tenant, for those who run the host."""
+    """The context of a tenant, for host operators."""
     resources = _own(call)
     check_host_operator(context_of(request, resources))
     endpoint = header_text(request.headers.get(ENDPOINT_HEADER), "endpoint_id")
@@ -85,7 +85,7 @@ def _tenant(call: Call, request: Request, part_id: str) -> Context:
 async def list_usage(
     call: Using, request: Request, since: date | None = None, until: date | None = None, cursor: Cursor = None, limit: Limit = 100
 ) -> Listing[UsageView]:
-    """What runs have used, newest day first: the last 30 days, if none are named. Members see their own, viewers that of the tenant."""
+    """List usage, newest day first, by default of the last 30 days. Members see their own, viewers the tenant's."""
     resources = _own(call)
     last = until or resources.store.setup.now().date()
     question = usage_question(context_of(request, resources), since or last - timedelta(days=29), last)
@@ -95,7 +95,7 @@ async def list_usage(
 
 @router.get("/tenants")
 async def tenants(call: Using, request: Request, cursor: Cursor = None) -> Listing[TenantView]:
-    """The tenants of the endpoint that have an agent. A page may be empty and still have a next one."""
+    """List the tenants of the endpoint that have an agent. A page may be empty and still have a next one."""
     resources = _own(call)
     page = await list_tenants(resources.store, context_of(request, resources), cursor)
     return Listing(items=[TenantView.of(one) for one in page.items], next=page.next)
@@ -103,13 +103,13 @@ async def tenants(call: Using, request: Request, cursor: Cursor = None) -> Listi
 
 @router.post("/tenants/{part_id}/export", status_code=202)
 async def export(call: Using, request: Request, part_id: str) -> BegunJob:
-    """Write all that a tenant has to a file of JSON lines: `/api/agents/jobs/{jobId}/artifacts` links to it when the job has ended."""
+    """Export all data of a tenant as JSON lines. When the job has ended, `/api/agents/jobs/{jobId}/artifacts` links to the file."""
     return BegunJob(job_id=str(await begin_export(_own(call), _tenant(call, request, part_id))))
 
 
 @router.post("/tenants/{part_id}/erase", status_code=202)
 async def erase(call: Using, request: Request, part_id: str, given: Erasure) -> BegunJob:
-    """Delete all that a tenant has, for good: items, files and secrets. The job counts at the end that nothing is left."""
+    """Permanently delete all data of a tenant: items, files and secrets. The job verifies that nothing is left."""
     if given.confirm != part_id:
-        raise BadField(f"confirm is {given.confirm!r}; repeat the name of the tenant, {part_id!r}.", details={"field": "confirm"})
+        raise BadField(f"confirm is {given.confirm!r}, but must be the name of the tenant, {part_id!r}.", details={"field": "confirm"})
     return BegunJob(job_id=str(await begin_erasure(_own(call), _tenant(call, request, part_id))))

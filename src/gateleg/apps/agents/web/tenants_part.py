@@ -1,4 +1,4 @@
-"""The tenants of an endpoint, for those who run the host: what each has, and the way into it."""
+"""The tenants of an endpoint with counts and links, for host operators."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ _COLUMNS = (
 
 
 async def show_tenants(visit: Visit, cursor: str) -> None:
-    """The tenants that have an agent, and a field to enter any."""
+    """The tenants that have an agent, and a field to open any tenant."""
     with tag("div", classes="line gap-1 agents-enter"):
         field = Field("Tenant", "", placeholder="acme", on_enter=lambda: _enter(field.text))
         button("Enter", lambda: _enter(field.text), look="small")
     page = await list_tenants(visit.resources.store, visit.context, cursor or None)
     if not page.items and not cursor and page.next is None:
-        empty("people", "No tenants yet", f"Tenants of the endpoint {visit.context.endpoint_id} are listed here when they have an agent.")
+        empty("people", "No tenants yet", f"Tenants of the endpoint {visit.context.endpoint_id} appear here once they have an agent.")
         return
     Grid("Tenants", _COLUMNS, [_row(one) for one in page.items])
     pager(in_part(visit.context, HOME), {"tab": "tenants"}, cursor=cursor or None, following=page.next, shown=len(page.items))
 
 
 def offer_tenant_jobs(visit: Visit) -> None:
-    """Buttons that export and erase the tenant that was entered."""
+    """Buttons that export and erase the current tenant."""
     part = visit.context.part_id
 
     async def export() -> None:
@@ -52,7 +52,7 @@ def offer_tenant_jobs(visit: Visit) -> None:
 
     async def erase() -> None:
         loss = (
-            "All its agents, prompts, threads, files and secrets are deleted for good. Revoke its keys first, and export what is to stay."
+            "All its agents, prompts, threads, files and secrets are permanently deleted. Revoke its keys first, and export what you need."
         )
         if await confirm(f"Erase all data of {part}?", loss, verb="Erase", name=part):
             await _begin(visit, begin_erasure(visit.resources, visit.context))

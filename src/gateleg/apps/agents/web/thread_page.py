@@ -1,6 +1,6 @@
-"""The page of a thread: its messages and tool calls, a box to ask in, and the answer while it is written.
+"""The page of a thread: messages and tool calls, an input for questions, and the answer as it streams.
 
-An answer is followed from its frames, so a page that is opened in the middle shows what was written before as well.
+The page follows the frames of a run from the first one, so it also shows text that was streamed before it was opened.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.thread_tables import Message, ToolCall
     from gateleg.web import Resources
 
-#: Runs of a thread that are shown, the newest.
+#: How many runs are shown per page.
 _RUNS = 20
-#: Characters of a tool's answer that are shown.
+#: How much of a tool result is shown, in characters.
 _SHOWN = 4_000
 
 
 async def thread_page(
     resources: Resources[AgentsSettings], thread_uuid: str, part: str = "", agent_uuid: str = "", cursor: str = ""
 ) -> None:
-    """A thread of who looks, or `new` for one that begins with the first question."""
+    """The page of a thread, or with `new` for one that starts with the first question."""
     with frame(title="Thread", section="agents", crumbs=[Crumb("Agents", HOME)], titled=False) as view:
         visit = Visit.of(view, resources, part)
         try:
@@ -70,7 +70,7 @@ async def thread_page(
 
 
 async def _newest_runs(visit: Visit, thread: Thread, cursor: str) -> list[Run]:
-    """The newest runs, or those before a cursor, oldest first; with links to earlier ones and back."""
+    """The newest runs, or those before a cursor, oldest first, with paging links."""
     question = Run.newest(partition=visit.context.partition, thread_uuid=thread.thread_uuid)
     page = await visit.resources.store.page(question, limit=_RUNS, cursor=cursor or None, consistent=True)
     with tag("nav", classes="line gap-1", aria_label="Pages"):
@@ -97,16 +97,16 @@ def _head(visit: Visit, agent: Agent, thread: Thread | None) -> None:
 
 
 async def _delete(visit: Visit, thread: Thread) -> None:
-    """Delete the thread with its contents, when that was confirmed."""
-    loss = f"Its {thread.run_count:,} questions and answers are deleted for good, with the files that came with them."
+    """Delete the thread with its contents, after confirmation."""
+    loss = f"Its {thread.run_count:,} questions and answers and their files are permanently deleted."
     if await confirm("Delete this thread?", loss, verb="Delete"):
         work = lambda: delete_whole_thread(visit.resources, visit.context, thread.thread_uuid)  # noqa: E731
-        done = "Deleted" if thread.run_count <= SMALL else "A job deletes it"
+        done = "Deleted" if thread.run_count <= SMALL else "Deleting in a background job"
         await visit.do(work, done, agent_place(visit.context, thread.agent_uuid))
 
 
 def _question(visit: Visit, agent: Agent, thread: Thread | None) -> None:
-    """The box to ask in."""
+    """The input for questions."""
     with tag("div", classes="agents-ask"):
         text = Field("Your message", "", kind="area", rows=3, whole=True, placeholder="Ask something")
 
@@ -131,14 +131,14 @@ def _question(visit: Visit, agent: Agent, thread: Thread | None) -> None:
 
 
 class Turn:
-    """One question and what came of it; while it is answered, the answer grows."""
+    """One question and its answer, which streams while it is written."""
 
     def __init__(self, visit: Visit, run: Run) -> None:
         self.visit, self.run = visit, run
         self.box = tag("article", classes="stack gap-1")
 
     async def show(self) -> None:
-        """Draw what is stored; follow what is still being written."""
+        """Draw the stored items, and follow the run if it is active."""
         transcript = await read_run(self.visit.resources.store, self.run.partition, self.run.thread_uuid, self.run.run_uuid)
         open_now = is_open(self.run) and self.run.status is not RunStatus.REQUIRES_ACTION
         with self.box:
@@ -167,7 +167,7 @@ class Turn:
             if run.model:
                 tag("span", run.model)
             if run.total_tokens:
-                tag("span", f"{run.prompt_tokens:,} and {run.completion_tokens:,} tokens", "num")
+                tag("span", f"{run.prompt_tokens:,} tokens in, {run.completion_tokens:,} out", "num")
             if run.cost:
                 tag("span", f"${run.cost:.4f}", "num")
             if run.time_spent is not None:
@@ -183,7 +183,7 @@ class Turn:
         await visit.do(lambda: retry_run(visit.resources, visit.context, run.thread_uuid, run.run_uuid), "Begun again", there)
 
     def _call(self, call: ToolCall) -> None:
-        """A tool call, with its arguments and answer; one that waits has its two buttons."""
+        """A tool call with its arguments and result; a pending one has buttons to approve and deny."""
         with tag("details", classes="card agents-call", open=call.status is ToolCallStatus.REQUIRES_APPROVAL or None):
             with tag("summary", classes="line gap-1"):
                 ui.icon("build")
@@ -240,7 +240,7 @@ class Turn:
 
 
 def _after(message: Message, call: ToolCall, transcript: Transcript) -> bool:
-    """Whether a call belongs to a message: the last one that was written before it."""
+    """Whether a call belongs to a message: the last one before it."""
     earlier = [one for one in transcript.messages if one.message_uuid <= call.tool_call_uuid]
     return bool(earlier) and earlier[-1].message_uuid == message.message_uuid
 
@@ -252,7 +252,7 @@ def _message(who: str, message: Message) -> None:
 
 
 class LiveAnswer:
-    """An answer while it is written."""
+    """An answer that is being streamed."""
 
     def __init__(self) -> None:
         self.step, self.text = 0, ""
@@ -268,7 +268,7 @@ class LiveAnswer:
             button("Stop", stop, icon="stop", look="small")
 
     def show(self, one: Frame) -> None:
-        """The next frame."""
+        """Show the next frame."""
         if one.kind == "restart" or (one.kind == "text" and one.step != self.step):
             self.text, self.step = "", one.step
         if one.kind == "text":
@@ -276,10 +276,10 @@ class LiveAnswer:
             self.words.set_text(self.text)
             self.status.set_text("Answering")
         elif one.kind == "call":
-            self.status.set_text(f"Calls {one.name}")
+            self.status.set_text(f"Calling {one.name}")
         elif one.kind == "result":
-            self.status.set_text(f"{one.name or 'The tool'} has answered")
+            self.status.set_text(f"{one.name or 'The tool'} returned a result")
 
     def fail(self, words: str) -> None:
-        """Say that the answer cannot be followed."""
+        """Show that the stream was interrupted."""
         self.status.set_text(words)

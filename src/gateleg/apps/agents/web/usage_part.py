@@ -1,4 +1,4 @@
-"""What runs have used and cost: added up by day, agent, user or model, and row by row in pages."""
+"""Usage and cost of runs: summed by day, agent, user or model, and as paged rows."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from gateleg.apps.delphi.web.uploaded_files import UploadLimits
 from gateleg.apps.delphi.web.views import UploadView
 from gateleg.web.api.calls import Using
 from gateleg.web.bodies import body_limit
-from gateleg.web.uploads import UploadRules, receive_files, turn, upload_folder
+from gateleg.web.uploads import UploadRules, receive_files, upload_folder, upload_slot
 
 router = APIRouter()
 #: Files that one upload may have.
@@ -57,7 +57,7 @@ async def upload_files(
     # Who may not upload is refused before anything is read.
     current = await store.find(StoredConversation, conversation_id=conversation, consistent=True)
     _check(call, current, group, new)
-    async with turn(call.principal):
+    async with upload_slot(call.principal):
         async with upload_folder() as folder:
             sent = await receive_files(request, folder, UploadRules(call.host.settings.upload_limit, files=_MOST))
             files = [one.path for one in sent]

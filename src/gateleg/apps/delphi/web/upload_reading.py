@@ -1,4 +1,4 @@
-"""ReadRequest an upload in a process with limits: files that somebody sends may be made to cost as much as possible."""
+"""Reads an upload in a process with limits: files that somebody sends may be made to cost as much as possible."""
 
 from __future__ import annotations
 

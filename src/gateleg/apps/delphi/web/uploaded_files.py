@@ -167,7 +167,7 @@ def _unpacked(path: Path, folder: Path, bounds: UploadLimits) -> Iterable[Path]:
             folder,
             ArchiveBounds(files=bounds.files, ratio=bounds.ratio),
             wanted=lambda name: name.lower().endswith(".csv"),
-            seen=count,
+            on_chunk=count,
         )
     except ArchiveTooLarge as error:
         raise UploadTooLarge(error.message, fix="Send the CSV files themselves; nothing was loaded.") from None

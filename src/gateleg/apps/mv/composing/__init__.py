@@ -1,1 +1,1 @@
-"""How pictures and a song become a file: clips, transitions, mastering, assembly, and the check for flashes."""
+"""Renders clips and assembles them with the song: transitions, mastering, encoding, and the flash check."""

@@ -1,4 +1,4 @@
-"""Putting a video together: clips joined without encoding them again, with the mastered song."""
+"""Assembles a video: joins clips without re-encoding them, with the mastered song."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING, Any
 
 import av
 
+from gateleg.apps.mv.callbacks import check_cancelled, ignore_progress, never_cancelled
 from gateleg.apps.mv.composing.encoding import TICKS, Canvas
 from gateleg.apps.mv.composing.soundtrack import make_soundtrack
 from gateleg.apps.mv.errors import UnreadableClip, reason_of
 from gateleg.apps.mv.media_files import open_media
-from gateleg.apps.mv.reports import check_cancelled, ignore_progress, never_cancelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from gateleg.apps.mv.reports import Cancelling, Progress
+    from gateleg.apps.mv.callbacks import Cancelling, Progress
 
 
 @dataclass(frozen=True, slots=True)
 class Credits:
-    """What the file says about itself."""
+    """The metadata of a video file."""
 
     title: str = ""
     artist: str = ""
-    #: how the pictures came about
+    #: how the video was made
     comment: str = "Made by Gateleg's studio. The pictures are procedural: drawn by a program from the song and a text, not filmed."
 
 
@@ -41,11 +41,11 @@ def compose(
     progress: Progress = ignore_progress,
     cancelled: Cancelling = never_cancelled,
 ) -> float:
-    """Join clips and a song into an MP4 that starts playing before it is loaded; returns its length in seconds.
+    """Join clips and a song into an MP4 that can play while it loads (fast start); returns its length in seconds.
 
-    The clips must have been written for the canvas (`render_clip`, `conform_clip`): their packets are copied. A song is cut to the
-    length of the pictures and mastered to -14 LUFS; a soundtrack that `make_soundtrack` has made is copied as well. The file appears
-    under its name when it is finished.
+    The clips must have been encoded for the canvas (`render_clip`, `conform_clip`), because their packets are copied. A song is cut to the
+    length of the clips and mastered to -14 LUFS; a soundtrack from `make_soundtrack` is copied as well. The file appears
+    under its name once it is complete.
     """
     unfinished = out.with_name(out.name + ".part")
     try:
@@ -62,7 +62,7 @@ def compose(
 
 
 def length_of(clips: Sequence[Path], canvas: Canvas) -> Fraction:
-    """How long clips are together, in seconds: the length that a soundtrack for them has."""
+    """The total length of clips in seconds, which their soundtrack must have."""
     count = 0
     for path in clips:
         with _opened(path) as source:
@@ -114,12 +114,12 @@ def _opened(path: Path) -> Any:
         raise UnreadableClip(f"{path.name} cannot be opened: {reason_of(error)}.") from error
     if not container.streams.video:
         container.close()
-        raise UnreadableClip(f"{path.name} has no pictures.")
+        raise UnreadableClip(f"{path.name} has no video track.")
     return container
 
 
 class _Sound:
-    """The packets of a soundtrack, copied next to the pictures that they are heard with."""
+    """Copies the packets of a soundtrack, interleaved with the video packets."""
 
     def __init__(self, soundtrack: bytes, target: Any) -> None:
         self._source = av.open(io.BytesIO(soundtrack), "r")
@@ -129,7 +129,7 @@ class _Sound:
         self._next = next(self._packets, None)
 
     def copy(self, target: Any, until: Fraction | None) -> None:
-        """Copy what is heard before a time in seconds, or all that is left."""
+        """Copy the packets before a time in seconds, or all that are left."""
         while (packet := self._next) is not None and (until is None or packet.pts * packet.time_base < until):
             packet.stream = self._stream
             target.mux(packet)

@@ -1,4 +1,4 @@
-"""Rendering a clip: the frames of one scene, with its transition, its texts and its finish."""
+"""Renders clips: the frames of one scene, with its transition, texts and grading."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import skia
 
+from gateleg.apps.mv.callbacks import check_cancelled, ignore_progress, never_cancelled
 from gateleg.apps.mv.composing.encoding import Canvas, ClipWriter
 from gateleg.apps.mv.composing.finishing import Finisher, blacken, darken, keep_from, pixels_of, planes_of, video_frame
 from gateleg.apps.mv.composing.flashes import CALMER, Bytes, check_flashes, thumbnail
@@ -15,7 +16,6 @@ from gateleg.apps.mv.composing.transitions import draw_transition
 from gateleg.apps.mv.drawing.grade import steps_filter
 from gateleg.apps.mv.drawing.lettering import TextPainter
 from gateleg.apps.mv.drawing.scene import Painter, Scene, moment_at
-from gateleg.apps.mv.reports import check_cancelled, ignore_progress, never_cancelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,52 +23,52 @@ if TYPE_CHECKING:
 
     import av
 
+    from gateleg.apps.mv.callbacks import Cancelling, Progress
     from gateleg.apps.mv.drawing.stage import Moment
     from gateleg.apps.mv.listening.song import Song
     from gateleg.apps.mv.planning.presets import Transition
-    from gateleg.apps.mv.reports import Cancelling, Progress
     from gateleg.apps.mv.writing.lyrics import Line
 
 
 @dataclass(frozen=True, slots=True)
 class ClipOrder:
-    """All that a clip is made from. Two equal orders give equal frames."""
+    """The specification of a clip. Equal orders give equal frames."""
 
     scene: Scene
     canvas: Canvas
-    #: the scene before, which is still seen for `overlap` frames
+    #: the previous scene, visible for `overlap` frames
     before: Scene | None = None
     transition: Transition = "cut"
     overlap: int = 0
-    #: shown at the start of the video
+    #: title and artist, shown at the start of the video
     title: str = ""
     artist: str = ""
     lyrics: tuple[Line, ...] = ()
     #: frames in the whole video, for the fade at its end
     total: int = 0
-    #: 0 to 1: how much of the frame before is kept in each frame, to take the edge off flashes
+    #: 0 to 1: the share of the previous frame that is blended into each frame, to soften flashes
     calm: float = 0.0
-    #: font files for characters that the application's fonts lack
+    #: font files for characters that the built-in fonts lack
     fonts: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clip:
-    """A finished clip, and what the flash check needs of it."""
+    """A finished clip, with thumbnails for the flash check."""
 
     path: Path
     frames: int
     thumbnails: Bytes
 
 
-#: seconds that the title is seen, and of the fades at the ends of a video
+#: the duration of the title, and of the fades at both ends of a video, in seconds
 _TITLE, _FADE_IN, _FADE_OUT = 4.2, 0.4, 1.2
 
 
 def render_clip(
     order: ClipOrder, song: Song, path: Path, progress: Progress = ignore_progress, cancelled: Cancelling = never_cancelled
 ) -> Clip:
-    """Render a clip to a file. The file appears under its name when it is finished."""
+    """Render a clip to a file, which appears under its name once it is complete."""
     unfinished = path.with_name(path.name + ".part")
     thumbnails = []
     try:
@@ -87,7 +87,7 @@ def render_clip(
 def render_safe_clip(
     order: ClipOrder, song: Song, path: Path, progress: Progress = ignore_progress, cancelled: Cancelling = never_cancelled
 ) -> Clip:
-    """Render a clip that is seen on its own; one that flashes is drawn again, calmer each time, until nothing flashes."""
+    """Render a single clip; if it flashes, render it again with more blending until it does not."""
     clip = render_clip(order, song, path, progress, cancelled)
     for calm in CALMER:
         if check_flashes(clip.thumbnails, order.canvas.fps).safe:
@@ -97,7 +97,7 @@ def render_safe_clip(
 
 
 def render_still(order: ClipOrder, song: Song, share: float = 0.5) -> Any:
-    """One frame of a clip as an array of red, green, blue: for storyboards and posters."""
+    """One frame of a clip as an RGB array, for storyboards and posters."""
     at = order.scene.first + min(int(order.scene.frames * share), order.scene.frames - 1)
     frame = next(_frames(order, song, at, at + 1))
     return np.ascontiguousarray(pixels_of(frame)[..., 2::-1])
@@ -139,7 +139,7 @@ def _frames(order: ClipOrder, song: Song, first: int, last: int) -> Iterator[av.
 
 
 def _surface(canvas: Canvas) -> tuple[Any, Bytes]:
-    """A surface to draw on, and its pixels: blue, green, red, alpha."""
+    """A surface to draw on, and its BGRA pixels."""
     pixels = np.zeros((canvas.height, canvas.width, 4), dtype=np.uint8)
     return skia.Surface(pixels, skia.kBGRA_8888_ColorType, skia.kPremul_AlphaType), pixels
 
@@ -149,7 +149,7 @@ def _drawing(painter: Painter, frame: int) -> Any:
 
 
 def _overlaid(picture: av.VideoFrame, order: ClipOrder, letterer: TextPainter, frame: int, moment: Moment, song: Song) -> av.VideoFrame:
-    """A picture with what lies above it: bars, texts, and the fades at the ends."""
+    """A frame with its overlays: letterbox, texts, and fades at the ends."""
     canvas, seconds = order.canvas, frame / order.canvas.fps
     bar = round(order.scene.preset.letterbox * canvas.height / 2) * 2 if canvas.width > canvas.height else 0
     if bar:

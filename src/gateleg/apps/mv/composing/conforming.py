@@ -1,4 +1,4 @@
-"""Clips that come from elsewhere (uploads, models), or that were trimmed: brought to the size, frame rate and settings of a video."""
+"""Conforms uploaded, generated or trimmed clips to the size, frame rate and encoder settings of a video."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 import av
 import numpy as np
 
+from gateleg.apps.mv.callbacks import check_cancelled, ignore_progress, never_cancelled
 from gateleg.apps.mv.composing.encoding import Canvas, ClipWriter
 from gateleg.apps.mv.errors import UnreadableClip, reason_of
 from gateleg.apps.mv.media_files import decode_pictures, open_media
-from gateleg.apps.mv.reports import check_cancelled, ignore_progress, never_cancelled
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gateleg.apps.mv.reports import Cancelling, Progress
+    from gateleg.apps.mv.callbacks import Cancelling, Progress
 
 
 @dataclass(frozen=True, slots=True)
 class ClipFacts:
-    """What a video file holds."""
+    """The properties of a video file."""
 
     width: int
     height: int
@@ -29,20 +29,20 @@ class ClipFacts:
     seconds: float
     codec: str
     has_sound: bool
-    #: what a decoder must know before the first packet: clips that share it can be joined as they are
+    #: the codec's extradata; clips with the same one can be joined without re-encoding
     header: bytes = b""
 
 
 def probe_clip(path: Path) -> ClipFacts:
-    """What is in a video file, after its first picture was decoded."""
+    """Probe a video file, and decode its first frame as a check."""
     try:
         with open_media(path) as container:
             if not container.streams.video:
-                raise UnreadableClip(f"{path.name} has no pictures.")
+                raise UnreadableClip(f"{path.name} has no video track.")
             stream = container.streams.video[0]
             first = next(decode_pictures(container), None)
             if first is None:
-                raise UnreadableClip(f"{path.name} has no picture that can be decoded.")
+                raise UnreadableClip(f"{path.name} has no frame that can be decoded.")
             length = (
                 stream.duration * stream.time_base if stream.duration and stream.time_base else (container.duration or 0) / av.time_base
             )
@@ -55,7 +55,7 @@ def probe_clip(path: Path) -> ClipFacts:
 
 
 def header_of(canvas: Canvas, folder: Path) -> bytes:
-    """The header that clips have which were written for a canvas here; found by writing one."""
+    """The extradata of clips that this encoder writes for a canvas; found by writing one."""
     path = folder / "header.mp4"
     with ClipWriter(path, canvas) as writer:
         writer.write(np.zeros((canvas.height, canvas.width, 4), dtype=np.uint8))
@@ -72,10 +72,10 @@ def conform_clip(
     progress: Progress = ignore_progress,
     cancelled: Cancelling = never_cancelled,
 ) -> int:
-    """Write `frames` frames of a clip, from `start` to `end` seconds of it, for a canvas; the middle is cut out where the shape differs.
+    """Write `frames` frames of a clip, from `start` to `end` seconds, for a canvas; cropped to the middle if the aspect ratio differs.
 
-    A part that is too short is slowed down to half its speed, and then its last picture stands. The source is never changed: a trim can be
-    undone by another call. Returns how many frames were written.
+    A part that is too short is slowed down to at most half speed, then its last frame is held. The source is not changed, so that a trim
+    can be undone by another call. Returns the number of frames written.
     """
     facts = probe_clip(source)
     stop = min(end if end is not None else facts.seconds, facts.seconds) or facts.seconds
@@ -107,7 +107,7 @@ def _write(
     progress: Progress,
     cancelled: Cancelling,
 ) -> None:
-    """Show each frame of the canvas the picture that the source has at its time."""
+    """Write for each output frame the source frame at its time."""
     shown: Any = None
     for frame in decode_pictures(container):
         time = frame.time or 0.0
@@ -121,13 +121,13 @@ def _write(
         shown = _cropped(frame, canvas)
         progress(writer.count / frames, f"frame {writer.count} of {frames}")
     if shown is None:
-        raise UnreadableClip("The clip has no picture between the given times.", fix="Move the trim points into the clip.")
+        raise UnreadableClip("The clip has no frame between the trim points.", fix="Choose trim points within the clip.")
     while writer.count < frames:
         writer.write_frame(shown)
 
 
 def _cropped(frame: Any, canvas: Canvas) -> Any:
-    """The middle of a picture in the shape of the canvas, at its size."""
+    """The middle of a frame, cropped and scaled to the canvas."""
     shape = canvas.width / canvas.height
     if abs(frame.width / frame.height - shape) < 0.01:
         return frame.reformat(canvas.width, canvas.height, "yuv420p", threads=1)

@@ -1,4 +1,4 @@
-"""Edit lists: the cut of a video for other programs, as a CMX 3600 EDL and as OpenTimelineIO."""
+"""Edit lists for other editing programs: CMX 3600 EDL and OpenTimelineIO."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A clip in a video: its file, where it starts in the video and how many frames it has."""
+    """A clip in a video: its file, first frame in the video and number of frames."""
 
     name: str
     file: str

@@ -1,4 +1,4 @@
-"""Writing H.264: every clip of a video with the same settings, so that clips are joined without encoding them again."""
+"""H.264 encoding, with the same settings for every clip of a video, so that clips are joined without re-encoding."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-#: the clock of all video: divisible by the usual frame rates
+#: the time base of all video: divisible by the usual frame rates
 TICKS = 12_288
 
 
 @dataclass(frozen=True, slots=True)
 class Canvas:
-    """The size and frame rate of a video. Sides are even, as H.264 wants them."""
+    """The size and frame rate of a video. Sides are even, as H.264 requires."""
 
     width: int
     height: int
     fps: int = 24
-    #: the quality of libx264: lower is better and larger
+    #: the CRF of libx264: lower is better and larger
     crf: int = 20
-    #: how much effort libx264 makes
+    #: the preset of libx264
     effort: str = "veryfast"
 
     def __post_init__(self) -> None:
         if self.width % 2 or self.height % 2 or not (16 <= self.width <= 4096 and 16 <= self.height <= 4096):
-            raise ValueError(f"A canvas of {self.width}x{self.height} is not possible: sides are even, from 16 to 4096.")
+            raise ValueError(f"A canvas of {self.width}x{self.height} is not possible: sides must be even numbers from 16 to 4096.")
         if not 1 <= self.fps <= 120 or TICKS * 1000 % self.fps:
-            raise ValueError(f"{self.fps} frames a second are not possible: give 24, 25, 30, 48, 50 or 60.")
+            raise ValueError(f"A frame rate of {self.fps} is not supported: choose 24, 25, 30, 48, 50 or 60.")
 
 
 HD = Canvas(1280, 720)
@@ -47,7 +47,7 @@ SQUARE = Canvas(1080, 1080)
 
 
 def add_video(container: Any, canvas: Canvas) -> Any:
-    """A video stream with the settings of a canvas: frames in order, a key frame at least every two seconds, colours by BT.709."""
+    """Add a video stream with the settings of a canvas: no B-frames, a keyframe at least every two seconds, BT.709 colours."""
     stream = container.add_stream("libx264", rate=canvas.fps)
     stream.width, stream.height, stream.pix_fmt = canvas.width, canvas.height, "yuv420p"
     stream.time_base = Fraction(1, TICKS)
@@ -57,7 +57,7 @@ def add_video(container: Any, canvas: Canvas) -> Any:
     context.max_b_frames = 0
     context.color_primaries = context.color_trc = context.colorspace = 1
     context.color_range = 1
-    # One thread for each clip: clips are encoded side by side, and the result is the same on every machine.
+    # One thread per clip: clips are encoded in parallel, and the bytes are the same on every machine.
     stream.options = {"preset": canvas.effort, "crf": str(canvas.crf), "threads": "1"} | _instructions()
     return stream
 
@@ -66,9 +66,9 @@ def add_video(container: Any, canvas: Canvas) -> Any:
 def _instructions() -> dict[str, str]:
     """Keep libx264 from using AVX-512.
 
-    Its macroblock tree reads memory that it never wrote there: now and then, equal frames became different bytes (seen with
-    frames of 32x18 and 64x36, never with AVX2, which gives the usual bytes). Where the flags of the processor cannot be
-    read, nothing is changed: libx264 would use instructions that are asked for and do not exist.
+    With AVX-512, its macroblock tree reads uninitialised memory, so that equal frames sometimes became different bytes (seen with
+    frames of 32x18 and 64x36, never with AVX2). If the flags of the processor cannot be
+    read, nothing is changed, because libx264 would use requested instructions even if they do not exist.
     """
     try:
         flags = Path("/proc/cpuinfo").read_text("utf-8", "replace").split()
@@ -86,13 +86,13 @@ class ClipWriter:
         self.stream = add_video(self.container, canvas)
 
     def write(self, pixels: npt.NDArray[np.uint8]) -> None:
-        """Add a frame whose pixels are blue, green, red, alpha."""
+        """Add a frame of BGRA pixels."""
         frame = av.VideoFrame.from_ndarray(pixels, format="bgra")
         self.write_frame(frame)
 
     def write_frame(self, frame: av.VideoFrame) -> None:
-        """Add a frame of any format; it is brought to the size of the canvas."""
-        # One thread: starting several for each frame takes longer than the work of one, and their number would be the machine's.
+        """Add a frame of any format, scaled to the canvas."""
+        # One thread: starting several for each frame takes longer, and their number would depend on the machine.
         shaped = frame.reformat(self.canvas.width, self.canvas.height, "yuv420p", dst_colorspace="ITU709", threads=1)
         shaped.pts, shaped.time_base = self.count, Fraction(1, self.canvas.fps)
         self.count += 1

@@ -1,6 +1,6 @@
-"""The finish of a frame, from pixels to what is encoded: tones, glow, vignette and grain, as a director preset wants them.
+"""Grades frames, from pixels to the encoder's format: tones, glow, vignette and grain of a director preset.
 
-Everything is done on the planes of the encoder's format, which have half as many numbers as red, green and blue.
+All steps work on the YUV planes of the encoder's format, which have half as many values as RGB.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from gateleg.apps.mv.composing.flashes import Bytes, Floats
     from gateleg.apps.mv.planning.presets import Grade
 
-#: black and white of brightness in video, the range between them, and the middle and range of the differences of colour
+#: luma of black and white in video range, the range between them, and the middle and range of chroma
 _BLACK, _WHITE, _RANGE = 16.0, 235.0, 219.0
 _GREY, _COLOUR = 128.0, 224.0
-#: how red, green and blue become brightness and colour: BT.709
+#: RGB to YUV: BT.709
 _COLOURS = int(Colorspace.ITU709)
-#: rows that are worked on together, so that they stay in the processor's cache; even, for the planes of colour
+#: rows that are processed together, so that they stay in the processor's cache; even, for the chroma planes
 _BAND = 48
-#: how many times smaller the picture is that glow is made from
+#: the downscaling factor of the image that glow is computed from
 _SMALL = 8
 
 
 def planes_of(frame: av.VideoFrame) -> tuple[Bytes, Bytes, Bytes]:
-    """The brightness and the two differences of colour of a frame, as arrays that change the frame when they are changed."""
+    """The luma plane and the two chroma planes of a frame, as writable views."""
     found = []
     for plane in frame.planes:
         rows = np.frombuffer(plane, dtype=np.uint8).reshape(-1, plane.line_size)  # type: ignore[call-overload]
@@ -41,7 +41,7 @@ def planes_of(frame: av.VideoFrame) -> tuple[Bytes, Bytes, Bytes]:
 
 
 class Finisher:
-    """Finishes frames of one size by one grade."""
+    """Grades frames of one size."""
 
     def __init__(self, width: int, height: int, grade: Grade) -> None:
         self.width, self.height, self.grade = width, height, grade
@@ -51,13 +51,13 @@ class Finisher:
         self._grain = _grain(width, height, grade.grain)
 
     def finish(self, pixels: Bytes, number: int, exposure: float) -> av.VideoFrame:
-        """A finished frame of pixels that are blue, green, red, alpha. `number` moves the grain, `exposure` brightens."""
+        """Grade a frame of BGRA pixels. `number` moves the grain, `exposure` brightens."""
         frame = video_frame(pixels, self._to_video)
         tones = transform_of(self.grade, exposure)
         glow = self._glow(frame) if self.grade.glow else None
         bright, blue, red = planes_of(frame)
         halos = planes_of(glow) if glow is not None else None
-        # The differences of colour lean on the brightness before the grade.
+        # Chroma depends on the luma before the grade.
         sampled = bright[::2, ::2].copy()
         self._finish_brightness(bright, tones, number, halos[0] if halos else None)
         for plane, lean, tint, halo in zip((blue, red), tones.lean, tones.tint, halos[1:] if halos else (None, None), strict=True):
@@ -101,12 +101,12 @@ class Finisher:
             plane[rows] = np.clip(values, 16, 240)
 
     def _glow(self, frame: av.VideoFrame) -> av.VideoFrame:
-        """What glows, in the size of the frame: what is brighter than about two thirds, far spread."""
+        """The glow in the size of the frame: highlights above about two thirds, blurred widely."""
         size = max(self.width // _SMALL, 2), max(self.height // _SMALL, 2)
         small = self._to_small.reformat(frame, *size, "rgb24", src_colorspace=_COLOURS, interpolation="BILINEAR", threads=1).to_ndarray()
         seen = small.astype(np.float32)
         bright = (seen * np.float32(1.7) + seen.sum(axis=2, keepdims=True) * np.float32(0.1) - np.float32(1.15 * 255)).clip(0, 255)
-        # The blur reaches as far in a small frame as in a large one.
+        # The blur radius scales with the frame.
         spread = Image.fromarray(bright.astype(np.uint8)).filter(ImageFilter.GaussianBlur(self.height / _SMALL * 0.045))
         soft = av.VideoFrame.from_ndarray(np.asarray(spread), format="rgb24")
         return self._to_large.reformat(
@@ -115,44 +115,44 @@ class Finisher:
 
 
 def video_frame(pixels: Bytes, reformatter: VideoReformatter | None = None) -> av.VideoFrame:
-    """A frame in the encoder's format of pixels that are blue, green, red, alpha."""
+    """Convert BGRA pixels to the encoder's format."""
     height, width = pixels.shape[:2]
     frame = av.VideoFrame.from_numpy_buffer(pixels, format="bgra")
-    # One thread: starting several for each frame takes longer than the work of one, and their number would be the machine's.
+    # One thread: starting several for each frame takes longer, and their number would depend on the machine.
     return (reformatter or VideoReformatter()).reformat(frame, width, height, "yuv420p", dst_colorspace=_COLOURS, threads=1)
 
 
 def pixels_of(frame: av.VideoFrame) -> Bytes:
-    """The pixels of a finished frame: blue, green, red, alpha."""
+    """The BGRA pixels of a finished frame."""
     return np.ascontiguousarray(frame.reformat(format="bgra", src_colorspace="ITU709", threads=1).to_ndarray(), dtype=np.uint8)
 
 
 def darken(frame: av.VideoFrame, share: float) -> None:
-    """Take a share of the light of a frame, from 0, which changes nothing, to 1, black."""
+    """Darken a frame by a share from 0 (unchanged) to 1 (black)."""
     for plane, zero in zip(planes_of(frame), (_BLACK, _GREY, _GREY), strict=True):
         plane[:] = (plane - np.float32(zero)) * np.float32(1 - min(share, 1.0)) + np.float32(zero + 0.5)
 
 
 def blacken(frame: av.VideoFrame, rows: int) -> None:
-    """Lay black bars of this height over the top and the bottom of a frame."""
+    """Draw letterbox bars of this height over a frame."""
     for plane, zero, high in zip(planes_of(frame), (_BLACK, _GREY, _GREY), (rows, rows // 2, rows // 2), strict=True):
         plane[:high] = plane[len(plane) - high :] = int(zero)
 
 
 def keep_from(frame: av.VideoFrame, before: tuple[Bytes, ...], share: float) -> None:
-    """Keep a share of the frame before in a frame, to take the edge off flashes."""
+    """Blend a share of the previous frame into a frame, to soften flashes."""
     for plane, old in zip(planes_of(frame), before, strict=True):
         plane[:] = plane * np.float32(1 - share) + old * np.float32(share) + np.float32(0.5)
 
 
-#: how much of what is bright glows at full strength
+#: the strength of the glow at its maximum
 _GLOW = 1.3
 #: how far the grain can be moved, in pixels
 _SLACK = 61
 
 
 def _strength(halo: Bytes, glow: float) -> Floats:
-    """How far a halo's brightness takes what is under it towards white, 0 to 1."""
+    """How far the glow moves the pixels below it towards white, 0 to 1."""
     return np.asarray(np.clip((halo - np.float32(_BLACK)) * np.float32(_GLOW * glow / _RANGE), 0, 1), dtype=np.float32)
 
 
@@ -161,17 +161,17 @@ def _bands(height: int, rows: int) -> Iterator[slice]:
 
 
 def _vignette(width: int, height: int, strength: float) -> Floats:
-    """What is left of the light at each pixel: all of it in the middle, less towards the corners."""
+    """The brightness factor of each pixel: 1 in the middle, less towards the corners."""
     x, y = np.arange(width) + 0.5 - width / 2, np.arange(height) + 0.5 - height / 2
     away = np.hypot(x[None, :], y[:, None]) / (np.hypot(width, height) / 2)
     return np.asarray(1 - min(strength * 0.75, 1.0) * ((away - 0.35) / 0.65).clip(0, 1), dtype=np.float32)
 
 
 def _grain(width: int, height: int, strength: float) -> Floats | None:
-    """Film grain, larger than the frame so that it can be moved; the same every time."""
+    """Film grain, larger than the frame so that it can be shifted; deterministic."""
     if strength <= 0:
         return None
-    # Grains have the size of film's, not of pixels: finer ones only cost bits.
+    # Grains are larger than pixels, as in film: finer ones only cost bits.
     coarse = max(height / 400, 1.0)
     noise = np.random.default_rng(7).normal(0.0, min(strength * 0.55, 0.3), (256, 256)).clip(-0.5, 0.5).astype(np.float32)
     rows, columns = ((np.arange(length + _SLACK) / coarse).astype(int) % 256 for length in (height, width))

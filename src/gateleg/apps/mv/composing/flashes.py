@@ -1,4 +1,4 @@
-"""Photosensitivity: no more than three general or red flashes in any second (WCAG 2.3.1), checked on what is seen."""
+"""Checks for flashes that can cause seizures: at most three general or red flashes in any second (WCAG 2.3.1)."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 Bytes = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float32]
 
-#: what is kept of each frame for the check
+#: the size of the thumbnails that are checked
 ROWS, COLUMNS = 18, 32
-#: a change of this much relative luminance is one half of a flash, where the darker side is below `_BRIGHT`
+#: a change of relative luminance by this much is half a flash, if the darker side is below `_BRIGHT`
 _STEP, _BRIGHT = 0.1, 0.8
-#: a change of saturated red by this much is one half of a red flash
+#: a change of saturated red by this much is half a red flash
 _RED_STEP = 20.0
 #: the share of the frame that must change together
 _AREA = 0.25
-#: flashes that are allowed in a second
+#: flashes allowed per second
 ALLOWED = 3
-#: how much of the frame before is kept when a clip is drawn again because it flashes, at each attempt
+#: the share of the previous frame that is blended in when a flashing clip is rendered again, for each attempt
 CALMER = (0.6, 0.85, 0.95)
 
 
 @dataclass(frozen=True, slots=True)
 class FlashReport:
-    """The most flashes in any second, and the frames around which more than allowed occur."""
+    """The maximum number of flashes in any second, and the frames around which too many occur."""
 
     general: int
     red: int
@@ -40,7 +40,7 @@ class FlashReport:
 
     @property
     def safe(self) -> bool:
-        """Whether no second has more than three flashes of either kind."""
+        """Whether no second has more flashes than allowed."""
         return max(self.general, self.red) <= ALLOWED
 
 
@@ -68,7 +68,7 @@ def check_flashes(thumbnails: Bytes, fps: int) -> FlashReport:
 
 
 def _halves(values: Floats, step: float, dark: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """The frames at which a large part of the picture has changed by a step, with the direction; only turns of direction count."""
+    """The frames at which a large part of the image has changed by a step, with the direction; only reversals count."""
     extreme = values[0].copy()
     direction = np.zeros(values.shape[1], dtype=np.int8)
     found: list[tuple[int, int]] = []
@@ -96,7 +96,7 @@ def _halves(values: Floats, step: float, dark: npt.NDArray[np.bool_]) -> list[tu
 
 
 def _worst(halves: Sequence[tuple[int, int]], fps: int) -> tuple[int, list[int]]:
-    """The most flashes (pairs of halves) within a second, and the frames of those that are too many."""
+    """The maximum number of flashes (pairs of halves) within a second, and the frames of the excess ones."""
     frames = [frame for frame, _ in halves]
     worst, around = 0, []
     for at, frame in enumerate(frames):

@@ -1,4 +1,4 @@
-"""The song as it is heard in the video: as loud as streaming services want it, and never clipping."""
+"""Masters the song for the video: to the loudness of streaming services, without clipping."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import numpy as np
 from gateleg.apps.mv.listening.loudness import SILENCE, integrated_loudness, peak_envelope
 from gateleg.apps.mv.listening.sound import Doubles, Floats, Sound
 
-#: what services play at, in LUFS
+#: the loudness of streaming services, in LUFS
 TARGET = -14.0
-#: what encoding takes from the loudness, in LU: the highest treble
+#: the loudness that encoding removes with the highest treble, in LU
 _LOST = 0.2
-#: the true peak before encoding, in dB: AAC moves peaks up by one or two
+#: the true peak before encoding, in dB; AAC raises peaks by one or two dB
 CEILING = -2.4
-#: how near to the target the loudness is brought, in LU, and how often that is tried: limiting makes a song quieter
+#: the tolerance of the loudness in LU, and the number of attempts, because limiting makes a song quieter
 _NEAR, _ROUNDS = 0.12, 8
 
 
 class Mastering:
-    """A song on its way to -14 LUFS. What does not change between attempts is measured once."""
+    """Masters a song to -14 LUFS. Measurements that do not change between attempts are made once."""
 
     def __init__(self, sound: Sound) -> None:
         self.sound = sound
@@ -40,7 +40,7 @@ class Mastering:
 
 
 def _limited(samples: Floats, peaks: Doubles, gain: float, rate: int, decibels: float) -> Floats:
-    """Samples times a gain, their true peaks under the ceiling: turned down ahead of each peak, and back up in about 100 ms."""
+    """Apply a gain and a look-ahead limiter that keeps true peaks under the ceiling, with a release of about 100 ms."""
     ceiling = 10 ** (decibels / 20)
     louder = samples * np.float32(gain)
     if float(peaks.max(initial=0.0)) * gain <= ceiling:
@@ -50,7 +50,7 @@ def _limited(samples: Floats, peaks: Doubles, gain: float, rate: int, decibels: 
 
 
 def _smoothed(wanted: Doubles, rate: int) -> Doubles:
-    """The lowest gain within 3 ms, released slowly, computed on steps of half a millisecond."""
+    """The lowest gain within 3 ms, with a slow release, computed in steps of half a millisecond."""
     step = max(rate // 2000, 1)
     pad = -len(wanted) % step
     coarse = np.pad(wanted, (0, pad), constant_values=1.0).reshape(-1, step).min(axis=1)

@@ -1,4 +1,4 @@
-"""The soundtrack of a video: the song cut to the pictures, mastered, and encoded once."""
+"""The soundtrack of a video: the song cut to length, mastered, and encoded once."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from gateleg.apps.mv.listening.sound import Sound, read_sound
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from gateleg.apps.mv.callbacks import Cancelling
     from gateleg.apps.mv.listening.sound import Floats
-    from gateleg.apps.mv.reports import Cancelling
 
 _RATE = 48_000
-#: samples in a frame of AAC
+#: samples in an AAC frame
 _FRAME = 1024
 #: the highest true peak of a finished video, in dB
 _PEAK = -1.05
-#: how often a song is mastered lower because AAC moved its peaks: each time by all that it moved them; one or two attempts do
+#: how often a song is mastered again, lower, because AAC raised its peaks; one or two attempts suffice
 _ATTEMPTS = 5
 
 
 def make_soundtrack(song: Path, seconds: Fraction, cancelled: Cancelling) -> bytes:
-    """An MP4 file with the song alone: as long as the pictures, at -14 LUFS, with its true peak under -1 dB.
+    """An MP4 file with only the song: as long as the video, at -14 LUFS, with its true peak under -1 dB.
 
-    Encoding moves peaks: what AAC makes of them is measured, and where they are too high the song is mastered again, lower. The
-    packets of the attempt that holds are those of the video.
+    Encoding raises peaks, so they are measured after encoding, and if they are too high the song is mastered again, lower. The
+    packets of the accepted attempt are copied into the video.
     """
     song_as_heard = _cut(read_sound(song, _RATE, 2, cancelled=cancelled), int(seconds * _RATE))
     mastering = Mastering(song_as_heard)
@@ -47,7 +47,7 @@ def make_soundtrack(song: Path, seconds: Fraction, cancelled: Cancelling) -> byt
 
 
 def _cut(sound: Sound, length: int) -> Sound:
-    """What is heard of a song: as long as the pictures, with a short fade where it is cut."""
+    """A song cut to the length of the video, with a short fade at the cut."""
     if sound.samples.shape[1] <= length:
         return sound
     samples = sound.samples[:, :length].copy()
@@ -57,10 +57,10 @@ def _cut(sound: Sound, length: int) -> Sound:
 
 
 def _encode(sound: Sound, length: int) -> bytes:
-    """A song as AAC in MP4; what is missing at its end is silence."""
+    """Encode a song as AAC in MP4, padded with silence."""
     buffer = io.BytesIO()
     with av.open(buffer, "w", format="mp4") as target:
-        # The other way of ffmpeg's encoder is for low bit rates: here it takes three times as long, and moves peaks by up to three dB.
+        # The encoder's default coder is for low bit rates: it takes three times as long and raises peaks by up to 3 dB.
         stream: Any = target.add_stream("aac", rate=_RATE, layout="stereo", options={"aac_coder": "fast"})
         stream.bit_rate = 192_000
         for start in range(0, length, _FRAME):

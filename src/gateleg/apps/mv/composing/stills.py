@@ -8,23 +8,23 @@ import av
 import numpy as np
 from PIL import Image
 
+from gateleg.apps.mv.callbacks import check_cancelled, ignore_progress, never_cancelled
 from gateleg.apps.mv.composing.clips import ClipOrder, render_still
 from gateleg.apps.mv.errors import UnreadableClip, reason_of
 from gateleg.apps.mv.media_files import decode_pictures, open_media
-from gateleg.apps.mv.reports import check_cancelled, ignore_progress, never_cancelled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from gateleg.apps.mv.callbacks import Cancelling, Progress
     from gateleg.apps.mv.listening.song import Song
-    from gateleg.apps.mv.reports import Cancelling, Progress
 
 
 def draw_storyboard(
     orders: Sequence[ClipOrder], song: Song, folder: Path, progress: Progress = ignore_progress, cancelled: Cancelling = never_cancelled
 ) -> tuple[Path, ...]:
-    """A picture of each scene, as JPEG files in a folder; takes a moment where rendering takes minutes."""
+    """Draw a picture of each scene as JPEG files in a folder, in a fraction of the time of rendering."""
     paths = []
     for number, order in enumerate(orders):
         check_cancelled(cancelled)
@@ -35,7 +35,7 @@ def draw_storyboard(
 
 
 def draw_sheet(pictures: Sequence[Path], out: Path, columns: int = 4, width: int = 480) -> None:
-    """Pictures side by side in one PNG or JPEG file."""
+    """Arrange pictures on a contact sheet: one PNG or JPEG file."""
     opened = [Image.open(path).convert("RGB") for path in pictures]
     height = round(width * opened[0].height / opened[0].width)
     sheet = Image.new("RGB", (columns * width, -(-len(opened) // columns) * height))
@@ -45,7 +45,7 @@ def draw_sheet(pictures: Sequence[Path], out: Path, columns: int = 4, width: int
 
 
 def save_poster(video: Path, out: Path) -> float:
-    """Save the best key frame of a video as a JPEG, and return its time: rich in detail and colour, neither dark nor blank."""
+    """Save the best keyframe of a video as JPEG, and return its time. The best one has detail and colour, and is neither dark nor blank."""
     best, best_time, best_picture = -1.0, 0.0, None
     try:
         with open_media(video) as container:
@@ -60,13 +60,13 @@ def save_poster(video: Path, out: Path) -> float:
     except (av.FFmpegError, OSError, IndexError) as error:
         raise UnreadableClip(f"{video.name} cannot be decoded: {reason_of(error)}.") from error
     if best_picture is None:
-        raise UnreadableClip(f"{video.name} has no picture that can be decoded.")
+        raise UnreadableClip(f"{video.name} has no frame that can be decoded.")
     best_picture.save(out, quality=90)
     return best_time
 
 
 def _worth(pixels: Any) -> float:
-    """How much there is to see in a small picture."""
+    """A score for the detail and colour of a small picture."""
     grey = pixels.mean(axis=2)
     edges = np.abs(np.diff(grey, axis=0)).mean() + np.abs(np.diff(grey, axis=1)).mean()
     colour = (pixels.max(axis=2) - pixels.min(axis=2)).mean()

@@ -1,4 +1,4 @@
-"""How one scene becomes the next. Both are drawn, so nothing has to be encoded twice."""
+"""Transitions between scenes. Both scenes are drawn, so nothing is encoded twice."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Drawing = Callable[[Any], None]
 
 
 def draw_transition(canvas: Any, kind: Transition, share: float, width: int, height: int, old: Drawing, new: Drawing) -> None:
-    """Draw the moment between two scenes; `share` runs from 0, the old one, to 1, the new one."""
+    """Draw a frame between two scenes; `share` runs from 0 (the old scene) to 1 (the new one)."""
     ease = share * share * (3 - 2 * share)
     _KINDS[kind](canvas, ease, width, height, old, new)
 
@@ -47,7 +47,7 @@ def _push(canvas: Any, share: float, width: int, height: int, old: Drawing, new:
 
 
 def _zoom(canvas: Any, share: float, width: int, height: int, old: Drawing, new: Drawing) -> None:
-    """The old scene rushes past, the new one arrives from afar."""
+    """The old scene zooms out of the frame, the new one zooms in."""
     for drawing, size, alpha in ((old, 1 + 0.6 * share, 1.0), (new, 1.35 - 0.35 * share, share)):
         canvas.save()
         canvas.translate(width / 2, height / 2)
@@ -68,7 +68,7 @@ def _iris(canvas: Any, share: float, width: int, height: int, old: Drawing, new:
 
 
 def _light(canvas: Any, share: float, width: int, height: int, old: Drawing, new: Drawing) -> None:
-    """A leak of warm light across the frame, never so bright that it flashes."""
+    """A light leak across the frame, not bright enough to count as a flash."""
     _dissolve(canvas, share, width, height, old, new)
     strength = round(110 * math.sin(share * math.pi))
     x = width * (share * 1.6 - 0.3)
@@ -78,7 +78,7 @@ def _light(canvas: Any, share: float, width: int, height: int, old: Drawing, new
 
 
 def _ink(canvas: Any, share: float, width: int, height: int, old: Drawing, new: Drawing) -> None:
-    """The new scene seeps in along a slow noise."""
+    """The new scene appears along a smooth noise mask."""
     old(canvas)
     noise = _noise()
     level = np.clip((share * 1.5 - noise) * 5, 0, 1)
@@ -93,7 +93,7 @@ def _ink(canvas: Any, share: float, width: int, height: int, old: Drawing, new: 
 
 
 def _noise() -> Any:
-    """Smooth noise from 0 to 1, the same every time."""
+    """Smooth noise from 0 to 1, deterministic."""
     random = np.random.default_rng(5)
     total = np.zeros((90, 160))
     for size, weight in ((3, 0.55), (7, 0.3), (15, 0.15)):

@@ -1,4 +1,4 @@
-"""Rendering clips side by side: processes that can be killed, each drawing one clip after another."""
+"""Renders clips in parallel, in worker processes that can be killed."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any
 
+from gateleg.apps.mv.callbacks import check_cancelled, ignore_progress, never_cancelled
 from gateleg.apps.mv.composing.clips import Clip, ClipOrder, render_clip
-from gateleg.apps.mv.reports import check_cancelled, ignore_progress, never_cancelled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from gateleg.apps.mv.callbacks import Cancelling, Progress
     from gateleg.apps.mv.listening.song import Song
-    from gateleg.apps.mv.reports import Cancelling, Progress
 
-#: Frames that a process draws between two progress reports.
+#: Frames between two progress reports of a process.
 _FRAMES_PER_REPORT = 6
 
 
@@ -26,13 +26,13 @@ _FRAMES_PER_REPORT = 6
 class _Worker:
     process: Any
     line: Connection
-    #: the number of the clip that it draws, -1 when it has none
+    #: the index of the clip that it renders; -1 if idle
     clip: int = -1
 
 
 @dataclass(slots=True)
 class _RenderQueue:
-    """What is to be drawn, what is being drawn, what is finished."""
+    """Clips that are waiting, being rendered and finished."""
 
     orders: Sequence[ClipOrder]
     paths: Sequence[Path]
@@ -49,14 +49,14 @@ def render_clips(
     progress: Progress = ignore_progress,
     cancelled: Cancelling = never_cancelled,
 ) -> tuple[Clip, ...]:
-    """Render clips in processes of their own, as many as there are cores; with `workers=0` in this process.
+    """Render clips in worker processes, by default one per core; with `workers=0` in this process.
 
-    When the caller cancels, or one clip fails, the processes are killed and the error is raised; clips that were finished keep their files.
+    On cancellation or failure of a clip, the processes are killed and the error is raised; files of finished clips are kept.
     """
     if workers == 0:
         return _render_here(orders, song, paths, progress, cancelled)
     count = min(workers or os.cpu_count() or 1, len(orders))
-    # The longest first, so that no process is left with a long one at the end.
+    # Longest first, so that no process has a long clip left at the end.
     waiting = sorted(range(len(orders)), key=lambda number: orders[number].scene.frames)
     queue = _RenderQueue(orders, paths, waiting, [0] * len(orders))
     team = [_start(song) for _ in range(count)]
@@ -108,7 +108,9 @@ def _receive(worker: _Worker, queue: _RenderQueue) -> None:
         message = worker.line.recv()
     except EOFError:
         worker.process.join()
-        raise ChildProcessError(f"The process that drew clip {worker.clip + 1} ended with exit code {worker.process.exitcode}.") from None
+        raise ChildProcessError(
+            f"The process that rendered clip {worker.clip + 1} ended with exit code {worker.process.exitcode}."
+        ) from None
     if isinstance(message, int):
         queue.drawn[worker.clip] = message
     elif isinstance(message, Clip):
@@ -120,7 +122,7 @@ def _receive(worker: _Worker, queue: _RenderQueue) -> None:
 
 
 def _work(song: Song, line: Connection) -> None:
-    """The life of a process: draw what comes down the line until it is closed."""
+    """The main loop of a worker process: render the clips from the connection until it is closed."""
     while True:
         try:
             order, path = line.recv()

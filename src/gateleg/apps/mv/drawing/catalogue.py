@@ -1,4 +1,4 @@
-"""The library of scene elements: what can be drawn, each described in words, so that the words of a scene can choose."""
+"""The catalogue of scene elements. Each has a description in words, which is matched with the text of a scene."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Literal
 
 from gateleg.apps.mv.drawing.stage import Layer, Stage
 
-#: A scene has one sky and one ground or, in their place, one field; the other roles are optional.
+#: A scene has one sky and one ground, or one field instead of both; the other kinds are optional.
 Kind = Literal["sky", "far", "ground", "thing", "weather", "front", "field", "figure"]
-#: where an element can be: outdoors, under water, in space, in a room, on a stage; empty fits anywhere
+#: where an element can be: outdoors, under water, in space, in a room or on a stage; empty is anywhere
 Place = Literal["outdoors", "water", "space", "room", "stage"]
 
 Build = Callable[[Stage], Sequence[Layer]]
@@ -18,15 +18,15 @@ Build = Callable[[Stage], Sequence[Layer]]
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """Something that can be drawn."""
+    """A scene element that can be drawn."""
 
     name: str
     kind: Kind
-    #: what it is, in the words that people would use for it
+    #: its description, in the words that people use for it
     words: str
     places: tuple[Place, ...]
     build: Build
-    #: other nouns that it stands for, for want of a closer likeness
+    #: other nouns that it represents, because no element is closer
     also: str = ""
 
 
@@ -34,7 +34,7 @@ ELEMENTS: dict[str, Element] = {}
 
 
 def element(kind: Kind, words: str, *places: Place, also: str = "") -> Callable[[Build], Build]:
-    """Put a drawing function into the library, under its own name."""
+    """Register a drawing function in the catalogue, under its own name."""
 
     def register(build: Build) -> Build:
         name = build.__name__.replace("_", " ")

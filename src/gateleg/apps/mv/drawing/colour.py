@@ -1,10 +1,10 @@
-"""Colours as red, green and blue from 0 to 1, and the arithmetic of hue and lightness that palettes need."""
+"""Colours as RGB from 0 to 1, and conversions to hue and lightness for palettes."""
 
 from __future__ import annotations
 
 import math
 
-#: red, green, blue from 0 to 1, as screens show them
+#: sRGB from 0 to 1
 Colour = tuple[float, float, float]
 
 
@@ -25,7 +25,7 @@ def scale(colour: Colour, factor: float) -> Colour:
 
 
 def luminance(colour: Colour) -> float:
-    """Relative luminance, as contrast and flashes are measured."""
+    """Relative luminance, by which contrast and flashes are measured."""
     red, green, blue = (_linear(channel) for channel in colour)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
@@ -52,7 +52,7 @@ def to_lch(colour: Colour) -> tuple[float, float, float]:
 
 
 def from_lch(lightness: float, chroma: float, hue: float) -> Colour:
-    """The colour of OKLCH values; what a screen cannot show is clipped."""
+    """The colour of OKLCH values, clipped to sRGB."""
     a, b = chroma * math.cos(hue * math.tau), chroma * math.sin(hue * math.tau)
     long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
     medium = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3
@@ -65,7 +65,7 @@ def from_lch(lightness: float, chroma: float, hue: float) -> Colour:
 
 
 def turned(colour: Colour, hue: float, share: float, chroma: float = 0.0) -> Colour:
-    """A colour whose hue moves to another one by a share, the shorter way round, with at least this chroma."""
+    """Rotate the hue of a colour towards another hue by a share, the shorter way, with at least this chroma."""
     lightness, was, old = to_lch(colour)
     way = (hue - old + 0.5) % 1.0 - 0.5
     if was < 0.03:

@@ -1,7 +1,7 @@
-"""The colours of a finished frame: tones, saturation, warmth, contrast and fade, as a director preset wants them.
+"""The colour grade of a director preset as numbers: toning, saturation, temperature, contrast and fade.
 
-All of them together are affine in red, green and blue, and change brightness by brightness alone. So they are a few numbers for a picture
-that is kept as brightness and two differences of colour, as video is: brightness needs no colour, and colour needs a quarter of the pixels.
+Together they are an affine transform of RGB in which luma depends on luma only. On YUV planes this takes only a few numbers: luma needs
+no chroma, and chroma has a quarter of the pixels.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from gateleg.apps.mv.planning.presets import Grade
 
 _LUMA = np.array([0.2126, 0.7152, 0.0722])
-#: from red, green and blue to brightness and the two differences of colour, by BT.709
+#: RGB to YUV: BT.709
 _TO_VIDEO = np.array([_LUMA, [-0.114572, -0.385428, 0.5], [0.5, -0.454153, -0.045847]])
-#: the tone that contrast leaves alone
+#: the tone that contrast does not change
 _PIVOT = 0.42
 
 
 @dataclass(frozen=True, slots=True)
 class ColourTransform:
-    """What a grade does to brightness `y`, from 0 to 1, and the differences of colour `u` and `v`, from -0.5 to 0.5.
+    """The effect of a grade on luma `y` (0 to 1) and chroma `u` and `v` (-0.5 to 0.5).
 
-    `y` becomes `gain * y + lift`; `u` becomes `colour * u + lean[0] * y + tint[0]`, and `v` the same with the second numbers.
+    `y` becomes `gain * y + lift`; `u` becomes `colour * u + lean[0] * y + tint[0]`, and `v` likewise with the second numbers.
     """
 
     gain: float
@@ -38,11 +38,11 @@ class ColourTransform:
 
 
 def transform_of(grade: Grade, exposure: float) -> ColourTransform:
-    """The numbers of a grade: exposure, saturation, warmth, toning, contrast and fade, in this order."""
+    """The transform of a grade: exposure, saturation, temperature, toning, contrast and fade, in this order."""
     warm: Doubles = np.array([0.5, 0.08, -0.5]) * grade.warmth * 0.3
     dark, light = np.array(grade.shadows) - 0.5, np.array(grade.lights) - 0.5
     tone = grade.toning * 0.6
-    # By how much each of red, green and blue follows brightness, beside following itself.
+    # How much each of red, green and blue depends on luma, besides itself.
     follow = ((1 - grade.saturation) + warm + tone * (light - dark)) * exposure
     shift = 0.25 * warm + tone * dark
     scale = grade.contrast * (1 - grade.fade)
@@ -59,7 +59,7 @@ def transform_of(grade: Grade, exposure: float) -> ColourTransform:
 
 
 def steps_filter(count: int) -> Any:
-    """A filter that reduces red, green and blue to a few steps each, softened at their edges; None for fewer than two."""
+    """A posterisation filter that reduces each channel to a few steps with soft edges; None for fewer than two."""
     if count < 2:
         return None
     values = np.arange(256) / 255 * count

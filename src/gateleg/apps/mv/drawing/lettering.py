@@ -1,8 +1,8 @@
 """Kinetic typography: titles and lyrics, word by word, in fonts that are installed with the application.
 
-Text is shaped by HarfBuzz (kerning, ligatures, marks), from right to left where its script is. System fonts are never used:
-the same text would look different on another machine. Scripts that the application's fonts lack are written with font
-files that the settings name; `check_texts` refuses what is left, before anything is drawn.
+Text is shaped by HarfBuzz (kerning, ligatures, marks, right-to-left scripts). System fonts are never used, because
+the same text would look different on another machine. Scripts that the built-in fonts lack use the font
+files of the settings; `check_texts` refuses all others before anything is drawn.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _FILES: dict[Typeface, tuple[str, str]] = {
     "handwritten": ("font_amatic_sc", "AmaticSC-Bold.ttf"),
     "rounded": ("font_fredoka_one", "FredokaOne-Regular.ttf"),
 }
-#: how large each typeface is drawn to look equally large
+#: size factors that make the typefaces look equally large
 _SIZES: dict[Typeface, float] = {"grotesque": 1.0, "serif": 1.08, "handwritten": 1.6, "rounded": 1.0}
 
 
 @lru_cache(maxsize=8)
 def load_typeface(name: Typeface | Path) -> Any:
-    """A typeface of the application by name, or any font file by path."""
+    """A built-in typeface by name, or any font file by path."""
     if isinstance(name, Path):
         return skia.Typeface.MakeFromFile(str(name))
     package, file = _FILES[name]
@@ -61,24 +61,24 @@ def missing_glyphs(text: str, name: Typeface | Path) -> str:
 
 
 def _is_invisible(sign: str) -> bool:
-    """Whether a character only says how others are drawn: joiners, marks of direction, variation selectors."""
+    """Whether a character only controls how others are drawn: joiners, direction marks, variation selectors."""
     return unicodedata.category(sign) in {"Cc", "Cf"} or "\ufe00" <= sign <= "\ufe0f"
 
 
 def check_texts(text: str, fonts: Sequence[Path] = ()) -> None:
-    """Refuse a text with words that no font at hand can write."""
+    """Raise `UnwritableText` if no available font has the characters of a word."""
     for font in fonts:
         if load_typeface(font) is None:
-            raise UnwritableText(f"{font} cannot be read as a font.", fix="Name a TrueType or OpenType file (.ttf, .otf, .ttc).")
+            raise UnwritableText(f"{font} cannot be read as a font.", fix="Use a TrueType or OpenType file (.ttf, .otf, .ttc).")
     missing = {sign for word in set(text.split()) if _typeface_for(word, "grotesque", fonts) is None for sign in word}
     lacking = [sign for sign in sorted(missing) if all(missing_glyphs(sign, face) for face in (*_FILES, *fonts))]
     if missing:
         shown = "".join(lacking[:20] or sorted(missing)[:20])
-        raise UnwritableText(f"The title or the lyrics have characters that no font here can write: {shown}.")
+        raise UnwritableText(f"The title or the lyrics contain characters that no available font has: {shown}.")
 
 
 def _typeface_for(text: str, name: Typeface, fonts: Sequence[Path]) -> Typeface | Path | None:
-    """The typeface of the preset, or, where it lacks a character, the first other one that has them all."""
+    """The typeface of the preset, or if it lacks a character, the first other one that has all of them."""
     for candidate in (name, *(other for other in _FILES if other != name), *fonts):
         if not missing_glyphs(text, candidate):
             return candidate
@@ -86,7 +86,7 @@ def _typeface_for(text: str, name: Typeface, fonts: Sequence[Path]) -> Typeface 
 
 
 def _runs_right_to_left(text: str) -> bool:
-    """Whether a text starts in a script that is written from right to left."""
+    """Whether a text starts in a right-to-left script."""
     strong = next((way for way in map(unicodedata.bidirectional, text) if way in {"L", "R", "AL"}), "L")
     return strong != "L"
 
@@ -113,7 +113,7 @@ class TextPainter:
         self.set: dict[tuple[str, float], list[list[_Word]]] = {}
 
     def _lines(self, text: str, size: float) -> list[list[_Word]]:
-        """The words of a text in lines that fit into the frame, each shaped and measured; set once."""
+        """Break a text into lines that fit the frame, each word shaped and measured; cached."""
         key = (text, size)
         if key in self.set:
             return self.set[key]
@@ -143,7 +143,7 @@ class TextPainter:
         return self.set[key]
 
     def _fonts(self, text: str, size: float) -> dict[str, Any]:
-        """The font of each word: one for all where one can write them all."""
+        """The font of each word: the same for all words if one font has all characters."""
         whole = _typeface_for(text, self.typeface, self.fonts)
         faces = {word: whole or _typeface_for(word, self.typeface, self.fonts) or self.typeface for word in text.split()}
         return {
@@ -151,7 +151,7 @@ class TextPainter:
         }
 
     def _placed(self, row: list[str], widths: dict[str, float], space: float, backwards: bool) -> list[tuple[str, float]]:
-        """The words of a row in the order in which they are read, each with its left edge; the row is centred."""
+        """The words of a centred row in reading order, each with its left edge."""
         wide = sum(widths[word] for word in row) + space * (len(row) - 1)
         edge = (self.width + wide) / 2 if backwards else (self.width - wide) / 2
         placed = []
@@ -165,7 +165,7 @@ class TextPainter:
         return (lines[-1][0].y + size * 1.2) if lines and lines[-1] else 0.0
 
     def _word(self, canvas: Any, word: _Word, top: float, age: float, colour: Colour, alpha: float, size: float) -> None:
-        """A word that comes in: it grows past its size and settles, and rises a little."""
+        """Draw a word that appears with an overshoot in size and a small rise."""
         if age <= 0 or alpha <= 0:
             return
         grown = 1 + 0.35 * math.exp(-7 * age) * math.cos(9 * age) - 0.35 * math.exp(-14 * age)
@@ -180,7 +180,7 @@ class TextPainter:
         canvas.restore()
 
     def draw_title(self, canvas: Any, title: str, artist: str, seconds: float, length: float, moment: Moment) -> None:
-        """The title, and the artist below it, word by word; both fade at the end of `length` seconds."""
+        """Draw the title and the artist below it, word by word; both fade out at the end of `length` seconds."""
         fade = min(max((length - seconds) / 0.6, 0.0), 1.0)
         if not title or fade <= 0:
             return
@@ -201,7 +201,7 @@ class TextPainter:
                 self._word(canvas, word, y + size * 0.3, seconds - 0.7 - 0.1 * number, self.accent, fade, small)
 
     def draw_line(self, canvas: Any, line: Line, seconds: float, moment: Moment, beats: Sequence[float]) -> None:
-        """A line of lyrics in the lower third: its words come one after another, the newest in the accent colour."""
+        """Draw a line of lyrics in the lower third, word by word, the newest in the accent colour."""
         left = min(max((line.end - seconds) / 0.25, 0.0), 1.0)
         size = min(self.height * 0.07, self.width * 0.075)
         rows = self._lines(line.text, size)

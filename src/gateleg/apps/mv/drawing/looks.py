@@ -1,4 +1,4 @@
-"""From words to a look: which elements, which colours, chosen by what a sentence means."""
+"""Chooses the look of a scene: the elements and colours that match the meaning of its text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from gateleg.apps.mv.drawing import elements as _all_elements
 from gateleg.apps.mv.drawing.catalogue import ELEMENTS, Element, Kind
 from gateleg.apps.mv.drawing.palettes import COLOUR_WORDS, PALETTES, Palette, palette_for
-from gateleg.apps.mv.drawing.reading import PEOPLE, parse_sentence, stem
+from gateleg.apps.mv.drawing.sentences import PEOPLE, Vocabulary, parse_sentence, stem
 from gateleg.apps.mv.drawing.vistas import beside, vistas
 
 if TYPE_CHECKING:
@@ -23,37 +23,37 @@ if TYPE_CHECKING:
 __all__ = ["Embed", "Library", "Look", "cast_of", "open_library"]
 
 assert _all_elements
-#: Turns texts into vectors of length 1, one row each: `Embeddings.embed` of `gateleg.ai`.
+#: Embeds texts as unit vectors, one row each: `Embeddings.embed` of `gateleg.ai`.
 Embed = Callable[[Sequence[str]], Any]
 Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a scene is made of: names of elements in the order in which they are drawn, and colours."""
+    """The contents of a scene: names of elements in drawing order, and colours."""
 
     elements: tuple[str, ...]
-    #: the figure that stands for the subject, where no picture was given; empty when nobody is seen
+    #: the figure that represents the subject if no picture is given; empty if there is none
     figure: str
     palette: Palette
-    #: how much each chosen element resembles the words
+    #: the score of each chosen element
     scores: tuple[float, ...] = ()
-    #: who is seen, of all who answer to the description: the same in all scenes of a video
+    #: selects one of the possible appearances of the figure; the same in all scenes of a video
     cast: int = 0
-    #: a second figure beside the first, where the words name two; empty otherwise
+    #: a second figure beside the first, if the text names two; otherwise empty
     companion: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class _Name:
-    """A word or a few that may name elements: of which kinds, and whether only those whose description has the word."""
+    """A word or phrase that may name elements of some kinds; with `only_said`, only elements whose description contains it."""
 
     text: str
     stem: str
     weight: float
     kinds: tuple[Kind, ...]
     only_said: bool = False
-    #: whether the noun is in the plural
+    #: whether the noun is plural
     plural: bool = False
 
 
@@ -64,23 +64,24 @@ class Library:
     embed: Embed
     names: tuple[str, ...]
     vectors: Doubles
-    #: the vectors of the single phrases of all descriptions, and the number of the element that each belongs to
+    #: the vectors of the phrases of all descriptions, and the index of the element of each
     phrases: Doubles
     owners: Ints
     palettes: tuple[str, ...]
     palette_vectors: Doubles
-    #: the words that each description says: nouns in its phrases, and deeds that are phrases of their own
+    #: the words in each description: nouns, and verbs that are phrases on their own
     said: tuple[frozenset[str], ...]
-    #: the vectors of what a noun may mean, a person first
+    #: the vectors of `_SENSES`
     senses: Doubles
+    vocabulary: Vocabulary
 
     def choose(self, text: str, seed: int = 0, subject: str | None = None, turn: int = 0, setting: int = 0) -> Look:
-        """The look of a text. `subject` describes who or what is to be seen; without it, a figure is drawn only when the text names one.
+        """Choose the look of a text. `subject` describes the main figure; without it, a figure is drawn only if the text names one.
 
-        Scenes of one video differ by their `turn`: where several elements fit nearly equally well, each turn takes another one. Parts of
-        a video differ by their `setting`: each is another view of the world that the words name.
+        Scenes of one video differ by their `turn`: if several elements fit almost equally well, each turn takes another one. Parts of
+        a video differ by their `setting`: each is another view of the same place.
         """
-        parts, names = _parts(text), _names(text, frozenset().union(*self.said))
+        parts, names = _parts(text, self.vocabulary), _names(text, frozenset().union(*self.said), self.vocabulary)
         texts = [*(part for part, _ in parts), *(name.text for name in names), subject or text]
         vectors = np.asarray(self.embed(texts), dtype=np.float64)
         weights = np.array([weight for _, weight in parts])
@@ -97,7 +98,7 @@ class Library:
         )
         told = any(fit > _NAMED + _SAID for name, fit in by_name.items() if ELEMENTS[name].kind in ("far", "ground"))
         if not told and any(self._sense(name, naming[:, at], vectors[len(parts) + at]) == _PLACE for at, name in enumerate(names)):
-            # Somewhere without an element, such as the name of a town: what is nearest to the whole.
+            # The text names a place without an element, such as a town: use the far elements nearest to the whole text.
             named |= {name: True for name, fit in table.items() if ELEMENTS[name].kind == "far" and fit > _NEARBY}
         grounded = self._grounded(_turned(_lit(table, palette.dark), turn), named, place)
         views = vistas(_compose(grounded, named, place, fit, bool(figure)), figure, table, place)
@@ -108,9 +109,9 @@ class Library:
         return Look(view, figure, palette, scores_of_view, cast_of(seed, subject or figure), companion)
 
     def _naming(self, names: Sequence[_Name], vectors: Doubles) -> Doubles:
-        """How well each word names each element: 0 unless no other element fits it much better.
+        """How well each word names each element: 0 if another element fits it much better.
 
-        "northern lights" resembles "neon signs and glowing lights" as well; who says the one does not mean the other.
+        "northern lights" also resembles "neon signs and glowing lights", but only the best match is meant.
         """
         if not names:
             return np.zeros((len(self.names), 1))
@@ -124,13 +125,13 @@ class Library:
         return np.asarray(fits * close * np.array([name.weight for name in names]))
 
     def _fits(self, vectors: Doubles) -> Doubles:
-        """How well each element fits each vector: by its description as a whole, and by the phrase of it that fits best."""
+        """How well each element fits each vector: by its whole description and by its best phrase."""
         best = np.full((len(self.names), len(vectors)), -1.0)
         np.maximum.at(best, self.owners, self.phrases @ vectors.T)
         return np.asarray(_WHOLE * (self.vectors @ vectors.T) + (1 - _WHOLE) * best)
 
     def _grounded(self, table: dict[str, float], named: dict[str, bool], place: str) -> dict[str, float]:
-        """The fit of elements, with grounds that go with what stands on them where the words say little about the ground."""
+        """The scores of elements; if the text names no ground, grounds that suit the named objects score higher."""
         if any(named[name] for name in table if ELEMENTS[name].kind == "ground" and _fits(ELEMENTS[name], (place,))):
             return table
         standing = [name for name in table if ELEMENTS[name].kind in ("far", "thing") and named[name]]
@@ -143,18 +144,18 @@ class Library:
         return {name: fit + kin.get(name, 0.0) for name, fit in table.items()}
 
     def _figure_of(self, subject: str, vector: Doubles) -> str:
-        """The figure for a subject that was described."""
+        """The figure that fits the description of a subject best."""
         (said,) = self._naming([_Name(subject, stem(subject.split()[-1]) if subject.split() else "", 1.0, ("figure",))], vector[None]).T
         return self.names[int(said.argmax())]
 
     def _figures(self, names: Sequence[_Name], naming: Doubles, vectors: Doubles) -> tuple[str, str]:
-        """The figure that a text names first, and a second one beside it; empty where there is none.
+        """The figure that a text names first, and a second one; empty if there is none.
 
-        A word that names no element, but means a person, is drawn as somebody. The second figure must be named by a word of its
-        description ("a girl and her dog"), or the first one be named in the plural ("two foxes").
+        A word that means a person but names no element is drawn as a generic person. The second figure must be named by a word of its
+        description ("two girls and their dog"). Failing that, a first figure in the plural is drawn twice ("two foxes").
         """
         figures = np.array([ELEMENTS[name].kind == "figure" for name in self.names])
-        first = ""
+        first, double = "", ""
         for at, name in enumerate(names):
             best = int(np.where(figures, naming[:, at], 0.0).argmax())
             if first:
@@ -166,15 +167,14 @@ class Library:
                 first = self.names[best]
                 if first in _GROUPS:
                     return first, ""
-                if name.plural and first not in _ALONE:
-                    return first, first
+                double = first if name.plural and first not in _ALONE else ""
             elif name.weight == 1.0 and self._sense(name, naming[:, at], vectors[at]) == _PERSON:
                 people = np.array([element in _SOMEBODY for element in self.names])
                 first = self.names[int(np.where(people, self._fits(vectors[at : at + 1])[:, 0], -1.0).argmax())]
-        return first, ""
+        return first, double
 
     def _sense(self, name: _Name, named: Doubles, vector: Doubles) -> int | None:
-        """What a word means that names no element; None for one that does."""
+        """The index in `_SENSES` of a word that names no element; None if it names one."""
         return None if name.only_said or (named > _NAMED).any() else int((self.senses @ vector).argmax())
 
     def _palette(self, text: str, vectors: Doubles, weights: Doubles, seed: int, worn: frozenset[str]) -> Palette:
@@ -186,13 +186,13 @@ class Library:
 
 
 _KINDS: tuple[Kind, ...] = ("sky", "far", "ground", "thing", "weather", "front", "field", "figure")
-#: kinds that a text may choose as a whole; others are seen when a word names them
+#: kinds that the text as a whole may choose; elements of other kinds must be named by a word
 _SCENERY: tuple[Kind, ...] = ("sky", "far", "ground", "field")
-#: how alike a word and a description must be for the word to name the element, and what it counts that the description has the word
+#: the similarity of word and description above which the word names the element, and the bonus if the description contains the word
 _NAMED, _SAID = 0.52, 0.25
-#: what the nouns of sentences behind the first count: they may speak of light and mood
+#: the weight of nouns after the first sentence, which are often about light and mood
 _LATER = 0.6
-#: what a noun may mean, and the figures that stand for anybody
+#: what a noun may mean, and the figures for a generic person
 _SENSES = (
     "a person, somebody who does something, a profession",
     "an animal",
@@ -203,45 +203,45 @@ _SENSES = (
 )
 _PERSON, _PLACE = 0, 3
 _SOMEBODY = frozenset({"walking person", "woman", "child", "couple"})
-#: figures that are more than one already, and those that do not stand beside another: what somebody holds, wears or plays
+#: figures that are groups already, and figures that are never drawn as a second one
 _GROUPS = frozenset({"couple", "dancers"})
 _ALONE = frozenset({"guitarist", "ghost", "bottle", "sneaker"})
-#: how alike a text and what is far away must be where the text names a place that has no element
+#: the minimum score of a far element if the text names a place without an element
 _NEARBY = 0.34
-#: how alike words and descriptions must be for an element that is not needed
+#: the minimum score of optional elements
 _WANTED: dict[Kind, float] = {"weather": 0.35, "front": 0.33}
 _FIGURE = 0.33
-#: what a description counts for as a whole, against its best phrase
+#: the weight of a whole description, against its best phrase
 _WHOLE = 0.5
-#: how much worse than the best an element may fit a part of a text that names it
+#: how much less than the best element another one may score for the same word
 _RIVAL = 0.1
 _AIR: tuple[Kind, ...] = ("weather", "front")
-#: kinds that vary from scene to scene, among elements that fit this much less than the best
+#: kinds that vary between scenes, and how much less than the best an alternative may score
 _VARIED: tuple[Kind, ...] = ("sky", "field")
 _CLOSE = 0.13
-#: in which of four turns something more of the same world is seen
+#: in which of four turns another element of the same place is added
 _BESIDE: dict[int, Kind] = {1: "thing", 2: "front", 3: "thing"}
-#: a field takes the place of sky and ground when it fits better than any place by this much, or when no place fits at all
+#: a field replaces sky and ground if it scores higher than any place by this much, or if no place scores above the second value
 _ABSTRACT, _VAGUE = 0.06, 0.3
-#: above this, words name a field, or something in the air, plainly
+#: above this score, words plainly name a field or weather
 _PLAINLY = 0.5
-#: above this, words name a thing well enough for a place where it does not belong
+#: above this score, a thing may be in a place where it does not belong
 _STRANGE = 0.5
-#: a ground that no word names goes with what stands on it, by this share of how alike their descriptions are
+#: the weight of the similarity between a ground and the objects on it
 _KINSHIP = 0.6
-#: Skies by the time of day that they show: they fit a dark palette, or a light one.
+#: Skies by time of day.
 _NIGHT = frozenset({"starry night", "full moon", "northern lights", "galaxy"})
 _DAY = frozenset({"noon sun", "dawn", "drifting clouds", "sunset"})
 _DAWN, _NOON, _DUSK = frozenset({"dawn", "fog"}), frozenset({"noon sun", "drifting clouds"}), frozenset({"sunset"})
 
 
 def cast_of(seed: int, who: str) -> int:
-    """Who is seen in a video with this seed, of all who answer to a description."""
+    """Selects an appearance of a figure: the same for the same seed and description."""
     return zlib.crc32(f"{seed}|{who}".encode())
 
 
 def open_library(embed: Embed) -> Library:
-    """The library, with its descriptions embedded once."""
+    """Create the library; embeds all descriptions once."""
     names, palettes = tuple(ELEMENTS), tuple(PALETTES)
     phrases = [(phrase, owner) for owner, name in enumerate(names) for phrase in _phrases(ELEMENTS[name])]
     texts = [
@@ -255,7 +255,13 @@ def open_library(embed: Embed) -> Library:
     owners = np.array([owner for _, owner in phrases])
     said = tuple(_said(_phrases(ELEMENTS[name])) for name in names)
     kept = vectors[: ends[0]], vectors[ends[0] : ends[1]], vectors[ends[1] : ends[2]], vectors[ends[2] :]
-    return Library(embed, names, kept[0], kept[1], owners, palettes, kept[2], said, kept[3])
+    return Library(embed, names, kept[0], kept[1], owners, palettes, kept[2], said, kept[3], _vocabulary(names, said))
+
+
+def _vocabulary(names: Sequence[str], said: Sequence[frozenset[str]]) -> Vocabulary:
+    figures = frozenset().union(*(words for name, words in zip(names, said, strict=True) if ELEMENTS[name].kind == "figure"))
+    things = frozenset().union(*(words for name, words in zip(names, said, strict=True) if ELEMENTS[name].kind != "figure"))
+    return Vocabulary(figures, things - figures)
 
 
 def _phrases(found: Element) -> list[str]:
@@ -263,7 +269,7 @@ def _phrases(found: Element) -> list[str]:
 
 
 def _said(phrases: Sequence[str]) -> frozenset[str]:
-    """The nouns of a description, without those that say where something is; and deeds, where a phrase is nothing else."""
+    """The nouns of a description before its first preposition, and verbs that are phrases on their own."""
     found: set[str] = set()
     for phrase in phrases:
         for term, noun in parse_sentence(_PLACED.split(phrase)[0]).nouns:
@@ -277,16 +283,16 @@ def _term(phrase: str) -> str:
     return " ".join(stem(word) for word in phrase.split())
 
 
-def _names(text: str, terms: Collection[str]) -> list[_Name]:
-    """What in a text may name something to be seen: its nouns with what describes them, and deeds.
+def _names(text: str, terms: Collection[str], vocabulary: Vocabulary) -> list[_Name]:
+    """The words of a text that may name elements: nouns, noun phrases and verbs.
 
-    Words that make a term together ("northern lights") name nothing alone.
+    The words of a term ("northern lights") name nothing alone.
     """
     sentences = _sentences(text)
     names: list[_Name] = []
     for number, sentence in enumerate(sentences[:6]):
-        reading, weight = parse_sentence(sentence), 1.0 if number == 0 else _LATER
-        # A deed shows a figure only where a pronoun says no more: "we danced".
+        reading, weight = parse_sentence(sentence, vocabulary), 1.0 if number == 0 else _LATER
+        # A verb names a figure only if the subject is a pronoun: "we danced".
         vague = any(noun in PEOPLE for _, noun in reading.nouns)
         names += [_Name(verb, verb, weight, _KINDS if vague else _KINDS[:-1], only_said=True) for verb in reading.verbs]
         for phrase, noun in reading.nouns:
@@ -301,7 +307,7 @@ def _names(text: str, terms: Collection[str]) -> list[_Name]:
     return names
 
 
-#: where a description begins to say where something is, or what it is like
+#: prepositions after which a description says where something is
 _PLACED = re.compile(r"\b(?:in|on|at|from|by|with|over|into|close|through|across|that|to|for)\b")
 
 
@@ -310,9 +316,9 @@ _BREAKS = re.compile(
 )
 
 
-def _parts(text: str) -> list[tuple[str, float]]:
-    """A text and the pieces of it, each with its weight: sentences, and what stands between prepositions and commas."""
-    sentences = [parse_sentence(sentence).plain or sentence for sentence in _sentences(text)]
+def _parts(text: str, vocabulary: Vocabulary) -> list[tuple[str, float]]:
+    """A text and its parts with their weights: sentences, and phrases between prepositions and commas."""
+    sentences = [parse_sentence(sentence, vocabulary).plain or sentence for sentence in _sentences(text)]
     pieces = [piece.strip() for piece in _BREAKS.split(sentences[0])]
     parts = [(sentences[0], 1.0), *((piece, 0.92) for piece in pieces if piece.lower() not in ("", "a", "the"))]
     parts += [(sentence, 0.8 if sentence is sentences[-1] else 0.6) for sentence in sentences[1:6]]
@@ -324,7 +330,7 @@ def _sentences(text: str) -> list[str]:
 
 
 def _worn(parts: Sequence[tuple[str, float]], scores: Doubles, names: Sequence[str]) -> frozenset[str]:
-    """The colour words that belong to a figure: those in a part of the text that a figure fits best."""
+    """The colour words that describe a figure: those in a part of the text that a figure fits best."""
     worn: set[str] = set()
     for (part, _), fits in list(zip(parts, scores.T, strict=True))[1:]:
         if ELEMENTS[names[int(fits.argmax())]].kind == "figure" and fits.max() > _FIGURE:
@@ -333,17 +339,17 @@ def _worn(parts: Sequence[tuple[str, float]], scores: Doubles, names: Sequence[s
 
 
 def _lit(table: dict[str, float], dark: bool) -> dict[str, float]:
-    """The fit of elements, with skies that suit the light of the palette."""
+    """The scores of elements; skies that suit the light of the palette score higher."""
     suits, unlike = (_NIGHT, _DAY) if dark else (_DAY, _NIGHT)
     return {name: fit + (0.12 if name in suits else -0.15 if name in unlike else 0.0) for name, fit in table.items()}
 
 
 def _turned(table: dict[str, float], turn: int) -> dict[str, float]:
-    """The fit of elements, with those of a kind that are close to the best one taking turns."""
+    """The scores of elements; those close to the best of their kind take turns in being the best."""
     turned = dict(table)
     for kind in _VARIED:
         ranked = sorted((name for name in table if ELEMENTS[name].kind == kind), key=lambda name: -table[name])
-        # What a word names does not give way to what nothing names.
+        # A named element is not replaced by an unnamed one.
         least = max(table[ranked[0]] - _CLOSE, _NAMED if table[ranked[0]] > _NAMED + _SAID else 0.22)
         close = [name for name in ranked if table[name] > least and _same_hour(name, ranked[0], table)]
         if len(close) > 1:
@@ -352,13 +358,13 @@ def _turned(table: dict[str, float], turn: int) -> dict[str, float]:
 
 
 def _same_hour(name: str, best: str, table: dict[str, float]) -> bool:
-    """Whether a sky can take the place of the best one: where the words name a time of day, another time cannot."""
+    """Whether a sky can replace the best one: if the text names a time of day, only a sky of the same time can."""
     hours = [hours for hours in (_NIGHT, _DAWN, _NOON, _DUSK) if best in hours]
     return not hours or table[best] < _PLAINLY or name in hours[0]
 
 
 def _best(table: dict[str, float], kind: Kind, places: Sequence[str]) -> tuple[str, float]:
-    """The element of a kind that fits best, and how well; those that cannot be at the place are left out."""
+    """The best element of a kind that can be at one of the places, and its score."""
     fitting = [name for name in table if ELEMENTS[name].kind == kind and _fits(ELEMENTS[name], places)]
     if not fitting:
         return "", 0.0
@@ -371,12 +377,12 @@ def _fits(found: Element, places: Sequence[str]) -> bool:
 
 
 def _may_be(name: str, table: dict[str, float], places: Sequence[str]) -> bool:
-    """Whether a thing can be at a place: where it belongs, or anywhere when the words name it plainly, as fish in a subway."""
+    """Whether a thing can be at a place: where it belongs, or anywhere if it is plainly named (fish in a subway)."""
     return table[name] > _STRANGE or _fits(ELEMENTS[name], places)
 
 
 def _place(table: dict[str, float]) -> tuple[str, float]:
-    """Where a scene is: the place whose best sky, ground and far elements fit best together."""
+    """The place of a scene: the one whose best elements have the highest score."""
     best, score = "outdoors", -1.0
     for place in ("outdoors", "water", "space", "room", "stage"):
         here = sorted(
@@ -390,7 +396,7 @@ def _place(table: dict[str, float]) -> tuple[str, float]:
 
 
 def _things(table: dict[str, float], named: dict[str, bool], places: Sequence[str]) -> list[str]:
-    """The things that words name, at most three; those that fit best are nearest."""
+    """The things that words name, at most three; the best ones are nearest."""
     things = [name for name in table if ELEMENTS[name].kind == "thing" and named[name] and _may_be(name, table, places)]
     return sorted(things, key=lambda name: table[name])[-3:]
 

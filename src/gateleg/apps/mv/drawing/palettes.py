@@ -1,4 +1,4 @@
-"""Colours for a scene: palettes described in words, so that a sentence can choose one, and colour words that bend it."""
+"""Colour palettes with descriptions in words, which are matched with a text, and colour words that adjust a palette."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gateleg.apps.mv.drawing.colour import Colour, from_hex, from_lch, mix, scal
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """The colours that all elements of a scene share."""
+    """The colours shared by all elements of a scene."""
 
     name: str
     words: str
@@ -20,17 +20,17 @@ class Palette:
     horizon: Colour
     #: the colour of the light
     light: Colour
-    #: land that is far away, the ground, and what is nearest
+    #: distant land, the ground, and the foreground
     far: Colour
     ground: Colour
     near: Colour
     accent: Colour
     accent2: Colour
-    #: the colour of whoever is seen, where the text names one for it
+    #: the colour of the figure, if the text names one
     coat: Colour | None = None
 
     def at(self, depth: float) -> Colour:
-        """The colour of land at a depth, 0 at the horizon and 1 in front: what is far fades into the air."""
+        """The colour of land at a depth from 0 (the horizon) to 1 (in front), with aerial perspective."""
         if depth < 0.5:
             return mix(mix(self.horizon, self.far, 0.55), self.far, depth * 2)
         return mix(self.far, self.ground, (depth - 0.5) * 2)
@@ -90,14 +90,14 @@ def _read(line: str) -> Palette:
 
 PALETTES = {palette.name: palette for palette in map(_read, _TABLE.strip().splitlines())}
 
-#: hues in turns of OKLCH, and how vivid the word is
+#: OKLCH hue in turns, and chroma
 _HUES = {
     "red": (0.075, 0.19), "crimson": (0.05, 0.19), "scarlet": (0.08, 0.2), "orange": (0.15, 0.16), "amber": (0.2, 0.15), "golden": (0.235, 0.14),
     "gold": (0.235, 0.14), "yellow": (0.29, 0.16), "green": (0.39, 0.16), "emerald": (0.42, 0.14), "turquoise": (0.53, 0.12), "teal": (0.54, 0.1),
     "cyan": (0.55, 0.12), "blue": (0.71, 0.17), "azure": (0.68, 0.14), "indigo": (0.77, 0.17), "purple": (0.84, 0.19), "violet": (0.83, 0.19),
     "magenta": (0.92, 0.22), "pink": (0.985, 0.16), "rose": (0.01, 0.14), "brown": (0.15, 0.07), "rusty": (0.11, 0.12), "lavender": (0.83, 0.1),
 }  # fmt: skip
-#: words that take colour away, with the lightness that they lean to
+#: words without hue, with their lightness
 _GREYS = {"black": 0.12, "white": 0.97, "grey": 0.55, "gray": 0.55, "monochrome": 0.5, "pale": 0.85}
 _DARK = frozenset(["night", "midnight", "dark", "darkness", "nocturnal", "moonlit", "moonlight"])
 _SNOW = frozenset(["snow", "snowy", "snowfall", "snowstorm", "blizzard", "winter", "wintry", "frost", "frosty"])
@@ -105,9 +105,9 @@ _BRIGHT = frozenset(["noon", "midday", "daylight", "bright", "sunny", "morning"]
 
 
 def palette_for(text: str, nearest: Palette, second: Palette, share: float, seed: int, worn: frozenset[str] = frozenset()) -> Palette:
-    """The palette of a text: two that its meaning is near to, mixed, and bent by its colour words and its time of day.
+    """The palette of a text: a mix of the two nearest palettes, adjusted by its colour words and time of day.
 
-    Colour words that are `worn` belong to whoever or whatever is seen ("a red fox in the snow"), not to the place.
+    Colour words in `worn` describe the figure ("a red fox in the snow"), not the place.
     """
     mixed = _blend(nearest, second, share)
     words = re.findall(r"[a-z]+", text.lower())
@@ -130,12 +130,12 @@ def palette_for(text: str, nearest: Palette, second: Palette, share: float, seed
 
 
 def _coat(word: str) -> Colour:
-    """The colour that a word gives to what wears it."""
+    """The colour that a word gives to a figure."""
     hue, chroma = _HUES.get(word, (0.0, 0.0))
     return from_lch(_GREYS.get(word, 0.56), chroma * 0.85, hue)
 
 
-#: words that say a colour
+#: all colour words
 COLOUR_WORDS = frozenset([*_HUES, *_GREYS])
 _FIELDS = ("zenith", "middle", "horizon", "light", "far", "ground", "near", "accent", "accent2")
 
@@ -149,7 +149,7 @@ def _blend(one: Palette, other: Palette, share: float) -> Palette:
 
 
 def _nightly(palette: Palette) -> Palette:
-    """The same place at night: darker and bluer, the accents still lit."""
+    """The palette at night: darker and bluer, with bright accents."""
     night = PALETTES["blue night"]
     change = {name: mix(scale(getattr(palette, name), 0.4), getattr(night, name), 0.55) for name in _FIELDS[:7]}
     return _each(palette, change)
@@ -161,13 +161,13 @@ def _daily(palette: Palette) -> Palette:
 
 
 def _snowy(palette: Palette) -> Palette:
-    """The same place under snow: the ground white, as far as there is light, and the air cooler."""
+    """The palette under snow: a white ground, as far as there is light, and cooler air."""
     winter = PALETTES["winter day"]
     shares = {"zenith": 0.3, "middle": 0.3, "horizon": 0.3, "far": 0.45, "ground": 0.4 if palette.dark else 0.8, "light": 0.3}
     return _each(palette, {name: mix(getattr(palette, name), getattr(winter, name), share) for name, share in shares.items()})
 
 
-#: how vivid a colour word makes each colour
+#: how strongly a colour word affects each colour
 _VIVID = {"light": 0.2, "far": 0.9, "ground": 1.05, "zenith": 0.5, "horizon": 0.5}
 
 
@@ -182,7 +182,7 @@ def _bent(palette: Palette, hue: float, chroma: float, strength: float, last: bo
 
 
 def _drifted(palette: Palette, seed: int) -> Palette:
-    """A small turn of all hues, so that two seeds differ."""
+    """Rotate all hues slightly, so that two seeds differ."""
     turn = ((seed * 0.618034) % 1.0 - 0.5) * 0.06
     change = {}
     for name in _FIELDS:

@@ -1,4 +1,4 @@
-"""A picture of a character or a product: cut out where that is possible, and set into the scene with light and shadow that fit."""
+"""Places a picture of a character or product in a scene: cut out of its background if possible, with matching light and shadow."""
 
 from __future__ import annotations
 
@@ -12,35 +12,37 @@ import skia
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from gateleg.apps.mv.drawing.colour import mix
-from gateleg.apps.mv.drawing.elements.standing import shadow
+from gateleg.apps.mv.drawing.elements.figures import shadow
 from gateleg.apps.mv.drawing.stage import LINEAR, Layer, Moment, Stage, glow, paint
 from gateleg.apps.mv.errors import UnreadablePicture, reason_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-#: pictures are made no larger than this, in pixels of their longer side
+#: pictures are scaled down to this, in pixels of their longer side
 _MAX_SIDE = 1024
 _MAX_PIXELS = 40_000_000
-#: how far a pixel may differ from the border to be taken for background, in steps of 255
+#: how far a background pixel may differ from the border, from 0 to 255
 _NEAR = 34
 
 
 @lru_cache(maxsize=4)
 def read_picture(path: Path) -> tuple[Any, bool]:
-    """A picture as an image of skia, and whether it was cut out of its background.
+    """A picture as a Skia image, and whether it is cut out of its background.
 
-    A picture with transparency is taken as it is. One whose border is nearly of one colour loses what is connected to the border in that
-    colour. Any other stays whole, and is shown as a card.
+    A picture with transparency is used as it is. If the border has nearly one colour, the connected area of that colour is removed.
+    Any other picture stays whole and is shown as a card.
     """
     try:
         with Image.open(path) as opened:
             if opened.width * opened.height > _MAX_PIXELS:
-                raise UnreadablePicture(f"{path.name} has {opened.width * opened.height / 1e6:.0f} megapixels.")
+                raise UnreadablePicture(
+                    f"{path.name} has {opened.width * opened.height / 1e6:.0f} megapixels, more than the limit of {_MAX_PIXELS / 1e6:.0f}."
+                )
             picture = ImageOps.exif_transpose(opened).convert("RGBA")
     except UnidentifiedImageError as error:
-        # Its own words name the folder in which the file lies.
-        raise UnreadablePicture(f"{path.name} cannot be decoded: it is not a picture, or damaged.") from error
+        # Pillow's message would contain the path on this machine.
+        raise UnreadablePicture(f"{path.name} cannot be decoded: it is not a picture, or it is damaged.") from error
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise UnreadablePicture(f"{path.name} cannot be decoded: {reason_of(error)}.") from error
     picture.thumbnail((_MAX_SIDE, _MAX_SIDE), Image.Resampling.LANCZOS)
@@ -57,7 +59,7 @@ def read_picture(path: Path) -> tuple[Any, bool]:
 
 
 def _background(colours: npt.NDArray[np.int16]) -> npt.NDArray[np.bool_] | None:
-    """The area that is connected to the border and has its colour; None when the border has many colours, or nothing would be left."""
+    """The area of the border's colour that is connected to it; None if there is no clear background."""
     border = np.concatenate((colours[0], colours[-1], colours[:, 0], colours[:, -1]))
     usual = np.median(border, axis=0)
     if float((np.abs(border - usual).max(axis=1) < _NEAR).mean()) < 0.85:
@@ -74,7 +76,7 @@ def _background(colours: npt.NDArray[np.int16]) -> npt.NDArray[np.bool_] | None:
 
 
 def _swept(reached: npt.NDArray[np.bool_], alike: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """What can be reached in straight lines from what was reached: one sweep in each direction."""
+    """Grow an area along free pixels: one sweep in each direction."""
     out = reached.copy()
     for axis, way in ((0, 1), (0, -1), (1, 1), (1, -1)):
         moved = np.moveaxis(out, axis, 0)[::way]
@@ -100,7 +102,7 @@ def _cropped(pixels: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
 
 
 def place_picture(stage: Stage, path: Path) -> list[Layer]:
-    """The picture where the subject stands: shaded towards the ground, lit at its edge, with a shadow, moving on the beat."""
+    """Draw the picture at the subject's position: tinted, with a rim light and a shadow, moving on the beat."""
     image, cut = read_picture(path)
     x, foot, tall = stage.spot
     tall = min(tall * 1.15, 1.5)
@@ -136,7 +138,7 @@ def _standing(stage: Stage, image: Any, x: float, foot: float, wide: float, tall
 
 
 def _tint(air: tuple[float, float, float], share: float) -> list[float]:
-    """A colour matrix that lets the light of the scene fall on a picture."""
+    """A colour matrix that tints a picture with the light of the scene."""
     gains = [1 - share + share * channel * 1.15 for channel in air]
     return [gains[0], 0, 0, 0, 0, 0, gains[1], 0, 0, 0, 0, 0, gains[2], 0, 0, 0, 0, 0, 1, 0]
 

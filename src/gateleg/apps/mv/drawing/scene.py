@@ -1,4 +1,4 @@
-"""A scene as it is drawn: its elements on a stage, its camera, frame by frame."""
+"""Draws a scene frame by frame: its elements on a stage, seen by a camera."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ assert _all_elements
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """All that decides what a scene looks like, apart from the song and the size of the frame."""
+    """Everything that determines the look of a scene, except the song and the frame size."""
 
     look: Look
     shot: Shot
     move: Move
-    #: frames since the start of the song, and how many
+    #: the first frame, counted from the start of the song, and the number of frames
     first: int
     frames: int
     energy: float
@@ -39,13 +39,13 @@ class Scene:
     brightness: float
     seed: int
     preset: Preset
-    #: a picture of the character or the product, when it is seen
+    #: a picture of the character or product, if it appears
     picture: Path | None = None
-    #: how often a scene of this kind was seen before: it comes nearer each time
+    #: how many variations of this scene came before; the camera is closer each time
     repeat: int = 0
 
 
-#: the horizon, and the subject's feet and height, by shot
+#: the horizon, the subject's feet and height, and the zoom of each shot
 _FRAMING: dict[Shot, tuple[float, float, float, float]] = {
     "wide": (0.63, 0.9, 0.36, 1.0),
     "medium": (0.6, 1.0, 0.6, 1.04),
@@ -57,7 +57,7 @@ _FRAMING: dict[Shot, tuple[float, float, float, float]] = {
 
 
 def moment_at(song: Song, scene: Scene, frame: int, fps: int) -> Moment:
-    """What is heard at a frame of the song."""
+    """The state of the music at a frame."""
     time = frame / fps
     beat, beats = _pulse(song.beats, time)
     bar, _ = _pulse(song.bars, time)
@@ -67,8 +67,8 @@ def moment_at(song: Song, scene: Scene, frame: int, fps: int) -> Moment:
 
 
 def _pulse(times: tuple[float, ...], time: float) -> tuple[float, float]:
-    """How lately the last beat was, from 1 to 0, and how many beats have passed, with the share of the one under way."""
-    # A frame shows what is heard while it is seen: a beat in the middle of a frame is seen in it.
+    """The decay since the last beat, from 1 to 0, and the number of beats passed, with the fraction of the current one."""
+    # A frame lasts a while: a beat in the middle of a frame belongs to it.
     before = bisect_right(times, time + 0.021) - 1
     if before < 0:
         gap = times[0] if times else 1.0
@@ -80,7 +80,7 @@ def _pulse(times: tuple[float, ...], time: float) -> tuple[float, float]:
 
 
 def camera_at(scene: Scene, moment: Moment) -> Camera:
-    """Where the camera is: along its move, kicked by bars, and unsteady where the preset holds it by hand."""
+    """The camera at a moment: along its eased move, with a kick on each bar, and handheld shake if the preset has it."""
     reach = scene.preset.motion * (0.35 + 0.65 * scene.motion)
     share = moment.share
     ease = share * share * (3 - 2 * share)
@@ -106,7 +106,7 @@ def camera_at(scene: Scene, moment: Moment) -> Camera:
 
 
 def set_stage(scene: Scene, width: int, height: int) -> Stage:
-    """The stage of a scene, before anything stands on it."""
+    """The stage of a scene."""
     horizon, foot, tall, _ = _FRAMING[scene.shot]
     aspect = width / height
     side = -1 if scene.seed % 2 else 1
@@ -120,14 +120,14 @@ def set_stage(scene: Scene, width: int, height: int) -> Stage:
 
 
 def companion_stage(stage: Stage) -> Stage:
-    """The stage as a second figure sees it: beside the first one, towards the middle of the frame and a little behind."""
+    """The stage of a second figure: beside the first one, towards the middle of the frame and slightly behind."""
     x, foot, height = stage.spot
     side = -1 if x > 0 else 1
     return replace(stage, spot=(x + side * 0.58 * height, foot - 0.05 * height, height * 0.8), cast=stage.cast + 1)
 
 
 class Painter:
-    """Draws the frames of one scene. Its pictures are painted when it is made."""
+    """Draws the frames of one scene. Static layers are painted on construction."""
 
     def __init__(self, scene: Scene, song: Song, width: int, height: int, fps: int) -> None:
         self.scene, self.song, self.fps = scene, song, fps

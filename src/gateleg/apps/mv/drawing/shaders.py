@@ -1,4 +1,4 @@
-"""Shaders: areas whose every pixel is computed, at a part of the frame's resolution."""
+"""Shaders that compute every pixel of an area, at reduced resolution."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gateleg.apps.mv.drawing.stage import LINEAR, Draw, Moment, Stage
 if TYPE_CHECKING:
     from gateleg.apps.mv.listening.sound import Doubles
 
-#: What all shaders may use. `uv` has the frame's height as its unit, with the origin in the upper left corner.
+#: The prelude of all shaders. `uv` is in units of the frame's height, with the origin in the upper left corner.
 _SHARED = """
 uniform shader grains;
 uniform float2 size; uniform float time; uniform float beat; uniform float low; uniform float high; uniform float seed; uniform float power;
@@ -26,7 +26,7 @@ float fbm(float2 p) { return grain(p).g; }
 float fbm4(float2 p) { return grain(p).b; }
 float2 spin(float2 p, float a) { return float2(p.x * cos(a) - p.y * sin(a), p.x * sin(a) + p.y * cos(a)); }
 """
-#: Noise is looked up in a tile, not computed: the tile's side in units of noise, and pixels to the unit.
+#: Noise is read from a tile: its side in units of noise, and pixels per unit.
 _PERIOD, _PIXELS = 32, 32
 
 
@@ -37,7 +37,7 @@ def _compiled(source: str) -> Any:
 
 @cache
 def _grains() -> Any:
-    """A tile of smooth noise in red, with the sum of three octaves in green and of four in blue; the same every time."""
+    """A tile of smooth noise in red, the sum of three octaves in green and of four in blue; deterministic."""
     random = np.random.default_rng(11)
     octaves = [_smooth(random.random((_PERIOD << octave, _PERIOD << octave))) for octave in range(4)]
     three = octaves[0] * 0.5 + octaves[1] * 0.25 + octaves[2] * 0.125
@@ -47,7 +47,7 @@ def _grains() -> Any:
 
 
 def _smooth(lattice: Doubles) -> Doubles:
-    """Values between those of a lattice that goes round, eased from one to the next."""
+    """Interpolate a periodic lattice with easing."""
     count, side = len(lattice), _PERIOD * _PIXELS
     at = (np.arange(side) + 0.5) * count / side
     share, before = at % 1.0, at.astype(int)
@@ -65,10 +65,10 @@ def shade(
     top: float | None = None,
     bottom: float | None = None,
 ) -> Draw:
-    """Draw a shader over the whole frame. `source` holds `half4 main(float2 uv)`; `part` is how many times coarser it is computed.
+    """Draw a shader over the whole frame. `source` has `half4 main(float2 uv)`; `part` is the downscaling factor.
 
-    `margin` is how far it reaches beyond the frame: more than nothing for what moves with the camera. What shows nothing above or below
-    a height says so with `top` and `bottom`, and is not computed there.
+    `margin` is how far it extends beyond the frame, needed for layers that move with the camera. Nothing is computed above
+    `top` and below `bottom`.
     """
     effect = _compiled(source)
     aspect = stage.aspect
@@ -80,7 +80,7 @@ def shade(
     place = skia.Rect.MakeXYWH(-aspect / 2 - margin, upper, surface.width() / scale, surface.height() / scale)
     matrix = skia.Matrix.Scale(scale, scale)
     matrix.preTranslate(margin, -upper)
-    # Skia blends with other modes several times faster where it dithers: it then computes with floats, eight pixels at a time.
+    # With dithering, Skia uses its float pipeline, which is several times faster for other blend modes.
     finish = skia.Paint(BlendMode=mode, Dither=mode != skia.BlendMode.kSrcOver)
 
     def draw(canvas: Any, moment: Moment) -> None:

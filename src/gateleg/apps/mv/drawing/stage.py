@@ -1,4 +1,4 @@
-"""What elements are drawn on: a stage with depth, a camera, and what the music does at a moment.
+"""The stage that elements are drawn on: layers with depth, a camera, and the state of the music at a moment.
 
 Elements draw in units of the frame's height: y runs from 0 at the top to 1 at the bottom, x from -aspect/2 to aspect/2.
 """
@@ -19,23 +19,23 @@ from gateleg.apps.mv.drawing.colour import Colour, mix
 if TYPE_CHECKING:
     from gateleg.apps.mv.drawing.palettes import Palette
 
-#: how far beyond the frame pictures reach on each side, for the camera to travel
+#: how far static layers extend beyond the frame on each side, for camera moves
 MARGIN = 0.22
-#: the lower end of what is drawn
+#: the lower edge of static layers
 BOTTOM = 1.0 + MARGIN
 LINEAR = skia.SamplingOptions(skia.FilterMode.kLinear)
-#: for pictures that never move, and for those too soft to show the difference
+#: for images that never move or are soft
 NEAREST = skia.SamplingOptions()
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A frame in time: where the scene and the song are, and what is heard."""
+    """The position in the scene and the state of the music at a frame."""
 
-    #: seconds since the scene began, and the share of it that has passed
+    #: seconds since the start of the scene, and the fraction of the scene that has passed
     time: float
     share: float
-    #: beats since the song began; whole at each beat
+    #: beats since the start of the song; whole at each beat
     beats: float
     #: 1 at a beat, falling to 0 before the next; the same for bars
     beat: float
@@ -49,7 +49,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Camera:
-    """Where the camera looks: an offset in units of the frame's height, a zoom, and a roll in degrees."""
+    """The camera: an offset in units of the frame's height, a zoom, and a roll in degrees."""
 
     x: float = 0.0
     y: float = 0.0
@@ -62,7 +62,7 @@ Draw = Callable[[Any, Moment], None]
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Something drawn at a depth: 0 is infinitely far and never moves, 1 is where the subject stands, more is nearer."""
+    """A layer at a depth: 0 is infinitely far and never moves, 1 is at the subject, more is nearer."""
 
     depth: float
     draw: Draw
@@ -70,7 +70,7 @@ class Layer:
 
 @dataclass(slots=True)
 class Stage:
-    """All that an element may know of its scene."""
+    """The scene as elements see it."""
 
     width: int
     height: int
@@ -78,12 +78,12 @@ class Stage:
     seed: int
     energy: float
     motion: float
-    #: the height of the horizon in the frame, and where the light stands
+    #: the height of the horizon, and the position of the light
     horizon: float
     light: tuple[float, float]
-    #: where the subject stands: x, the height of its feet, and how tall it is
+    #: the subject: x, the y of its feet, and its height
     spot: tuple[float, float, float] = (0.0, 0.9, 0.5)
-    #: who the subject is, of all who answer to its description
+    #: selects an appearance of the subject
     cast: int = 0
 
     @property
@@ -93,27 +93,27 @@ class Stage:
 
     @property
     def left(self) -> float:
-        """The left edge of what may be seen when the camera travels."""
+        """The left edge of static layers."""
         return -self.aspect / 2 - MARGIN
 
     @property
     def right(self) -> float:
-        """The right edge of what may be seen when the camera travels."""
+        """The right edge of static layers."""
         return self.aspect / 2 + MARGIN
 
     def random(self, *names: object) -> np.random.Generator:
-        """Random numbers for one purpose: the same for the same seed and names."""
+        """A random generator for one purpose, deterministic for the seed and the names."""
         digest = hashlib.sha256("|".join(map(str, (self.seed, *names))).encode()).digest()
         return np.random.default_rng(int.from_bytes(digest[:8], "big"))
 
     def picture(self, paint: Callable[[Any], None], top: float = -MARGIN, bottom: float = BOTTOM) -> Callable[[Any], None]:
-        """Paint once over the whole width between two heights; what is returned draws the finished picture."""
+        """Paint a static layer over the whole width between two heights. Returns a function that draws it."""
         return self.picture_of(paint, self.left, top, self.right, bottom)
 
     def picture_of(
         self, paint: Callable[[Any], None], left: float, top: float, right: float, bottom: float, sampling: Any = LINEAR
     ) -> Callable[[Any], None]:
-        """Paint once into a rectangle; what is returned draws the finished picture where it belongs."""
+        """Paint a static layer into a rectangle. Returns a function that draws it in place."""
         scale = self.height
         surface = skia.Surface(max(math.ceil((right - left) * scale), 2), max(math.ceil((bottom - top) * scale), 2))
         canvas = surface.getCanvas()
@@ -126,36 +126,36 @@ class Stage:
         return lambda target: target.drawImageRect(image, place, sampling)
 
     def air(self, depth: float) -> Colour:
-        """The colour of things at a depth of the land, 0 at the horizon and 1 in front."""
+        """The colour of land at a depth from 0 (the horizon) to 1 (in front)."""
         return self.palette.at(depth)
 
     def silhouette(self, depth: float) -> Colour:
-        """The colour of upright things: darker than the land they stand on."""
+        """The colour of upright objects: darker than the land they stand on."""
         return mix(self.palette.at(depth * 0.8), self.palette.near, 0.35 + 0.6 * depth)
 
 
 def paint(colour: Colour, alpha: float = 1.0, **options: Any) -> Any:
-    """A paint of one colour, with soft edges."""
+    """An antialiased paint of one colour."""
     made = skia.Paint(AntiAlias=True, **options)
     made.setColor4f(skia.Color4f(*colour, min(max(alpha, 0.0), 1.0)))
     return made
 
 
 def four(colour: Colour, alpha: float = 1.0) -> int:
-    """A colour as the number that gradients take."""
+    """A colour as the integer that Skia's gradients take."""
     red, green, blue = (round(min(max(channel, 0.0), 1.0) * 255) for channel in colour)
     return int(skia.Color(red, green, blue, round(min(max(alpha, 0.0), 1.0) * 255)))
 
 
 def upright(top: float, bottom: float, *stops: tuple[Colour, float] | Colour) -> Any:
-    """A paint that changes from top to bottom; a stop is a colour, or a colour and its alpha."""
+    """A vertical gradient; a stop is a colour, or a colour and its alpha."""
     colours = [four(*stop) if isinstance(stop[0], tuple) else four(stop) for stop in stops]
     shader = skia.GradientShader.MakeLinear([skia.Point(0, top), skia.Point(0, bottom)], colours)
     return skia.Paint(AntiAlias=True, Shader=shader, Dither=True)
 
 
 def halo(x: float, y: float, radius: float, colour: Colour, alpha: float, mode: Any = skia.BlendMode.kPlus) -> Any:
-    """A paint that is brightest at a point and fades with distance."""
+    """A radial gradient that fades with distance from a point."""
     stops = [four(colour, alpha), four(colour, alpha * 0.45), four(colour, alpha * 0.12), four(colour, 0.0)]
     shader = skia.GradientShader.MakeRadial(skia.Point(x, y), max(radius, 1e-4), stops, [0.0, 0.25, 0.6, 1.0])
     return skia.Paint(AntiAlias=True, Shader=shader, BlendMode=mode, Dither=True)
@@ -170,7 +170,7 @@ def glow(canvas: Any, x: float, y: float, radius: float, colour: Colour, alpha: 
 def ridge(
     random: np.random.Generator, left: float, right: float, base: float, height: float, rough: float, peaks: float = 3.0
 ) -> list[tuple[float, float]]:
-    """A line of hills: sums of waves that are lower the shorter they are; `rough` from 0, rolling, to 1, jagged."""
+    """A ridge line: a sum of waves with decreasing amplitude; `rough` runs from 0 (rolling) to 1 (jagged)."""
     xs = np.linspace(left, right, 260)
     ys = np.zeros_like(xs)
     total = 0.0
@@ -185,7 +185,7 @@ def ridge(
 
 
 def below(line: list[tuple[float, float]], bottom: float) -> Any:
-    """The area between a line and a height."""
+    """The area below a line, down to a height."""
     path = skia.Path()
     path.moveTo(line[0][0], bottom)
     for x, y in line:

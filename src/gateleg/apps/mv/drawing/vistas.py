@@ -1,4 +1,4 @@
-"""The settings of a video: other views of the world that its words name, so that the parts of a song are not all seen from one spot."""
+"""The settings of a video: different views of the world that its text names, one for each part of the song."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WORLDS", "beside", "vistas", "world_of"]
 
-#: What belongs together, far and near: within a world, one view can follow another.
+#: Elements that belong together, far and near. The views of a video stay within one world.
 WORLDS: dict[str, frozenset[str]] = {
     "city": frozenset({"skyline", "street", "road", "still lake", "neon signs", "car"}),
     "desert": frozenset({"dunes", "mesas", "road", "cacti"}),
@@ -33,22 +33,22 @@ WORLDS: dict[str, frozenset[str]] = {
     "stage": frozenset({"stage floor", "mirror ball", "screens", "neon signs", "crowd", "guitarist"}),
     "home": frozenset({"room floor", "candles", "clock", "screens"}),
 }
-#: Nobody walks on water, and nothing is built on it: who is by the sea is on its shore.
+#: Figures and buildings do not stand on water but on its shore.
 _SHORES, _SWIMS = {"ocean": "beach"}, frozenset({"whale", "ghost", "swan", "eagle"})
 _WATER, _AFLOAT = frozenset({"ocean", "still lake", "seabed"}), frozenset({"sailing boat", "birds", "lanterns"})
-#: Above this, words name a ground plainly; below the other, they say little about it, and it goes with what is seen on it.
+#: Above the first score, words plainly name a ground; below the second, the ground follows the other elements.
 _PLAINLY, _UNSAID = 0.5, 0.42
 
 
 def world_of(elements: Sequence[str], fits: Mapping[str, float]) -> str:
-    """The world that most of the elements belong to, by how well they fit the words; empty when they belong to none."""
+    """The world of most of the elements, weighted by their scores; empty if they belong to none."""
     shares = {name: sum(fits.get(one, 0.0) for one in elements if one in world) for name, world in WORLDS.items()}
     best = max(shares, key=lambda name: shares[name])
     return best if shares[best] > 0 else ""
 
 
 def vistas(elements: Sequence[str], figure: str, fits: Mapping[str, float], place: str) -> tuple[tuple[str, ...], ...]:
-    """What is seen in each setting of a video, from back to front: first as the words have it, then other views of the same world.
+    """The elements of each setting of a video, from back to front: first those of the text, then other views of the same world.
 
     What the words name besides ground and distance (things, weather) is in all of them.
     """
@@ -82,7 +82,7 @@ def vistas(elements: Sequence[str], figure: str, fits: Mapping[str, float], plac
 
 
 def beside(view: Sequence[str], figure: str, fits: Mapping[str, float], place: str, kind: Kind) -> tuple[str, ...]:
-    """A view with something more that belongs to its world, a thing or something close to the camera, where it has none."""
+    """Add an element of the same world to a view, a thing or a foreground, if it has none of that kind."""
     if _of_kind(kind, view):
         return tuple(view)
     world = WORLDS.get(world_of([*view, figure], fits), frozenset())
@@ -103,7 +103,7 @@ def _is_at(name: str, place: str) -> bool:
 
 
 def _with(home: Sequence[str], far: str = "", ground: str = "") -> tuple[str, ...]:
-    """A composition with another distance, another ground, or both."""
+    """A composition with another far element, another ground, or both."""
     sky = [one for one in home if ELEMENTS[one].kind == "sky"]
     grounds = [ground] if ground else _of_kind("ground", home)
     rest = [one for one in home if ELEMENTS[one].kind not in ("sky", "far", "ground")]

@@ -1,1 +1,1 @@
-"""How a song is heard: decoding, loudness, pulse, bars, sections and key. `song.listen` is the whole of it."""
+"""Audio analysis: decoding, loudness, beats, bars, sections and key. `song.listen` runs all of it."""

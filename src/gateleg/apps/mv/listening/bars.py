@@ -1,4 +1,4 @@
-"""Which beats begin a bar."""
+"""Bar detection: which beats are downbeats."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from gateleg.apps.mv.listening.spectrum import FRAMES, Spectrum
 if TYPE_CHECKING:
     from gateleg.apps.mv.listening.sound import Doubles, Floats
 
-#: how much more evidence a bar of three needs than one of four
+#: how much more evidence a meter of three needs than one of four
 _RARE = 1.35
 
 
 def find_bars(spectrum: Spectrum, beats: Doubles) -> tuple[int, int]:
-    """The beats in a bar, three or four, and the index of the first beat that begins one."""
+    """The number of beats in a bar, three or four, and the index of the first downbeat."""
     if len(beats) < 12:
         return 4, 0
     accents = _accents(spectrum, beats)
@@ -29,14 +29,14 @@ def find_bars(spectrum: Spectrum, beats: Doubles) -> tuple[int, int]:
 
 
 def _contrast(accents: Doubles, meter: int, phase: int) -> float:
-    """How far beats at a place in the bar stand out from the others."""
+    """How far the beats at one position in the bar stand out from the others."""
     at = accents[phase::meter]
     others = np.delete(accents, np.s_[phase::meter])
     return float(at.mean() - others.mean())
 
 
 def _accents(spectrum: Spectrum, beats: Doubles) -> Doubles:
-    """How much each beat sounds like a first one: drums, and a change of harmony."""
+    """How much each beat sounds like a downbeat: its drums and change of harmony."""
     frames = np.minimum((beats * FRAMES).round().astype(int), len(spectrum.onsets) - 1)
     drums = np.array([spectrum.drums[max(frame - 3, 0) : frame + 4].max(initial=0.0) for frame in frames])
     change = np.zeros(len(beats))

@@ -1,4 +1,4 @@
-"""When the beats of a song fall."""
+"""Beat tracking."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from gateleg.apps.mv.listening.sound import Doubles
     from gateleg.apps.mv.listening.tempo import Tempo
 
-#: how strongly beats keep their distance, against falling on onsets
+#: the weight of an even distance between beats, against falling on onsets
 _STEADY = 90.0
-#: A rise is seen in the spectrum before its attack is heard: half of a window reaches ahead.
+#: A rise shows in the spectrum before its attack is heard, because half of the window lies ahead.
 _LATENCY = 0.003
-#: below this share of the song's usual drums there is no drum
+#: below this share of the song's usual drum level, a beat has no drum
 _DRUMLESS = 0.35
 
 
 def track_beats(spectrum: Spectrum, tempo: Tempo) -> Doubles:
-    """The times of the beats, the best sequence over the whole song that falls on onsets and keeps the tempo.
+    """The times of the beats: the best sequence over the whole song that falls on onsets and keeps the tempo.
 
     Drums decide which of two candidates is the beat; a passage without any (an intro of cymbals) continues the grid of the nearest passage
     that has them.
@@ -38,7 +38,7 @@ def track_beats(spectrum: Spectrum, tempo: Tempo) -> Doubles:
 
 
 def _best_sequence(curve: Doubles, periods: Doubles) -> npt.NDArray[np.int_]:
-    """Dynamic programming after Ellis (2007), with a period of its own at each frame."""
+    """Dynamic programming after Ellis (2007), with a separate period at each frame."""
     score = curve.copy()
     came = np.full(len(curve), -1)
     for at in range(len(curve)):
@@ -72,7 +72,7 @@ def _continued(drummed: npt.NDArray[np.bool_], frames: npt.NDArray[np.int_], len
     heard = np.flatnonzero(drummed)
     if len(heard) < 8:
         return frames.astype(float)
-    # The first beats with drums may still stand between two grids.
+    # The first beats with drums may still fall between two grids.
     first, last = int(heard[1]), int(heard[-2])
     if first < 6:
         first = 0
@@ -87,7 +87,7 @@ def _continued(drummed: npt.NDArray[np.bool_], frames: npt.NDArray[np.int_], len
 
 
 def _typical(grid: Doubles) -> float:
-    """The distance between neighbouring beats, fitted over all of them."""
+    """The distance between neighbouring beats, fitted over all beats."""
     return float(np.polyfit(np.arange(len(grid)), grid, 1)[0])
 
 
@@ -98,7 +98,7 @@ def _extended(grid: list[float], step: float, limit: float) -> list[float]:
 
 
 def _refined(curve: Doubles, frame: float) -> float:
-    """The top of the parabola through the largest value within two frames, where there is one."""
+    """The peak of the parabola through the largest value within two frames, if there is one."""
     at = round(frame)
     start = max(at - 2, 1)
     near = curve[start : at + 3]

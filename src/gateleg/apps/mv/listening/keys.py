@@ -1,4 +1,4 @@
-"""The key of a song, from how often each pitch class sounds."""
+"""Key detection, from how strongly each pitch class sounds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MINOR = np.array([6.33, 2.68, 3.52, 5.38, 2.60, 3.53, 2.54, 4.75, 3.98, 2.69, 3
 
 
 def find_key(chroma: Floats) -> str:
-    """The name of the key, such as "A minor"; empty when nothing sounds."""
+    """The name of the key, such as "A minor"; empty for silence."""
     heard = np.asarray(chroma, dtype=np.float64).mean(axis=0) if len(chroma) else np.zeros(12)
     if float(heard.max(initial=0.0)) < 1e-3:
         return ""

@@ -1,4 +1,4 @@
-"""Loudness by EBU R128 (ITU-R BS.1770): what streaming services measure, in LUFS, and the true peak in dB."""
+"""Loudness in LUFS by EBU R128 (ITU-R BS.1770), as streaming services measure it, and the true peak in dB."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 Complexes = npt.NDArray[np.complex128]
 
 _BLOCK = 1 << 17
-#: samples that a filter's answer takes to fade, kept as overlap between blocks
+#: samples until a filter's impulse response has faded, used as overlap between blocks
 _OVERLAP = 1 << 14
-#: what silence measures
+#: the loudness of silence
 SILENCE = -70.0
 
 
 @dataclass(frozen=True, slots=True)
 class Loudness:
-    """How loud a song is: integrated loudness in LUFS, and the highest true peak in dB below full scale."""
+    """Integrated loudness in LUFS, and the highest true peak in dB relative to full scale."""
 
     integrated: float
     true_peak: float
@@ -36,7 +36,7 @@ def _biquad(frequencies: Doubles, rate: int, numerator: tuple[float, ...], denom
 
 
 def _shelf(rate: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """The high shelf that stands for the head, for any sample rate."""
+    """The high shelf filter that models the head, for any sample rate."""
     k = np.tan(np.pi * 1681.974450955533 / rate)
     gain, quality = 10 ** (3.999843853973347 / 20), 0.7071752369554196
     root = gain**0.4996667741545416
@@ -55,7 +55,7 @@ def _high_pass(rate: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
 
 
 def _filtered(samples: Floats, answer: Callable[[Doubles], Complexes]) -> Floats:
-    """Samples through a filter given by its frequency response, in overlapping blocks."""
+    """Apply a filter, given by its frequency response, in overlapping blocks."""
     out = np.zeros_like(samples)
     size = _BLOCK + _OVERLAP
     response = answer(np.asarray(np.fft.rfftfreq(size), dtype=np.float64))
@@ -68,7 +68,7 @@ def _filtered(samples: Floats, answer: Callable[[Doubles], Complexes]) -> Floats
 
 
 def weighted(sound: Sound) -> Floats:
-    """The samples as the K-weighting of BS.1770 hears them."""
+    """The samples after the K-weighting of BS.1770."""
 
     def answer(normal: Doubles) -> Complexes:
         frequencies = normal * sound.rate
@@ -78,7 +78,7 @@ def weighted(sound: Sound) -> Floats:
 
 
 def _powers(samples: Floats, rate: int) -> Doubles:
-    """The mean power of blocks of 400 ms, one begun every 100 ms, added over the channels."""
+    """The mean power of blocks of 400 ms, one every 100 ms, summed over the channels."""
     step = rate // 10
     if samples.shape[1] < 4 * step:
         samples = np.pad(samples, ((0, 0), (0, 4 * step - samples.shape[1])))
@@ -92,7 +92,7 @@ def _level(power: float) -> float:
 
 
 def integrated_loudness(sound: Sound) -> float:
-    """Integrated loudness in LUFS, gated as BS.1770-4 has it."""
+    """Integrated loudness in LUFS, gated by BS.1770-4."""
     powers = _powers(weighted(sound), sound.rate)
     loud = powers[10 * np.log10(np.maximum(powers, 1e-12)) - 0.691 > SILENCE]
     if not len(loud):
@@ -103,7 +103,7 @@ def integrated_loudness(sound: Sound) -> float:
 
 
 def peak_envelope(samples: Floats) -> Doubles:
-    """The highest absolute value near each sample when the samples are read at four times their rate."""
+    """The highest absolute value near each sample, at four times oversampling."""
     out = np.zeros(samples.shape[1])
     overlap = 512
     for at in range(0, samples.shape[1], _BLOCK):
@@ -118,10 +118,10 @@ def peak_envelope(samples: Floats) -> Doubles:
 
 
 def true_peak(samples: Floats) -> float:
-    """The highest peak between samples, in dB below full scale."""
+    """The true peak in dB relative to full scale."""
     return 20 * float(np.log10(max(float(peak_envelope(samples).max(initial=0.0)), 1e-7)))
 
 
 def measure(sound: Sound) -> Loudness:
-    """Loudness and true peak of a sound."""
+    """Measure loudness and true peak."""
     return Loudness(round(integrated_loudness(sound), 2), round(true_peak(sound.samples), 2))

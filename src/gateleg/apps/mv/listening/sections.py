@@ -1,4 +1,4 @@
-"""The parts of a song, found by how similar its bars are to each other."""
+"""Section detection, by the similarity of bars to each other."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 Part = Literal["intro", "verse", "chorus", "break", "outro"]
 
-#: sections are at least this many bars, or steps, long
+#: the shortest section, in bars or steps
 _SHORTEST = 4
-#: sections whose sound is at least this similar are the same part
+#: sections that are at least this similar are the same part
 _SAME = 0.72
-#: how far a boundary stands out from the bars around it
+#: how far a boundary must stand out from the bars around it
 _PROMINENT = 0.07
 
 
@@ -32,14 +32,14 @@ class Section:
     part: Part
     #: sections that sound alike have the same letter
     letter: str
-    #: how many sections with this letter came before
+    #: how many earlier sections have this letter
     repeat: int
-    #: from 0, the quietest of the song, to 1, the loudest
+    #: from 0 (the quietest of the song) to 1 (the loudest)
     energy: float
 
 
 def find_sections(spectrum: Spectrum, lines: Doubles, duration: float) -> tuple[Section, ...]:
-    """The sections of a song, whose boundaries are among `lines` (its bar lines, or steps of a few seconds where it has no pulse)."""
+    """The sections of a song, whose boundaries are among `lines` (its bar lines, or steps of a few seconds if it has no clear beat)."""
     edges = np.concatenate(([0.0], lines[(lines > 0.5) & (lines < duration - 0.5)], [duration]))
     features, levels = _features(spectrum, edges)
     cuts = _boundaries(features)
@@ -58,7 +58,7 @@ def find_sections(spectrum: Spectrum, lines: Doubles, duration: float) -> tuple[
 
 
 def _features(spectrum: Spectrum, edges: Doubles) -> tuple[Doubles, Doubles]:
-    """What each bar sounds like (timbre, harmony, drums; standardised), and how loud it is."""
+    """The features of each bar (timbre, harmony, drums; standardised), and its loudness."""
     rows, levels = [], []
     for start, end in itertools.pairwise(edges):
         first, last = int(start * FRAMES), max(int(end * FRAMES), int(start * FRAMES) + 1)
@@ -73,7 +73,7 @@ def _features(spectrum: Spectrum, edges: Doubles) -> tuple[Doubles, Doubles]:
 
 
 def _boundaries(features: Doubles) -> list[int]:
-    """Bars at which what follows differs most from what came before: peaks of a checkerboard over the self-similarity."""
+    """Bars with the largest change of sound: peaks of a checkerboard kernel over the self-similarity matrix."""
     count = len(features)
     if count < 2 * _SHORTEST:
         return [0, count]
@@ -92,7 +92,7 @@ def _boundaries(features: Doubles) -> list[int]:
 
 
 def _novelty(similar: Doubles, at: int) -> float:
-    """How much alike the bars are on each side of a bar line, beyond how alike they are across it."""
+    """The similarity of bars on each side of a bar line, minus their similarity across it."""
     reach = min(_SHORTEST, at, len(similar) - at)
     if reach < 2:
         return 0.0
@@ -110,7 +110,7 @@ def _scaled(values: Doubles) -> Doubles:
 
 
 def _letters(means: Doubles) -> list[str]:
-    """A letter for each section; the same one for those that sound alike."""
+    """A letter for each section; sections that sound alike have the same one."""
     letters: list[str] = []
     for at, mean in enumerate(means):
         near = [_near(mean, means[other]) for other in range(at)]
@@ -120,12 +120,12 @@ def _letters(means: Doubles) -> list[str]:
 
 
 def _near(one: Doubles, other: Doubles) -> float:
-    """1 for the same sound; what standard deviations they are apart takes it down to 0."""
+    """The similarity of two sounds: 1 if they are equal, falling to 0 with their distance in standard deviations."""
     return float(np.exp(-(((one - other) ** 2).mean()) / 0.9))
 
 
 def _parts(letters: list[str], energies: Doubles) -> list[Part]:
-    """Names by energy and place: the loudest letter that comes back is the chorus; quiet beginnings and ends are intro and outro."""
+    """Names by energy and position: the loudest repeated letter is the chorus; quiet beginnings and ends are intro and outro."""
     mean = {
         letter: float(np.mean([energy for other, energy in zip(letters, energies, strict=True) if other == letter])) for letter in letters
     }

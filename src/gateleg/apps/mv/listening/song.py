@@ -1,4 +1,4 @@
-"""A song as the studio hears it: tempo, beats, bars, sections, key, loudness, and curves that pictures move to."""
+"""The analysis of a song: tempo, beats, bars, sections, key, loudness, and the envelopes that animation follows."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gateleg.apps.mv.callbacks import check_cancelled, ignore_progress, never_cancelled
 from gateleg.apps.mv.listening.bars import find_bars
 from gateleg.apps.mv.listening.beats import track_beats
 from gateleg.apps.mv.listening.keys import find_key
@@ -15,31 +16,30 @@ from gateleg.apps.mv.listening.sections import Section, find_sections
 from gateleg.apps.mv.listening.sound import MAX_SECONDS, Doubles, Sound, read_sound
 from gateleg.apps.mv.listening.spectrum import FRAMES, RATE, Spectrum, analyse_spectrum
 from gateleg.apps.mv.listening.tempo import find_tempo
-from gateleg.apps.mv.reports import check_cancelled, ignore_progress, never_cancelled
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gateleg.apps.mv.reports import Cancelling, Progress
+    from gateleg.apps.mv.callbacks import Cancelling, Progress
 
-__all__ = ["CURVE_RATE", "Loudness", "Section", "Song", "hear", "listen"]
+__all__ = ["CURVE_RATE", "Loudness", "Section", "Song", "analyse_sound", "listen"]
 
-#: values of a curve in a second
+#: values of a curve per second
 CURVE_RATE = 50
-#: below this clarity a song has no pulse to cut to: speech and noise stay under 0.1, a drum kit that breathes is above 0.15
+#: below this clarity a song has no beat to cut to: speech and noise stay under 0.1, a live drum kit is above 0.15
 _PULSE = 0.12
-#: seconds between the lines of the grid that stands for bars and beats where there is no pulse
+#: seconds between the lines of the grid that replaces bars and beats if there is no clear beat
 _STEP = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Song:
-    """What was heard. Times are in seconds; curves have `CURVE_RATE` values in a second, each from 0 to 1."""
+    """The analysis of a song. Times are in seconds; curves have `CURVE_RATE` values per second, each from 0 to 1."""
 
     duration: float
-    #: beats in a minute; 0 when there is no clear pulse
+    #: beats per minute; 0 if there is no clear beat
     tempo: float
-    #: how clear the pulse is, from 0 to 1; under 0.12 the beats are a fixed grid
+    #: how clear the beat is, from 0 to 1; under 0.12 the beats are a fixed grid
     clarity: float
     meter: int
     beats: tuple[float, ...]
@@ -57,16 +57,16 @@ class Song:
 
     @property
     def has_pulse(self) -> bool:
-        """Whether the beats were heard; otherwise they are a fixed grid."""
+        """Whether the beats were detected; otherwise they are a fixed grid."""
         return self.tempo > 0
 
     def to_json(self) -> dict[str, Any]:
-        """The song as values that JSON has."""
+        """The analysis as JSON values."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Song:
-        """The song that `to_json` made these values of."""
+        """The analysis from the values of `to_json`."""
         fields: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
         sections = tuple(Section(**section) for section in data["sections"])
         low, mid, high = (tuple(times) for times in data["onsets"])
@@ -74,19 +74,19 @@ class Song:
 
 
 def listen(path: Path, longest: float = MAX_SECONDS, progress: Progress = ignore_progress, cancelled: Cancelling = never_cancelled) -> Song:
-    """Decode a song and hear what is in it."""
+    """Decode and analyse a song."""
     progress(0.0, "decoding the song")
     sound = read_sound(path, 44_100, 2, longest, cancelled)
-    return hear(sound, progress, cancelled)
+    return analyse_sound(sound, progress, cancelled)
 
 
-def hear(sound: Sound, progress: Progress = ignore_progress, cancelled: Cancelling = never_cancelled) -> Song:
-    """What is in a decoded song."""
+def analyse_sound(sound: Sound, progress: Progress = ignore_progress, cancelled: Cancelling = never_cancelled) -> Song:
+    """Analyse a decoded song."""
     check_cancelled(cancelled)
     progress(0.3, "measuring loudness")
     loudness = measure(sound)
     check_cancelled(cancelled)
-    progress(0.5, "listening for the pulse")
+    progress(0.5, "finding the beats")
     spectrum = analyse_spectrum(_resampled(sound))
     tempo = find_tempo(spectrum.onsets + 1.2 * spectrum.low)
     check_cancelled(cancelled)
@@ -125,7 +125,7 @@ def _rounded(times: Doubles) -> tuple[float, ...]:
 
 
 def _resampled(sound: Sound) -> Any:
-    """Mono samples at the rate of the analysis; 44,100 is exactly twice of it."""
+    """Mono samples at the rate of the analysis, which is half of 44,100."""
     mono = sound.mono()
     if sound.rate == 2 * RATE:
         return mono[: len(mono) // 2 * 2].reshape(-1, 2).mean(axis=1)
@@ -134,7 +134,7 @@ def _resampled(sound: Sound) -> Any:
 
 
 def _envelope(spectrum: Spectrum, start: int, end: int) -> Doubles:
-    """The loudness of bands, which rises at once and falls in about a fifth of a second."""
+    """The loudness of bands, with an instant attack and a release of about a fifth of a second."""
     loud = np.asarray(spectrum.bands[:, start:end].mean(axis=1), dtype=np.float64)
     floor, top = float(np.percentile(loud, 5)), float(np.percentile(loud, 99.5))
     if top - floor < 0.02:
@@ -153,7 +153,7 @@ def _curve(values: Doubles, duration: float) -> tuple[float, ...]:
 
 
 def _peaks(curve: Doubles) -> tuple[float, ...]:
-    """The times of clear peaks, at least 80 ms apart."""
+    """The times of distinct peaks, at least 80 ms apart."""
     if len(curve) < 3:
         return ()
     tops = np.flatnonzero((curve[1:-1] >= curve[:-2]) & (curve[1:-1] > curve[2:]) & (curve[1:-1] > 1.5)) + 1

@@ -1,4 +1,4 @@
-"""Samples of a song, decoded from any file with an audio track that ffmpeg reads."""
+"""Decodes the samples of a song from any audio or video file that ffmpeg reads."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import av
 import numpy as np
 import numpy.typing as npt
 
+from gateleg.apps.mv.callbacks import check_cancelled, never_cancelled
 from gateleg.apps.mv.errors import SongTooLong, UnreadableSong, reason_of
 from gateleg.apps.mv.media_files import open_media
-from gateleg.apps.mv.reports import check_cancelled, never_cancelled
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gateleg.apps.mv.reports import Cancelling
+    from gateleg.apps.mv.callbacks import Cancelling
 
 Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
 
-#: the longest song that is decoded unless the caller says otherwise, in seconds
+#: the default maximum length of a song, in seconds
 MAX_SECONDS = 15 * 60.0
 
 
@@ -47,8 +47,8 @@ def read_sound(
 ) -> Sound:
     """Decode the first audio track of a file, resampled to a rate and to one or two channels.
 
-    A file that ends in the middle of a packet gives what can be decoded of it. More than `longest` seconds are refused
-    while decoding, whatever the file's header claims.
+    A truncated file yields the part that can be decoded. More than `longest` seconds are refused
+    while decoding, regardless of the file's header.
     """
     parts: list[Floats] = []
     count = 0
@@ -63,7 +63,7 @@ def read_sound(
                     parts.append(np.asarray(resampled.to_ndarray(), dtype=np.float32))
                     count += parts[-1].shape[1]
                 if count > longest * rate:
-                    raise SongTooLong(f"{path.name} is longer than {longest:.0f} s.")
+                    raise SongTooLong(f"{path.name} is longer than the limit of {longest:.0f} s.")
             parts.extend(np.asarray(resampled.to_ndarray(), dtype=np.float32) for resampled in resampler.resample(None))
     except (av.FFmpegError, OSError) as error:
         raise UnreadableSong(f"{path.name} cannot be decoded: {reason_of(error)}.") from error
@@ -74,7 +74,7 @@ def read_sound(
 
 
 def _frames(container: Any) -> Any:
-    """The frames of the first audio track; a damaged packet is left out."""
+    """The frames of the first audio track; damaged packets are skipped."""
     for packet in container.demux(container.streams.audio[0]):
         try:
             yield from packet.decode()

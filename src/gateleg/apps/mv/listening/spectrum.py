@@ -1,4 +1,4 @@
-"""What a song sounds like over time: loudness of frequency bands, their sudden rises, and pitch classes."""
+"""Spectral features over time: loudness of frequency bands, onsets, and chroma."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ if TYPE_CHECKING:
 RATE = 22_050
 #: ... in windows of this many samples ...
 WINDOW = 1024
-#: ... every so many samples: 86 times a second.
+#: ... at this hop in samples: 86 times a second.
 HOP = 256
-#: frames of the analysis in a second
+#: analysis frames per second
 FRAMES = RATE / HOP
 
 _EDGES = np.geomspace(30.0, 10_500.0, 33)
 _SILENT = 1e-4
-#: bands below this edge hold kick drums and basses, those above the other one cymbals
+#: bands below the first edge hold kick drums and bass, those above the second cymbals
 _LOW, _HIGH = 160.0, 4_500.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spectrum:
-    """Features of each frame of the analysis; the arrays have one row, or one value, for each frame."""
+    """Features of each analysis frame; the arrays have one row or value per frame."""
 
     #: log loudness of 32 bands
     bands: Floats
-    #: how much of each pitch class sounds, C first
+    #: the strength of each pitch class, C first
     chroma: Floats
-    #: sudden rises, in all bands and in the low, middle and high ones; not negative
+    #: onset strength, in all bands and in the low, middle and high ones; not negative
     onsets: Doubles
     low: Doubles
     mid: Doubles
     high: Doubles
-    #: sudden rises of the low bands on a linear scale, on which what cymbals leak into them is small: drums
+    #: drums: onset strength of the low bands on a linear scale, on which leakage of cymbals is small
     drums: Doubles
     #: root mean square
     level: Doubles
@@ -51,7 +51,7 @@ class Spectrum:
 
 
 def _magnitudes(samples: Floats, window: int) -> Floats:
-    """Magnitude spectra, one row for each hop; frame i is centred on sample i * HOP."""
+    """Magnitude spectra, one row per hop; frame i is centred on sample i * HOP."""
     padded = np.pad(samples, (window // 2, window // 2 + HOP))
     count = len(samples) // HOP + 1
     shape = np.hanning(window).astype(np.float32)
@@ -72,7 +72,7 @@ def _band_matrix() -> Floats:
 
 
 def _chroma(samples: Floats) -> Floats:
-    """Pitch classes from a longer window, for which low notes are apart; every 16th frame is computed, the others repeat it."""
+    """Chroma from a longer window, which separates low notes; every 16th frame is computed, the others repeat it."""
     window, step = 8192, 16
     padded = np.pad(samples, (window // 2, window // 2 + HOP * step))
     count = len(samples) // HOP + 1
@@ -90,14 +90,14 @@ def _chroma(samples: Floats) -> Floats:
 
 
 def _rises(log: Floats) -> Floats:
-    """How much louder each band is than two frames before, beyond what a neighbouring frame already had."""
+    """The rise of each band over two frames, beyond the maximum of its neighbours in the earlier frame."""
     rise = np.zeros_like(log)
     rise[2:] = np.maximum(log[2:] - log[:-2], 0.0)
     return rise
 
 
 def _without_trend(curve: Doubles) -> Doubles:
-    """A curve above its local mean of about a second, scaled to a deviation of 1."""
+    """A curve minus its local mean over about a second, scaled to a standard deviation of 1."""
     width = int(FRAMES)
     trend = np.convolve(np.pad(curve, width, mode="edge"), np.ones(2 * width + 1) / (2 * width + 1), mode="valid")
     above = np.maximum(curve - trend, 0.0)
@@ -105,7 +105,7 @@ def _without_trend(curve: Doubles) -> Doubles:
 
 
 def analyse_spectrum(samples: Floats) -> Spectrum:
-    """The features of mono samples at `RATE`."""
+    """Compute the features of mono samples at `RATE`."""
     magnitudes = _magnitudes(samples, WINDOW)
     loud = magnitudes @ _band_matrix()
     log = np.log10(1.0 + loud * 1_000.0)

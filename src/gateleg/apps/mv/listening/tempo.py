@@ -1,4 +1,4 @@
-"""How fast the pulse of a song is, at each moment: the period between beats, followed through slower and faster passages."""
+"""Tempo estimation: the period between beats at each moment, followed through changes of tempo."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ if TYPE_CHECKING:
     from gateleg.apps.mv.listening.sound import Doubles
 
 _SLOWEST, _FASTEST = 48.0, 210.0
-#: the tempo that people tap to most readily, and how far from it they still do, in octaves
+#: the tempo that people prefer to tap, and the spread of that preference in octaves
 _PREFERRED, _SPREAD = 116.0, 0.75
 _WINDOW, _STEP = int(8 * FRAMES), int(0.5 * FRAMES)
-#: what a change of tempo costs from one step to the next, per squared share of change
+#: the cost of a change of tempo between two steps, per squared relative change
 _CHANGE = 350.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tempo:
-    """The pulse of a song."""
+    """The tempo of a song."""
 
-    #: beats in a minute: the median over the song
+    #: beats per minute: the median over the song
     bpm: float
-    #: frames of the analysis between two beats, for each frame
+    #: analysis frames between two beats, for each frame
     periods: Doubles
-    #: from 0, no pulse, to 1, a drum machine
+    #: from 0 (no beat) to 1 (a drum machine)
     clarity: float
 
 
 def _candidates() -> Doubles:
-    """Periods in frames, a percent apart."""
+    """Candidate periods in frames, one percent apart."""
     slowest, fastest = 60 * FRAMES / _SLOWEST, 60 * FRAMES / _FASTEST
     return np.asarray(np.exp(np.arange(np.log(fastest), np.log(slowest), 0.01)), dtype=np.float64)
 
 
 def autocorrelation(curve: Doubles, longest: int) -> Doubles:
-    """Similarity of a curve with itself, later by 0 to `longest` frames, relative to none; each lag by how much of the curve overlaps."""
+    """The autocorrelation for lags of 0 to `longest` frames, relative to lag 0 and normalised by the overlap."""
     centred = curve - curve.mean()
     size = 1 << int(np.ceil(np.log2(max(2 * len(curve), len(curve) + longest + 1))))
     spectrum = np.fft.rfft(centred, size)
@@ -51,7 +51,7 @@ def autocorrelation(curve: Doubles, longest: int) -> Doubles:
 
 
 def _strengths(similar: Doubles, periods: Doubles) -> Doubles:
-    """How well each period explains a similarity curve: at the period itself, at two and at four of it."""
+    """How well each period explains an autocorrelation: at the period itself, at twice and at four times it."""
     at = np.arange(len(similar))
 
     def value(lag: Doubles) -> Doubles:
@@ -61,7 +61,7 @@ def _strengths(similar: Doubles, periods: Doubles) -> Doubles:
 
 
 def _path(scores: Doubles, periods: Doubles) -> npt.NDArray[np.int_]:
-    """The sequence of periods with the best total score, where changes cost."""
+    """The sequence of periods with the best total score, minus the cost of changes."""
     logs = np.log(periods)
     cost = np.minimum(_CHANGE * (logs[:, None] - logs[None, :]) ** 2, 4.0)
     total = scores[0].copy()
@@ -78,7 +78,7 @@ def _path(scores: Doubles, periods: Doubles) -> npt.NDArray[np.int_]:
 
 
 def find_tempo(onsets: Doubles) -> Tempo:
-    """The tempo of an onset curve."""
+    """Estimate the tempo of an onset curve."""
     periods = _candidates()
     longest = int(4 * periods[-1]) + 1
     prior = -0.5 * (np.log2(60 * FRAMES / periods / _PREFERRED) / _SPREAD) ** 2
@@ -103,6 +103,6 @@ def find_tempo(onsets: Doubles) -> Tempo:
 
 
 def _height(similar: Doubles, period: float) -> float:
-    """How far a similarity curve rises at a period and at its multiples, the lower half of them counted."""
+    """The rise of an autocorrelation at a period and its multiples, averaged over the lower half of them."""
     near = [float(similar[int(lag * 0.97) : int(lag * 1.03) + 2].max(initial=0.0)) for lag in (period, 2 * period, 4 * period)]
     return float(np.sort(near)[:2].mean())

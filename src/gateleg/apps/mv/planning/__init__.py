@@ -1,1 +1,1 @@
-"""How a song becomes scenes: director presets, and where the cuts fall."""
+"""Divides a song into scenes: director presets and the placement of cuts."""

@@ -1,4 +1,4 @@
-"""Where the cuts of a video fall: scenes on sections and bar lines, to the frame."""
+"""Places the cuts of a video on sections and bar lines, to the frame."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ if TYPE_CHECKING:
 
 Role = Literal["establish", "introduce", "develop", "lift", "break", "climax", "close"]
 
-#: the length of a scene in seconds where the song is quiet, and where it is loudest
+#: the length of scenes in seconds in the quietest and in the loudest passages
 _CALM, _WILD = 7.0, 2.6
-#: no scene is shorter than this, in seconds, unless the song is
+#: the shortest scene, in seconds, unless the song is shorter
 MIN_SCENE_SECONDS = 1.2
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A scene's place in the video. Frames count from the start of the song."""
+    """The position and style of a scene in the video. Frames count from the start of the song."""
 
     index: int
     first: int
     frames: int
     part: Part
-    #: sections that sound alike share a letter; `repeat` counts how often it was heard before
+    #: sections that sound alike share a letter; `repeat` counts the earlier sections with it
     letter: str
     repeat: int
-    #: the slot that this one develops: the same place of the first section with the same letter; its own index when it is the first
+    #: the slot that this one varies: the same position in the first section with the same letter; its own index if it is the first
     twin: int
     role: Role
     energy: float
-    #: how far things and camera move, from 0 to 1, and how bright the picture is, from -1 to 1
+    #: how much objects and camera move, from 0 to 1, and the brightness, from -1 to 1
     motion: float
     brightness: float
-    #: how the scene begins, and over how many frames the one before is still seen
+    #: the transition into the scene, and its length in frames
     transition: Transition
     overlap: int
-    #: what the scene is drawn from, where that is not the seed of the video
+    #: the seed of the scene, if it differs from the video's
     seed: int | None = None
 
     @property
@@ -65,7 +65,7 @@ class Plan:
 
 
 def plan_video(song: Song, preset: Preset, fps: int = 24, most: int = 999) -> Plan:
-    """Divide a song into at most `most` scenes. Cuts fall on section starts and bar lines; louder passages are cut more often."""
+    """Divide a song into at most `most` scenes. Cuts fall on section starts and bar lines; louder passages have shorter scenes."""
     frames = max(round(song.duration * fps), 1)
     stretch = 1.0
     while True:
@@ -84,7 +84,7 @@ def plan_video(song: Song, preset: Preset, fps: int = 24, most: int = 999) -> Pl
 
 
 def _cuts(song: Song, preset: Preset, fps: int, frames: int, stretch: float) -> list[tuple[int, Section]]:
-    """The first frame of each scene, with the section that it lies in."""
+    """The first frame of each scene, with its section."""
     cuts: list[tuple[int, Section]] = []
     for section in song.sections:
         lines = [bar for bar in song.bars if section.start + 0.05 < bar < section.end - 0.05]
@@ -97,7 +97,7 @@ def _cuts(song: Song, preset: Preset, fps: int, frames: int, stretch: float) -> 
 
 
 def _spaced(lines: Sequence[float], section: Section, wanted: float) -> list[float]:
-    """Lines at which to cut a section so that its scenes are about as long as wanted, and none much shorter."""
+    """Bar lines at which to cut a section so that its scenes have about the wanted length, and none is much shorter."""
     count = max(round((section.end - section.start) / wanted), 1)
     step = (section.end - section.start) / count
     chosen: list[float] = []
@@ -137,7 +137,7 @@ def _slot(index: int, first: int, frames: int, section: Section, slots: Sequence
 
 
 def _transition(section: Section, before: Slot, preset: Preset, fps: int, frames: int) -> tuple[Transition, int]:
-    """Calm changes dissolve, strong ones strike; within a section of some energy scenes are simply cut."""
+    """The preset's calm or strong transition at section changes; plain cuts within energetic sections."""
     step = section.energy - before.energy
     if abs(step) < 0.15 and section.energy > 0.35 and section.letter == before.letter:
         return "cut", 0

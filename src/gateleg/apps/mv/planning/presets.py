@@ -1,4 +1,4 @@
-"""Director presets: how a video is cut, filmed, lit, graded and lettered. Every field has an effect on the frames or on the plan."""
+"""Director presets: the cutting, camera, light, grading and lettering of a video. Every field affects the frames or the plan."""
 
 from __future__ import annotations
 
@@ -18,54 +18,54 @@ MOVES: tuple[Move, ...] = ("push", "pull", "pan left", "pan right", "rise", "fal
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """What happens to the colours of a finished frame."""
+    """The colour grade of finished frames."""
 
     contrast: float = 1.0
     saturation: float = 1.0
-    #: towards amber when positive, towards blue when negative; about -0.3 to 0.3
+    #: colour temperature: positive is warmer, negative cooler; about -0.3 to 0.3
     warmth: float = 0.0
-    #: how far black is lifted, 0 to 0.15
+    #: how far black is raised, 0 to 0.15
     fade: float = 0.0
     #: how strongly bright areas glow, 0 to 1
     glow: float = 0.35
     grain: float = 0.035
     vignette: float = 0.35
-    #: colours that shadows and lights lean to, and how far
+    #: split toning: the colours of shadows and highlights, and its strength
     shadows: tuple[float, float, float] = (0.5, 0.5, 0.5)
     lights: tuple[float, float, float] = (0.5, 0.5, 0.5)
     toning: float = 0.0
-    #: steps that brightness is reduced to, as in a print; 0 leaves it smooth
+    #: posterisation: the number of brightness steps; 0 is none
     poster: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A way to direct a video."""
+    """A director preset."""
 
     name: str
     title: str
-    #: one sentence for people who choose
+    #: one sentence that describes it in lists
     description: str
-    #: the length of scenes: below 1 cuts more often
+    #: relative length of scenes: below 1 cuts more often
     pace: float
     #: how far the camera travels; 0 is a tripod
     motion: float
-    #: how far the frame shakes with the drums
+    #: how much the camera shakes with the drums
     handheld: float
-    #: how far subjects stand in the middle of the frame: 1 always, 0 on thirds
+    #: framing of the subject: 1 is centred, 0 on thirds
     symmetry: float
     shots: tuple[Shot, ...]
     moves: tuple[Move, ...]
-    #: transitions at calm and at strong changes
+    #: transitions at calm and at strong section changes
     calm: Transition
     strong: Transition
     typeface: Typeface
     grade: Grade
-    #: height of black bars above and below, as a share of the frame
+    #: height of each letterbox bar, as a share of the frame
     letterbox: float
-    #: words that describe the light and mood; they join in the choice of elements and colours
+    #: words for light and mood, which influence the choice of elements and colours
     mood: str
-    #: what a model that makes pictures should leave out
+    #: the negative prompt for models
     negative: str
 
 
@@ -147,7 +147,7 @@ _ALL = (
 
 PRESETS = {preset.name: preset for preset in _ALL}
 
-#: Names under which projects made elsewhere may ask for a way of directing.
+#: Other names of presets, used by projects from other systems.
 _ALIASES = {
     "wes-anderson": "pastel-symmetry",
     "david-lynch": "velvet-dream",
@@ -167,7 +167,7 @@ def preset_names() -> tuple[str, ...]:
 
 
 def find_preset(name: str | None) -> Preset:
-    """The preset with this name, in any letter case; `clean` when there is none given."""
+    """The preset with this name, in any letter case; `clean` for None. Raises `UnknownPreset`."""
     wanted = (name or "clean").strip().lower().replace(" ", "-").replace("_", "-")
     found = PRESETS.get(_ALIASES.get(wanted, wanted))
     if found is None:

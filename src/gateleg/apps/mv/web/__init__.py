@@ -1,1 +1,1 @@
-"""The HTTP side of music videos: what clients send and see."""
+"""HTTP routes and console pages of music videos."""

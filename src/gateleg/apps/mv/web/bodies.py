@@ -1,4 +1,4 @@
-"""What clients send: new projects and scenes, and changes of them. Names are in camel case; unknown ones are refused."""
+"""Request bodies: new projects and scenes, and changes of them. Field names are in camel case; unknown fields are refused."""
 
 from typing import Annotated, Self
 
@@ -12,32 +12,34 @@ from gateleg.apps.mv.tables import Project, Scene
 from gateleg.model import InputModel, PatchModel
 
 CAMEL = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid")
-Once = Annotated[str | None, Header(alias="Idempotency-Key", max_length=200, description="Sent again, it gives the first job back.")]
-#: What the owner of a project decides, now and later.
+Once = Annotated[
+    str | None, Header(alias="Idempotency-Key", max_length=200, description="A repeated request with the same key returns the first job.")
+]
+#: Fields that can be set on creation and changed later.
 _DECIDED = ["character_description", "product_description", "title", "director_config", "provider", "seed", "spend_cap"]
 _FORMAT = ["aspect_ratio", "resolution", "fps"]
 
 
 class NewProject(InputModel[Project], include=["mode", *_DECIDED, *_FORMAT]):
-    """A new project. `prompt` is what the video is about."""
+    """A new project. `prompt` says what the video is about."""
 
     model_config = CAMEL
     prompt: str = Field(min_length=1, max_length=2_000)
 
     def project(self, owner: str, settings: MVSettings) -> Project:
-        """The project of an owner. What was not sent is as the settings have it; a preset must exist."""
+        """The project of an owner, with defaults from the settings. Raises `UnknownPreset`."""
         usual = {} if "resolution" in self.model_fields_set else {"resolution": settings.resolution}
         director = find_preset(self.director_config or settings.director).name
         return self.entity(owner_id=owner, concept_prompt=self.prompt, director_config=director, **usual)
 
 
 class ProjectChanges(PatchModel[Project], include=["concept_prompt", *_DECIDED, *_FORMAT]):
-    """Changes of a project; null removes what may be absent."""
+    """Changes of a project; null removes an optional value."""
 
     model_config = CAMEL
 
     def check(self) -> None:
-        """Refuse a preset that does not exist."""
+        """Raise `UnknownPreset` if the preset does not exist."""
         if self.director_config is not None and "director_config" in self.model_fields_set:
             find_preset(self.director_config)
 
@@ -45,13 +47,13 @@ class ProjectChanges(PatchModel[Project], include=["concept_prompt", *_DECIDED, 
 class SceneChanges(
     PatchModel[Scene], include=["prompt", "negative_prompt", "duration", "needs_lip_sync", "provider", "seed", "plan", "locked"]
 ):
-    """Changes of a scene; null removes what may be absent."""
+    """Changes of a scene; null removes an optional value."""
 
     model_config = CAMEL
 
 
 class NewReferences(BaseModel):
-    """Who or what is to be drawn, and how many pictures."""
+    """What to depict, and how many pictures to make."""
 
     model_config = CAMEL
     character_description: str = Field(min_length=1, max_length=2_000)
@@ -61,7 +63,7 @@ class NewReferences(BaseModel):
 
 
 class NewScene(BaseModel):
-    """A scene to be added. `position` is its place from 1; without it the scene comes last."""
+    """A scene to add at `position`, counted from 1, or at the end."""
 
     model_config = CAMEL
     scene_concept: str = Field(min_length=1, max_length=5_000)
@@ -72,7 +74,7 @@ class NewScene(BaseModel):
 
 
 class NewOrder(BaseModel):
-    """All scenes by sequence, as they are to play."""
+    """The sequence numbers of all scenes, in playing order."""
 
     model_config = CAMEL
     scene_order: list[Annotated[int, Field(ge=1)]] = Field(min_length=1, max_length=999)
@@ -86,12 +88,12 @@ class Cut(BaseModel):
 
 
 class NewTrim(BaseModel):
-    """The part of a clip that plays, in seconds; null plays all of it again."""
+    """The part of a clip to play, in seconds; null plays all of it."""
 
     model_config = CAMEL
 
     class Points(BaseModel):
-        """From and to."""
+        """Start and end."""
 
         model_config = ConfigDict(extra="forbid")
         start: float = Field(alias="in", ge=0)
@@ -99,9 +101,9 @@ class NewTrim(BaseModel):
 
         @model_validator(mode="after")
         def check_order(self) -> Self:
-            """At least a tenth of a second must be left."""
+            """Raise unless at least a tenth of a second is left."""
             if self.end - self.start < 0.1:
-                raise ValueError("out must be at least 0.1 seconds behind in")
+                raise ValueError("out must be at least 0.1 seconds after in")
             return self
 
     trim_points: Points | None

@@ -1,4 +1,4 @@
-"""The films of a project: the one that plays, and all versions with what belongs to them."""
+"""The films of a project: a player for the current one, and all versions with downloads."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NAMES = {
 
 
 async def player_part(project: Project, films: Sequence[FinalVersion], links: Links) -> None:
-    """The film that plays."""
+    """A player for the current film."""
     current = next((film for film in films if film.number == project.final_version), None)
     poster = None if current is None else await links.maybe(current.companions.get("poster"))
     shape = project.aspect_ratio.replace(":", " / ")

@@ -1,4 +1,4 @@
-"""The forms of pages that send files: a new video, and a file for what is there."""
+"""Forms with file uploads: a new video, and a file for an existing project."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class CreateForm(Element, component="mv_create.js", esm=UPLOAD_MODULE):
-    """What a new video is about; it makes the project, sends its files and begins."""
+    """The form of a new video, which creates the project, uploads its files and starts the work."""
 
     def __init__(self, settings: MVSettings, most: int) -> None:
         super().__init__()

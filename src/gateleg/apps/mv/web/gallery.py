@@ -1,4 +1,4 @@
-"""The list of projects: their posters and states, newest first; for viewers, how many are in which state."""
+"""The list of projects with posters and statuses, newest first; viewers also see the number of projects in each status."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def posters(store: AsyncStore, links: Links, projects: Sequence[Project]) 
 
 
 async def gallery_page(resources: Resources[MVSettings], cursor: str = "", status: str = "") -> None:
-    """The page of all projects that are shown to who looks."""
+    """The page with all projects that the user may see."""
     with frame(title="Music videos", section="mv", titled=False) as view:
         with tag("div", classes="head"):
             tag("h1", "Music videos")
@@ -68,8 +68,8 @@ async def gallery_page(resources: Resources[MVSettings], cursor: str = "", statu
         def show(found: tuple[Page[Project], list[Card]]) -> None:
             page, cards = found
             if not cards and not cursor:
-                sentence = "A song and a sentence are enough; without a song, the studio plays one of its own."
-                empty("box", "No videos yet" if wanted is None else "No videos in this state", sentence, button="New video", href=NEW)
+                sentence = "All you need is a song and a sentence. Without a song, the studio synthesises one."
+                empty("box", "No videos yet" if wanted is None else "No videos with this status", sentence, button="New video", href=NEW)
                 return
             _cards(cards)
             pager(HOME, {"status": status} if status else {}, cursor=cursor or None, following=page.next, shown=len(cards))
@@ -79,7 +79,7 @@ async def gallery_page(resources: Resources[MVSettings], cursor: str = "", statu
 
 
 async def _page(store: AsyncStore, view: View, wanted: ProjectStatus | None, cursor: str | None) -> Page[Project]:
-    """Members see their own; viewers those of everybody in a status, or the newest of all."""
+    """Members see their own projects; viewers see all projects in a status, or the newest of all owners."""
     if wanted is not None:
         return await service.projects_in(store, wanted, _LIMIT, cursor)
     if not view.may(Role.VIEWER):
@@ -106,8 +106,8 @@ def _cards(cards: Sequence[Card]) -> None:
 
 
 def _board(rows: Sequence[StatusCount], wanted: ProjectStatus | None) -> None:
-    """How many projects are in which state, and how long the oldest has been there."""
-    with tag("nav", classes="mv-board", aria_label="Projects by state"):
+    """The number of projects in each status, and the age of the oldest."""
+    with tag("nav", classes="mv-board", aria_label="Projects by status"):
         for row in rows:
             current = "true" if row.status is wanted else None
             href = HOME if row.status is wanted else address(HOME, {"status": row.status.value})

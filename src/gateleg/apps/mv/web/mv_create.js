@@ -1,4 +1,4 @@
-// A new video: what it is about, who directs it, and the song; then the project is made, its files are sent, and the work begins.
+// The form of a new video: creates the project, uploads its files, and starts the work.
 import { FileDrop, errorOf, readToken, sendForm, sizeOf } from "gateleg-uploads";
 
 export default {
@@ -7,26 +7,26 @@ export default {
     <form class="stack gap-2 mv-create" @submit.prevent="make">
       <div class="fields">
         <label class="field whole"><span class="name">What the video is about</span><textarea class="box prose" rows="3" v-model.trim="prompt" required maxlength="2000" dir="auto" placeholder="A silver robot walks through Austin at night"></textarea></label>
-        <label class="field"><span class="name">Who or what is seen</span><input class="box" v-model.trim="character" required maxlength="2000" dir="auto" placeholder="A silver robot with blue eyes" /></label>
-        <label class="field"><span class="name">Title</span><input class="box" v-model.trim="title" maxlength="200" dir="auto" placeholder="Shown in the first seconds" /></label>
+        <label class="field"><span class="name">Main character or object</span><input class="box" v-model.trim="character" required maxlength="2000" dir="auto" placeholder="A silver robot with blue eyes" /></label>
+        <label class="field"><span class="name">Title</span><input class="box" v-model.trim="title" maxlength="200" dir="auto" placeholder="Shown at the start" /></label>
       </div>
       <fieldset class="mv-directors"><legend class="name">Director</legend>
         <label v-for="one in directors" :key="one.name" class="mv-director" :class="{ chosen: director === one.name }"><input type="radio" class="sr" name="director" :value="one.name" v-model="director" /><span class="strong">{{ one.title }}</span><span class="meta">{{ one.description }}</span></label>
       </fieldset>
       <div class="fields">
-        <label class="field"><span class="name">Shape</span><select class="box" v-model="aspect"><option value="16:9">Wide, 16:9</option><option value="9:16">Tall, 9:16</option><option value="1:1">Square, 1:1</option></select></label>
-        <label class="field"><span class="name">Resolution</span><select class="box" v-model.number="resolution"><option v-for="one in resolutions" :key="one" :value="one">{{ one }} lines{{ one <= 480 ? ", a draft" : "" }}</option></select></label>
-        <label v-if="films.length" class="field"><span class="name">Made by</span><select class="box" v-model="provider"><option value="studio">The studio, drawn here for nothing</option><option v-for="one in films" :key="one" :value="one">{{ one }}, a paid video model</option></select></label>
-        <label v-if="provider !== 'studio'" class="field"><span class="name">Spend at most, US dollars</span><input class="box num" type="number" min="0" step="0.01" required v-model.number="cap" /></label>
+        <label class="field"><span class="name">Aspect ratio</span><select class="box" v-model="aspect"><option value="16:9">Wide, 16:9</option><option value="9:16">Tall, 9:16</option><option value="1:1">Square, 1:1</option></select></label>
+        <label class="field"><span class="name">Resolution</span><select class="box" v-model.number="resolution"><option v-for="one in resolutions" :key="one" :value="one">{{ one }}p{{ one <= 480 ? " (draft)" : "" }}</option></select></label>
+        <label v-if="films.length" class="field"><span class="name">Provider</span><select class="box" v-model="provider"><option value="studio">Studio: drawn on this machine, free</option><option v-for="one in films" :key="one" :value="one">{{ one }}: a paid video model</option></select></label>
+        <label v-if="provider !== 'studio'" class="field"><span class="name">Spend cap in US dollars</span><input class="box num" type="number" min="0" step="0.01" required v-model.number="cap" /></label>
       </div>
-      <div class="field"><span class="name">Song</span><file-drop v-model="songs" :busy="busy" accept="audio/*,video/*" words="or drop it here: MP3, M4A, WAV, FLAC, OGG or a video. Without one, the studio plays a song of its own." :multiple="false" /></div>
-      <div class="field"><span class="name">Picture of who is seen</span><file-drop v-model="pictures" :busy="busy" accept="image/png,image/jpeg,image/webp" words="or drop it here: PNG, JPEG or WebP. Without one, a figure is drawn." :multiple="false" /></div>
-      <label class="tick"><input type="checkbox" v-model="storyboard" />Only write the scenes first, so that they can be changed before anything is rendered</label>
+      <div class="field"><span class="name">Song</span><file-drop v-model="songs" :busy="busy" accept="audio/*,video/*" words="or drop it here: MP3, M4A, WAV, FLAC, OGG or a video. Without one, a song is synthesised." :multiple="false" /></div>
+      <div class="field"><span class="name">Picture of the character</span><file-drop v-model="pictures" :busy="busy" accept="image/png,image/jpeg,image/webp" words="or drop it here: PNG, JPEG or WebP. Without one, a figure is drawn." :multiple="false" /></div>
+      <label class="tick"><input type="checkbox" v-model="storyboard" />Only write the scenes, so that you can edit them before they are rendered</label>
       <div class="line gap-2">
-        <button class="deed first" :disabled="busy">{{ busy ? "Making it" : storyboard ? "Write the scenes" : "Make the video" }}</button>
-        <button v-if="busy" type="button" class="deed bare" @click="stop">Stop</button>
-        <progress v-if="busy" :value="part" max="1" aria-label="Sent"></progress>
-        <span v-if="busy" class="meta num" role="status">{{ part > 0 && part < 1 ? Math.round(part * 100) + "% sent" : "One moment" }}</span>
+        <button class="deed first" :disabled="busy">{{ busy ? "Starting" : storyboard ? "Write the scenes" : "Make the video" }}</button>
+        <button v-if="busy" type="button" class="deed bare" @click="stop">Cancel</button>
+        <progress v-if="busy" :value="part" max="1" aria-label="Upload progress"></progress>
+        <span v-if="busy" class="meta num" role="status">{{ part > 0 && part < 1 ? Math.round(part * 100) + "% uploaded" : "Please wait" }}</span>
       </div>
       <div v-if="wrong" class="trouble" role="alert"><span class="what">{{ wrong.message }}</span><span v-if="wrong.fix" class="meta">{{ wrong.fix }}</span></div>
     </form>`,
@@ -35,7 +35,7 @@ export default {
     return { prompt: "", character: "", title: "", director: this.usual, aspect: "16:9", resolution: this.lines, provider: "studio", cap: null, songs: [], pictures: [], storyboard: false, busy: false, part: 0, wrong: null, made: null };
   },
   mounted() {
-    // The form shows how far it is by itself; the framework's own bar has no name for those who cannot see it.
+    // The form shows its own progress; the framework's loading bar has no accessible name.
     window.Quasar?.LoadingBar?.setDefaults({ hijackFilter: () => false });
   },
   computed: {
@@ -61,13 +61,13 @@ export default {
     async make() {
       this.wrong = null;
       const large = [...this.songs, ...this.pictures].find((file) => file.size > this.most);
-      if (large) return (this.wrong = { message: `${large.name} has ${sizeOf(large.size)}; this host takes ${sizeOf(this.most)}.` });
+      if (large) return (this.wrong = { message: `${large.name} has ${sizeOf(large.size)}; the limit is ${sizeOf(this.most)}.` });
       this.busy = true;
       try {
         const token = await readToken();
         const body = { prompt: this.prompt, characterDescription: this.character, title: this.title, directorConfig: this.director, aspectRatio: this.aspect, resolution: this.resolution };
         if (this.provider !== "studio") Object.assign(body, { provider: this.provider, spendCap: this.cap });
-        // Tried again after a file was refused, it is the same project.
+        // A second attempt, after a file was refused, uses the same project.
         if (this.made === null) this.made = (await this.post(this.address(), token, body)).projectId;
         await this.send("audio", this.songs, token);
         await this.send("character", this.pictures, token);

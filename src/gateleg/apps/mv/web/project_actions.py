@@ -1,4 +1,4 @@
-"""What can be done with a project from its page."""
+"""The actions on the page of a project."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from gateleg.apps.mv import rules, scenes, service, submitting
+from gateleg.apps.mv import job_submission, rules, scenes, service
 from gateleg.apps.mv.tables import SceneStatus
 from gateleg.apps.mv.web.places import HOME, place_of
 from gateleg.apps.mv.web.template_pages import keep_as_template
@@ -27,13 +27,13 @@ _SHAPES: tuple[tuple[Shape, str], ...] = (("16:9", "Wide, 16:9"), ("9:16", "Tall
 
 
 class ProjectActions:
-    """The deeds of who looks at a project. Each looks at the rules again: a page may be old."""
+    """The actions of the user on a project. Each checks the rules again, because the page may be outdated."""
 
     def __init__(self, view: View, resources: Resources[MVSettings], project: Project) -> None:
         self.view, self.resources, self.project = view, resources, project
 
     async def changeable(self) -> Project:
-        """The project as it is now, if who looks may change it."""
+        """The current project, if the user may change it."""
         project = await service.find_project(self.resources.store, self.project.project_id)
         rules.check_visible(self.view.principal, project, "such project")
         assert project is not None
@@ -41,7 +41,7 @@ class ProjectActions:
         return project
 
     async def do(self, work: Callable[[], Awaitable[object]], done: str = "", go: str | None = None) -> None:
-        """Do something, and show the page anew."""
+        """Run an action, then reload the page or go to another one."""
 
         async def checked() -> None:
             await self.changeable()
@@ -53,35 +53,35 @@ class ProjectActions:
 
 
 def actions_part(view: View, resources: Resources[MVSettings], loaded: ProjectWithScenes) -> None:
-    """The buttons of a project: the next sensible one first."""
-    project, deeds = loaded.project, ProjectActions(view, resources, loaded.project)
+    """The buttons of a project, the most likely next step first."""
+    project, actions = loaded.project, ProjectActions(view, resources, loaded.project)
     busy = project.status in rules.BUSY
     missing = [scene for scene in loaded.scenes if scene.status is not SceneStatus.COMPLETED]
 
     async def generate() -> None:
-        await deeds.do(lambda: submitting.generate(resources, view.principal, project.project_id), "Begun")
+        await actions.do(lambda: job_submission.generate(resources, view.principal, project.project_id), "Started")
 
     async def stop() -> None:
-        await deeds.do(lambda: submitting.cancel(resources, project.project_id), "Cancelled")
+        await actions.do(lambda: job_submission.cancel(resources, project.project_id), "Cancelled")
 
     with tag("div", classes="deeds"):
         if busy:
             button("Cancel", stop, icon="stop", look="small")
         elif missing or not loaded.scenes:
             button(
-                "Make the video" if not project.final_version else "Render what is missing", generate, icon="play_arrow", look="small first"
+                "Make the video" if not project.final_version else "Render missing scenes", generate, icon="play_arrow", look="small first"
             )
         else:
-            button("Compose", lambda: _compose(deeds), icon="movie", look="small first")
-            button("Again", lambda: _make_again(deeds, loaded), icon="refresh", look="small")
+            button("Compose", lambda: _compose(actions), icon="movie", look="small first")
+            button("Make again", lambda: _make_again(actions, loaded), icon="refresh", look="small")
         if not busy:
-            button("Settings", lambda: _settings(deeds), icon="tune", look="small")
-            button("Scene", lambda: _add(deeds), icon="add", look="small")
-        _more(deeds, busy)
+            button("Settings", lambda: _settings(actions), icon="tune", look="small")
+            button("Add scene", lambda: _add(actions), icon="add", look="small")
+        _more(actions, busy)
 
 
-def _more(deeds: ProjectActions, busy: bool) -> None:
-    project, resources, view = deeds.project, deeds.resources, deeds.view
+def _more(actions: ProjectActions, busy: bool) -> None:
+    project, resources, view = actions.project, actions.resources, actions.view
 
     async def duplicate() -> None:
         made = []
@@ -94,29 +94,29 @@ def _more(deeds: ProjectActions, busy: bool) -> None:
             ui.navigate.to(place_of(made[0].project_id))
 
     async def delete() -> None:
-        loss = "Its scenes, takes, films and files are deleted. They cannot be brought back."
+        loss = "Its scenes, takes, films and files are deleted. This cannot be undone."
         if not await confirm("Delete this video?", loss, verb="Delete"):
             return
 
         async def work() -> None:
-            rules.check_startable(await deeds.changeable())
+            rules.check_startable(await actions.changeable())
             await service.delete_project(resources.store, resources.objects, project.project_id)
 
-        await deeds.do(work, "Deleted", HOME)
+        await actions.do(work, "Deleted", HOME)
 
     button("Duplicate", duplicate, icon="content_copy", look="small")
-    button("Template", lambda: keep_as_template(view, resources, project), icon="bookmark_add", look="small")
+    button("Save as template", lambda: keep_as_template(view, resources, project), icon="bookmark_add", look="small")
     if not busy:
         button("Delete", delete, icon="delete", look="small danger")
 
 
-async def _make_again(deeds: ProjectActions, loaded: ProjectWithScenes) -> None:
-    """Ask which scenes to render again, and begin: all that are not locked, unless some are left out."""
+async def _make_again(actions: ProjectActions, loaded: ProjectWithScenes) -> None:
+    """Ask which unlocked scenes to render again, and start."""
     free = [(place, scene) for place, scene in enumerate(loaded.scenes, 1) if not scene.locked]
     kept = len(loaded.scenes) - len(free)
-    with sheet("Make it again?") as dialog:
+    with sheet("Make the video again?") as dialog:
         words = f"{kept} locked {'scene keeps its clip' if kept == 1 else 'scenes keep their clips'}. " if kept else ""
-        tag("p", f"The scenes that are ticked get new clips. {words}Earlier takes and films stay.", "meta")
+        tag("p", f"The selected scenes get new clips. {words}Earlier takes and films are kept.", "meta")
         everything = [str(scene.sequence) for _, scene in free]
         choices = [(str(scene.sequence), f"{place}. {scene.prompt[:60]}") for place, scene in free]
         chosen = Field("Scenes", everything, kind="ticks", choices=choices, whole=True)
@@ -125,26 +125,26 @@ async def _make_again(deeds: ProjectActions, loaded: ProjectWithScenes) -> None:
             button("None", lambda: chosen.set([]), look="small")
         with tag("div", classes="deeds"):
             tag("button", "Cancel", "deed", type="button").on("click", lambda: dialog.submit(False))
-            tag("button", "Make it again", "deed first", type="button").on("click", lambda: dialog.submit(True))
+            tag("button", "Make again", "deed first", type="button").on("click", lambda: dialog.submit(True))
     answer = await dialog
     wanted = [int(sequence) for sequence in chosen.value] if isinstance(chosen.value, list) else []
     dialog.delete()
 
     async def work() -> None:
         if not wanted:
-            raise rules.BadProject("No scene is ticked, so nothing was begun.", fix="Tick the scenes that are to get new clips.")
+            raise rules.BadProject("No scene is selected, so nothing was started.", fix="Select the scenes that should get new clips.")
         only = wanted if len(wanted) < len(free) else ()
-        await submitting.generate(deeds.resources, deeds.view.principal, deeds.project.project_id, again=True, only=only)
+        await job_submission.generate(actions.resources, actions.view.principal, actions.project.project_id, again=True, only=only)
 
     if answer:
-        await deeds.do(work, "Begun")
+        await actions.do(work, "Started")
 
 
-async def _compose(deeds: ProjectActions) -> None:
-    """Ask for the shapes, and compose."""
+async def _compose(actions: ProjectActions) -> None:
+    """Ask for the aspect ratios, and compose the film."""
     with sheet("Compose the film") as dialog:
-        tag("p", "The clips that play are joined with the song. Other shapes show the middle of the pictures.", "meta")
-        own = deeds.project.aspect_ratio
+        tag("p", "The current clips are joined with the song. Other aspect ratios are cropped to the middle.", "meta")
+        own = actions.project.aspect_ratio
         ticks = [(shape, Field(words, False, kind="tick")) for shape, words in _SHAPES if shape != own]
         with tag("div", classes="deeds"):
             tag("button", "Cancel", "deed", type="button").on("click", lambda: dialog.submit(False))
@@ -153,14 +153,14 @@ async def _compose(deeds: ProjectActions) -> None:
     wanted = [shape for shape, field in ticks if field.value]
     dialog.delete()
     if answer:
-        project_id = deeds.project.project_id
-        await deeds.do(lambda: submitting.compose(deeds.resources, deeds.view.principal, project_id, wanted), "Begun")
+        project_id = actions.project.project_id
+        await actions.do(lambda: job_submission.compose(actions.resources, actions.view.principal, project_id, wanted), "Started")
 
 
-async def _add(deeds: ProjectActions) -> None:
-    """Ask for a scene, and add it behind all."""
+async def _add(actions: ProjectActions) -> None:
+    """Ask for a scene, and add it at the end."""
     with sheet("New scene") as dialog:
-        prompt = Field("What is seen", kind="area", rows=4, required=True)
+        prompt = Field("What the scene shows", kind="area", rows=4, required=True)
         length = Field("Seconds", "4", kind="number", least=0.1, most=600)
         with tag("div", classes="deeds"):
             tag("button", "Cancel", "deed", type="button").on("click", lambda: dialog.submit(False))
@@ -169,43 +169,45 @@ async def _add(deeds: ProjectActions) -> None:
     text, seconds = prompt.text, length.text
     dialog.delete()
     if answer and text:
-        project_id, most = deeds.project.project_id, deeds.resources.settings.most_scenes
+        project_id, most = actions.project.project_id, actions.resources.settings.most_scenes
 
         async def work() -> None:
-            rules.check_room(await deeds.changeable(), 1, most)
-            await scenes.add_scenes(deeds.resources.store, project_id, [scenes.SceneDraft(text, float(seconds))])
+            rules.check_room(await actions.changeable(), 1, most)
+            await scenes.add_scenes(actions.resources.store, project_id, [scenes.SceneDraft(text, float(seconds))])
 
-        await deeds.do(work, "Added")
+        await actions.do(work, "Added")
 
 
-async def _settings(deeds: ProjectActions) -> None:
+async def _settings(actions: ProjectActions) -> None:
     """Change the texts, the director and the files of a project."""
     from gateleg.apps.mv.planning.presets import PRESETS
     from gateleg.apps.mv.tables import Project as Item
 
-    project, own = deeds.project, deeds.resources.settings
+    project, own = actions.project, actions.resources.settings
     below = f"/api/mv/projects/{project.project_id}"
-    with sheet("Settings of the video", broad=True) as dialog:
+    with sheet("Video settings", broad=True) as dialog:
         with tag("div", classes="fields"):
             title = Field("Title", project.title)
             choices = [(one.name, one.title) for one in PRESETS.values()]
             director = Field("Director", project.director_config or own.director, kind="choice", choices=choices)
             concept = Field("What it is about", project.concept_prompt, kind="area", rows=3, whole=True, required=True)
-            who = Field("Who or what is seen", project.character_description or "", whole=True)
-        tag("p", "What has a clip already changes when it is rendered again.", "meta")
+            who = Field("Main character or object", project.character_description or "", whole=True)
+        tag("p", "Scenes that have a clip change only when they are rendered again.", "meta")
         tag("h3", "Song")
-        FileForm(f"{below}/audio", accept="audio/*,video/*", words="or drop it here", most=own.song_bytes)
-        tag("h3", "Picture of who is seen")
-        FileForm(f"{below}/character", accept="image/png,image/jpeg,image/webp", words="or drop it here", most=own.picture_bytes)
+        FileForm(f"{below}/audio", accept="audio/*,video/*", words="or drop it here", max_bytes=own.song_bytes)
+        tag("h3", "Picture of the character")
+        FileForm(f"{below}/character", accept="image/png,image/jpeg,image/webp", words="or drop it here", max_bytes=own.picture_bytes)
         tag("h3", "Lyrics")
-        FileForm(f"{below}/lyrics", accept=".lrc,.srt,.txt,text/plain", words="or drop them here: LRC, SRT or lines of text", most=200_000)
+        FileForm(
+            f"{below}/lyrics", accept=".lrc,.srt,.txt,text/plain", words="or drop them here: LRC, SRT or plain text", max_bytes=200_000
+        )
         with tag("div", classes="deeds"):
             tag("button", "Cancel", "deed", type="button").on("click", lambda: dialog.submit(False))
             tag("button", "Save", "deed first", type="button").on("click", lambda: dialog.submit(True))
     answer = await dialog
-    actions = [Item.title.set(title.text), Item.director_config.set(director.text)]
-    actions += [Item.concept_prompt.set(concept.text)] if concept.text else []
-    actions += [Item.character_description.set(who.text)] if who.text else []
+    changes = [Item.title.set(title.text), Item.director_config.set(director.text)]
+    changes += [Item.concept_prompt.set(concept.text)] if concept.text else []
+    changes += [Item.character_description.set(who.text)] if who.text else []
     dialog.delete()
     if answer:
-        await deeds.do(lambda: service.edit_project(deeds.resources.store, project.project_id, actions), "Saved")
+        await actions.do(lambda: service.edit_project(actions.resources.store, project.project_id, changes), "Saved")

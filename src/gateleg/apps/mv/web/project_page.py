@@ -1,4 +1,4 @@
-"""The page of a project: its film, its timeline, what works on it, what can be done with it, and one of its scenes to edit."""
+"""The page of a project: its film, timeline, progress, actions, and the editor of one scene."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nicegui import ui
 
 from gateleg.apps.mv import rules, service
 from gateleg.apps.mv.progress import progress_of
-from gateleg.apps.mv.reconciling import reconcile
+from gateleg.apps.mv.reconciliation import reconcile
 from gateleg.apps.mv.tables import FinalVersion
 from gateleg.apps.mv.web.films import films_part, player_part
 from gateleg.apps.mv.web.places import HOME, place_of
@@ -35,23 +35,23 @@ if TYPE_CHECKING:
     from gateleg.web import Principal, Resources
     from gateleg.web.console.components import View
 
-#: Seconds between two looks at a project.
+#: Seconds between two refreshes.
 _POLL_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What is shown live: how far the work is, and the states that others may change."""
+    """The live part of the page: progress of the work, and the state that the page shows."""
 
     status: str
     fraction: float
     message: str
-    #: what the page was drawn from; when it changes, the page is shown anew
+    #: the state that the page shows; if it changes, the page is reloaded
     drawn: tuple[object, ...]
 
 
 async def project_page(resources: Resources[MVSettings], project: str, scene: str = "") -> None:
-    """A project, if who looks may see it."""
+    """The page of a project, if the user may see it."""
     with frame(title="Video", section="mv", crumbs=[Crumb("Music videos", HOME)], wide=True, titled=False) as view:
         try:
             loaded = await visible_project(resources, view.principal, project)
@@ -75,7 +75,7 @@ async def project_page(resources: Resources[MVSettings], project: str, scene: st
 
 
 async def visible_project(resources: Resources[MVSettings], principal: Principal, project: str) -> ProjectWithScenes:
-    """A project by the part of an address; `Unknown` for what is not there or is not theirs to see."""
+    """A project by its id in the URL. Raises `Unknown` if it does not exist or the user may not see it."""
     try:
         project_id = UUID(project)
     except ValueError:
@@ -99,8 +99,8 @@ def _head(view: View, resources: Resources[MVSettings], loaded: ProjectWithScene
                 if project.audio_duration:
                     tag("span", f"{project.audio_duration:.0f} s", "num")
                 if project.tempo:
-                    tag("span", f"{project.tempo:.0f} beats a minute", "num")
-                words = (project.director_config, f"{project.resolution} lines", project.aspect_ratio)
+                    tag("span", f"{project.tempo:.0f} BPM", "num")
+                words = (project.director_config, f"{project.resolution}p", project.aspect_ratio)
                 tag("span", ", ".join(word for word in words if word))
                 ago(project.updated_at)
         if rules.may_change(view.principal, project.owner_id):
@@ -111,19 +111,19 @@ def _head(view: View, resources: Resources[MVSettings], loaded: ProjectWithScene
 
 
 async def load_progress(resources: Resources[MVSettings], project_id: UUID) -> Progress:
-    """How far the work on a project is."""
+    """The progress of the work on a project."""
     loaded = await reconcile(resources.store, resources.queue, project_id)
     project = loaded.project
     fraction, message = 0.0, ""
     if project.status in rules.BUSY:
         fraction, message = await progress_of(resources, project)
     busy = [scene for scene in loaded.scenes if scene.status.value == "processing"]
-    words = message or (f"{len(busy)} scenes are rendered" if busy else "")
+    words = message or (f"rendering {len(busy)} {'scene' if len(busy) == 1 else 'scenes'}" if busy else "")
     return Progress(project.status.value, fraction, words, _drawn(loaded))
 
 
 def _drawn(loaded: ProjectWithScenes) -> tuple[object, ...]:
-    """What a page shows of a project that the work on it changes."""
+    """The values on the page that jobs may change."""
     project = loaded.project
     status = "busy" if project.status in rules.BUSY else project.status.value
     scenes = tuple((scene.sequence, scene.take, scene.status.value) for scene in loaded.scenes)
@@ -131,7 +131,7 @@ def _drawn(loaded: ProjectWithScenes) -> tuple[object, ...]:
 
 
 def _progress(view: View, resources: Resources[MVSettings], loaded: ProjectWithScenes) -> None:
-    """The work while it goes on; when something else is to be seen than what is drawn, the page is shown anew."""
+    """The progress of active work. The page is reloaded when its contents change."""
     project, shown = loaded.project, _Shown(_drawn(loaded))
     box = tag("div", classes="card mv-progress", role="status")
     with box:
@@ -162,7 +162,7 @@ class _Shown:
 async def _timeline(resources: Resources[MVSettings], loaded: ProjectWithScenes, chosen: int | None, links: Links) -> None:
     if not loaded.scenes:
         if loaded.project.status not in rules.BUSY:
-            empty("clock", "No scenes yet", "They are written to the sections and bars of the song when the video is made.")
+            empty("clock", "No scenes yet", "Scenes are planned from the sections and bars of the song when the video is made.")
         return
     song = await read_song(resources, loaded.project)
     with section("Timeline"), card("tight mv-timeline", label="Timeline"), tag("div", classes="mv-scroll", tabindex=0):
@@ -202,7 +202,7 @@ async def _timeline(resources: Resources[MVSettings], loaded: ProjectWithScenes,
 
 
 async def _picture(scene: Scene, links: Links) -> None:
-    """A picture of a scene; a clip without one shows its beginning, and moves while somebody points at it."""
+    """The still image of a scene. A clip without one shows its beginning, and plays while the pointer is over it."""
     with tag("span", classes="mv-picture"):
         if scene.still_s3_key is not None:
             tag("img", src=await links.url(scene.still_s3_key), alt="", loading="lazy")
@@ -217,7 +217,7 @@ async def _picture(scene: Scene, links: Links) -> None:
 
 
 async def read_song(resources: Resources[MVSettings], project: Project) -> Mapping[str, Any] | None:
-    """What was heard in the track of a project; None when it was not listened to, or cannot be read."""
+    """The analysis of a project's track; None if there is none, or it cannot be read."""
     if project.analysis_s3_key is None:
         return None
     try:
@@ -230,8 +230,8 @@ async def read_song(resources: Resources[MVSettings], project: Project) -> Mappi
 def _about(loaded: ProjectWithScenes) -> None:
     project = loaded.project
     facts: list[tuple[str, str | None]] = [
-        ("Who is seen", project.character_description or project.product_description),
-        ("Made by", "the studio on this machine, which draws and does not film" if project.provider == "studio" else project.provider),
+        ("Character or product", project.character_description or project.product_description),
+        ("Made by", "the studio, which draws on this machine" if project.provider == "studio" else project.provider),
         ("Seed", str(project.seed)),
         ("Frames a second", str(project.fps)),
     ]

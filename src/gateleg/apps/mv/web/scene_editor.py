@@ -1,11 +1,11 @@
-"""One scene to edit: its text, length and lock, its takes, its trim, its place, and a clip of one's own."""
+"""The scene editor: text, length and lock, takes, trim, position, and upload of a clip."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gateleg.apps.mv import rules, scenes, submitting
+from gateleg.apps.mv import job_submission, rules, scenes
 from gateleg.apps.mv.settings import STUDIO
 from gateleg.apps.mv.tables import Scene, Take, TrimPoints
 from gateleg.apps.mv.web.places import place_of
@@ -24,7 +24,7 @@ _TAKES = 12
 
 
 async def editor_part(view: View, resources: Resources[MVSettings], loaded: ProjectWithScenes, scene: Scene, links: Links) -> None:
-    """The scene, and for those who may what can be done with it."""
+    """The scene, with its actions if the user may change it."""
     place = loaded.position(scene.sequence)
     question = Take.of_scene(project_id=scene.project_id, sequence=scene.sequence)
     takes = [take async for take in resources.store.query(question, limit=_TAKES)]
@@ -38,10 +38,10 @@ async def editor_part(view: View, resources: Resources[MVSettings], loaded: Proj
                 editor.text_part()
                 editor.place_part()
                 editor.cut_part(takes)
-                tag("h3", "Your own clip")
+                tag("h3", "Upload a clip")
                 address = f"/api/mv/projects/{scene.project_id}/scenes/{scene.sequence}/upload_video"
                 most = resources.settings.clip_bytes
-                FileForm(address, method="POST", accept="video/*", words="or drop it here: MP4, MOV, WebM or MKV", most=most)
+                FileForm(address, method="POST", accept="video/*", words="or drop it here: MP4, MOV, WebM or MKV", max_bytes=most)
             else:
                 tag("p", scene.prompt, dir="auto")
 
@@ -83,28 +83,28 @@ async def _takes(editor: _Editor, scene: Scene, takes: list[Take], links: Links)
 
 
 class _Editor:
-    """What can be done with a scene."""
+    """The actions on a scene."""
 
-    def __init__(self, deeds: ProjectActions, loaded: ProjectWithScenes, scene: Scene) -> None:
-        self.deeds, self.loaded, self.scene = deeds, loaded, scene
-        self.store, self.project_id, self.sequence = deeds.resources.store, scene.project_id, scene.sequence
+    def __init__(self, actions: ProjectActions, loaded: ProjectWithScenes, scene: Scene) -> None:
+        self.actions, self.loaded, self.scene = actions, loaded, scene
+        self.store, self.project_id, self.sequence = actions.resources.store, scene.project_id, scene.sequence
         self.here = place_of(scene.project_id, scene.sequence)
 
     async def use(self, take: int) -> None:
-        """Play an earlier clip."""
-        objects = self.deeds.resources.objects
-        await self.deeds.do(lambda: scenes.use_take(self.store, objects, self.project_id, self.sequence, take), "It plays", self.here)
+        """Use an earlier take."""
+        objects = self.actions.resources.objects
+        await self.actions.do(lambda: scenes.use_take(self.store, objects, self.project_id, self.sequence, take), "It plays", self.here)
 
     def text_part(self) -> None:
-        """The text, the length and the lock."""
+        """Text, length and lock."""
         scene = self.scene
-        prompt = Field("What is seen", scene.prompt, kind="area", rows=5, required=True)
-        without = Field("What is not seen", scene.negative_prompt or "", kind="text")
+        prompt = Field("What the scene shows", scene.prompt, kind="area", rows=5, required=True)
+        without = Field("What to leave out", scene.negative_prompt or "", kind="text")
         length = Field("Seconds", f"{scene.duration:g}", kind="number", least=0.1, most=600)
-        films = self.deeds.resources.settings.film_models
+        films = self.actions.resources.settings.film_models
         choices = [(name, name) for name in ("", STUDIO, *films)]
-        maker = Field("Made by (empty: as the project)", scene.provider or "", kind="choice", choices=choices) if films else None
-        lock = Field("Lock: keep its clip when the video is made again", scene.locked, kind="tick")
+        maker = Field("Provider (empty: the project's)", scene.provider or "", kind="choice", choices=choices) if films else None
+        lock = Field("Lock: keep this clip when the video is made again", scene.locked, kind="tick")
 
         async def save() -> None:
             actions = [Scene.locked.set(bool(lock.value))]
@@ -113,58 +113,58 @@ class _Editor:
             actions += [Scene.duration.set(float(length.text))] if length.text else []
             if maker is not None:
                 actions.append(Scene.provider.set(maker.text) if maker.text else Scene.provider.remove())
-            await self.deeds.do(lambda: scenes.edit_scene(self.store, self.project_id, self.sequence, actions), "Saved", self.here)
+            await self.actions.do(lambda: scenes.edit_scene(self.store, self.project_id, self.sequence, actions), "Saved", self.here)
 
         async def render() -> None:
-            principal = self.deeds.view.principal
-            work = submitting.render
-            await self.deeds.do(lambda: work(self.deeds.resources, principal, self.project_id, self.sequence), "Begun", self.here)
+            principal = self.actions.view.principal
+            work = job_submission.render
+            await self.actions.do(lambda: work(self.actions.resources, principal, self.project_id, self.sequence), "Started", self.here)
 
         async def rewrite() -> None:
-            work = submitting.rewrite_prompt
-            await self.deeds.do(lambda: work(self.deeds.resources, self.project_id, self.sequence), "Written anew", self.here)
+            work = job_submission.rewrite_prompt
+            await self.actions.do(lambda: work(self.actions.resources, self.project_id, self.sequence), "Written anew", self.here)
 
         with tag("div", classes="line gap-1"):
             button("Save", save, icon="check", look="small first")
             button("Render again" if scene.take else "Render", render, icon="refresh", look="small")
-            button("Write it anew", rewrite, icon="edit", look="small")
+            button("Rewrite", rewrite, icon="edit", look="small")
 
     def place_part(self) -> None:
-        """Moving it, and taking it out."""
+        """Moving and deleting."""
         order = list(self.loaded.project.scene_order)
         at = order.index(self.sequence)
 
         async def move(step: int) -> None:
             moved = [one for one in order if one != self.sequence]
             moved.insert(at + step, self.sequence)
-            await self.deeds.do(lambda: scenes.reorder(self.store, self.project_id, moved), "", self.here)
+            await self.actions.do(lambda: scenes.reorder(self.store, self.project_id, moved), "", self.here)
 
         async def delete() -> None:
             if await confirm("Delete this scene?", "Its takes are deleted with it.", verb="Delete"):
-                objects = self.deeds.resources.objects
-                await self.deeds.do(lambda: scenes.delete_scene(self.store, objects, self.project_id, self.sequence), "Deleted")
+                objects = self.actions.resources.objects
+                await self.actions.do(lambda: scenes.delete_scene(self.store, objects, self.project_id, self.sequence), "Deleted")
 
         with tag("div", classes="line gap-1"):
             if at > 0:
-                button("Earlier", lambda: move(-1), icon="arrow_back", look="small")
+                button("Move earlier", lambda: move(-1), icon="arrow_back", look="small")
             if at < len(order) - 1:
-                button("Later", lambda: move(1), icon="arrow_forward", look="small")
+                button("Move later", lambda: move(1), icon="arrow_forward", look="small")
             button("Delete", delete, icon="delete", look="small danger")
 
     def cut_part(self, takes: list[Take]) -> None:
         """Trimming and splitting."""
         scene, trim = self.scene, self.scene.trim_points
         take = next((one for one in takes if one.take == scene.take), None)
-        tag("h3", "Cut")
+        tag("h3", "Trim and split")
         with tag("div", classes="mv-cut"):
             at = Field("Split at second", f"{scene.duration / 2:.2f}", kind="number", least=0.01)
 
             async def split() -> None:
                 async def work() -> None:
-                    rules.check_room(await self.deeds.changeable(), 1, self.deeds.resources.settings.most_scenes)
+                    rules.check_room(await self.actions.changeable(), 1, self.actions.resources.settings.most_scenes)
                     await scenes.split_scene(self.store, self.project_id, self.sequence, float(at.text))
 
-                await self.deeds.do(work, "Split", self.here)
+                await self.actions.do(work, "Split", self.here)
 
             button("Split", split, icon="content_cut", look="small")
         if take is None:
@@ -174,8 +174,8 @@ class _Editor:
             end = Field("to second", f"{trim.end if trim else take.duration:g}", kind="number", least=0.1)
 
             async def apply(points: TrimPoints | None) -> None:
-                await self.deeds.do(lambda: scenes.trim_scene(self.store, self.project_id, self.sequence, points), "Trimmed", self.here)
+                await self.actions.do(lambda: scenes.trim_scene(self.store, self.project_id, self.sequence, points), "Trimmed", self.here)
 
             button("Trim", lambda: apply(TrimPoints(start=float(start.text), end=float(end.text))), icon="straighten", look="small")
             if trim is not None:
-                button("Play all of it", lambda: apply(None), look="small")
+                button("Play the whole clip", lambda: apply(None), look="small")

@@ -1,4 +1,4 @@
-"""What the console shows of music videos outside of their own pages: the last films on the overview, and projects that a search finds."""
+"""Music videos on the console's overview and in its search."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from gateleg.web import Principal, Resources
 
 _SHOWN = 4
-#: Projects that a search looks at, and those that it shows.
+#: How many projects a search reads, and how many it shows.
 _SEARCHED, _FOUND = 500, 10
 
 
 async def last_films(resources: Resources[MVSettings], principal: Principal) -> list[Tile]:
-    """The newest projects that somebody may see, with the posters of their films."""
+    """The newest projects that the user may see, with the posters of their films."""
     store = resources.store
     if principal.may(Role.VIEWER):
         newest = await service.newest_projects(store, _SHOWN)
@@ -49,7 +49,7 @@ def _about(project: Project) -> str:
 
 
 async def find_projects(resources: Resources[MVSettings], principal: Principal, text: str) -> list[Found]:
-    """Projects that somebody may see with all words of a text in their title or concept, among the newest."""
+    """Projects, among the newest that the user may see, with all words of a text in their title or concept."""
     store, words = resources.store, text.lower().split()
     if principal.may(Role.VIEWER):
         pages = [store.query(Project.recent, status=status, limit=_SEARCHED) for status in ProjectStatus]
@@ -60,7 +60,7 @@ async def find_projects(resources: Resources[MVSettings], principal: Principal, 
 
 
 def found_project(project: Project) -> Found:
-    """A project with its name and its page."""
+    """A project as a search result."""
     return Found(project.title or project.concept_prompt, place_of(project.project_id), "Video", _about(project))
 
 

@@ -1,4 +1,4 @@
-"""How the states of projects and scenes look."""
+"""Badges for the statuses of projects and scenes."""
 
 from __future__ import annotations
 

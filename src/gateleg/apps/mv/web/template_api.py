@@ -1,4 +1,4 @@
-"""`/api/mv`: templates, made from a project and made into projects."""
+"""`/api/mv`: routes of templates."""
 
 from datetime import datetime
 from uuid import UUID
@@ -62,7 +62,7 @@ async def _found(call: Call, template_id: UUID) -> Template:
 
 @router.post("/projects/{project_id}/template", status_code=201)
 async def save_template(call: Using, project_id: UUID, new: NewTemplate) -> TemplateView:
-    """Keep the choices and scene texts of a project as a template of the caller."""
+    """Save the options and scene texts of a project as a template of the caller."""
     await visible_project(call, project_id)
     owner = call.principal.owner
     return _view(await templates.save_template(call.host.store, project_id, owner, new.name, new.placeholders))
@@ -70,14 +70,14 @@ async def save_template(call: Using, project_id: UUID, new: NewTemplate) -> Temp
 
 @router.get("/templates")
 async def list_templates(call: Using, limit: Limit = 50, cursor: Cursor = None) -> Listing[TemplateView]:
-    """The caller's templates, newest first."""
+    """List the caller's templates, newest first."""
     page = await call.host.store.page(Template.of_owner, owner_id=call.principal.owner, limit=limit, cursor=cursor)
     return Listing(items=[_view(found) for found in page], next=page.next)
 
 
 @router.post("/templates/{template_id}/projects", status_code=201)
 async def use_template(call: Using, template_id: UUID, filling: Filling) -> ProjectView:
-    """A new project as a template has it, with its placeholders filled in."""
+    """Create a project from a template, with values for its placeholders."""
     template = await _found(call, template_id)
     project = await templates.use_template(call.host.store, template, call.principal.owner, filling.values)
     await call.note("mv.create", str(project.project_id), template=str(template_id))
@@ -86,7 +86,7 @@ async def use_template(call: Using, template_id: UUID, filling: Filling) -> Proj
 
 @router.delete("/templates/{template_id}", status_code=204)
 async def delete_template(call: Using, template_id: UUID) -> None:
-    """Delete a template. Projects that were made of it stay."""
+    """Delete a template. Projects made from it are kept."""
     template = await _found(call, template_id)
     rules.check_changeable(call.principal, template)
     await call.host.store.run(delete(template))

@@ -1,4 +1,4 @@
-"""Templates in the console: the list of who looks, making a project of one, and keeping a project as one."""
+"""Templates in the console: the list of the user's templates, a project from a template, a template from a project."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ _LIMIT = 24
 
 
 async def templates_page(resources: Resources[MVSettings], cursor: str = "") -> None:
-    """The templates of who looks, newest first."""
+    """The user's templates, newest first."""
     with frame(title="Templates", section="mv", crumbs=[Crumb("Music videos", HOME)]) as view:
         owner = view.principal.owner
         page = resources.store.page(Template.of_owner, owner_id=owner, limit=_LIMIT, cursor=cursor or None)
 
         def show(found: Page[Template]) -> None:
             if not found.items and not cursor:
-                words = "Open a video and choose Template: its settings and scene texts are kept, for others like it."
+                words = "To reuse the settings and scene texts of a video, open it and choose Save as template."
                 empty("box", "No templates yet", words, button="All videos", href=HOME)
                 return
             for one in found:
@@ -67,7 +67,7 @@ def _card(view: View, resources: Resources[MVSettings], template: Template) -> N
             tag("p", str(template.project.get("concept_prompt") or ""), "muted mv-concept", dir="auto")
             with tag("p", classes="line gap-1 meta"):
                 tag("span", f"{len(template.scenes)} scenes", "num")
-                tag("span", f"asks for {', '.join(wanted)}" if wanted else "asks for nothing")
+                tag("span", f"placeholders: {', '.join(wanted)}" if wanted else "no placeholders")
                 ago(template.created_at)
         with tag("div", classes="deeds"):
             button("Use", lambda: _use(view, resources, template.template_id), icon="add", look="small first")
@@ -75,7 +75,7 @@ def _card(view: View, resources: Resources[MVSettings], template: Template) -> N
 
 
 async def _owned(store: AsyncStore, view: View, template_id: UUID) -> Template:
-    """A template as it is now, if who looks may see it: a page may be old."""
+    """The current template, if the user may see it: the page may be outdated."""
     found = await store.find(Template, template_id=template_id, consistent=True)
     rules.check_visible(view.principal, found, "such template")
     assert found is not None
@@ -83,16 +83,16 @@ async def _owned(store: AsyncStore, view: View, template_id: UUID) -> Template:
 
 
 async def _use(view: View, resources: Resources[MVSettings], template_id: UUID) -> None:
-    """Ask for a text for each placeholder, and make a project."""
+    """Ask for a value for each placeholder, and create a project."""
     made: list[Project] = []
     template = await _owned(resources.store, view, template_id)
     with sheet(f"New video from {template.name}") as dialog:
         fields = {name: Field(name, required=True) for name in templates.placeholders(template)}
         if not fields:
-            tag("p", "The template has no placeholders: the new video has the same texts.", "meta")
+            tag("p", "This template has no placeholders, so the new video has the same texts.", "meta")
         with tag("div", classes="deeds"):
             tag("button", "Cancel", "deed", type="button").on("click", lambda: dialog.submit(False))
-            tag("button", "Make a project", "deed first", type="button").on("click", lambda: dialog.submit(True))
+            tag("button", "Create video", "deed first", type="button").on("click", lambda: dialog.submit(True))
     answer = await dialog
     values = {name: field.text for name, field in fields.items()}
     dialog.delete()
@@ -106,7 +106,7 @@ async def _use(view: View, resources: Resources[MVSettings], template_id: UUID) 
 
 
 async def _delete(view: View, resources: Resources[MVSettings], template_id: UUID) -> None:
-    if not await confirm("Delete this template?", "Videos that were made of it stay.", verb="Delete"):
+    if not await confirm("Delete this template?", "Videos made from it are kept.", verb="Delete"):
         return
 
     async def work() -> None:
@@ -119,14 +119,14 @@ async def _delete(view: View, resources: Resources[MVSettings], template_id: UUI
 
 
 async def keep_as_template(view: View, resources: Resources[MVSettings], project: Project) -> None:
-    """Ask for a name and for the words that change from video to video, and keep the project as a template."""
-    with sheet("Keep as a template") as dialog:
+    """Ask for a name and for placeholders, and save the project as a template."""
+    with sheet("Save as template") as dialog:
         name = Field("Name", project.title or project.concept_prompt[:60], required=True)
-        words = Field("Words that change, one a line: name = words in the texts", kind="area", rows=3, placeholder="city = Austin")
-        tag("p", "Whoever uses the template is asked for a text for each name.", "meta")
+        words = Field("Placeholders, one per line: name = words in the texts", kind="area", rows=3, placeholder="city = Austin")
+        tag("p", "The template asks for a value for each name.", "meta")
         with tag("div", classes="deeds"):
             tag("button", "Cancel", "deed", type="button").on("click", lambda: dialog.submit(False))
-            tag("button", "Keep", "deed first", type="button").on("click", lambda: dialog.submit(True))
+            tag("button", "Save", "deed first", type="button").on("click", lambda: dialog.submit(True))
     answer = await dialog
     title, lines = name.text, words.text
     dialog.delete()
@@ -137,5 +137,5 @@ async def keep_as_template(view: View, resources: Resources[MVSettings], project
         texts = templates.read_placeholders(lines)
         await templates.save_template(resources.store, project.project_id, view.principal.owner, title, texts)
 
-    if answer and await carry_out(view, Role.MEMBER, work, "Kept"):
+    if answer and await carry_out(view, Role.MEMBER, work, "Saved"):
         ui.navigate.to(TEMPLATES)

@@ -1,4 +1,4 @@
-"""The timeline of a project: the loudness of its song, beats, bars and sections, and its scenes in order. Pure."""
+"""The timeline of a project: loudness, beats, bars and sections of its song, and its scenes. Pure functions."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
 
     from gateleg.apps.mv.tables import Scene
 
-#: Points of the curve, and the height of the drawing in its own units.
+#: The number of points of the curve, and the height of the drawing in its own units.
 _POINTS, _HEIGHT = 500, 100
-#: Beats are drawn while they can be told apart.
+#: Beats are not drawn if there are more than this: they would run together.
 _MOST_BEATS = 400
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A scene on the timeline: where it begins and how long it is, as percentages of the film."""
+    """A scene on the timeline, with its start and length as percentages of the film."""
 
     sequence: int
     place: int
@@ -30,7 +30,7 @@ class Block:
 
 
 def place_scenes(scenes: Sequence[Scene]) -> list[Block]:
-    """The scenes as they play."""
+    """The scenes in playing order."""
     total = sum(scene.duration for scene in scenes) or 1.0
     found, start = [], 0.0
     for place, scene in enumerate(scenes, 1):
@@ -40,7 +40,7 @@ def place_scenes(scenes: Sequence[Scene]) -> list[Block]:
 
 
 def draw_song(song: Mapping[str, Any]) -> str:
-    """What was heard in a song, as a drawing that is stretched over the timeline. Colours come from classes."""
+    """The analysis of a song as an SVG that is stretched over the timeline. Colours come from CSS classes."""
     seconds = float(song["duration"]) or 1.0
     return (
         f'<svg class="mv-song" viewBox="0 0 1000 {_HEIGHT}" preserveAspectRatio="none" role="img" aria-label="{_words(song)}">'
@@ -49,13 +49,13 @@ def draw_song(song: Mapping[str, Any]) -> str:
 
 
 def section_labels(song: Mapping[str, Any]) -> list[tuple[str, float, float]]:
-    """The sections by name, with where they begin and how long they are, in percent."""
+    """The names of the sections, with their start and length in percent."""
     seconds = float(song["duration"]) or 1.0
     return [(str(one["part"]), 100 * one["start"] / seconds, 100 * (one["end"] - one["start"]) / seconds) for one in song["sections"]]
 
 
 def _words(song: Mapping[str, Any]) -> str:
-    tempo = f"{song['tempo']:.0f} beats a minute" if song["tempo"] else "no clear pulse"
+    tempo = f"{song['tempo']:.0f} BPM" if song["tempo"] else "no clear beat"
     parts = ", ".join(f"{one['part']} from {one['start']:.0f} s" for one in song["sections"])
     return escape(f"Loudness of the song over {song['duration']:.0f} seconds; {tempo}; {parts}")
 
@@ -69,7 +69,7 @@ def _bands(song: Mapping[str, Any], seconds: float) -> str:
 
 
 def _grid(song: Mapping[str, Any], seconds: float) -> str:
-    """Bars as lines over the whole height, beats as short ones below."""
+    """Bars as lines over the whole height, beats as short lines at the bottom."""
     beats = "".join(f"M{1000 * at / seconds:.1f} 94V{_HEIGHT}" for at in song["beats"]) if len(song["beats"]) <= _MOST_BEATS else ""
     bars = "".join(f"M{1000 * at / seconds:.1f} 0V{_HEIGHT}" for at in song["bars"][: 2 * _MOST_BEATS])
     return f'<path class="bars" d="{bars}"/><path class="beats" d="{beats}"/>'

@@ -1,4 +1,4 @@
-"""`/api/mv`: files of projects, and reference pictures. One file is a request's body, or the only one of its form."""
+"""`/api/mv`: uploads of project files, clips and reference pictures. A file is the body of the request, or the only file of a form."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -6,7 +6,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
 
-from gateleg.apps.mv import rules, submitting, uploads
+from gateleg.apps.mv import job_submission, rules, uploads
 from gateleg.apps.mv.api import Sequence, changeable_project, links_of, project_view, resources_of, scene_view
 from gateleg.apps.mv.probing import Bounds, Facts, Kind, probe
 from gateleg.apps.mv.scenes import get_scene
@@ -16,10 +16,10 @@ from gateleg.apps.mv.web.views import ProjectView, ReferenceView, SceneView, Vie
 from gateleg.web.api.calls import Call, Using
 from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.bodies import body_limit
-from gateleg.web.uploads import UploadRules, receive_files, turn, upload_folder
+from gateleg.web.uploads import UploadRules, receive_files, upload_folder, upload_slot
 
 router = APIRouter()
-#: The most bytes that lyrics may have.
+#: The maximum size of lyrics, in bytes.
 _LYRICS = 200_000
 _BODY = {"requestBody": {"required": True, "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}}
 Asset = Literal["audio", "character", "product", "lyrics"]
@@ -29,21 +29,21 @@ _KINDS: dict[str, Kind] = {"audio": "audio", "character": "picture", "product": 
 
 
 def _most(call: Call, asset: str) -> int:
-    """The most bytes of a file."""
+    """The maximum size of a file, in bytes."""
     own = resources_of(call).settings
     wanted = {"audio": own.song_bytes, "lyrics": _LYRICS, "clip": own.clip_bytes}.get(asset, own.picture_bytes)
     return min(wanted, call.host.settings.upload_limit)
 
 
 async def _looked_into(call: Call, path: Path, kind: Kind) -> Facts:
-    """What is in a file that was sent, as a process of its own sees it."""
+    """Probe an uploaded file in a separate process."""
     own = resources_of(call).settings
     longest = own.longest_song if kind == "audio" else own.longest_clip
     return await probe(path, kind, Bounds(longest, own.probe_seconds, own.probe_memory))
 
 
 class StartedJob(View):
-    """The job that makes something."""
+    """A submitted job."""
 
     job_id: UUID
     status: str
@@ -52,10 +52,10 @@ class StartedJob(View):
 @router.put("/projects/{project_id}/{asset}", openapi_extra=_BODY)
 @body_limit("upload")
 async def put_asset(call: Using, project_id: UUID, asset: Asset, request: Request) -> ProjectView:
-    """Give a project its track (any audio or video), its character or product (PNG, JPEG, WebP), or its lyrics (LRC, SRT or plain text)."""
+    """Upload the track (any audio or video), character or product (PNG, JPEG, WebP), or lyrics (LRC, SRT, plain text) of a project."""
     project = await changeable_project(call, project_id)
     rules.check_startable(project)
-    async with turn(call.principal), upload_folder() as folder:
+    async with upload_slot(call.principal), upload_folder() as folder:
         (file,) = await receive_files(request, folder, UploadRules(_most(call, asset), types=uploads.TYPES[asset]))
         if asset in _KINDS:
             await _looked_into(call, file.path, _KINDS[asset])
@@ -67,10 +67,10 @@ async def put_asset(call: Using, project_id: UUID, asset: Asset, request: Reques
 @router.post("/projects/{project_id}/scenes/{sequence}/upload_video", openapi_extra=_BODY)
 @body_limit("upload")
 async def upload_clip(call: Using, project_id: UUID, sequence: Sequence, request: Request) -> SceneView:
-    """Play your own clip in a scene: MP4, MOV, WebM or MKV. It becomes a take like those that are rendered."""
+    """Upload a clip for a scene: MP4, MOV, WebM or MKV. It becomes the current take."""
     await changeable_project(call, project_id)
     await get_scene(call.host.store, project_id, sequence)
-    async with turn(call.principal), upload_folder() as folder:
+    async with upload_slot(call.principal), upload_folder() as folder:
         (file,) = await receive_files(request, folder, UploadRules(_most(call, "clip"), types=uploads.VIDEOS))
         facts = await _looked_into(call, file.path, "video")
         await uploads.store_clip(call.host.store, call.host.objects, project_id, sequence, file, facts.seconds)
@@ -81,8 +81,8 @@ async def upload_clip(call: Using, project_id: UUID, sequence: Sequence, request
 @router.post("/references", status_code=201, openapi_extra=_BODY)
 @body_limit("upload")
 async def upload_reference(call: Using, request: Request, description: Annotated[str, Query(max_length=2_000)] = "") -> ReferenceView:
-    """Keep a picture of a character or a product that your projects may show."""
-    async with turn(call.principal), upload_folder() as folder:
+    """Upload a reference picture of a character or product for your projects."""
+    async with upload_slot(call.principal), upload_folder() as folder:
         (file,) = await receive_files(request, folder, UploadRules(_most(call, "picture"), types=uploads.PICTURES))
         await _looked_into(call, file.path, "picture")
         made = await uploads.store_reference(call.host.store, call.host.objects, call.principal.owner, file, description)
@@ -91,9 +91,9 @@ async def upload_reference(call: Using, request: Request, description: Annotated
 
 @router.post("/references/generate", status_code=202)
 async def generate_references(call: Using, wanted: NewReferences, once: Once = None) -> StartedJob:
-    """Draw one to four pictures of somebody or something. They are among the caller's references when the job is completed."""
+    """Make one to four reference pictures from a description. When the job is completed, they are among the caller's references."""
     text, count = wanted.character_description, wanted.num_images
-    job = await submitting.make_references(
+    job = await job_submission.make_references(
         resources_of(call), call.principal, text, count, wanted.seed, provider=wanted.provider, once=once
     )
     return StartedJob(job_id=job.job_id, status=job.status.value)
@@ -101,7 +101,7 @@ async def generate_references(call: Using, wanted: NewReferences, once: Once = N
 
 @router.get("/references")
 async def list_references(call: Using, limit: Limit = 50, cursor: Cursor = None) -> Listing[ReferenceView]:
-    """The caller's reference pictures, newest first."""
+    """List the caller's reference pictures, newest first."""
     owner = call.principal.owner
     page = await call.host.store.page(Reference.of_owner, owner_id=owner, limit=limit, cursor=cursor)
     return Listing(items=[await view_reference(links_of(call), found) for found in page], next=page.next)
@@ -130,7 +130,7 @@ async def delete_reference(call: Using, reference_id: UUID) -> None:
 
 @router.put("/projects/{project_id}/{asset}/reference/{reference_id}")
 async def use_reference(call: Using, project_id: UUID, asset: Literal["character", "product"], reference_id: UUID) -> ProjectView:
-    """Show a reference picture as the character or the product of a project."""
+    """Use a reference picture as the character or product of a project."""
     project = await changeable_project(call, project_id)
     reference = await _reference(call, reference_id)
     await uploads.use_reference(call.host.store, project, asset, reference)

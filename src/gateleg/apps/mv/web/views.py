@@ -1,4 +1,4 @@
-"""What clients see of projects, scenes, takes and final films. Object keys become URLs that expire; keys stay inside."""
+"""Response bodies of projects, scenes, takes and films. Object keys are replaced by URLs that expire."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,7 +15,7 @@ from gateleg.objects import AsyncObjects
 
 @dataclass(frozen=True)
 class Links:
-    """Makes URLs of object keys, valid for a time."""
+    """Creates expiring URLs of objects."""
 
     objects: AsyncObjects
     #: seconds
@@ -31,7 +31,7 @@ class Links:
 
 
 class View(BaseModel):
-    """Something that is answered, with names in camel case."""
+    """A response body with field names in camel case."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
@@ -47,8 +47,8 @@ class SceneView(View):
     """A scene."""
 
     project_id: UUID
-    sequence: int = Field(description="The scene's name for ever; its place is `displaySequence`.")
-    display_sequence: int = Field(description="The scene's place in the film, from 1.")
+    sequence: int = Field(description="The scene's permanent number; its position is `displaySequence`.")
+    display_sequence: int = Field(description="The scene's position in the film, from 1.")
     status: SceneStatus
     prompt: str
     negative_prompt: str | None
@@ -105,7 +105,7 @@ class ProjectSummary(View):
 
 
 class ProjectView(ProjectSummary):
-    """A project with its scenes as they play."""
+    """A project with its scenes in playing order."""
 
     character_image_url: str | None
     product_image_url: str | None
@@ -117,7 +117,7 @@ class ProjectView(ProjectSummary):
 
 
 class TakeView(View):
-    """One clip of a scene."""
+    """One take of a scene."""
 
     take: int
     clip_url: str
@@ -142,7 +142,7 @@ class FinalView(View):
 
 
 class ReferenceView(View):
-    """A picture of a character or a product."""
+    """A reference picture of a character or product."""
 
     reference_id: UUID
     image_url: str
@@ -151,7 +151,7 @@ class ReferenceView(View):
     created_at: datetime
 
 
-class StandingView(View):
+class StatusCountView(View):
     """One row of the status board."""
 
     status: ProjectStatus
@@ -160,13 +160,13 @@ class StandingView(View):
     oldest: datetime | None
 
     @classmethod
-    def of(cls, row: StatusCount) -> "StandingView":
+    def of(cls, row: StatusCount) -> "StatusCountView":
         """The row."""
         return cls(status=row.status, count=row.count, more=row.more, oldest=row.oldest)
 
 
 def _same(model: type[BaseModel], source: Any) -> dict[str, Any]:
-    """The fields of a view that its source has by the same name."""
+    """The fields that a view and its source have in common."""
     return {name: getattr(source, name) for name in model.model_fields if hasattr(source, name)}
 
 

@@ -1,1 +1,1 @@
-"""What is seen, in words: scene texts and lyrics."""
+"""Scene texts and lyrics."""

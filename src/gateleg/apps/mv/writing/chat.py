@@ -1,4 +1,4 @@
-"""Scene texts by a chat model, for those who have configured one; the plan, the shots and the moves stay the studio's."""
+"""Scene texts by a chat model, if one is configured. Plan, shots and camera moves stay those of the studio."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ _TASK = (
 def write_scenes_by(
     chat: Chat, concept: str, plan: Plan, preset: Preset, subject: str | None = None, seed: int = 0
 ) -> tuple[tuple[SceneText, ...], str]:
-    """Texts by a model, and a note; the note is empty when the model wrote them all.
+    """Texts by a model, and a note, which is empty if the model wrote all of them.
 
-    A model that fails, refuses or miscounts does not stop the video: its place is taken by `write_scenes`, and the note says why.
+    If the model fails, refuses or returns another number of scenes, `write_scenes` is used instead, and the note says why.
     """
     plain = write_scenes(concept, plan, preset, subject, seed)
     lines = [
@@ -53,9 +53,9 @@ def write_scenes_by(
     try:
         written = chat.structured(WrittenScenes, [System(_TASK.format(count=len(plain))), User(about)], seed=seed).value.scenes
     except AiError as error:
-        return plain, f"The model could not write the scenes ({error.code}); the studio wrote them."
+        return plain, f"The model could not write the scenes ({error.code}), so the studio wrote them."
     if len(written) != len(plain):
-        return plain, f"The model wrote {len(written)} scenes where {len(plain)} were asked for; the studio wrote them."
+        return plain, f"The model wrote {len(written)} scenes instead of {len(plain)}, so the studio wrote them."
     texts = [replace(text, prompt=f"{_camera(text)} {scene.description}") for text, scene in zip(plain, written, strict=True)]
     return tuple(texts), ""
 

@@ -1,4 +1,4 @@
-"""Lyrics: read from LRC, SRT or plain text, with the times at which each line is seen."""
+"""Lyrics: parsed from LRC, SRT or plain text, with the times at which each line is shown."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 _LRC = re.compile(r"\[(\d{1,3}):(\d{1,2})(?:[.:](\d{1,3}))?\]")
 _SRT = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})[,.](\d{1,3})\s*-->\s*(\d{1,2}):(\d{2}):(\d{2})[,.](\d{1,3})")
-#: a line stays at most this long, in seconds
+#: the longest time a line is shown, in seconds
 _LONGEST = 6.0
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of text, and when it is seen, in seconds."""
+    """A line of text with its start and end, in seconds."""
 
     start: float
     end: float
@@ -30,7 +30,7 @@ class Line:
 
 
 def read_lyrics(text: str, song: Song) -> tuple[Line, ...]:
-    """The lines of LRC or SRT; plain text is spread over the passages in which somebody could be singing, each line from a beat on."""
+    """Parse LRC or SRT. Plain text is distributed over the sections that may be sung, each line starting on a beat."""
     if len(text) > 200_000:
         raise UnreadableLyrics("The lyrics have more than 200,000 characters.")
     if _SRT.search(text):
@@ -40,7 +40,7 @@ def read_lyrics(text: str, song: Song) -> tuple[Line, ...]:
     else:
         lines = _spread([line.strip() for line in text.splitlines() if line.strip()], song)
     if text.strip() and not lines:
-        raise UnreadableLyrics("The lyrics have no line that can be read.")
+        raise UnreadableLyrics("The lyrics contain no lines.")
     return tuple(line for line in lines if line.start < song.duration)
 
 
@@ -71,7 +71,7 @@ def _read_srt(text: str) -> list[Line]:
 
 
 def _spread(rows: Sequence[str], song: Song) -> list[Line]:
-    """One line after another over the sections that are neither intro, break nor outro."""
+    """Distribute lines over the sections other than intro, break and outro."""
     sung = [section for section in song.sections if section.part in ("verse", "chorus")] or list(song.sections)
     total = sum(section.end - section.start for section in sung)
     if not rows or total <= 0:

@@ -1,4 +1,4 @@
-"""Scene texts from a concept, without a model: an arc, shot sizes, camera moves and light, the same for the same seed."""
+"""Writes scene texts from a concept without a model: story arc, shot sizes, camera moves and light, deterministic for a seed."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SceneText:
-    """What is seen in a scene, in words."""
+    """The text of a scene."""
 
-    #: the whole text, as a person reads and edits it, and as a model that makes pictures gets it
+    #: the whole prompt, for people to edit and for video models
     prompt: str
     negative: str
     shot: Shot
     move: Move
-    #: whether the character or the product is named
+    #: whether the character or product is named
     names_subject: bool
 
 
@@ -47,7 +47,7 @@ _MOVE_WORDS: dict[Move, str] = {
     "orbit": "the camera circles",
     "still": "the camera is still",
 }
-#: What happens, by the place of the scene in the story: {it} is the subject, {place} the concept without it.
+#: Events by the role of the scene in the story; {it} is the subject.
 _EVENTS: dict[Role, tuple[str, ...]] = {
     "establish": ("The place lies open, before anybody is there", "First light on the scene, all of it seen from afar"),
     "introduce": ("{it} enters and looks around", "{it} is there, seen for the first time"),
@@ -74,9 +74,9 @@ _LIGHT: dict[Role, tuple[str, ...]] = {
 
 
 def write_scenes(concept: str, plan: Plan, preset: Preset, subject: str | None = None, seed: int = 0) -> tuple[SceneText, ...]:
-    """A text for each scene of a plan. `subject` describes the character or the product; it is named in every scene in which it is seen.
+    """Write a text for each scene of a plan. `subject` describes the character or product, and is named in every scene that shows it.
 
-    A scene that develops an earlier one (a repeated chorus) keeps its event and its shot, and is brighter and nearer.
+    A scene that varies an earlier one (a repeated chorus) keeps its event and shot, and is brighter and closer.
     """
     texts: list[SceneText] = []
     for slot in plan.slots:
@@ -111,7 +111,7 @@ def _sentence(text: str) -> str:
 
 
 def _who(concept: str) -> str:
-    """Who or what a concept is about, in a few words: what stands before its first verb or preposition."""
+    """The subject of a concept: the words before its first verb or preposition."""
     words = concept.split()
     for at, word in enumerate(words[:7]):
         plain = word.lower().strip(",.;:!?")
@@ -134,7 +134,7 @@ _CAMERA = re.compile(
 
 
 def read_camera(text: str) -> tuple[Shot | None, Move | None, str]:
-    """The shot size and the camera move that a text names, and the text without them: what is left says what is seen."""
+    """The shot size and the camera move that a text names, and the text without them."""
     lower = text.lower().replace("closeup", "close-up").replace("close up", "close-up").replace("bird's eye", "overhead shot")
     shot = next((shot for shot in SHOTS if _SHOT_WORDS[shot].lower() in lower), None)
     move = next((move for move in MOVES if _MOVE_WORDS[move] in lower), None)
@@ -151,13 +151,13 @@ def _pattern(phrase: str) -> str:
     return re.escape(phrase).replace(re.escape("{it}"), ".+")
 
 
-#: The studio's own phrases: they say how the story goes, and name nothing to draw.
+#: The studio's own phrases, which name nothing to draw.
 _PHRASES = re.compile(
     "|".join(_pattern(phrase) for table in (_EVENTS, _LIGHT) for phrases in table.values() for phrase in phrases), re.IGNORECASE
 )
 
 
 def scene_words(text: str) -> str:
-    """What a scene's text says is to be seen: without the camera, and without the phrases that the studio's own texts are made of."""
+    """The part of a scene's text that names what to draw: without the camera and without the studio's own phrases."""
     sentences = re.split(r"[.;]\s*", read_camera(text)[2])
     return ". ".join(sentence for sentence in sentences if sentence and not _PHRASES.fullmatch(sentence))

@@ -141,7 +141,7 @@ async def _documents(visit: Visit, cursor: str) -> None:
         where = f"/api/rag/repository/{quote(found.repository_id, safe='')}/document"
         most = min(visit.resources.settings.upload_bytes, visit.view.host.settings.upload_limit)
         words = "or drop them here: PDF, Office, HTML, Markdown, e-mail, text, CSV, JSON, scans"
-        FileForm(address(where, {"collectionId": found.collection_id}), method="POST", words=words, most=most, multiple=True)
+        FileForm(address(where, {"collectionId": found.collection_id}), method="POST", words=words, max_bytes=most, multiple=True)
     with section("Documents"):
         grid = Grid("Documents", _COLUMNS, [_row(one) for one in first.page.rows])
         nothing = empty("tray", "No documents yet", "Send files above, or let a pipeline of the collection fetch them.")

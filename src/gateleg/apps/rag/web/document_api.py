@@ -245,6 +245,6 @@ async def sign_upload(call: Using, repository_id: str, wanted: Wanted, collectio
     key = source_key(repository_id, opened.collection.collection_id, document_id, name)
     own = resources.settings
     most = min(own.upload_bytes, call.host.settings.upload_limit)
-    form = await resources.objects.presign_upload(key, most=most, expires=own.upload_seconds)
+    form = await resources.objects.presign_upload(key, max_bytes=most, expires=own.upload_seconds)
     signed = SignedUpload(url=form.url, method=form.method, fields=dict(form.fields))
     return UploadView(response=signed, key=key, document_id=document_id, collection_id=opened.collection.collection_id)

@@ -30,7 +30,7 @@ from gateleg.errors import GatelegError
 from gateleg.objects import plain_name
 from gateleg.web.api.calls import Call, Using
 from gateleg.web.bodies import body_limit
-from gateleg.web.uploads import ReceivedFile, UploadRules, receive_files, turn, upload_folder
+from gateleg.web.uploads import ReceivedFile, UploadRules, receive_files, upload_folder, upload_slot
 
 router = APIRouter()
 _BODY = {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": {"type": "object"}}}}}
@@ -200,7 +200,7 @@ async def upload(call: Using, repository_id: str, request: Request, collection_i
     """Send files, as a form or one as the body, and ingest them. A file that the caller sends again under its name replaces the earlier."""
     opened = await _target(call, repository_id, collection_id)
     most = min(mine(call).settings.upload_bytes, call.host.settings.upload_limit)
-    async with turn(call.principal), upload_folder() as folder:
+    async with upload_slot(call.principal), upload_folder() as folder:
         files = await receive_files(request, folder, UploadRules(most, files=mine(call).settings.upload_files))
         batch = [NewDocument(key=await _kept(call, opened, file), name=file.name) for file in files]
     return await _ingested(call, opened, batch)

@@ -4,5 +4,5 @@ from gateleg.web.api.jobs import lists, queues, schedules, single
 
 __all__ = ["ROUTERS"]
 
-#: The one with `{job_id}` comes last: the others have names in its place.
+#: The router with `{job_id}` comes last, because the others have fixed names in its place.
 ROUTERS = (lists.router, queues.router, schedules.router, single.router)

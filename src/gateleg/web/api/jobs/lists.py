@@ -14,7 +14,7 @@ from gateleg.web.errors import BadRequest
 from gateleg.web.newest import jobs_page
 
 router = APIRouter(prefix="/api/jobs", tags=["Jobs"])
-#: Jobs that one request may submit, or act on.
+#: The maximum number of jobs that one request may submit or act on.
 MAX_JOBS_PER_REQUEST = 1000
 Text = Annotated[str, Field(min_length=1, max_length=500)]
 Filter = Annotated[str | None, Query(min_length=1, max_length=500)]
@@ -24,7 +24,7 @@ def _job_type(
     job_type: Filter = None, type: Annotated[str | None, Query(min_length=1, max_length=500, description="The same as `job_type`.")] = None
 ) -> str | None:
     if job_type is not None and type is not None and job_type != type:
-        raise BadRequest("`job_type` and `type` mean the same and have different values.", fix="Give `job_type` alone.")
+        raise BadRequest("`job_type` and `type` are synonyms, but have different values.", fix="Send `job_type` only.")
     return job_type or type
 
 
@@ -42,22 +42,22 @@ class NewJob(BaseModel):
     priority: int | None = Field(default=None, ge=0, le=100, description="0 to 100, higher first.")
     subject: Text | None = Field(default=None, description="What the job is about.")
     job_id: UUID | None = Field(default=None, description="Chosen by the caller, so that jobs submitted together can depend on each other.")
-    run_at: AwareDatetime | None = Field(default=None, description="Not to be started before.")
+    run_at: AwareDatetime | None = Field(default=None, description="Do not start it before this time.")
     delay: float | None = Field(default=None, ge=0, le=366 * 86400, description="Seconds to wait before it may start.")
-    start_within: float | None = Field(default=None, gt=0, le=366 * 86400, description="Seconds after which it is not started any more.")
+    start_within: float | None = Field(default=None, gt=0, le=366 * 86400, description="Seconds after which it is no longer started.")
     depends_on: list[UUID] = Field(default=[], max_length=90, description="Jobs that must be completed first.")
-    parent: UUID | None = Field(default=None, description="The job that it is a part of.")
+    parent: UUID | None = Field(default=None, description="The parent job.")
     stage: Text | None = None
     max_retries: int | None = Field(default=None, ge=0, le=1000)
     timeout: int | None = Field(default=None, ge=1, le=31 * 86400)
     concurrency_key: Text | None = Field(default=None, description="At most `concurrency_limit` jobs with this key run at once.")
     concurrency_limit: int = Field(default=1, ge=1, le=1000)
-    idempotency_key: Text | None = Field(default=None, description="A second submission with this key answers with the first one's job.")
-    unique_key: Text | None = Field(default=None, description="The same, while that one waits.")
+    idempotency_key: Text | None = Field(default=None, description="A second submission with this key returns the job of the first one.")
+    unique_key: Text | None = Field(default=None, description="The same, but only while that job is waiting.")
     tags: list[Annotated[str, Field(min_length=1, max_length=100)]] = Field(default=[], max_length=50)
 
     def submission(self, by: str) -> Submission:
-        """The submission, in the caller's name."""
+        """The submission, with the caller as its owner."""
         return Submission(**self.model_dump(), created_by=by)
 
 
@@ -65,11 +65,11 @@ class SubmissionResult(BaseModel):
     """The result of a submission."""
 
     job: JobDetail
-    created: bool = Field(description="False when its key was taken; `job` is then the job that has it.")
+    created: bool = Field(description="False if the key was taken; `job` is then the existing job.")
 
 
 class NewJobs(BaseModel):
-    """Jobs to be submitted together: all of them, or none."""
+    """Jobs to submit together: all of them, or none."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -77,7 +77,7 @@ class NewJobs(BaseModel):
 
 
 class SubmissionResults(BaseModel):
-    """The results of submissions, in their order."""
+    """The results of submissions, in order."""
 
     jobs: list[SubmissionResult]
 
@@ -103,7 +103,7 @@ async def list_jobs(
 
 @router.post("", status_code=201)
 async def submit(call: Operating, new: NewJob, response: Response) -> SubmissionResult:
-    """Submit a job. 200 instead of 201 when its key was taken."""
+    """Submit a job. Returns 200 instead of 201 if its key was taken."""
     answer = await call.host.queue.submit(new.submission(call.principal.name))
     if answer.created:
         await call.note("job.submit", str(answer.job.job_id), job_type=answer.job.job_type, queue=answer.job.queue)
@@ -115,7 +115,7 @@ async def submit(call: Operating, new: NewJob, response: Response) -> Submission
 
 @router.post("/bulk", status_code=201)
 async def submit_many(call: Operating, new: NewJobs) -> SubmissionResults:
-    """Submit many jobs, which may depend on each other; nothing is submitted when one of them is refused."""
+    """Submit several jobs, which may depend on each other. If one of them is refused, none is submitted."""
     answers = await call.host.queue.submit_many([job.submission(call.principal.name) for job in new.jobs])
     await call.note("job.submit-many", answers[0].job.job_type, count=len(answers), created=sum(one.created for one in answers))
     return SubmissionResults(jobs=[SubmissionResult(job=JobDetail.of(one.job), created=one.created) for one in answers])
@@ -143,7 +143,7 @@ async def list_archive(
 ) -> Listing[JobView]:
     """Archived jobs about a subject, or of a type, newest first."""
     if (subject is None) == (job_type is None):
-        raise BadRequest("The archive needs either a subject or a job type.", fix="Give `subject` or `job_type`, not both.")
+        raise BadRequest("The archive is listed by subject or by job type.", fix="Send either `subject` or `job_type`.")
     page = await call.host.queue.archive_page(subject=subject, job_type=job_type, limit=limit, cursor=cursor)
     return Listing(items=[JobView.of(job) for job in page], next=page.next)
 

@@ -1,4 +1,4 @@
-"""`/api/jobs/queues` and `/api/jobs/stats`: how queues are run, and how they do."""
+"""`/api/jobs/queues` and `/api/jobs/stats`: the state of queues and their statistics."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -17,11 +17,11 @@ Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.:/-]{1,100}$")]
 
 
 class QueueView(BaseModel):
-    """How a queue is run."""
+    """The state of a queue."""
 
     name: str
     mode: Literal["running", "paused", "draining"]
-    rate: int = Field(description="Starts in a window of `rate_seconds`; 0 for no limit.")
+    rate: int = Field(description="Maximum number of starts in `rate_seconds`; 0 for no limit.")
     rate_seconds: int
     changed_at: datetime | None = None
     changed_by: str | None = None
@@ -33,7 +33,7 @@ class QueueView(BaseModel):
 
 
 class WorkView(BaseModel):
-    """What was done in the window of time."""
+    """The work done in a period."""
 
     claimed: int
     lost_claims: int
@@ -41,15 +41,15 @@ class WorkView(BaseModel):
     failed: int
     retried: int
     cancelled: int
-    throughput: float = Field(description="Completed jobs a minute.")
-    run_half: float | None = Field(description="Seconds that half of all runs have stayed under.")
-    run_most: float | None = Field(description="Seconds that 95 of 100 runs have stayed under.")
+    throughput: float = Field(description="Completed jobs per minute.")
+    run_half: float | None = Field(description="Median run time in seconds.")
+    run_most: float | None = Field(description="95th percentile of the run time in seconds.")
     wait_half: float | None
     wait_most: float | None
 
 
 class QueueStatsView(BaseModel):
-    """How a queue does."""
+    """The statistics of a queue."""
 
     queue: str
     mode: str
@@ -60,7 +60,7 @@ class QueueStatsView(BaseModel):
     minutes: int
     work: WorkView
     by_type: dict[str, WorkView]
-    waiting_by_type: dict[str, int] = Field(description="Of the first 2,000 that wait.")
+    waiting_by_type: dict[str, int] = Field(description="Among the first 2,000 waiting jobs.")
     running_by_type: dict[str, int]
 
     @classmethod
@@ -92,10 +92,10 @@ async def get_stats(
 
 
 class HistoryView(BaseModel):
-    """What was done, and what was in the queues, at moments that follow each other."""
+    """Throughput and queue lengths over time."""
 
-    moments: list[datetime] = Field(description="When the points begin, oldest first.")
-    series: dict[str, list[int | None]] = Field(description="One number for each moment; null where nothing was recorded.")
+    moments: list[datetime] = Field(description="The start times of the points, oldest first.")
+    series: dict[str, list[int | None]] = Field(description="One number for each point; null if nothing was recorded.")
 
 
 _SERIES: tuple[Count, ...] = ("claimed", "completed", "failed", "retried", "cancelled", "lost_claims", "waiting", "running")
@@ -108,7 +108,7 @@ async def get_history(
     step: Annotated[int, Query(ge=1, le=1440, description="Minutes from one point to the next.")] = 60,
     points: Annotated[int, Query(ge=1, le=1440)] = 24,
 ) -> HistoryView:
-    """The last day of one queue, or of all, as the points of charts. Nothing is kept for longer than two days."""
+    """The last day of one queue, or of all, as points of charts. Nothing is kept for longer than two days."""
     hours = await call.host.queue.history(hours=min(48, 1 + -(-step * points // 60)))
     now = call.host.store.setup.now()
     found: dict[str, list[int | None]] = {name: series(hours, name, now, queue=queue, step=step, points=points) for name in _SERIES}
@@ -126,7 +126,7 @@ async def list_queues(call: Viewing, limit: Limit = 50, cursor: Cursor = None) -
 
 @router.post("/queues/{name:path}/pause")
 async def pause(call: Operating, name: Name) -> QueueView:
-    """Start no more jobs of a queue; those that run go on."""
+    """Pause a queue: no more jobs are started; running ones continue."""
     state = await call.host.queue.pause(name, by=call.principal.name)
     await call.note("queue.pause", name)
     return QueueView.of(state)
@@ -134,7 +134,7 @@ async def pause(call: Operating, name: Name) -> QueueView:
 
 @router.post("/queues/{name:path}/resume")
 async def resume(call: Operating, name: Name) -> QueueView:
-    """Let a queue run again."""
+    """Resume a queue."""
     state = await call.host.queue.resume(name, by=call.principal.name)
     await call.note("queue.resume", name)
     return QueueView.of(state)
@@ -142,24 +142,24 @@ async def resume(call: Operating, name: Name) -> QueueView:
 
 @router.post("/queues/{name:path}/drain")
 async def drain(call: Operating, name: Name) -> QueueView:
-    """Take no new jobs into a queue; those that wait are still run."""
+    """Drain a queue: no new jobs are accepted; waiting ones are still run."""
     state = await call.host.queue.drain(name, by=call.principal.name)
     await call.note("queue.drain", name)
     return QueueView.of(state)
 
 
 class Rate(BaseModel):
-    """How many jobs a queue may start."""
+    """The rate limit of a queue."""
 
     model_config = ConfigDict(extra="forbid")
 
-    starts: int = Field(ge=0, le=1_000_000, description="0 takes the limit away.")
+    starts: int = Field(ge=0, le=1_000_000, description="0 removes the limit.")
     seconds: int = Field(default=60, ge=1, le=86_400)
 
 
 @router.put("/queues/{name:path}/rate")
 async def set_rate(call: Operating, name: Name, rate: Rate) -> QueueView:
-    """Start at most so many jobs of a queue in each window of so many seconds. Windows follow each other by the clock."""
+    """Limit the starts of a queue to a number of jobs in each time window. Windows are aligned to the clock."""
     state = await call.host.queue.set_rate(name, rate.starts, seconds=rate.seconds, by=call.principal.name)
     await call.note("queue.rate", name, starts=rate.starts, seconds=rate.seconds)
     return QueueView.of(state)

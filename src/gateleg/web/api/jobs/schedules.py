@@ -1,4 +1,4 @@
-"""`/api/jobs/schedules`: jobs that are submitted again and again."""
+"""`/api/jobs/schedules`: schedules, which submit jobs repeatedly."""
 
 from typing import Annotated, Any
 
@@ -57,7 +57,7 @@ async def get_schedule(call: Viewing, request: Request, name: Name) -> Response:
 
 @router.put("/schedules/{name:path}")
 async def put_schedule(call: Operating, name: Name, new: NewSchedule) -> ScheduleView:
-    """Make a schedule, or put another in its place."""
+    """Create or replace a schedule."""
     submission = Submission(new.job_type, new.config, queue=new.queue, priority=new.priority, subject=new.subject)
     made = await call.host.queue.schedule(
         name, submission, cron=new.cron, every=new.every, timezone=new.timezone, max_delay=new.max_delay, enabled=new.enabled
@@ -68,14 +68,14 @@ async def put_schedule(call: Operating, name: Name, new: NewSchedule) -> Schedul
 
 @router.delete("/schedules/{name:path}", status_code=204)
 async def delete_schedule(call: Operating, name: Name) -> None:
-    """Take a schedule away; jobs that it has submitted stay."""
+    """Delete a schedule; the jobs that it submitted stay."""
     await call.host.queue.unschedule(name)
     await call.note("schedule.delete", name)
 
 
 @router.post("/schedules/{name:path}/enable")
 async def enable(call: Operating, name: Name) -> ScheduleView:
-    """Switch a schedule on, without what it has missed."""
+    """Enable a schedule. Missed runs are not made up for."""
     made = await call.host.queue.set_enabled(name, True)
     await call.note("schedule.enable", name)
     return ScheduleView.of(made)
@@ -83,7 +83,7 @@ async def enable(call: Operating, name: Name) -> ScheduleView:
 
 @router.post("/schedules/{name:path}/disable")
 async def disable(call: Operating, name: Name) -> ScheduleView:
-    """Switch a schedule off."""
+    """Disable a schedule."""
     made = await call.host.queue.set_enabled(name, False)
     await call.note("schedule.disable", name)
     return ScheduleView.of(made)
@@ -91,7 +91,7 @@ async def disable(call: Operating, name: Name) -> ScheduleView:
 
 @router.post("/schedules/{name:path}/run", status_code=201)
 async def run_now(call: Operating, name: Name) -> SubmissionResult:
-    """Submit a schedule's job now, besides its times."""
+    """Submit a schedule's job now, in addition to its regular runs."""
     found = await _found(call.host, name)
     submission = Submission(
         found.job_type,

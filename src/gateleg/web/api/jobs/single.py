@@ -34,8 +34,8 @@ class LogPage(BaseModel):
     """Consecutive lines of a job's log."""
 
     lines: list[LineView]
-    next: int = Field(description="Give it back as `after` for the lines that come next.")
-    finished: bool = Field(description="Whether no more lines will come.")
+    next: int = Field(description="Pass it as `after` for the following lines.")
+    finished: bool = Field(description="Whether the log is complete.")
 
 
 @router.get("/{job_id}/logs")
@@ -71,7 +71,7 @@ class CancelOptions(BaseModel):
 
 @router.post("/{job_id}/cancel")
 async def cancel(call: Operating, job_id: UUID, options: CancelOptions | None = None) -> JobDetail:
-    """Cancel a job. One that waits is cancelled at once, a running one is asked to stop; a finished one stays as it is."""
+    """Cancel a job. A waiting job is cancelled at once, a running one is asked to stop; a finished one stays as it is."""
     options = options or CancelOptions()
     job = await call.host.queue.cancel(job_id, reason=options.reason, force=options.force)
     await call.note("job.cancel", str(job_id), reason=options.reason, force=options.force or None)

@@ -1,4 +1,4 @@
-"""Jobs as the API shows them. What lets a worker write, its token, is never shown."""
+"""Jobs as the API shows them. The token that lets a worker write is never shown."""
 
 from datetime import datetime
 from typing import Any
@@ -15,7 +15,7 @@ __all__ = ["JobDetail", "JobView"]
 
 
 class ProgressView(BaseModel):
-    """How far a job is, in its own words."""
+    """The progress of a job, as reported by its handler."""
 
     done: float
     total: float
@@ -24,14 +24,14 @@ class ProgressView(BaseModel):
 
     @classmethod
     def of(cls, progress: Progress | None) -> "ProgressView | None":
-        """The progress of a job, if it has said any."""
+        """The progress of a job, if it has reported any."""
         if progress is None:
             return None
         return cls(done=progress.done, total=progress.total, message=progress.message, fraction=progress.fraction)
 
 
 class FailureView(BaseModel):
-    """Why an attempt did not succeed."""
+    """Why an attempt failed."""
 
     kind: str
     message: str
@@ -47,7 +47,7 @@ class AttemptView(BaseModel):
     ended_at: datetime
     outcome: str
     error: FailureView | None = None
-    times: int | None = Field(default=None, description="How often it was snoozed, when that was more than once.")
+    times: int | None = Field(default=None, description="How often it was snoozed, if more than once.")
 
     @classmethod
     def of(cls, attempt: Attempt) -> "AttemptView":
@@ -61,7 +61,7 @@ class JobView(BaseModel):
     job_id: UUID
     job_type: str
     status: str
-    readiness: str | None = Field(default=None, description="Of a pending job: ready, delayed or blocked.")
+    readiness: str | None = Field(default=None, description="For a pending job: ready, delayed or blocked.")
     queue: str
     priority: int
     subject: str | None = None
@@ -69,7 +69,7 @@ class JobView(BaseModel):
     updated_at: datetime | None = None
     started_at: datetime | None = None
     completed_at: datetime | None = None
-    run_at: datetime | None = Field(default=None, description="Not to be started before.")
+    run_at: datetime | None = Field(default=None, description="The earliest start time.")
     created_by: str | None = None
     worker_id: str | None = None
     retry_count: int
@@ -82,17 +82,17 @@ class JobView(BaseModel):
     tags: list[str] = []
     cancel_requested: datetime | None = None
     cancel_reason: str | None = None
-    error: str | None = Field(default=None, description="Of a failed job: what its last attempt said.")
+    error: str | None = Field(default=None, description="For a failed job: the error of its last attempt.")
     archived: bool = False
 
     @classmethod
     def of(cls, job: Job | ArchivedJob) -> "JobView":
-        """A job of the queue or of the archive, without what is long."""
+        """A job of the queue or of the archive, without its long attributes."""
         return cls(**_common(job))
 
 
 class JobDetail(JobView):
-    """A job with everything about it."""
+    """A job with all its attributes."""
 
     config: dict[str, Any]
     results: dict[str, Any] | None = None
@@ -106,7 +106,7 @@ class JobDetail(JobView):
     idempotency_key: str | None = None
     unique_key: str | None = None
     version: int | None = None
-    log_lines: int = Field(description="How many lines its log has.")
+    log_lines: int = Field(description="The number of lines of its log.")
 
     @classmethod
     def of(cls, job: Job | ArchivedJob) -> "JobDetail":
@@ -165,7 +165,7 @@ def _common(job: Job | ArchivedJob) -> dict[str, Any]:
 
 
 class BranchView(BaseModel):
-    """A job of a tree with those below it."""
+    """A job of a tree with the jobs below it."""
 
     job_id: UUID
     job_type: str
@@ -180,7 +180,7 @@ class BranchView(BaseModel):
 
     @classmethod
     def of(cls, branch: Branch) -> "BranchView":
-        """A branch with all below it."""
+        """A branch with all jobs below it."""
         return cls(
             job_id=branch.job_id,
             job_type=branch.job_type,
@@ -220,22 +220,22 @@ class WorkerView(BaseModel):
     app_version: str
     queues: list[str]
     concurrency: int
-    limits: dict[str, int] = Field(description="The most jobs of a queue that it runs at once, where that is limited.")
+    limits: dict[str, int] = Field(description="The maximum number of concurrent jobs of a queue, if limited.")
     state: str
     running: list[UUID]
     memory_bytes: int
-    clock_ahead: float = Field(description="Seconds by which its clock is ahead of those of the other workers; negative when behind.")
+    clock_ahead: float = Field(description="Seconds by which its clock is ahead of the other workers' clocks; negative if behind.")
     started_at: datetime
     seen_at: datetime
 
     @classmethod
     def of(cls, record: WorkerRecord) -> "WorkerView":
-        """A worker as it said last."""
+        """A worker, as it last reported."""
         return cls(**{name: getattr(record, name) for name in cls.model_fields})
 
 
 class ScheduleView(BaseModel):
-    """A job that is submitted again and again."""
+    """A schedule that submits a job repeatedly."""
 
     name: str
     job_type: str
@@ -251,9 +251,9 @@ class ScheduleView(BaseModel):
     next_run_at: datetime | None
     last_run_at: datetime | None
     last_job_id: UUID | None
-    skipped: int = Field(description="Runs that were left out because they were too late.")
-    declared_by: str | None = Field(description="The application whose code declares it; null when a person or a program has made it.")
-    undeclared_at: datetime | None = Field(description="Since when its application no longer declares it; it does not run then.")
+    skipped: int = Field(description="Number of runs skipped because they were too late.")
+    declared_by: str | None = Field(description="The application whose code declares it; null if it was created by a person or a program.")
+    undeclared_at: datetime | None = Field(description="When its application stopped declaring it; it no longer runs then.")
 
     @classmethod
     def of(cls, schedule: Schedule) -> "ScheduleView":
@@ -269,7 +269,7 @@ class TypeView(BaseModel):
     priority: int
     timeout: int
     runs: str
-    config_schema: dict[str, Any] | None = Field(description="The JSON schema of its config; null when anything goes.")
+    config_schema: dict[str, Any] | None = Field(description="The JSON schema of its config; null if any config is accepted.")
 
     @classmethod
     def of(cls, handler: Handler) -> "TypeView":

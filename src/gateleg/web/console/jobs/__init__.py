@@ -4,7 +4,7 @@ from gateleg.web.console.jobs import archived, changes, dead, job, listing, queu
 
 
 def register() -> None:
-    """Serve all pages about jobs. Those with a name of their own come before `/jobs/{job_id}`."""
+    """Serve all pages about jobs. Those with a fixed path come before `/jobs/{job_id}`."""
     for page in (listing, queues, workers, schedules, dead, changes, archived, submit, job):
         page.register()
 

@@ -31,17 +31,17 @@ def may_cancel(job: Job) -> bool:
 
 
 def may_force(job: Job) -> bool:
-    """Whether a job was asked to stop and runs on: it can be taken from its worker."""
+    """Whether a job was asked to stop and still runs: it can be taken from its worker."""
     return job.status == JobStatus.PROCESSING and job.cancel_requested is not None
 
 
 def may_retry(job: Job) -> bool:
-    """Whether a job can begin again."""
+    """Whether a job can be retried."""
     return job.status in (JobStatus.FAILED, JobStatus.CANCELLED)
 
 
 def may_archive(job: Job) -> bool:
-    """Whether a job can be archived before its time: one that has failed and is not to be retried."""
+    """Whether a job can be archived early: a failed one that is not to be retried."""
     return job.status == JobStatus.FAILED
 
 
@@ -70,8 +70,8 @@ class JobSelection:
 
 
 def summary(done: int, refused: int, word: str) -> str:
-    """The result of a bulk action: `3 retried, 1 had moved on`."""
-    return f"{done} {word}" + (f", {refused} had moved on" if refused else "")
+    """The result of a bulk action: `3 retried, 1 had changed`."""
+    return f"{done} {word}" + (f", {refused} had changed" if refused else "")
 
 
 async def on_each(view: View, jobs: list[Job], action: str, act: Callable[[UUID], Awaitable[object]]) -> Counter[str]:

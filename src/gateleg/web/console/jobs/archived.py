@@ -1,4 +1,4 @@
-"""The page about the archive: jobs that have left the queue, by type or by subject."""
+"""The archive: jobs that have left the queue, by type or by subject."""
 
 from __future__ import annotations
 

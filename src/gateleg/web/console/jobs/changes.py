@@ -1,4 +1,4 @@
-"""`/jobs/changes`: changes of tables that a handler of an application has refused, to be repeated."""
+"""`/jobs/changes`: changes of tables that an application's handler failed to process, to be repeated."""
 
 from __future__ import annotations
 
@@ -114,7 +114,10 @@ def _list(
 
 async def _repeat(view: View, application: str, event: str | None) -> None:
     if event is None and not await confirm(
-        "Repeat all failed changes?", f"A worker calls the handlers of {application} again with each.", verb="Repeat all", harmless=True
+        "Repeat all failed changes?",
+        f"A worker calls the change handlers of {application} again for each of them.",
+        verb="Repeat all",
+        harmless=True,
     ):
         return
 
@@ -123,5 +126,5 @@ async def _repeat(view: View, application: str, event: str | None) -> None:
         await view.host.queue.submit(Submission(REPEAT_JOB, task, subject=f"changes of {application}", created_by=view.principal.name))
         await view.host.audit.note(view.principal, "stream.repeat", application, **({} if event is None else {"event": event}))
 
-    if await carry_out(view, Role.OPERATOR, work, "A worker repeats it as soon as one is free"):
+    if await carry_out(view, Role.OPERATOR, work, "Submitted: a worker will repeat it"):
         view.live.hurry_all()

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from gateleg.store import Page
 
 _LENGTH = 100
-#: How many jobs are retried or archived at once.
+#: The maximum number of jobs that are retried or archived at once.
 MOST = 1000
 COLUMNS = (
     Column("type", "Type"),
@@ -58,34 +58,34 @@ GROUPS = (
 
 @dataclass(frozen=True)
 class Group:
-    """Failed jobs of one type with one kind of error."""
+    """Failed jobs with the same type and error."""
 
     job_type: str
     kind: str
     count: int
     last: datetime
-    #: the first lines of their messages, without repetition
+    #: the distinct first lines of their messages
     messages: tuple[str, ...] = ()
 
     @property
     def error(self) -> str:
-        """The error of all of them, or its kind where their messages differ."""
+        """Their common error, or only its class if the messages differ."""
         return f"{short_kind(self.kind)}: {self.messages[0]}" if len(self.messages) == 1 and self.messages[0] else short_kind(self.kind)
 
 
 def failure_of(job: Job) -> Failure | None:
-    """The error that a job has failed with."""
+    """The error of a failed job."""
     return next((attempt.error for attempt in reversed(job.attempts) if attempt.error is not None), None)
 
 
 def kind_of(job: Job) -> str:
-    """The kind of error that a job has failed with."""
+    """The exception class of a failed job."""
     failure = failure_of(job)
     return "unknown" if failure is None else failure.kind
 
 
 def message_of(job: Job) -> str:
-    """The first line of the message of the error that a job has failed with."""
+    """The first line of a failed job's error message."""
     failure = failure_of(job)
     return "" if failure is None or not failure.message else failure.message.splitlines()[0][:300]
 
@@ -103,7 +103,7 @@ def grouped(jobs: Sequence[Job]) -> list[Group]:
 
 
 def dead_rows(jobs: Sequence[Job]) -> list[Row]:
-    """Failed jobs as rows. What the group of a job says about its error is not repeated."""
+    """Failed jobs as rows. What their group already says about the error is not repeated."""
     groups = {(group.job_type, group.kind): group for group in grouped(jobs)}
     return [_row(job, groups[job.job_type, kind_of(job)]) for job in jobs]
 
@@ -169,7 +169,7 @@ def _list(view: View, topic: Topic[Page[Job]], first: Page[Job], pulse: LiveIndi
 
 
 def _group_row(group: Group, *, deeds: bool, alone: bool) -> Row:
-    """A kind of failure. Where its type has failed in other ways too, there is a button for all of them."""
+    """A group of failures. If its type has also failed in other ways, there is a button for all of them."""
     several = [] if len(group.messages) == 1 else [meta_cell(f"{len(group.messages)} different messages")]
     cells = {"type": group.job_type, "kind": [group.error, *several], "count": str(group.count), "last": ago_cell(group.last)}
     retries = [button_cell("kind", "Retry these"), *([] if alone else [button_cell("type", f"Retry all {group.job_type}")])]
@@ -181,7 +181,7 @@ async def _act_on_group(view: View, row: str, verb: str, topic: Topic[Page[Job]]
     only = None if verb == "type" else kind
     which = f"{job_type} jobs" + (f" with {short_kind(only)}" if only is not None else "")
     archives = verb == "archive"
-    effect = "They leave the queue and can still be read in the archive" if archives else "Each begins again with all its retries"
+    effect = "They move to the archive, where they can still be read" if archives else "Each is retried from the start"
     ask = "Archive" if archives else "Retry"
     if not await confirm(f"{ask} all failed {which}?", f"{effect}, up to {MOST:,} of them.", verb=f"{ask} all", harmless=True):
         return
@@ -200,7 +200,7 @@ async def _act_on_group(view: View, row: str, verb: str, topic: Topic[Page[Job]]
 
 
 async def retry_all(queue: AsyncQueue, job_type: str, kind: str | None) -> int:
-    """Let the failed jobs of a type begin again, those with one kind of error or all; how many there were."""
+    """Retry the failed jobs of a type, with one kind of error or all. Returns their number."""
     if kind is None:
         return len(await queue.retry_failed(job_type=job_type, limit=MOST))
     count = 0
@@ -208,19 +208,19 @@ async def retry_all(queue: AsyncQueue, job_type: str, kind: str | None) -> int:
         try:
             await queue.retry(job.job_id)
         except WrongState:
-            # Somebody else has retried it already.
+            # Somebody else has already retried it.
             continue
         count += 1
     return count
 
 
 async def archive_all(view: View, job_type: str, kind: str) -> int:
-    """Archive the failed jobs of a type with one kind of error; how many there were."""
+    """Archive the failed jobs of a type with one kind of error. Returns their number."""
     archivist = Archiver(view.host.queue, view.host.objects)
     return sum([await archivist.archive(job) for job in await _failed(view.host.queue, job_type, kind)])
 
 
 async def _failed(queue: AsyncQueue, job_type: str, kind: str) -> list[Job]:
-    # The kind of an error is inside the attempts, which a filter expression cannot search.
+    # The class of an error is inside the attempts, which a filter expression cannot search.
     question = queue.tables.job.in_status(status=JobStatus.FAILED).filter(Job.job_type == job_type)
     return [job async for job in queue.store.query(question) if kind_of(job) == kind][:MOST]

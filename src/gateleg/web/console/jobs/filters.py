@@ -1,4 +1,4 @@
-"""What a list of jobs is narrowed to; the address of the list holds all of it. Pure."""
+"""Filters of a list of jobs, which are all part of its address. Pure."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
     from gateleg.jobs import JobStatus
 
-#: The states by the words that addresses have for them.
+#: States by their names in addresses.
 STATUS_WORDS = {badge.word.lower(): status for status, badge in BY_STATUS.items()}
 _WORDS = {status: word for word, status in STATUS_WORDS.items()}
 
 
 @dataclass(frozen=True)
 class Filters:
-    """What is wanted of a list of jobs; None is anything."""
+    """Filters of a list of jobs; None matches anything."""
 
     status: JobStatus | None = None
     type: str | None = None
@@ -28,14 +28,14 @@ class Filters:
     subject: str | None = None
     worker: str | None = None
     tag: str | None = None
-    #: "1" to see internal jobs as well
+    #: "1" to include internal jobs
     internal: str | None = None
-    #: where the page begins
+    #: where the page starts
     cursor: str | None = None
 
     @classmethod
     def read(cls, query: Mapping[str, str]) -> Filters:
-        """The filters of an address. What it says that there is not is left out."""
+        """The filters of an address. Unknown values are ignored."""
         given: dict[str, Any] = {
             name: value for one in fields(cls) if (name := one.name) != "status" and (value := query.get(name, "").strip())
         }
@@ -51,15 +51,15 @@ class Filters:
         }
 
     def address(self, **changes: Any) -> str:
-        """Where the list is, with some filters changed; a changed filter begins at the first page."""
+        """The address of the list with some filters changed; a changed filter starts at the first page."""
         return address("/jobs", replace(self, **{"cursor": None, **changes}).state())
 
     @property
     def any(self) -> bool:
-        """Whether anything is left out."""
+        """Whether a filter is set."""
         return self != Filters(cursor=self.cursor)
 
     def arguments(self) -> dict[str, Any]:
-        """The same, as the queue's verb takes it."""
+        """The filters as arguments of the queue's method."""
         wanted = {"status": self.status, "job_type": self.type, "queue": self.queue, "subject": self.subject}
         return {**wanted, "worker": self.worker, "tag": self.tag, "internal": self.internal == "1"}

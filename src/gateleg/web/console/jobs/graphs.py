@@ -1,4 +1,4 @@
-"""What a job waits for and what waits for it, drawn as a graph from left to right. Pure: jobs in, SVG out."""
+"""The dependencies of a job, drawn as a graph from left to right. Pure: jobs in, SVG out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WIDTH, _HEIGHT, _ACROSS, _DOWN, _MARGIN = 208, 44, 64, 14, 8
 
 @dataclass(frozen=True)
 class Node:
-    """A job in the graph, and where it stands: columns count from what waits for nothing."""
+    """A job in the graph and its position: columns count from jobs without dependencies."""
 
     job_id: UUID
     title: str
@@ -41,7 +41,7 @@ class Node:
 
 
 def columns_of(jobs: Mapping[UUID, Job]) -> dict[UUID, int]:
-    """The column of each job: one further than the furthest of those that it waits for."""
+    """The column of each job: one more than that of its furthest dependency."""
     columns: dict[UUID, int] = {}
 
     def column(job_id: UUID, above: frozenset[UUID]) -> int:
@@ -56,7 +56,7 @@ def columns_of(jobs: Mapping[UUID, Job]) -> dict[UUID, int]:
 
 
 def placed(jobs: Mapping[UUID, Job]) -> list[Node]:
-    """The jobs in their columns. In a column they stand where what they wait for stands, so that few arrows cross, and then by time."""
+    """The jobs in their columns, at the height of their dependencies so that few arrows cross, and then by time."""
     columns = columns_of(jobs)
     nodes: dict[UUID, Node] = {}
 
@@ -88,7 +88,7 @@ def graph_svg(jobs: Iterable[Job], current: UUID) -> str:
     boxes = "".join(_box(node, current) for node in nodes.values())
     return (
         f'<svg class="graph" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="group" '
-        f'aria-label="What the job waits for, and what waits for it">{edges}{boxes}</svg>'
+        f'aria-label="Dependencies of the job">{edges}{boxes}</svg>'
     )
 
 

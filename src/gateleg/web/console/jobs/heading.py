@@ -1,4 +1,4 @@
-"""The head of a job's page: type, state, age, progress, and what can be done."""
+"""The header of a job's page: type, state, age, progress, and actions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Heading:
-    """The head of the page. `show` draws it anew when something in it has changed."""
+    """The header of the page. `show` redraws it when something has changed."""
 
     def __init__(self, view: View, details: JobDetails, branch: Branch | None, subject: Found | None = None) -> None:
         self._view = view
@@ -50,7 +50,7 @@ class Heading:
         self.show(details, branch)
 
     def show(self, details: JobDetails, branch: Branch | None) -> None:
-        """Draw what has changed and leave the rest: a button that is drawn anew while it is pressed hears nothing."""
+        """Redraw what has changed and leave the rest: redrawing a button while it is pressed loses the click."""
         moments = (details.started_at, details.completed_at, details.archived_at)
         badge = details.badge if branch is None or not branch.children else tree_badge(branch, details.badge)
         words = branch.summary if branch is not None and branch.children else ""
@@ -102,30 +102,30 @@ class Heading:
             view.live.hurry_all()
 
     async def retry(self) -> None:
-        """Let the job begin again."""
+        """Retry the job."""
         job_id = UUID(str(self._view.request.path_params["job_id"]))
-        await self._do("job.retry", lambda: self._view.host.queue.retry(job_id), "It waits for a worker again")
+        await self._do("job.retry", lambda: self._view.host.queue.retry(job_id), "The job waits for a worker again")
 
     async def _cancel_below(self) -> None:
         if self._branch is not None:
             await self.cancel_tree(self._branch)
 
     async def cancel_tree(self, branch: Branch) -> None:
-        """Ask, and cancel a job with everything below it that has not ended."""
+        """Confirm, and cancel a job with all unfinished jobs below it."""
         count = branch.unfinished
         loss = f"{count:,} {'job that has' if count == 1 else 'jobs that have'} not ended {'is' if count == 1 else 'are'} cancelled."
         if await confirm("Cancel the whole tree?", loss, verb="Cancel all"):
             cancel = self._view.host.queue.cancel_tree
-            await self._do("job.cancel-tree", lambda: cancel(branch.job_id), "The tree is cancelled", on=branch.job_id)
+            await self._do("job.cancel-tree", lambda: cancel(branch.job_id), "The tree was cancelled", on=branch.job_id)
 
     async def _force(self, job: Job) -> None:
-        loss = "The worker was asked to stop and has not yet. What this attempt has done so far and not written down is lost."
+        loss = "The worker was asked to stop, but has not done so yet. Unsaved work of this attempt will be lost."
         if await confirm("Take the job from its worker?", loss, verb="Stop now"):
             await self._do("job.cancel", lambda: self._view.host.queue.cancel(job.job_id, force=True), "Stopped", force=True)
 
     async def _ask_priority(self, job: Job) -> None:
         with sheet("Priority") as dialog:
-            tag("p", "From 0 to 100. Jobs of a higher priority are started first.", "meta")
+            tag("p", "From 0 to 100. Jobs with a higher priority start first.", "meta")
             wanted = Field("Priority", str(job.priority), kind="number", least=0, most=100, on_enter=lambda: dialog.submit(wanted.text))
             with tag("div", classes="deeds"):
                 button("Cancel", lambda: dialog.submit(None))
@@ -138,12 +138,12 @@ class Heading:
 
 
 def open_below(details: JobDetails, branch: Branch | None) -> bool:
-    """Whether jobs below a job still wait or run; the job itself may have ended long ago."""
+    """Whether jobs below a job are unfinished; the job itself may have finished long ago."""
     return branch is not None and branch.unfinished > (0 if details.finished else 1)
 
 
 def offered(details: JobDetails, below: bool = False) -> tuple[object, ...]:
-    """What can be done with a job now: as long as it stays the same, so do the buttons."""
+    """The available actions of a job: the buttons are redrawn only if they change."""
     job = details.job
     return (False,) if job is None else (may_prioritise(job), job.priority, may_retry(job), may_force(job), may_cancel(job), below)
 

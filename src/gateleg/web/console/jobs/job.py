@@ -1,4 +1,4 @@
-"""The page of one job: its head, its tree on the left, its tabs on the right."""
+"""The page of a job: its header, its tree on the left, its tabs on the right."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ def register() -> None:
 
 def _missing(job_id: str) -> None:
     context.client.status_code = 404
-    with frame(title="No such job", section="jobs", crumbs=CRUMBS, titled=False):
-        tag("h1", "No such job", "sr")
-        sentence = f"There is no job {job_id[:60]}, neither in the queue nor in the archive."
-        empty("search", "No such job", sentence, button="All jobs", href="/jobs")
+    with frame(title="Job not found", section="jobs", crumbs=CRUMBS, titled=False):
+        tag("h1", "Job not found", "sr")
+        sentence = f"Job {job_id[:60]} is neither in the queue nor in the archive."
+        empty("search", "Job not found", sentence, button="All jobs", href="/jobs")
 
 
 class _Page:
@@ -104,7 +104,7 @@ class _Page:
             self._update = self._again(simple[key], self.details)
 
     def _again(self, panel: Callable[[View, JobWithLog, JobDetails], None], drawn: JobDetails) -> Callable[[JobWithLog, JobDetails], None]:
-        """Draw a panel anew when the job has got to another state."""
+        """Redraw a panel when the state of the job changes."""
         box = context.slot.parent
 
         def show(story: JobWithLog, details: JobDetails) -> None:
@@ -135,7 +135,7 @@ class _Page:
             panels.failure_note(self.story, self.details)
 
     def _branch(self) -> Branch | None:
-        """The job with all that it has started."""
+        """The job with everything that it started."""
         return None if self.tree is None else found_in(self.tree.branch, self.details.job_id)
 
     def _show_facts(self) -> None:
@@ -171,8 +171,8 @@ class _Page:
                 with tag("dd"):
                     tag("a", shortened(str(details.parent)), "link", href=f"/jobs/{details.parent}")
             if details.cancel_reason:
-                _fact("Cancelled because", details.cancel_reason)
-            for name, count in (("Waits for", len(details.dependencies)), ("Waited for by", len(details.dependents))):
+                _fact("Reason for cancelling", details.cancel_reason)
+            for name, count in (("Depends on", len(details.dependencies)), ("Dependents", len(details.dependents))):
                 if count:
                     tag("dt", name)
                     with tag("dd"):
@@ -205,7 +205,7 @@ class _Page:
                 state.clear()
                 with state:
                     chip(badge)
-            # On the page of the root the heading has all of this.
+            # On the page of the root, the header shows all of this.
             below = tree.branch.job_id != self.details.job_id
             state.set_visibility(below)
             words.set_visibility(below)

@@ -1,4 +1,4 @@
-"""A job as its page shows it, whether it is in the queue or in the archive. Pure."""
+"""A job of the queue or the archive, as its page shows it. Pure."""
 
 from __future__ import annotations
 
@@ -123,14 +123,14 @@ def failure_text(failure: Failure) -> str:
 
 
 def telling_line(lines: Sequence[LogEntry], since: datetime | None = None) -> LogEntry | None:
-    """The line of a log that says most about a failure: the last error that the handler has written, or else its last line.
+    """The line of a log that explains a failure best: the last error that the handler logged, or else its last line.
 
-    `since` is when the attempt began that has failed.
+    `since` is the start of the failed attempt.
     """
     said = [line for line in lines if since is None or line.timestamp >= since]
     starts = [at for at, line in enumerate(said) if line.message.startswith("Traceback (most recent call last)")]
     if starts:
-        # What follows is the exception, which is shown anyway.
+        # The exception follows, which is shown anyway.
         said = said[: starts[-1]]
     errors = [line for line in said if line.level in ("ERROR", "CRITICAL")]
     return (errors or said)[-1] if said else None

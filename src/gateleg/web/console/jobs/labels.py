@@ -1,4 +1,4 @@
-"""Labels that tell jobs of one type apart: the subject, or the part of the config that differs. Pure."""
+"""Labels that distinguish jobs of the same type: the subject, or the part of the config that differs. Pure."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
     from gateleg.jobs import Job
 
-#: The longest label, and how many differing values it names.
+#: The maximum length of a label, and the maximum number of values in it.
 _LENGTH, _VALUES = 48, 2
 
 
 def labels(jobs: Iterable[Job]) -> dict[UUID, str]:
-    """Labels for jobs that would otherwise look alike, because they have the same parent, type and stage.
+    """Labels for jobs with the same parent, type and stage, which would otherwise look alike.
 
-    The rest have none. Jobs with nothing that differs are labelled with the beginning of their id.
+    Other jobs have none. Jobs without any difference are labelled with the beginning of their id.
     """
     alike: dict[tuple[Any, ...], list[Job]] = {}
     for job in jobs:
@@ -41,7 +41,7 @@ def _told_apart(group: Sequence[Job]) -> dict[UUID, str]:
 
 
 def _differing(configs: Sequence[Mapping[str, str]]) -> list[list[str]]:
-    """Of each config the values that the others do not have: of one name, if that is enough, or of the first few that differ."""
+    """The values of each config that the others do not have: of one field if that is enough, or of the first few that differ."""
     names = list(dict.fromkeys(name for config in configs for name in config))
     differing = [name for name in names if len({config.get(name) for config in configs}) > 1]
     enough = next(([name] for name in differing if len({config.get(name) for config in configs}) == len(configs)), differing[:_VALUES])
@@ -49,7 +49,7 @@ def _differing(configs: Sequence[Mapping[str, str]]) -> list[list[str]]:
 
 
 def _flat(config: Mapping[str, Any], above: str = "") -> dict[str, str]:
-    """A config as texts by name; the names in nested objects are joined with dots."""
+    """A config as texts by name; names in nested objects are joined with dots."""
     found: dict[str, str] = {}
     for name, value in config.items():
         if isinstance(value, dict):

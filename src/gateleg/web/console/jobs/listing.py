@@ -1,4 +1,4 @@
-"""The list of jobs: filters in the address, live, with deeds on what is selected."""
+"""The list of jobs: live, with filters in the address and actions on selected jobs."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from gateleg.store import Page
     from gateleg.web.console.cells import Row
 
-#: How many jobs a page has.
+#: Jobs per page.
 _LENGTH = 50
 
 
 @dataclass(frozen=True)
 class JobRows:
-    """A page of jobs, and its rows for everybody who looks at it."""
+    """A page of jobs, and its rows, shared by all viewers."""
 
     page: Page[Job]
 
@@ -123,7 +123,7 @@ def _list(view: View, filters: Filters, topic: Topic[JobRows], first: JobRows, p
             drawn = (page.next, len(page))
             foot.clear()
             if page.items or page.next:
-                # A filter that drops nearly everything may leave a page empty though others follow.
+                # A filter that matches little may leave a page empty although others follow.
                 with foot:
                     pager("/jobs", filters.state(), cursor=filters.cursor, following=page.next, shown=len(page))
 
@@ -133,11 +133,11 @@ def _list(view: View, filters: Filters, topic: Topic[JobRows], first: JobRows, p
 
 def _empty(view: View, filters: Filters) -> None:
     if filters.status == JobStatus.FAILED and filters == Filters(status=JobStatus.FAILED):
-        empty("check", "Nothing has failed", "Jobs that fail for good stand here, with their error and a button to try them again.")
+        empty("check", "No failed jobs", "Jobs that are out of retries are listed here, with their error and a button to retry them.")
     elif filters.any:
-        empty("search", "No job fits", "Take a filter away to see more.", button="Clear the filters", href="/jobs")
+        empty("search", "No matching jobs", "Remove a filter to see more.", button="Clear the filters", href="/jobs")
     elif view.may(Role.OPERATOR):
-        sentence = "A job is work that goes on after you have left: submit one, watch it run, and find its result here."
+        sentence = "A job is work that runs in the background: submit one, watch it run, and find its result here."
         empty("tray", "No jobs yet", sentence, button="Submit a job", href="/jobs/submit")
     else:
-        empty("tray", "No jobs yet", "Jobs stand here as soon as somebody submits one.")
+        empty("tray", "No jobs yet", "Submitted jobs are listed here.")

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from gateleg.web.console.jobs.topics import JobWithLog
 
 _NAMES = ("timeline", "config", "result", "artifacts", "graph", "raw")
-#: How many artifacts are shown as pictures.
+#: The maximum number of artifacts shown as images.
 _PICTURES = 8
 #: The tabs by key and title.
 TABS = tuple((name, name.capitalize()) for name in _NAMES)
@@ -82,18 +82,18 @@ def _bar(bar: Bar) -> None:
 
 
 def config_panel(view: View, story: JobWithLog, details: JobDetails) -> None:
-    """What the job was asked to do."""
+    """The config of the job."""
     if details.config:
         json_block(details.config, "Config")
     else:
-        empty("box", "No config", "This job was submitted with nothing to say but its type.")
+        empty("box", "No config", "This job was submitted without a config.")
 
 
 def result_panel(view: View, story: JobWithLog, details: JobDetails) -> None:
-    """What came of it."""
+    """The result of the job."""
     results = details.results
     if results is None or results.result_type != "SUCCESS":
-        sentence = "It stands here as soon as the job is done." if not details.finished else "The job did not get to its end."
+        sentence = "It is shown here when the job is completed." if not details.finished else "The job did not complete."
         empty("clock", "No result", sentence)
         return
     if results.summary_metrics:
@@ -105,10 +105,10 @@ def result_panel(view: View, story: JobWithLog, details: JobDetails) -> None:
 
 
 async def artifacts_panel(view: View, story: JobWithLog, details: JobDetails) -> None:
-    """Where its results are: objects with their size, and other places by name."""
+    """Its artifacts: objects with their size, and other outputs by name."""
     places = details.results.output_location if details.results is not None else {}
     if not places:
-        empty("folder", "No artifacts", "A handler that writes files or tables says so with job.output(), and they are listed here.")
+        empty("folder", "No artifacts", "Files and tables that a handler reports with job.output() are listed here.")
         return
     columns = (Column("name", "Name", wraps=True), Column("kind", "Kind"), Column("about", "About"))
     rows = []
@@ -124,7 +124,7 @@ async def artifacts_panel(view: View, story: JobWithLog, details: JobDetails) ->
 
 
 async def _pictures(view: View, keys: list[str]) -> None:
-    """The first artifacts that are pictures, as pictures."""
+    """The first artifacts that are images, as images."""
     details = [key for key in keys if kind_of_key(key) == "image" and await view.host.objects.exists(key)][:_PICTURES]
     if not details:
         return
@@ -145,11 +145,11 @@ async def _object_facts(view: View, key: str) -> str | None:
 
 
 async def graph_panel(view: View, story: JobWithLog, details: JobDetails) -> Callable[[], None]:
-    """What it waits for, and what waits for it, or else how its children wait for each other; the answer ends looking at it."""
+    """The dependencies and dependents of a job, or those among its children. Returns a function that stops the updates."""
     topic = graph_topic(view.host.queue, details.job_id)
     first = await view.live.now(topic)
     if not first:
-        empty("box", "On its own", "This job waits for no other, and no other waits for it.")
+        empty("box", "No dependencies", "This job does not depend on another job, and no job depends on it.")
         return lambda: None
     with tag("div", classes="card graph-box"):
         drawing = ui.html(graph_svg(first, details.job_id), sanitize=False)
@@ -162,12 +162,12 @@ async def graph_panel(view: View, story: JobWithLog, details: JobDetails) -> Cal
 
 
 def raw_panel(view: View, story: JobWithLog, details: JobDetails) -> None:
-    """The item as it is stored."""
+    """The stored item."""
     json_block(story.job.model_dump(mode="json", exclude_none=True), "The job as it is stored")
 
 
 def failure_note(story: JobWithLog, details: JobDetails) -> None:
-    """Why it failed: the error, the attempt, the line of the log that tells most, and where in the code it was."""
+    """Why it failed: the error, the attempt, the most relevant line of the log, and the traceback."""
     failure = details.failure
     if failure is None:
         return

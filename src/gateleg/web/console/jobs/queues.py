@@ -1,4 +1,4 @@
-"""The page about queues: how each does, and pausing, draining and slowing it."""
+"""The page about queues: statistics, and pausing, draining and rate limits."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class QueueView:
-    """A queue: its figures, how it is run, and who works on it."""
+    """A queue: its statistics, its state, and its workers."""
 
     stats: QueueStats
     state: QueueState | None
@@ -61,7 +61,7 @@ class QueueView:
 
 
 async def look_at_queues(queue: AsyncQueue, figures: Callable[[], Awaitable[tuple[QueueStats, ...]]]) -> tuple[QueueView, ...]:
-    """All queues as they are now."""
+    """The current state of all queues."""
     states, workers = await queue.states(), await queue.workers()
     return tuple(
         QueueView(stats, states.get(stats.queue), sum(stats.queue in worker.queues for worker in workers)) for stats in await figures()
@@ -69,7 +69,7 @@ async def look_at_queues(queue: AsyncQueue, figures: Callable[[], Awaitable[tupl
 
 
 def queues_topic(host: Host) -> Topic[tuple[QueueView, ...]]:
-    """All queues. Who changes one sees it at once, so the figures are fresh each time."""
+    """All queues. Changes must be visible at once, so the statistics are read each time."""
     return Topic("queues", lambda: look_at_queues(host.queue, lambda: host.queue_stats.read(max_age=0.0)), every=3.0)
 
 
@@ -154,7 +154,7 @@ async def _act(view: View, name: str, verb: str) -> None:
 async def _ask_rate(view: View, name: str) -> None:
     state = (await view.host.queue.states([name])).get(name)
     with sheet(f"Rate of {name}") as dialog:
-        tag("p", "At most so many starts in any window of so many seconds. 0 takes the limit away.", "meta")
+        tag("p", "The maximum number of starts in a time window. 0 removes the limit.", "meta")
         with tag("div", classes="fields"):
             starts = Field("Starts", str(state.rate if state else 0), kind="number", least=0)
             seconds = Field("Seconds", str(state.rate_seconds if state else 60), kind="number", least=1)
@@ -171,5 +171,5 @@ async def _ask_rate(view: View, name: str) -> None:
         await view.host.queue.set_rate(name, limit, seconds=window, by=view.principal.name)
         await view.host.audit.note(view.principal, "queue.rate", name, starts=limit, seconds=window)
 
-    if await carry_out(view, Role.OPERATOR, work, f"{name} has its rate"):
+    if await carry_out(view, Role.OPERATOR, work, f"{name} has a new rate limit"):
         view.live.hurry("queues")

@@ -54,7 +54,7 @@ def job_row(job: Job) -> Row:
 
 
 def time_of(job: Job) -> Cell:
-    """How far a running job is or how long it runs, how long a finished one took, and what a waiting one waits for."""
+    """The time of a job: progress or running time, how long a finished one took, or what a waiting one waits for."""
     if job.status == JobStatus.PROCESSING:
         if job.progress is not None:
             return bar_cell(job.progress.fraction, "running", job.progress.message)

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 async def schedule_form(view: View, schedule: Schedule | None, type: str | None) -> None:
-    """Put the form of a schedule on the page: a new one, or one to be changed."""
+    """Show the form of a schedule: a new one, or one to edit."""
     handlers = sorted(view.host.queue.context.jobs, key=lambda handler: handler.job_type)
     if not handlers:
-        empty("box", "No job types", "Applications bring their own types of jobs; none is installed on this host.")
+        empty("box", "No job types", "Job types come with applications; no installed application has any.")
         return
     wanted = schedule.job_type if schedule is not None else type
     chosen = next((handler for handler in handlers if handler.job_type == wanted), handlers[0])
@@ -47,7 +47,7 @@ async def schedule_form(view: View, schedule: Schedule | None, type: str | None)
             str(schedule.every or "") if schedule else "",
             kind="number",
             least=1,
-            hint="Seconds; or else cron",
+            hint="In seconds; leave empty to use cron",
         )
         hint = "Minute, hour, day, month, weekday: */15 8-18 * * mon-fri"
         cron = Field("Cron", (schedule.cron or "") if schedule else "", hint=hint)
@@ -62,7 +62,7 @@ async def schedule_form(view: View, schedule: Schedule | None, type: str | None)
     async def save() -> None:
         problem.clear()
         submission = form.read()
-        name.show_wrong(None if name.text else "This is needed.")
+        name.show_wrong(None if name.text else "This field is required.")
         if submission is None or not name.text:
             return
         try:

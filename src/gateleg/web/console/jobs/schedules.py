@@ -1,4 +1,4 @@
-"""The pages about schedules: the list with the next runs and the last outcome, the runs of one, and changing it."""
+"""The pages about schedules: the list with next runs and last outcomes, the runs of one, and its form."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from gateleg.jobs.tables import Schedule
 
 ON, OFF = Badge("done", "Enabled", "event_available"), Badge("neutral", "Disabled", "event_busy")
-#: its application has started without it
+#: its application has started without declaring it
 UNDECLARED = Badge("neutral", "No longer declared", "event_busy")
-#: How many runs of a schedule are listed.
+#: The maximum number of runs listed.
 _RUNS = 200
 COLUMNS = (
     Column("name", "Schedule"),
@@ -57,7 +57,7 @@ COLUMNS = (
 
 
 def upcoming(schedule: Schedule, now: datetime, count: int = 3) -> list[datetime]:
-    """The next times that a schedule is due; none while it is off or no longer declared."""
+    """The next run times of a schedule; none while it is disabled or no longer declared."""
     if not schedule.active or schedule.next_run_at is None:
         return []
     times = [schedule.next_run_at]
@@ -67,7 +67,7 @@ def upcoming(schedule: Schedule, now: datetime, count: int = 3) -> list[datetime
 
 
 def when_text(schedule: Schedule) -> str:
-    """When a schedule runs, in words or in the fields of cron."""
+    """When a schedule runs, in words or as a cron expression."""
     if schedule.every is not None:
         return f"every {duration(schedule.every)}"
     zone = "" if schedule.timezone == "UTC" else f" {schedule.timezone}"
@@ -76,7 +76,7 @@ def when_text(schedule: Schedule) -> str:
 
 @dataclass(frozen=True)
 class ScheduleWithLastRun:
-    """A schedule, and the job of its last run as far as it still exists."""
+    """A schedule, and the job of its last run if it still exists."""
 
     schedule: Schedule
     last: Job | ArchivedJob | None = None
@@ -117,7 +117,7 @@ def schedules_topic(queue: AsyncQueue) -> Topic[list[ScheduleWithLastRun]]:
         if job_id in live:
             return live[job_id]
         if job_id not in archived:
-            # What is archived does not change any more, so it is read once.
+            # Archived jobs never change, so each is read once.
             archived[job_id] = await _archived(queue, job_id)
         return archived[job_id]
 
@@ -140,7 +140,7 @@ async def _archived(queue: AsyncQueue, job_id: UUID) -> ArchivedJob | None:
 
 
 async def runs_of(queue: AsyncQueue, schedule: Schedule) -> list[Job]:
-    """The jobs in the queue that a schedule has submitted, newest first."""
+    """The jobs in the queue that a schedule submitted, newest first."""
     mark = submitted_by(schedule.name)
     question = queue.tables.job.of_type(job_type=schedule.job_type).filter(Job.created_by.contains(mark))
     found = [job async for job in queue.store.query(question) if job.created_by is not None and job.created_by.endswith(mark)]
@@ -148,7 +148,7 @@ async def runs_of(queue: AsyncQueue, schedule: Schedule) -> list[Job]:
 
 
 def submitted_by(name: str) -> str:
-    """What jobs of a schedule say of who has submitted them, after the name of somebody who has run it by hand."""
+    """The suffix of `created_by` for jobs of a schedule, after the name of a person who ran it manually."""
     return f"schedule:{name}"
 
 
@@ -168,7 +168,7 @@ def register() -> None:
         with frame(title=name, section="jobs", crumbs=crumbs, wide=True, titled=False) as view:
             schedule = {one.name: one for one in await view.host.queue.schedules()}.get(name)
             if schedule is None:
-                empty("clock", "No such schedule", f"There is no schedule {name}.", button="All schedules", href="/jobs/schedules")
+                empty("clock", "Schedule not found", f"There is no schedule named {name}.", button="All schedules", href="/jobs/schedules")
                 return
             pulse = _runs_head(view, schedule)
             topic = Topic(("runs", name), partial(runs_of, view.host.queue, schedule), every=3.0)
@@ -204,7 +204,7 @@ def _list(view: View, topic: Topic[list[ScheduleWithLastRun]], first: list[Sched
 
 
 def edit_address(name: str) -> str:
-    """Where a schedule is changed."""
+    """The address of a schedule's form."""
     return address("/jobs/schedules/edit", {"name": name})
 
 
@@ -254,9 +254,9 @@ async def _act(view: View, name: str, verb: str) -> None:
             await queue.set_enabled(name, verb == "on")
         await view.host.audit.note(view.principal, f"schedule.{verb}", name)
 
-    loss = "It submits nothing any more. Jobs that it has submitted stay."
+    loss = "No more jobs will be submitted. Jobs that it submitted stay."
     if verb == "remove" and not await confirm(f"Remove {name}?", loss, verb="Remove"):
         return
-    said = {"run": "Submitted", "remove": f"{name} is removed", "on": f"{name} is enabled", "off": f"{name} is disabled"}
+    said = {"run": "Submitted", "remove": f"{name} was deleted", "on": f"{name} was enabled", "off": f"{name} was disabled"}
     if await carry_out(view, Role.OPERATOR, work, said[verb]):
         view.live.hurry("schedules")

@@ -1,4 +1,4 @@
-"""The pages about jobs, and the tabs that lead from one to the other."""
+"""The pages about jobs, and the tabs between them."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ PAGES = (
     ("/jobs/changes", "Failed changes"),
     ("/jobs/archive", "Archive"),
 )
-#: The way to a page of the section.
+#: Breadcrumbs of the section.
 CRUMBS = (Crumb("Jobs", "/jobs"),)
 
 
 def section_head(view: View, current: str, *, button: tuple[str, str] = ("Submit a job", "/jobs/submit")) -> LiveIndicator:
-    """The title, the pulse, the deed that makes something new, and the tabs of the section."""
+    """The title, the live indicator, the main button, and the tabs of the section."""
     with tag("header", classes="head"):
         with tag("div", classes="titles"):
             tag("h1", "Jobs")

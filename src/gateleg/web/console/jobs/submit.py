@@ -1,4 +1,4 @@
-"""Submitting a job from a form that its config model makes."""
+"""Submits a job with a form that is generated from its config model."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from gateleg.jobs.tables import ArchivedJob
     from gateleg.web.console.fields import Field
 
-#: How a job is run; what is left empty is as the handler says.
+#: Options of a job; the handler's defaults apply to empty fields.
 _OPTIONS = (
-    FormField("subject", "Subject", "string", "text", hint="What the job is about; jobs can be filtered by it"),
+    FormField("subject", "Subject", "string", "text", hint="What the job is about; the list of jobs can be filtered by it"),
     FormField("queue", "Queue", "string", "text"),
     FormField("priority", "Priority", "integer", "number", hint="From 0 to 100, higher first", least=0, most=100),
     FormField("delay", "Start after", "number", "number", hint="Seconds to wait before it may start", least=0),
@@ -52,7 +52,7 @@ class JobForm:
     options: dict[str, Field] = field(default_factory=dict)
 
     def build(self, config: Mapping[str, Any] | None, options: Mapping[str, Any] | None = None) -> None:
-        """Put the fields on the page."""
+        """Add the fields to the page."""
         model = self.handler.config
         self.asked = form_fields(model, config) if model is not None else [_ANY_CONFIG]
         with guarded(tag("section", classes="card stack gap-2 narrow", aria_label="Config")):
@@ -77,7 +77,7 @@ class JobForm:
         return {"queue": self.handler.queue, "priority": str(self.handler.priority)}.get(name, "")
 
     def read(self) -> Submission | None:
-        """The submission; None when something is wrong, which is then said at its field."""
+        """The submission. None if a field is invalid, which is then shown."""
         config, wrong = read_all(self.asked, {name: one.value for name, one in self.fields.items()})
         options, odd = read_all(_OPTIONS, {name: one.value for name, one in self.options.items()})
         self.show_wrong(wrong, odd)
@@ -85,12 +85,12 @@ class JobForm:
             return None
         given = config.get("config", {}) if self.handler.config is None else config
         if not isinstance(given, dict):
-            self.show_wrong({"config": "This must be an object: { ... }"}, {})
+            self.show_wrong({"config": "Enter a JSON object: { ... }"}, {})
             return None
         return Submission(self.handler.job_type, given, **options)
 
     def show_wrong(self, config: Mapping[str, str], options: Mapping[str, str]) -> None:
-        """Say at each field what is wrong with it."""
+        """Show the problems at their fields."""
         for name, one in self.fields.items():
             one.show_wrong(config.get(name))
         for name, one in self.options.items():
@@ -109,7 +109,7 @@ def register() -> None:
             before = await _before(view, like)
             handlers = sorted(view.host.queue.context.jobs, key=lambda handler: handler.job_type)
             if not handlers:
-                empty("box", "No job types", "Applications bring their own types of jobs; none is installed on this host.")
+                empty("box", "No job types", "Job types come with applications; no installed application has any.")
                 return
             wanted = before.job_type if before is not None else type
             chosen = next((handler for handler in handlers if handler.job_type == wanted), handlers[0])

@@ -1,4 +1,4 @@
-"""A job's life as bars: the wait, and every attempt. Pure."""
+"""A job's history as bars: the wait, and every attempt. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gateleg.web.console.jobs.job_details import JobDetails
     from gateleg.web.console.theme import Kind
 
-#: Outcomes in words, and the colour of each.
+#: Labels and colours of outcomes.
 OUTCOMES: dict[str, tuple[str, Kind]] = {
     "completed": ("Done", "done"),
     "failed": ("Failed", "failed"),
@@ -26,13 +26,13 @@ OUTCOMES: dict[str, tuple[str, Kind]] = {
     "cancelled": ("Cancelled", "cancelled"),
     "lost": ("Worker lost", "warning"),
 }
-#: The narrowest bar that can be seen, in parts of the whole.
+#: The minimum width of a bar, as a fraction of the whole.
 _NARROWEST = 0.004
 
 
 @dataclass(frozen=True)
 class Bar:
-    """One stretch of a job's life: `left` and `width` are parts of the whole, from 0 to 1."""
+    """A period of a job's history: `left` and `width` are fractions of the whole, from 0 to 1."""
 
     label: str
     kind: Kind
@@ -42,12 +42,12 @@ class Bar:
     text: str
     worker: str | None = None
     error: str | None = None
-    #: when it began, while it goes on
+    #: its start, while it continues
     since: datetime | None = None
 
 
 def bars(details: JobDetails, now: datetime) -> list[Bar]:
-    """The wait before the first attempt, the attempts that have ended, and what goes on now."""
+    """The wait before the first attempt, the finished attempts, and the current one."""
     begin, end = details.created_at, details.completed_at if details.finished and details.completed_at else now
     whole = max((end - begin).total_seconds(), 0.001)
 
@@ -61,7 +61,7 @@ def bars(details: JobDetails, now: datetime) -> list[Bar]:
     headline = None if details.failure is None else failure_text(details.failure)
     for at, attempt in enumerate(details.attempts):
         bar = _ended(attempt, *place(attempt.started_at, attempt.ended_at))
-        # An error that attempts repeat stands at the last of them, and one that heads the page only there.
+        # An error that several attempts repeat is shown at the last of them; one in the header is not shown again.
         repeated = bar.error == headline or (at + 1 < len(details.attempts) and error_text(details.attempts[at + 1]) == bar.error)
         made.append(replace(bar, error=None) if repeated else bar)
     if details.status == JobStatus.PROCESSING and details.started_at is not None:
@@ -74,7 +74,7 @@ def bars(details: JobDetails, now: datetime) -> list[Bar]:
 
 
 def error_text(attempt: Attempt) -> str | None:
-    """The error that an attempt failed with."""
+    """The error of an attempt."""
     return None if attempt.error is None else failure_text(attempt.error)
 
 

@@ -80,7 +80,7 @@ def tree_topic(queue: AsyncQueue, root: UUID) -> Topic[Tree | None]:
 
 
 def alike(branch: Branch) -> list[UUID]:
-    """The jobs of a tree that neither their type nor their stage tells from a sibling; those that are drawn first come first."""
+    """The jobs of a tree that share type and stage with a sibling; those that are drawn first come first."""
     found: list[UUID] = []
     for parent in branch:
         names = Counter((child.job_type, child.stage) for child in parent.children)
@@ -89,7 +89,7 @@ def alike(branch: Branch) -> list[UUID]:
 
 
 def graph_topic(queue: AsyncQueue, job_id: UUID) -> Topic[tuple[Job, ...]]:
-    """The jobs that a job depends on, directly or through others, and those that depend on it; of a job on its own, its children."""
+    """The transitive dependencies and dependents of a job; for a job without any, its children."""
 
     async def read() -> tuple[Job, ...]:
         found: dict[UUID, Job] = {}
@@ -101,7 +101,7 @@ def graph_topic(queue: AsyncQueue, job_id: UUID) -> Topic[tuple[Job, ...]]:
 
 
 async def _below(queue: AsyncQueue, job_id: UUID) -> tuple[Job, ...]:
-    """The children of a job, if any of them waits for another."""
+    """The children of a job, if any of them depends on another."""
     try:
         branch = await queue.tree(job_id)
     except JobMissing:
@@ -112,7 +112,7 @@ async def _below(queue: AsyncQueue, job_id: UUID) -> tuple[Job, ...]:
 
 
 async def _spread(queue: AsyncQueue, found: dict[UUID, Job], start: UUID, *, ahead: bool) -> None:
-    """Go from job to job in one direction, level by level, until nothing is new or there are enough."""
+    """Follow dependencies in one direction, level by level, until there are no more or the limit is reached."""
     level = [start]
     while level and len(found) < _MAX_GRAPH_JOBS:
         wanted = [queue.tables.job.key(job_id=one) for one in level[: _MAX_GRAPH_JOBS - len(found)]]

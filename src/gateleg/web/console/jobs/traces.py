@@ -1,4 +1,4 @@
-"""Tracebacks with the frames of the application open, and those of Gateleg and of libraries folded. Pure."""
+"""Tracebacks, with frames of the application expanded, and those of Gateleg and libraries collapsed. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 _FRAME = re.compile(r'^\s*(?:[+|]\s+)?File "(?P<path>[^"]+)", line \d+')
-#: Gateleg itself. Its applications and its demo are somebody's handlers, like any other.
+#: Gateleg itself. Its applications and its demo count as application code.
 _OWN = re.compile(r"(?:site-packages|dist-packages|src)[/\\]gateleg[/\\](?!apps[/\\]|cli[/\\]demo[/\\])")
 _APPLICATION = re.compile(r"[/\\]gateleg[/\\](?:apps|cli[/\\]demo)[/\\]")
 _LIBRARY = re.compile(r"[/\\](?:site-packages|dist-packages)[/\\]|[/\\]lib[/\\]python3[^/\\]*[/\\]|^<")
@@ -15,14 +15,14 @@ _LIBRARY = re.compile(r"[/\\](?:site-packages|dist-packages)[/\\]|[/\\]lib[/\\]p
 
 @dataclass(frozen=True)
 class Part:
-    """Some lines of a traceback. `frames` counts the frames of a folded part; an open part has none to count."""
+    """Some lines of a traceback. `frames` counts the frames of a collapsed part; an expanded part has 0."""
 
     text: str
     frames: int = 0
 
     @property
     def folded(self) -> bool:
-        """Whether the part is shown only when asked for."""
+        """Whether the part is collapsed."""
         return self.frames > 0
 
 
@@ -34,14 +34,14 @@ def is_foreign(path: str) -> bool:
 
 
 def parts_of(trace: str, *, error: str = "") -> list[Part]:
-    """A traceback in parts. `error`, the exception itself, is left out at the end: it is shown already."""
+    """A traceback in parts. The exception itself, `error`, is removed from the end, because it is shown already."""
     frames: list[tuple[bool, list[str]]] = []
     for text in _without(trace.rstrip(), error).splitlines():
         found = _FRAME.match(text)
         if found:
             frames.append((is_foreign(found["path"]), [text]))
         elif frames and frames[-1][1] and _FRAME.match(frames[-1][1][0]) and text.startswith("    "):
-            # The source line of the frame, and the marks below it.
+            # The source line of the frame, and the markers below it.
             frames[-1][1].append(text)
         else:
             frames.append((False, [text]))
@@ -53,6 +53,6 @@ def parts_of(trace: str, *, error: str = "") -> list[Part]:
 
 
 def _without(trace: str, error: str) -> str:
-    """A traceback without the exception at its end, which may be named there with its module."""
+    """A traceback without the exception at its end, which may be qualified with its module."""
     head, found, tail = trace.rpartition(error) if error else (trace, "", "")
     return head.rpartition("\n")[0] if found and not tail.strip() else trace

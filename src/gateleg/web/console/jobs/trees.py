@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from gateleg.jobs.monitor import Branch
 
-#: How many children of one job are drawn at first, and at most when all are asked for.
+#: Children of a job that are drawn at first, and the maximum when all are requested.
 SHOWN, MOST = 12, 1000
-#: Who is drawn first when there are too many: what needs attention, then what moves, then what is done, then the rest.
+#: Priority when there are too many: what needs attention, then what runs, then what is done, then the rest.
 _RANK = {JobStatus.FAILED: 0, JobStatus.PROCESSING: 1, JobStatus.PENDING: 2, JobStatus.COMPLETED: 3, JobStatus.CANCELLED: 4}
 _LATER = datetime.max.replace(tzinfo=UTC)
 PARTLY_FAILED = Badge("failed", "Partly failed", "error")
@@ -28,12 +28,12 @@ PARTLY_CANCELLED = Badge("cancelled", "Partly cancelled", "cancel")
 
 
 def by_urgency(children: Sequence[Branch]) -> list[Branch]:
-    """Children in the order in which they are drawn when there is no room for all."""
+    """Children in the order in which they are drawn if there is no room for all."""
     return sorted(children, key=lambda child: _RANK[child.status])
 
 
 def chosen(children: Sequence[Branch], current: UUID, most: int = SHOWN) -> list[Branch]:
-    """The children to draw, in their order: all, or those that matter most and the one that leads to the current job."""
+    """The children to draw, in order: all, or the most urgent ones and the one that leads to the current job."""
     if len(children) <= most:
         return list(children)
     kept = {child.job_id for child in sorted(by_urgency(children), key=lambda child: not _leads(child, current))[:most]}
@@ -45,12 +45,12 @@ def _leads(branch: Branch, current: UUID) -> bool:
 
 
 def found_in(branch: Branch, job_id: UUID) -> Branch | None:
-    """A job with all below it, inside a larger tree."""
+    """A job with all jobs below it, in a larger tree."""
     return next((one for one in branch if one.job_id == job_id), None)
 
 
 def tree_badge(branch: Branch, own: Badge) -> Badge:
-    """How a job looks together with all that it has started: it runs until the last of them has ended."""
+    """The state of a job including everything that it started: it runs until the last of them has finished."""
     if branch.status in (JobStatus.PENDING, JobStatus.PROCESSING):
         return own
     if branch.unfinished:
@@ -63,19 +63,19 @@ def tree_badge(branch: Branch, own: Badge) -> Badge:
 
 @dataclass(frozen=True)
 class Drawing:
-    """What a drawing of a tree depends on besides the tree."""
+    """Options of a tree drawing."""
 
-    #: the job whose page it is
+    #: the job of the page
     current: UUID
     labels: Mapping[UUID, str] = field(default_factory=dict)
-    #: draw all children, not only those that matter most
+    #: draw all children, not only the most urgent
     whole: bool = False
-    #: below which each job has its page
+    #: the address below which each job has its page
     base: str = "/jobs"
 
 
 def tree_html(branch: Branch, drawing: Drawing) -> str:
-    """The tree as HTML: each job is a link with its state, its name, its label and its time; the current one is marked."""
+    """The tree as HTML: each job is a link with its state, name, label and time; the current one is marked."""
     return f'<ul class="tree">{_item(branch, drawing)}</ul>'
 
 
@@ -106,7 +106,7 @@ def _children(branch: Branch, drawing: Drawing) -> str:
 
 
 def _turn(branch: Branch) -> tuple[datetime, datetime]:
-    """When a child had its turn: those that were submitted together, which takes a moment, stand in the order of their start."""
+    """The position of a child: jobs that were submitted together are ordered by their start."""
     return branch.created_at.replace(microsecond=0), branch.started_at or _LATER
 
 

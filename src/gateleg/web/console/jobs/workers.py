@@ -1,4 +1,4 @@
-"""The page about workers: who is alive, what they do, and when they were last heard of."""
+"""The page about workers: which are alive, what they run, and when they last reported."""
 
 from __future__ import annotations
 
@@ -67,14 +67,13 @@ def worker_row(worker: WorkerRecord) -> Row:
 
 
 def clock_text(worker: WorkerRecord) -> str | None:
-    """How far the clock of a worker is from those of the others; nothing when it is right, as far as that can be told."""
+    """The clock skew of a worker; empty if there is none, as far as is known."""
     ahead = round(worker.clock_ahead)
     return None if ahead == 0 else f"{abs(ahead):,} s {'ahead' if ahead > 0 else 'behind'}"
 
 
 def queues_text(worker: WorkerRecord) -> str:
-    """The queues of a worker, the one that it looks into most often first; with how often each comes first, where they differ, and with
-    how many of its jobs run at once, where that is limited."""
+    """The queues of a worker, most frequently polled first, with weights and limits where they differ from the default."""
     weights = {name: worker.weights.get(name, 1) for name in worker.queues}
     ordered = sorted(weights, key=lambda name: -weights[name])
     alike = len(set(weights.values())) < 2
@@ -97,8 +96,8 @@ def _list(view: View, topic: Topic[list[WorkerRecord]], first: list[WorkerRecord
     with tag("section", classes="card tight", aria_label="Workers"):
         grid = Grid("Workers", COLUMNS, complete=True)
         with tag("div") as nothing:
-            sentence = "Jobs wait until one is. Start one on any machine that reaches the store: gateleg worker"
-            empty("people", "No worker is there", sentence)
+            sentence = "Jobs wait until a worker is started. Start one on any machine that can reach the store: gateleg worker"
+            empty("people", "No workers", sentence)
 
     def show(found: list[WorkerRecord]) -> None:
         grid.show([worker_row(worker) for worker in found])

@@ -1,10 +1,11 @@
-"""The console's pages about migrations: where each stands, and what an operator does with it.
+"""The console's pages about migrations: the state of each, and actions on it.
+
 
 list_page        `/migrations`
 migration_page   `/migrations/{application}/{number}`
 stage_page       `/migrations/{application}/{number}/{move}/{stage}`
 
-What they show is decided by pure modules, `shown` and `offers`; `looking` reads, and `deeds` submits jobs on behalf of who looks.
+Pure modules, `shown` and `actions`, decide what they show; `topics` reads, and `buttons` submits jobs on behalf of the caller.
 """
 
 from pathlib import Path
@@ -18,7 +19,7 @@ __all__ = ["register"]
 
 
 def register() -> None:
-    """Make the pages known to the console."""
+    """Register the pages."""
     ui.add_css(Path(__file__).parent / "migrations.css", shared=True)
     for path, page in (
         ("/migrations", list_page.migrations),

@@ -1,4 +1,4 @@
-"""What can be done with a migration or one of its stages now. Pure."""
+"""The available actions on a migration or one of its stages. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Verb = Literal["apply", "verify", "repeat", "pause", "resume", "rollback"]
 
 @dataclass(frozen=True)
 class MigrationAction:
-    """A button: what it does, and as far as which phase."""
+    """A button: its action, and the target phase."""
 
     verb: Verb
     text: str
@@ -29,7 +29,7 @@ class MigrationAction:
 def available_actions(status: MigrationStatus, groups: Sequence[StageGroup], *, busy: bool, later: bool) -> list[MigrationAction]:
     """The buttons for a migration, or for some of its stages.
 
-    `busy` is when a job works on the application's migrations already, `later` when a migration after it was applied, which must be rolled
+    `busy` means that a job is working on the application's migrations, `later` that a later migration was applied, which must be rolled
     back first.
     """
     if not status.in_code:

@@ -1,4 +1,4 @@
-"""Carrying out what the buttons of a migration ask for: a pause at once, everything else as a job."""
+"""Runs the actions of a migration's buttons: a pause at once, everything else as a job."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _ICONS = {
 
 
 class MigrationButtons:
-    """The buttons of one migration, and of one of its stages with `stage`."""
+    """The buttons of a migration, or of one of its stages."""
 
     def __init__(self, view: View, application: str, migration: Migration, stage: str | None = None) -> None:
         self._view = view
@@ -47,12 +47,12 @@ class MigrationButtons:
         self._stage = stage
 
     def key(self, current: MigrationState, groups: Sequence[StageGroup]) -> object:
-        """What the buttons depend on: as long as it is the same, they need not be drawn anew."""
+        """What the buttons depend on: they are redrawn only if it changes."""
         offers = available_actions(current.status, groups, busy=current.busy, later=current.later)
         return tuple(offers), tuple(earlier(groups)), current.before
 
     def draw(self, current: MigrationState, groups: Sequence[StageGroup], *, small: bool = False) -> None:
-        """Draw the buttons for who may press them."""
+        """Draw the buttons that the caller may use."""
         if not self._view.may(Role.OPERATOR):
             return
         for number, offer in enumerate(available_actions(current.status, groups, busy=current.busy, later=current.later)):
@@ -76,23 +76,23 @@ class MigrationButtons:
     async def _confirmed(self, offer: MigrationAction, current: MigrationState) -> bool:
         name = self._named()
         if offer.verb != "apply":
-            words = {"verify": "Both sides are read from the beginning.", "repeat": "The failed items are copied and compared again."}
-            return await confirm(f"{offer.text}: {name}?", f"{words[offer.verb]} A worker does it.", verb=offer.text, harmless=True)
-        before = f" These come first: {', '.join(current.before)}." if current.before else ""
+            words = {"verify": "Both sides are read from the start.", "repeat": "The failed items are copied and compared again."}
+            return await confirm(f"{offer.text}: {name}?", f"{words[offer.verb]} A worker runs it.", verb=offer.text, harmless=True)
+        before = f" These are applied first: {', '.join(current.before)}." if current.before else ""
         means = "" if offer.phase is None else f" {MEANS[offer.phase]}"
         closes = offer.phase in (Phase.CLOSING, Phase.CLEAN_UP)
         typed = self._migration.name if offer.phase is Phase.CLEAN_UP else None
-        text = f"A worker does it, and it can be paused and rolled back.{means}{before}"
+        text = f"A worker runs it. It can be paused and rolled back.{means}{before}"
         return await confirm(f"{offer.text}: {name}?", text, verb=offer.text, name=typed, harmless=not closes)
 
     async def _ask_phase(self, groups: Sequence[StageGroup]) -> Phase | None:
-        """Ask how far to go back; None is not at all."""
+        """Ask for the target phase of a rollback; None to cancel."""
         choices = [(str(phase), f"{phase}: {MEANS[phase]}") for phase in earlier(groups)]
         with sheet(f"Roll back: {self._named()}?", broad=True) as dialog:
-            tag("p", "A worker does it. Nothing that was written is lost: what was removed is restored first.")
+            tag("p", "A worker runs it. No data is lost: removed items are restored first.")
             wanted = Field("Back to", choices[0][0], kind="choice", choices=choices, whole=True)
             with tag("div", classes="deeds"):
-                button("Go back", lambda: dialog.submit(None))
+                button("Cancel", lambda: dialog.submit(None))
                 button("Roll back", lambda: dialog.submit(wanted.text), look="danger first")
         answer = await dialog
         dialog.delete()
@@ -109,7 +109,7 @@ class MigrationButtons:
             await view.host.queue.submit(submission)
             await self._note(offer.verb, phase)
 
-        if await carry_out(view, Role.OPERATOR, work, "A worker begins as soon as one is free"):
+        if await carry_out(view, Role.OPERATOR, work, "Submitted: it starts when a worker is free"):
             view.live.hurry_all()
 
     async def _set_paused(self, *, paused: bool) -> None:
@@ -124,7 +124,7 @@ class MigrationButtons:
                 await view.host.store.drive(resume(self._application, known, self._migration, by, setup, stage=self._stage))
             await self._note("pause" if paused else "resume", None)
 
-        done = "It stops after the present page" if paused else "It can go on: apply it again"
+        done = "It stops after the current page" if paused else "Resumed: apply it again"
         if await carry_out(view, Role.OPERATOR, work, done):
             view.live.hurry_all()
 

@@ -1,4 +1,4 @@
-"""`/migrations`: the numbered migrations of all applications, and how deployed tables differ from declared ones."""
+"""`/migrations`: the numbered migrations of all applications, and drift between deployed and declared tables."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _COLUMNS = (
     Column("by", "By", desk=True),
 )
 _DRIFT = (Column("name", "Table"), Column("state", "State"), Column("means", "What it means", wraps=True))
-#: How a migration is written, for who has none.
+#: An example, shown if there are no migrations.
 EXAMPLE = """# shop/migrations/m0001_orders_by_customer.py
 from gateleg.migrate import KeyMove, Migration
 from shop.tables import OldOrder, Order
@@ -89,7 +89,7 @@ def _list(view: View, topic: Topic[list[MigrationSummary]], first: list[Migratio
     newer = [one for one in first if not one.status.in_code]
     for one in newer:
         with tag("div", classes="note failed"):
-            text = f"{one.title} has {title_of(one.status)} in its data, but not in its code. Deploy the release that has it."
+            text = f"{one.title} has {title_of(one.status)} in its data but not in its code. Deploy the release that has them."
             tag("span", text)
     with tag("section", classes="card tight", aria_label="Migrations"):
         grid = Grid("Migrations", _COLUMNS, complete=True)
@@ -114,7 +114,7 @@ def _none() -> None:
 
 
 def drifted(found: Sequence[TableSnapshot]) -> list[TableSnapshot]:
-    """The declared tables that are not deployed as declared, or could not be read."""
+    """The declared tables that differ from their declaration, or could not be read."""
     return [one for one in found if one.table is not None and one.state != "in sync"]
 
 

@@ -1,4 +1,4 @@
-"""`/migrations/{application}/{number}`: one migration, with its stages, its last job, its parts and its events."""
+"""`/migrations/{application}/{number}`: one migration, with its stages, its last job, its parts and its history."""
 
 from __future__ import annotations
 
@@ -77,9 +77,9 @@ async def migration(application: str, number: int, cursor: str | None = None) ->
 
 
 def missing(sentence: str) -> None:
-    """Say that there is no such migration or stage."""
+    """Show that there is no such migration or stage."""
     context.client.status_code = 404
-    with frame(title="No such migration", section="migrations", crumbs=CRUMBS, titled=False):
+    with frame(title="Migration not found", section="migrations", crumbs=CRUMBS, titled=False):
         tag("h1", "No such migration", "sr")
         empty("search", "No such migration", sentence, button="All migrations", href="/migrations")
 
@@ -142,7 +142,8 @@ def _draw_notes(current: MigrationState) -> None:
         with tag("div", classes="note failed"):
             tag(
                 "span",
-                "It is in the data, but not in the code of this host. Deploy the release that has it, or roll it back with that release.",
+                "It was applied to the data, but is not in the code of this host. Deploy the release that has it, or roll it back "
+                "with that release.",
             )
     if status.error:
         with tag("div", classes="note failed" if status.state == "failed" else "note warning", role="alert"):
@@ -166,7 +167,7 @@ def _draw_job(job: Job) -> None:
 
 
 class _StagePart:
-    """The moves of one stage, with the phases that they have gone through."""
+    """The moves of one stage, with their phases."""
 
     def __init__(self, view: View, application: str, one: Migration, group: StageGroup, current: MigrationState, stages: int) -> None:
         self._place, self._migration, self._alone = (application, one.number), one, stages == 1
@@ -214,16 +215,16 @@ def _wrong(one: dict[str, object], href: str) -> Cell:
 
 
 def verified_cell(one: dict[str, object]) -> Cell:
-    """What the last verification of a stage has found."""
+    """The result of the last verification of a stage."""
     found = one["verification"]
     if not isinstance(found, dict):
         return None
     counts = f"{found['old']:,} old and {found['new']:,} new items"
-    return [counts, meta_cell("agree" if found["holds"] else f"{found['wrong']:,} wrong" if found["wrong"] else "do not agree")]
+    return [counts, meta_cell("agree" if found["holds"] else f"{found['wrong']:,} wrong" if found["wrong"] else "differ")]
 
 
 def operator(text: str) -> None:
-    """Who did something, with a link to the job."""
+    """Who acted, with a link to the job."""
     name, job = operator_of(text)
     if name or job:
         tag("span", f"by {name}".strip())
@@ -251,6 +252,6 @@ def event_row(entry: LedgerEntry) -> Row:
 
 def _events(view: View, topic: Topic[Page[LedgerEntry]], first: Page[LedgerEntry], path: str, cursor: str | None) -> None:
     def nothing() -> None:
-        empty("clock", "Nothing was done yet", "What is done to this migration is listed here: when, by whom, with what result.")
+        empty("clock", "No history yet", "Actions on this migration are listed here: when, by whom, with what result.")
 
     live_list(view, topic, first, label="Events", columns=_EVENTS, row=event_row, nothing=nothing, path=path, cursor=cursor)

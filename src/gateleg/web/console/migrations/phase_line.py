@@ -1,4 +1,4 @@
-"""The phases of a move as a line, the present one marked; and as a list that says what each means."""
+"""The phases of a move as a line, with the current one marked, and as a list with explanations."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def phase_line(present: Phase, farthest: Phase | None = None) -> None:
-    """The phases one after another. `farthest` is where some of the moves are already."""
+    """The phases in a row. `farthest` is the phase that some of the moves have reached."""
     with tag("ol", classes="phases", aria_label="Phases"):
         for phase in PHASES:
             _step(phase, present, farthest)
 
 
 def phase_list(present: Phase) -> None:
-    """The phases below each other, with what each means."""
+    """The phases below each other, with explanations."""
     with tag("ol", classes="phases told", aria_label="Phases"):
         for phase in PHASES:
             _step(phase, present, None, means=MEANS[phase])

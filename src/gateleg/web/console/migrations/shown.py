@@ -1,4 +1,4 @@
-"""What the pages about migrations show: states, phases, stages and progress in words. Pure."""
+"""Labels of the pages about migrations: states, phases, stages and progress. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 STATES: Mapping[str, Badge] = {
     "pending": Badge("waiting", "Pending", "schedule"),
-    "applying": Badge("running", "Under way", "moving"),
+    "applying": Badge("running", "In progress", "moving"),
     "applied": Badge("done", "Applied", "check_circle"),
     "failed": Badge("failed", "Failed", "error"),
     "rolling-back": Badge("warning", "Rolling back", "undo"),
@@ -30,14 +30,14 @@ STATES: Mapping[str, Badge] = {
 PAUSED = Badge("warning", "Paused", "pause_circle")
 UNKNOWN = Badge("failed", "Not in this release", "help")
 
-#: What happens in each phase, as an operator has to know it.
+#: What happens in each phase.
 MEANS: Mapping[Phase, str] = {
     Phase.OFF: "Only old items are written. The new table may not exist yet.",
     Phase.DUAL_WRITE: "Every write goes to both items, in one transaction. Clients read old items.",
     Phase.BACKFILL: "The stored items are copied to the new side. Clients read old items.",
     Phase.VERIFY: "Both sides are compared: counts, checksums, and item by item. Clients read old items.",
     Phase.DUAL_READ: "Clients of the new entity read new items; a share of their reads compares both sides.",
-    Phase.CUT_OVER: "The new items count. The old ones are still written, so that there is a way back.",
+    Phase.CUT_OVER: "The new items are authoritative. The old ones are still written, so that you can roll back.",
     Phase.CLOSING: "Clients of the old entity are refused. The old items are still written.",
     Phase.CLEAN_UP: "Only new items are written, and the old ones are removed.",
 }
@@ -50,16 +50,16 @@ TASKS: Mapping[str, str] = {
     "remove-new": "Removing copies",
 }
 _JOB = re.compile(r"(?:(?P<name>.+), )?job (?P<job>[0-9a-f-]{36})")
-#: How many partitions of a stage are named.
+#: The maximum number of partitions named for a stage.
 _NAMED = 4
 
 
 @dataclass(frozen=True)
 class StageGroup:
-    """The stages of one name: those of all moves of a migration, which go together."""
+    """The stages with one name: those of all moves of a migration, which advance together."""
 
     name: str
-    #: which partitions belong to it
+    #: its partitions, in words
     covers: str
     #: of each move: `gateleg.migrate.statuses.stage_report`
     moves: tuple[dict[str, Any], ...] = field(default=(), hash=False)
@@ -86,7 +86,7 @@ class StageGroup:
 
 
 def state_of(status: MigrationStatus) -> Badge:
-    """How the state of a migration looks."""
+    """The badge of a migration's state."""
     if not status.in_code:
         return UNKNOWN
     open_state = status.state not in ("applied", "rolled-back", "pending")
@@ -95,7 +95,7 @@ def state_of(status: MigrationStatus) -> Badge:
 
 
 def title_of(status: MigrationStatus) -> str:
-    """A migration as it is called."""
+    """The title of a migration."""
     return f"{status.number:04d} {status.name}"
 
 
@@ -106,7 +106,7 @@ def address_of(application: str, number: int, move: str | None = None, stage: st
 
 
 def grouped(status: MigrationStatus, migration: Migration | None) -> list[StageGroup]:
-    """The stages of a migration by name, in their order. Before it begins, all are in the phase off."""
+    """The stages of a migration by name, in order. Before it starts, all are in the phase off."""
     if migration is None:
         return []
     reports = {(one["move"], one["stage"]): one for one in status.stages}
@@ -120,13 +120,13 @@ def grouped(status: MigrationStatus, migration: Migration | None) -> list[StageG
 
 
 def not_begun(move: str, stage: str) -> dict[str, Any]:
-    """The report of a stage that nothing was done to."""
+    """The report of a stage that has not started."""
     nothing: dict[str, Any] = {"phase": "off", "paused": False, "verified": None, "passes": {}, "errors": [], "verification": None}
     return {"move": move, "stage": stage, **nothing}
 
 
 def covered(stage: MoveStage, *, alone: bool) -> str:
-    """Which partitions a stage takes, in words."""
+    """The partitions of a stage, in words."""
     if stage.percent is not None:
         return f"{stage.percent:g} % of the partitions"
     if not stage.partitions:
@@ -137,13 +137,13 @@ def covered(stage: MoveStage, *, alone: bool) -> str:
 
 
 def phases_text(status: MigrationStatus) -> str:
-    """The phases of a migration's stages in a few words: one, or from the least to the farthest."""
+    """The phases of a migration's stages in a few words: one, or the first and the last."""
     found = sorted({Phase(one["phase"]) for one in status.stages}, key=PHASES.index)
     return "" if not found else str(found[0]) if len(found) == 1 else f"{found[0]} to {found[-1]}"
 
 
 def current_pass(stages: Iterable[dict[str, Any]]) -> tuple[str, dict[str, Any]] | None:
-    """The pass over a table that goes on, with its task; None between passes."""
+    """The current pass over a table, with its task; None between passes."""
     for one in stages:
         for task, progress in one["passes"].items():
             if not progress["done"]:
@@ -152,14 +152,14 @@ def current_pass(stages: Iterable[dict[str, Any]]) -> tuple[str, dict[str, Any]]
 
 
 def fraction(progress: dict[str, Any]) -> float:
-    """How much of a pass is done, from 0 to 1."""
+    """The completed fraction of a pass, from 0 to 1."""
     seen, total = progress["seen"], progress["total"]
     part: float = seen / total if total else progress["segments_done"] / max(1, progress["segments"])
     return 1.0 if progress["done"] else min(1.0, part)
 
 
 def progress_cell(stages: Iterable[dict[str, Any]]) -> Cell:
-    """The pass that goes on as a bar, with its rate and the time left."""
+    """The current pass as a bar, with its rate and remaining time."""
     found = current_pass(stages)
     if found is None:
         return None
@@ -168,20 +168,20 @@ def progress_cell(stages: Iterable[dict[str, Any]]) -> Cell:
 
 
 def operator_of(text: str) -> tuple[str, str | None]:
-    """Who did something, as the ledger has it: the name, and the job that did it for them."""
+    """The actor of a ledger entry: the name, and the job."""
     found = _JOB.fullmatch(text)
     return (text, None) if found is None else (found["name"] or "", found["job"])
 
 
 def operator_cell(text: str) -> Cell:
-    """Who did something in a cell, with a link to the job."""
+    """The actor in a cell, with a link to the job."""
     name, job = operator_of(text)
     link: list[Part] = [] if job is None else [link_cell("job", f"/jobs/{job}")]
     return [*([name] if name else []), *link] or None
 
 
 def wrong_text(stages: Iterable[dict[str, Any]], most: int = 20) -> str:
-    """How many items could not be moved or differ; a report names the first twenty of a stage."""
+    """The number of items that could not be moved or differ; a report names the first twenty of a stage."""
     stages = list(stages)
     count = sum(len(one["errors"]) for one in stages)
     more = any(len(one["errors"]) >= most for one in stages)
@@ -189,7 +189,7 @@ def wrong_text(stages: Iterable[dict[str, Any]], most: int = 20) -> str:
 
 
 def parts_of(migration: Migration) -> list[str]:
-    """What a migration consists of besides its moves, in words."""
+    """The parts of a migration besides its moves, in words."""
     found = [f"Brings the table {table.name} to its declaration." for table in migration.tables]
     found += [f"Rewrites the stored items of {entity.__name__}." for entity in migration.rewrites]
     return found + (["Runs code of its own."] if migration.apply is not None else [])

@@ -69,7 +69,7 @@ async def stage(application: str, number: int, move: str, stage: str, cursor: st
 
 
 def report_of(current: MigrationState, move: KeyMove, which: MoveStage) -> dict[str, Any]:
-    """What is known of one stage."""
+    """The report of one stage."""
     found = (one for one in current.status.stages if (one["move"], one["stage"]) == (move.name, which.name))
     return next(found, not_begun(move.name, which.name))
 
@@ -103,7 +103,9 @@ class _Page:
                     self._clients = tag("div", classes="stack gap-1")
         with section("Passes over the tables"), tag("div", classes="card tight"):
             self._passes = Grid("Passes", _PASSES)
-            self._nothing = empty("clock", "No pass has begun", "Backfill, verify and clean-up go through a table; their progress is here.")
+            self._nothing = empty(
+                "clock", "No passes yet", "Backfill, verification and clean-up read a table; their progress is shown here."
+            )
         self.show(current)
 
     def show(self, current: MigrationState | None) -> None:
@@ -137,9 +139,9 @@ def _pass_row(task: str, progress: dict[str, Any]) -> Row:
 
 def _draw_verification(found: dict[str, Any] | None) -> None:
     if found is None:
-        tag("p", "Nothing was compared yet.", "meta")
+        tag("p", "Not compared yet.", "meta")
         return
-    chip(Badge("done", "Both sides agree", "check_circle") if found["holds"] else Badge("failed", "The sides do not agree", "error"))
+    chip(Badge("done", "Both sides match", "check_circle") if found["holds"] else Badge("failed", "The sides differ", "error"))
     with tag("dl", classes="facts"):
         for name, key in (("Old items", "old"), ("New items", "new"), ("Compared one by one", "compared"), ("Wrong", "wrong")):
             tag("dt", name)
@@ -151,7 +153,7 @@ def _draw_clients(processes: int, used: float | None, one: dict[str, Any]) -> No
         tag("dt", "Processes that know of the move")
         tag("dd", f"{processes:,}", "num")
         tag("dt", "Old entity last used")
-        tag("dd", "not lately" if used is None else f"{used:,.0f} s ago", "num")
+        tag("dd", "not recently" if used is None else f"{used:,.0f} s ago", "num")
         if one.get("changed_at") is not None:
             tag("dt", "Phase since")
             with tag("dd"), tag("span", classes="line gap-1"):
@@ -182,9 +184,9 @@ def _errors(view: View, topic: Topic[Page[ItemError]], first: Page[ItemError], p
 
 
 def _samples(view: View, place: tuple[KeyMove, MoveStage]) -> None:
-    """A dry run, which reads the old table and is made when somebody asks for it."""
+    """A dry run, which reads the old table on request."""
     with section("Dry run"), card("roomy", label="Dry run") as box:
-        tag("p", "Some old items and what becomes of them. Nothing is written.", "meta")
+        tag("p", "Sample items and their conversions. Nothing is written.", "meta")
         with tag("div") as before:
             button("Show samples", lambda: fill(), icon="preview")
 
@@ -196,7 +198,7 @@ def _samples(view: View, place: tuple[KeyMove, MoveStage]) -> None:
 
 def _pairs(found: list[dict[str, Any]]) -> None:
     if not found:
-        empty("tray", "No old items", "This stage has no old item left, or none yet.")
+        empty("tray", "No old items", "This stage has no old items left, or none yet.")
     for number, one in enumerate(found, 1):
         with tag("div", classes="pair"):
             with tag("div"):
@@ -208,7 +210,7 @@ def _pairs(found: list[dict[str, Any]]) -> None:
                     with tag("div", classes="note failed"):
                         tag("span", one["error"])
                 elif one["after"] is None:
-                    tag("p", "This move leaves the item alone.", "meta")
+                    tag("p", "This move does not change the item.", "meta")
                 else:
                     json_block(one["after"], f"Item {number} after", lines=True)
 

@@ -1,4 +1,4 @@
-"""What the pages about migrations read, again and again while they are open."""
+"""Topics of the pages about migrations, polled while they are open."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gateleg.store import Page
     from gateleg.web.host import Host
 
-#: How many items before and after a dry run shows.
+#: The number of items that a dry run shows.
 SAMPLES = 3
 _PAGE = 50
 
@@ -30,18 +30,18 @@ class MigrationSummary:
     """A migration in the list."""
 
     application: str
-    #: the application's name in the words of its users
+    #: the title of the application
     title: str
     status: MigrationStatus
 
 
 @dataclass(frozen=True)
 class MigrationState:
-    """A migration as it stands, with the last job that worked on the application's migrations."""
+    """The state of a migration, with the last job on the application's migrations."""
 
     status: MigrationStatus
     groups: tuple[StageGroup, ...]
-    #: whether a migration after it was applied
+    #: whether a later migration was applied
     later: bool
     #: earlier migrations that are applied with it
     before: tuple[str, ...]
@@ -49,7 +49,7 @@ class MigrationState:
 
     @property
     def busy(self) -> bool:
-        """Whether the last job has not ended."""
+        """Whether the last job is unfinished."""
         return self.job is not None and not self.job.finished
 
 
@@ -62,7 +62,7 @@ def list_topic(host: Host) -> Topic[list[MigrationSummary]]:
         found: list[MigrationSummary] = []
         for name, migrations in known.items():
             statuses = await host.store.drive(read_statuses(name, migrations, host.store.setup, brief=True))
-            # The newest first: it is the one that somebody works on.
+            # Newest first: it is the one that is being worked on.
             found += [MigrationSummary(name, titles[name], status) for status in reversed(statuses)]
         return found
 
@@ -70,7 +70,7 @@ def list_topic(host: Host) -> Topic[list[MigrationSummary]]:
 
 
 def find_migration(host: Host, application: str, number: int) -> Migration | None:
-    """A migration of an application; None where the code has none of that number."""
+    """A migration of an application; None if the code has none with that number."""
     return next((one for one in migrations_of(host.applications).get(application, ()) if one.number == number), None)
 
 
@@ -80,7 +80,7 @@ def find_stage(migration: Migration, move: str, stage: str) -> tuple[KeyMove, Mo
 
 
 def migration_topic(host: Host, application: str, number: int) -> Topic[MigrationState | None]:
-    """One migration; None when neither the code nor the data has it."""
+    """One migration; None if neither the code nor the data has it."""
     migrations = migrations_of(host.applications).get(application, ())
     one = find_migration(host, application, number)
 
@@ -90,7 +90,7 @@ def migration_topic(host: Host, application: str, number: int) -> Topic[Migratio
         if not found:
             return None
         every: list[MigrationStatus] = await host.store.drive(read_statuses(application, migrations, setup, brief=True))
-        # What the code and the data disagree about is in both; what can be acted upon comes first.
+        # Code and data may both list it; the actionable one comes first.
         status = next((status for status in found if status.in_code), found[0])
         later = any(other.number > number and other.state not in ("pending", "rolled-back") for other in every)
         before = tuple(f"{other.number:04d} {other.name}" for other in every if other.number < number and other.state != "applied")
@@ -115,7 +115,7 @@ def errors_topic(host: Host, move: KeyMove, stage: MoveStage, cursor: str | None
 
 
 def events_topic(host: Host, application: str, number: int, cursor: str | None) -> Topic[Page[LedgerEntry]]:
-    """What was done to a migration, newest first."""
+    """The history of a migration, newest first."""
 
     async def read() -> Page[LedgerEntry]:
         question = LedgerEntry.history(application=application).filter(LedgerEntry.number == number)
@@ -125,5 +125,5 @@ def events_topic(host: Host, application: str, number: int, cursor: str | None) 
 
 
 async def dry_run(host: Host, move: KeyMove, stage: MoveStage) -> list[dict[str, Any]]:
-    """Some old items of a stage and what becomes of them. Nothing is written."""
+    """Sample items of a stage and their conversions. Nothing is written."""
     return await host.store.drive(steps.sample(move, stage, host.store.setup, SAMPLES))

@@ -1,9 +1,10 @@
-"""The console's pages about objects: folders, one object with what can be shown of it, links, and uploads.
+"""The console's pages about objects: folders, previews, links, and uploads.
+
 
 folder_page     `/objects?prefix=...`
 object_page     `/objects?key=...`
 
-`folders`, `previews` and `contents` decide what is shown and taken; `changes` does it on behalf of who looks.
+`folders`, `previews` and `contents` decide what is shown and accepted; `changes` acts on behalf of the caller.
 """
 
 from pathlib import Path
@@ -26,6 +27,6 @@ async def objects(prefix: str = "", cursor: str = "", key: str = "") -> None:
 
 
 def register() -> None:
-    """Make the pages known to the console."""
+    """Register the pages."""
     ui.add_css(Path(__file__).parent / "objects.css", shared=True)
     ui.page("/objects", response_timeout=PATIENT)(objects)

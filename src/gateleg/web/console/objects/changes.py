@@ -1,4 +1,4 @@
-"""Changes to objects on behalf of who looks: allowed or refused, checked, and noted in the audit log."""
+"""Changes of objects on behalf of the caller: permission, checks, audit log."""
 
 from __future__ import annotations
 
@@ -19,37 +19,37 @@ if TYPE_CHECKING:
     from gateleg.objects import ObjectInfo
     from gateleg.web.console.frame import View
 
-#: More than this is not for a page: it is work for the command line.
+#: The maximum number of objects that a page deletes.
 MOST = 10_000
 
 
 class UploadRefused(GatelegError):
-    """A file that is not taken."""
+    """An uploaded file is refused."""
 
     code = "upload-refused"
     status = 422
 
 
 class TooManyObjects(GatelegError):
-    """More objects than a page deletes at once."""
+    """More objects than a page can delete at once."""
 
     code = "too-many-objects"
     status = 422
-    fix = "Open a folder further in, or delete them with a program."
+    fix = "Delete subfolders one by one, or use a program."
 
     def __init__(self) -> None:
         super().__init__(f"There are more than {MOST:,} objects.")
 
 
 async def take_file(view: View, prefix: str, file: FileUpload, *, replace: bool) -> ObjectInfo:
-    """Store an uploaded file in a folder. Its name must be that of what is in it, and free unless it may `replace`."""
+    """Store an uploaded file in a folder. Its content must match its name, and the name must be free unless `replace` is set."""
     view.require(Role.OPERATOR)
     key = check_s3_key(new_key(prefix, file.name))
     why = contradiction(content_type_of(key), await _beginning(file))
     if why:
-        raise UploadRefused(why, fix="Give the file the ending of what it is.")
+        raise UploadRefused(why, fix="Rename the file with the extension of its actual type.")
     if not replace and await view.host.objects.exists(key):
-        raise UploadRefused(f"There is an object {key} already.", fix="Say that it may be replaced, or give the file another name.")
+        raise UploadRefused(f"The object {key} already exists.", fix="Allow replacing it, or rename the file.")
     info = await view.host.objects.put(key, file.iterate())
     await view.host.audit.note(view.principal, "object.put", key, size=info.size, content_type=info.content_type)
     return info
@@ -63,7 +63,7 @@ async def _beginning(file: FileUpload) -> bytes:
 
 
 async def keys_below(view: View, places: Sequence[str]) -> list[str]:
-    """The keys of some objects, and of everything in some folders; a folder's place ends with a slash."""
+    """The keys of some objects, and of everything in some folders, which end with a slash."""
     keys: dict[str, None] = {}
     for place in places:
         if not place.endswith("/"):
@@ -87,7 +87,7 @@ async def delete_objects(view: View, keys: Sequence[str]) -> None:
 
 
 async def share(view: View, key: str, seconds: int, *, download: str | None = None) -> str:
-    """A link that lets whoever has it read an object for some time, as a whole address."""
+    """A link that lets anyone read an object for some time, as a full URL."""
     link = await view.host.objects.presign(key, expires=seconds, download=download)
     await view.host.audit.note(view.principal, "object.share", key, seconds=seconds)
     return f"{str(view.request.base_url).rstrip('/')}{link}" if link.startswith("/") else link

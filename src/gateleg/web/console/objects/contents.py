@@ -1,10 +1,10 @@
-"""Whether a file is what its name says: by its first bytes, not by its name."""
+"""Checks whether the content of a file matches its name, by its first bytes."""
 
 from __future__ import annotations
 
-#: How much of a file is looked at.
+#: How many bytes of a file are checked.
 HEAD = 512
-#: What files of a type begin with: bytes, and where they are.
+#: Signatures by type: bytes and their offset.
 _BEGINNINGS: dict[str, tuple[tuple[int, bytes], ...]] = {
     "image/png": ((0, b"\x89PNG\r\n\x1a\n"),),
     "image/jpeg": ((0, b"\xff\xd8\xff"),),
@@ -28,11 +28,11 @@ _BEGINNINGS: dict[str, tuple[tuple[int, bytes], ...]] = {
 
 
 def contradiction(content_type: str, head: bytes) -> str:
-    """What speaks against a file being of a type, from its first bytes; empty when nothing does."""
+    """Why content cannot be of a type, by its first bytes; empty if it can."""
     plain = content_type.partition(";")[0].strip().lower()
     known = _BEGINNINGS.get(plain)
     if known is not None and not any(head[at:].startswith(mark) for at, mark in known):
-        return f"Its name says {plain}, and its content does not begin like that."
+        return f"Its name says {plain}, but its content is something else."
     if (plain.startswith("text/") or plain.endswith(("/json", "+json", "+xml"))) and b"\x00" in head:
         return f"Its name says {plain}, but its content is not text."
     return ""

@@ -1,4 +1,4 @@
-"""`Drop`: a place to drop files on."""
+"""`Drop`: a drop zone for files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from nicegui import ui
 
 
 class Drop(ui.upload, component="drop.js"):
-    """An upload with a face of our own: a button with a name, progress for each file, and a way to stop it.
+    """An upload with our own look: a named button, progress for each file, and a way to stop it.
 
-    It takes what `ui.upload` takes, and tells the same things.
+    It has the same arguments and events as `ui.upload`.
     """

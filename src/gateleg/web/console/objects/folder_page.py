@@ -1,4 +1,4 @@
-"""`/objects?prefix=...`: what is in a folder, uploading to it and deleting from it."""
+"""`/objects?prefix=...`: the content of a folder, uploads and deletions."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ async def folder_page(prefix: str, cursor: str | None) -> None:
 
 def _nothing(prefix: str, operator: bool) -> None:
     what = "This folder is empty" if prefix else "No objects yet"
-    sentence = "Applications keep here what is too large for a table: pictures, films, reports."
-    empty("folder", what, f"{sentence} Drop a file above to put the first one here." if operator else sentence)
+    sentence = "Applications store content here that is too large for a table: images, videos, reports."
+    empty("folder", what, f"{sentence} Drop a file above to upload the first one." if operator else sentence)
 
 
 def _row(entry: FolderEntry) -> Row:
@@ -93,7 +93,7 @@ def _row(entry: FolderEntry) -> Row:
 
 
 def _upload(view: View, prefix: str) -> None:
-    """A place to drop files on."""
+    """A drop zone for files."""
     client = context.client
 
     async def take(event: UploadEventArguments) -> None:
@@ -106,11 +106,11 @@ def _upload(view: View, prefix: str) -> None:
             return
         with client, said, tag("p", classes="note done"):
             tag("a", name_of(info.key), "link", href=object_address(info.key))
-            tag("span", f" is stored, {size_text(info.size)}.")
+            tag("span", f" was stored, {size_text(info.size)}.")
 
     def refused() -> None:
         with client, said:
-            tag("p", f"A file was not taken: at most {size_text(most)} are sent to this host at once.", "note failed", role="alert")
+            tag("p", f"The file was refused: the limit is {size_text(most)}.", "note failed", role="alert")
 
     most = view.host.settings.upload_limit
     with tag("section", classes="drop", aria_label="Upload"):
@@ -120,7 +120,7 @@ def _upload(view: View, prefix: str) -> None:
 
 
 class _Selection:
-    """The rows that are selected, and what can be done with all of them."""
+    """The selected rows, and the actions on them."""
 
     def __init__(self, view: View) -> None:
         self._view = view
@@ -131,7 +131,7 @@ class _Selection:
         self._bar.set_visibility(False)
 
     def select(self, places: list[str]) -> None:
-        """Take note of the selected rows."""
+        """Set the selected rows."""
         self._places = places
         self._count.set_text(f"{len(places)} selected")
         self._bar.set_visibility(bool(places))
@@ -146,8 +146,8 @@ class _Selection:
             return
         what = f"the object {keys[0]}" if len(keys) == 1 else f"{len(keys):,} objects"
         folders = [place for place in self._places if place.endswith("/")]
-        named = f", all that is in {', '.join(folders)} included" if folders else ""
-        loss = f"{what[:1].upper()}{what[1:]} will be gone{named}. There is no way back."
+        named = f", everything in {', '.join(folders)} included" if folders else ""
+        loss = f"{what[:1].upper()}{what[1:]} will be deleted{named}. This cannot be undone."
         if not await confirm(f"Delete {what}?", loss, verb="Delete", name="delete" if len(keys) > 5 else None):
             return
         if await carry_out(self._view, Role.OPERATOR, lambda: delete_objects(self._view, keys), "Deleted"):

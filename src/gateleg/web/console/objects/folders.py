@@ -1,4 +1,4 @@
-"""Objects as folders: keys are flat, and people see folders wherever there is a slash."""
+"""Objects as folders: keys are flat, and every slash is shown as a folder."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _ICONS = {
 class FolderEntry:
     """A folder, or an object in it."""
 
-    #: the key, or for a folder the prefix
+    #: the key, or the prefix of a folder
     place: str
-    #: the last part of it
+    #: its last segment
     name: str
     folder: bool
     size: int = 0
@@ -45,7 +45,7 @@ class FolderStep:
 
 
 def folder_entries(page: ObjectPage, prefix: str) -> list[FolderEntry]:
-    """The entries of a page of a listing: folders first, then objects."""
+    """The entries of a listing: folders first, then objects."""
     folders = [FolderEntry(found, found.removeprefix(prefix).rstrip("/") or found, folder=True) for found in page.prefixes]
     objects = [
         FolderEntry(entry.key, entry.key.removeprefix(prefix) or entry.key, False, entry.size, entry.modified) for entry in page.objects
@@ -54,7 +54,7 @@ def folder_entries(page: ObjectPage, prefix: str) -> list[FolderEntry]:
 
 
 def path_to(prefix: str) -> list[FolderStep]:
-    """The folders that lead to a prefix, from the outermost on."""
+    """The folders of a prefix, from the outermost on."""
     steps: list[FolderStep] = []
     walked = ""
     for part in prefix.split("/")[:-1]:
@@ -64,13 +64,13 @@ def path_to(prefix: str) -> list[FolderStep]:
 
 
 def folder_of(key: str) -> str:
-    """The prefix of the folder that an object is in."""
+    """The prefix of an object's folder."""
     head, slash, _ = key.rpartition("/")
     return f"{head}{slash}"
 
 
 def name_of(key: str) -> str:
-    """The last part of a key."""
+    """The last segment of a key."""
     return key.rstrip("/").rpartition("/")[2]
 
 
@@ -87,15 +87,15 @@ def object_address(key: str) -> str:
 
 
 def content_address(key: str) -> str:
-    """Where the host serves the content of an object to who is signed in."""
+    """The address at which the host serves the content of an object to signed-in callers."""
     return f"/objects/{quote(key, safe='/-_.~')}"
 
 
 def icon_of(kind: str) -> str:
-    """The icon of a folder, or of an object by what can be shown of it."""
+    """The icon of a folder, or of an object by its kind of preview."""
     return _ICONS[kind]
 
 
 def new_key(prefix: str, name: str) -> str:
-    """The key of an uploaded file. Browsers may send a path, of which only the name counts."""
+    """The key of an uploaded file. Browsers may send a path, of which only the name is used."""
     return f"{prefix}{name.replace(chr(92), '/').rpartition('/')[2]}"

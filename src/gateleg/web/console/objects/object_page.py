@@ -1,4 +1,4 @@
-"""`/objects?key=...`: one object, shown as far as it can be, with what is known of it and links to it."""
+"""`/objects?key=...`: one object, with a preview, its metadata and links to it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def object_page(key: str) -> None:
         except (ObjectMissing, S3KeyRefused):
             tag("h1", name_of(key) or key)
             href = folder_address(folder_of(key))
-            empty("folder", "There is no such object", "It may have been deleted or moved.", button="To its folder", href=href)
+            empty("folder", "Object not found", "It may have been deleted or moved.", button="Open its folder", href=href)
             return
         _head(view, info)
         with tag("div", classes="aside"):
@@ -53,8 +53,11 @@ async def object_page(key: str) -> None:
 
 def _head(view: View, info: ObjectInfo) -> None:
     async def delete() -> None:
-        loss = f"{info.key} will be gone, {size_text(info.size)}. Items that name it will lead to nothing. There is no way back."
-        if not await confirm("Delete this object?", loss, verb="Delete it"):
+        loss = (
+            f"{info.key} will be deleted, {size_text(info.size)}. Items that refer to it will have a broken reference. This "
+            "cannot be undone."
+        )
+        if not await confirm("Delete this object?", loss, verb="Delete"):
             return
         if await carry_out(view, Role.OPERATOR, lambda: delete_objects(view, [info.key]), "Deleted"):
             ui.navigate.to(folder_address(folder_of(info.key)))
@@ -88,16 +91,16 @@ async def _preview(view: View, info: ObjectInfo) -> None:
         elif kind == "audio":
             tag("audio", src=source, controls=True, preload="metadata", aria_label=name)
         elif kind == "html":
-            # Scripts run in a room of their own: without an origin they reach neither this page nor the host.
+            # Scripts run sandboxed: without an origin they reach neither this page nor the host.
             tag("iframe", src=source, sandbox="allow-scripts", title=name, referrerpolicy="no-referrer")
         elif kind in ("json", "text"):
             await show_when_there(_read(view, info, kind), _text, saying="Reading the text")
         else:
-            empty("box", "Nothing to show", f"There is no preview for {info.content_type}. Download it to look at it.")
+            empty("box", "No preview", f"There is no preview for {info.content_type}. Download it to view it.")
 
 
 async def _read(view: View, info: ObjectInfo, kind: Kind) -> Excerpt:
-    """As much text as is shown."""
+    """The text of a preview."""
     if info.size == 0:
         return excerpt(b"", "text", 0)
     content = await view.host.objects.get(info.key, range=ByteRange(0, min(how_much(kind), info.size) - 1))
@@ -110,7 +113,7 @@ def _text(found: Excerpt) -> None:
     if found.text:
         tag("pre", found.text, "code wrap", tabindex="0")
     else:
-        empty("box", "It is empty", "The object has no content.")
+        empty("box", "Empty", "The object has no content.")
 
 
 def _facts(info: ObjectInfo) -> None:
@@ -130,11 +133,11 @@ def _facts(info: ObjectInfo) -> None:
 
 
 def _link(view: View, info: ObjectInfo) -> None:
-    with card(label="A link to share"):
+    with card(label="Share a link"):
         tag("h3", "A link to share")
-        tag("p", "Whoever has it can read this one object, without signing in, until it ends.", "meta")
+        tag("p", "Anyone with the link can read this object without signing in, until the link expires.", "meta")
         with tag("div", classes="line gap-1 low"):
-            lasts = Field("It holds for", "3600", kind="choice", choices=_EXPIRIES)
+            lasts = Field("Valid for", "3600", kind="choice", choices=_EXPIRIES)
 
             async def make() -> None:
                 async def work() -> None:
@@ -146,5 +149,5 @@ def _link(view: View, info: ObjectInfo) -> None:
 
                 await carry_out(view, Role.VIEWER, work)
 
-            button("Make a link", make, icon="link")
+            button("Create a link", make, icon="link")
         box = tag("div", classes="stack gap-1")

@@ -1,4 +1,4 @@
-"""What can be shown of an object, by its type and size."""
+"""Previews of objects, by type and size."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gateleg.objects.descriptions import content_type_of
 
 Kind = Literal["image", "video", "audio", "html", "json", "text", "none"]
 
-#: What is shown as text is read into the page; more than this is not.
+#: The maximum size of a text preview.
 TEXT_LIMIT = 256 * 1024
 JSON_LIMIT = 1024 * 1024
 _TEXTS = frozenset(
@@ -25,12 +25,12 @@ _TEXTS = frozenset(
         "application/yaml",
     }
 )
-#: What browsers show as pictures; others are for downloading.
+#: Types that browsers show as images; others are downloaded.
 _IMAGES = frozenset(f"image/{kind}" for kind in ("png", "jpeg", "gif", "webp", "avif", "svg+xml", "bmp", "x-icon", "vnd.microsoft.icon"))
 
 
 def kind_of(content_type: str) -> Kind:
-    """How content of a type is shown."""
+    """The kind of preview for a content type."""
     plain = content_type.partition(";")[0].strip().lower()
     if plain in _IMAGES:
         return "image"
@@ -46,34 +46,34 @@ def kind_of(content_type: str) -> Kind:
 
 
 def kind_of_key(key: str) -> Kind:
-    """How an object is probably shown, from its key alone: a listing does not say its type."""
+    """The likely kind of preview for a key: a listing has no content types."""
     return kind_of(content_type_of(key))
 
 
 @dataclass(frozen=True)
 class Excerpt:
-    """Text to show, and what to say about it."""
+    """A text to show, with a note."""
 
     text: str
     note: str = ""
 
 
 def how_much(kind: Kind) -> int:
-    """How many bytes are read for a preview in text."""
+    """How many bytes are read for a text preview."""
     return JSON_LIMIT if kind == "json" else TEXT_LIMIT
 
 
 def excerpt(content: bytes, kind: Kind, size: int) -> Excerpt:
-    """The text of an object, or the beginning of it; JSON is laid out when all of it is there."""
+    """The text of an object, or its beginning; complete JSON is indented."""
     whole = len(content) >= size
     text = content.decode("utf-8", "replace")
     if kind == "json" and whole:
         try:
             return Excerpt(json.dumps(json.loads(content), indent=2, ensure_ascii=False))
         except ValueError:
-            return Excerpt(text, "This is called JSON and is none; it is shown as it is.")
+            return Excerpt(text, "The content is not valid JSON and is shown as it is.")
     if not whole:
-        # A character may be cut in two where the excerpt ends.
+        # The excerpt may end in the middle of a character.
         return Excerpt(text.rstrip("\ufffd"), f"The first {len(content):,} of {size:,} bytes.")
     broken = "\ufffd" in text
     return Excerpt(text, "Some bytes are not UTF-8 text and are shown as \ufffd." if broken else "")

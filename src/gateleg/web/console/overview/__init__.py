@@ -1,4 +1,4 @@
-"""The overview, which is the first page of the console."""
+"""The overview, the first page of the console."""
 
 from gateleg.web.console.overview.page import register
 

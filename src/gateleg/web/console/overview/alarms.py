@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from gateleg.jobs.tables import WorkerRecord
     from gateleg.web.console.theme import Kind
 
-#: Failures among the ends of the last minutes from which on it is an alarm, and how few are not worth one.
+#: The share of failures in the last minutes that raises an alarm, and the minimum number of failures.
 FAILURE_RATE, FEW_FAILURES = 0.2, 3
-#: Seconds that a job may wait in a queue that runs.
+#: Seconds that a job may wait in a running queue.
 STUCK_AFTER = 300.0
-#: Minutes of work that may wait, and how few jobs are not worth an alarm.
+#: Minutes of waiting work that raise an alarm, and the minimum number of jobs.
 BACKLOG_MINUTES, FEW_WAITING = 15.0, 50
 
 
@@ -34,7 +34,7 @@ class Alarm:
 
 
 def alarms(queues: Sequence[QueueStats], workers: Sequence[WorkerRecord]) -> list[Alarm]:
-    """All alarms, the worst first."""
+    """All alarms, most severe first."""
     found = [alarm for stats in queues for alarm in _of_queue(stats, workers)]
     return sorted(found, key=lambda alarm: alarm.kind != "failed")
 
@@ -43,7 +43,7 @@ def _of_queue(stats: QueueStats, workers: Sequence[WorkerRecord]) -> list[Alarm]
     found = []
     ended = stats.work.completed + stats.work.failed
     if stats.work.failed >= FEW_FAILURES and stats.work.failed / ended >= FAILURE_RATE:
-        part = f"{stats.work.failed} of {ended} jobs that ended in the last {stats.minutes} minutes failed."
+        part = f"{stats.work.failed} of {ended} jobs that finished in the last {stats.minutes} minutes failed."
         found.append(Alarm("failed", f"Many failures in {stats.queue}", part, "/jobs/dead"))
     if stats.mode == "paused" and stats.waiting:
         words = f"{_waiting(stats)} until you resume the queue."

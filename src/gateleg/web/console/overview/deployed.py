@@ -1,4 +1,4 @@
-"""What is deployed where, in a few lines. Pure."""
+"""The deployment in a few lines. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def deployed(host: Host, workers: Sequence[WorkerRecord]) -> list[tuple[str, str]]:
-    """Names and values: the host, where tables and objects are, who works, and what is installed."""
+    """Names and values: the host, the stores, the workers, and what is installed."""
     installed = ", ".join(application.title for application in host.applications) or "none"
     return [
         ("Host", f"Gateleg {gateleg.__version__}"),
@@ -28,9 +28,9 @@ def deployed(host: Host, workers: Sequence[WorkerRecord]) -> list[tuple[str, str
 
 
 def workers_text(workers: Sequence[WorkerRecord]) -> str:
-    """How many processes work, on how many machines, how many jobs they run and could run, and in which versions of the application."""
+    """The number of worker processes and machines, their load, and the versions of the application."""
     if not workers:
-        return "none: jobs wait until one is started"
+        return "none: jobs wait until a worker is started"
     hosts, processes = {worker.host for worker in workers}, {(worker.host, worker.pid) for worker in workers}
     where = next(iter(hosts)) if len(hosts) == 1 else f"{len(hosts)} machines"
     told = f"{len(processes)} process{'es' if len(processes) > 1 else ''} on {where}, running {_load_text(workers)}"
@@ -39,7 +39,7 @@ def workers_text(workers: Sequence[WorkerRecord]) -> str:
 
 
 def _load_text(workers: Sequence[WorkerRecord]) -> str:
-    """Jobs that run, of those that could run at once. A queue with a worker of its own in the same process is counted apart."""
+    """Running jobs and the maximum number of concurrent jobs. A queue with its own worker in the same process is counted separately."""
     shared: dict[tuple[str, int], WorkerRecord] = {}
     for worker in sorted(workers, key=lambda worker: len(worker.queues), reverse=True):
         shared.setdefault((worker.host, worker.pid), worker)
@@ -53,12 +53,12 @@ def _load_text(workers: Sequence[WorkerRecord]) -> str:
 
 
 def queues_text(queues: Sequence[QueueStats]) -> str:
-    """How many queues there are, and which of them do not run."""
+    """The number of queues, and those that are paused or draining."""
     odd = [f"{one.queue} is {one.mode}" for one in queues if one.mode != "running"]
     return ", ".join([f"{len(queues)}", *odd]) if odd else f"{len(queues)}, all running"
 
 
 def schedules_text(schedules: Sequence[Schedule]) -> str:
-    """How many schedules there are, and how many are off."""
+    """The number of schedules, and how many are disabled."""
     off = sum(not one.enabled for one in schedules)
-    return f"{len(schedules)}, {off} of them off" if off else str(len(schedules)) if schedules else "none"
+    return f"{len(schedules)}, {off} disabled" if off else str(len(schedules)) if schedules else "none"

@@ -1,4 +1,4 @@
-"""The figures of the overview: what waits and runs now, and what was done and failed in 24 hours. Pure."""
+"""The figures of the overview: waiting and running now, completed and failed in 24 hours. Pure."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from gateleg.jobs.tables import Hour, MinuteCounts
     from gateleg.web.console.theme import Kind
 
-#: Minutes that one point of a latency chart holds.
+#: Minutes per point of a latency chart.
 LATENCY_STEP = 5
-#: Minutes that one point of a small line may hold; it has 24 points.
+#: Minutes per point of a sparkline; it has 24 points.
 _STEPS = (1, 5, 15, 60)
 _LINES: tuple[Count, ...] = ("waiting", "running", "completed", "failed")
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One of the four figures, its small line, and where it leads."""
+    """One of the four figures, its sparkline, and its link."""
 
     name: str
     kind: Kind
@@ -55,7 +55,7 @@ def four_figures(queues: Sequence[QueueStats], hours: Sequence[Hour], now: datet
             "waiting",
             "schedule",
             waiting,
-            f"{delayed} delayed" if delayed else "ready to start" if waiting else "nothing waits",
+            f"{delayed} delayed" if delayed else "ready to start" if waiting else "no job is waiting",
             lines["waiting"],
             Filters(status=JobStatus.PENDING).address(),
         ),
@@ -64,12 +64,12 @@ def four_figures(queues: Sequence[QueueStats], hours: Sequence[Hour], now: datet
             "running",
             "play_circle",
             running,
-            f"{pace:.1f} done per minute",
+            f"{pace:.1f} completed per minute",
             lines["running"],
             Filters(status=JobStatus.PROCESSING).address(),
         ),
         Figure(
-            "Done in 24 h",
+            "Completed in 24 h",
             "done",
             "check_circle",
             total_done,
@@ -82,14 +82,14 @@ def four_figures(queues: Sequence[QueueStats], hours: Sequence[Hour], now: datet
 
 
 def fitting_step(hours: Sequence[Hour], now: datetime) -> int:
-    """The minutes that one point of a small line holds: an hour each, or less while there is less to show."""
+    """The minutes per point of a sparkline: an hour, or less while there is little history."""
     known = [hour.hour + timedelta(minutes=int(minute)) for hour in hours for minute in hour.minutes]
     age = (now - min(known)) if known else timedelta()
     return next((step for step in _STEPS if timedelta(minutes=step * 23) >= age), _STEPS[-1])
 
 
 def failure_text(done: int, failed: int) -> str:
-    """How large a part has failed."""
+    """The share of failures, in words."""
     if not failed:
         return "none failed"
     part = failed / (done + failed)
@@ -97,7 +97,7 @@ def failure_text(done: int, failed: int) -> str:
 
 
 def throughput(hours: Sequence[Hour], now: datetime, span: str) -> tuple[list[datetime], list[Series]]:
-    """What was done and what failed, minute by minute of an hour, or in quarters of an hour of a day."""
+    """Completed and failed jobs: per minute of an hour, or per quarter of an hour of a day."""
     step, points = (15, 96) if span == "day" else (1, 60)
     found = [
         Series("done", "done", series(hours, "completed", now, step=step, points=points), "bar"),
@@ -107,7 +107,7 @@ def throughput(hours: Sequence[Hour], now: datetime, span: str) -> tuple[list[da
 
 
 def latency(tallies: Sequence[MinuteCounts], now: datetime, minutes: int = 60) -> tuple[list[datetime], list[Series]]:
-    """How long jobs ran and waited, in steps of some minutes; None where nothing ran."""
+    """Run and wait times in steps of some minutes; None if nothing ran."""
     step, points = LATENCY_STEP, minutes // LATENCY_STEP
     times = moments(now, step=step, points=points)
     runs: list[Counter[str]] = [Counter() for _ in times]

@@ -1,4 +1,4 @@
-"""The overview: four figures, throughput and latency, the oldest waiting job, alarms, what runs where, and what was made last."""
+"""The overview: four figures, throughput and latency, the oldest waiting job, alarms, the deployment, and the latest results."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class _Page:
         with section("Latest jobs"), tag("div", classes="card tight"):
             self._latest = Grid("Latest jobs", [column for column in COLUMNS if column.key in _SHOWN])
             with tag("div") as self._no_jobs:
-                sentence = "A job is work that goes on after you have left: submit one, watch it run, and find its result here."
+                sentence = "A job is work that runs in the background: submit one, watch it run, and find its result here."
                 operator = self.view.may(Role.OPERATOR)
                 empty("tray", "No jobs yet", sentence, button="Submit a job" if operator else None, href="/jobs/submit")
         self._show_latest()
@@ -94,12 +94,12 @@ class _Page:
                 with tag("nav", classes="choices small", aria_label="Span"):
                     for key, words in (("hour", "1 hour"), ("day", "24 hours")):
                         tag("a", words, href=f"/?span={key}", aria_current="true" if key == self.span else None)
-            self._throughput = Chart("Jobs that ended")
+            self._throughput = Chart("Finished jobs")
         with card(label="Latency"):
             with tag("div", classes="card-head"):
                 tag("h3", "Latency")
                 tag("span", "last hour", "meta")
-            self._latency = Chart("How long jobs ran and waited", unit="seconds")
+            self._latency = Chart("Run and wait times", unit="seconds")
 
     def _take_present(self, present: CurrentState) -> None:
         self.present = present
@@ -147,7 +147,7 @@ class _Page:
             tag("dt", "Oldest waiting job")
             with tag("dd"):
                 if job is None:
-                    tag("span", "none: nothing waits that could be started")
+                    tag("span", "none: no job is ready to start")
                 else:
                     tag("a", job.job_type, "link", href=f"/jobs/{job.job_id}")
                     tag("span", f" in {job.queue}{f', about {job.subject}' if job.subject else ''}, for ")
@@ -178,7 +178,7 @@ class _Tile:
         self.show(figure)
 
     def show(self, figure: Figure) -> None:
-        """Show the figure as it is now; a number that has changed is lit up."""
+        """Show the current figure; a changed number is highlighted."""
         if self._before is not None and figure.value != self._before:
             ui.run_javascript(f"gateleg.flash('c{self._value.id}')")
         self._before = figure.value

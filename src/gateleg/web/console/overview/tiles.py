@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from gateleg.web.console.frame import View
     from gateleg.web.contributions import Tile
 
-#: How many things of one application are shown.
+#: The maximum number of tiles of an application.
 _SHOWN = 4
 
 
 async def tiles_section(view: View) -> None:
-    """A row for each application that has something to show: its last things, or what it is for while there is none."""
+    """A row for each application: its latest results, or its description while there are none."""
     for application in view.host.applications:
         if application.pages is None and application.tiles is None:
             continue

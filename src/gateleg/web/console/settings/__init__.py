@@ -1,4 +1,4 @@
-"""The settings: what is in force, API keys, the audit log, and what runs here."""
+"""The settings: configuration, API keys, secrets, webhooks, model usage, the audit log, and the version."""
 
 from gateleg.web.console.settings import page
 

@@ -1,4 +1,4 @@
-"""What runs here: the version, where the data is, what is installed."""
+"""The version, the stores, and what is installed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def application_row(application: Application) -> Row:
 
 
 async def about_panel(view: View) -> None:
-    """Show what runs here."""
+    """Show the version, the stores, and what is installed."""
     host = view.host
     facts = (
         ("Gateleg", gateleg.__version__),
@@ -47,8 +47,8 @@ async def about_panel(view: View) -> None:
         if host.applications:
             Grid("Applications", COLUMNS, [application_row(one) for one in host.applications])
         else:
-            empty("box", "No applications", "An application brings its tables, jobs, routes and pages; this host runs the kit alone.")
+            empty("box", "No applications", "Applications add tables, jobs, routes and pages. None is installed on this host.")
     with section("API"), tag("p", classes="prose"):
-        tag("span", "All of this is also available over HTTP: ")
-        tag("a", "the API and its document", "link", href="/api/docs")
+        tag("span", "Everything here is also available over HTTP: ")
+        tag("a", "the API documentation", "link", href="/api/docs")
         tag("span", ".")

@@ -34,7 +34,7 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 def entry_row(entry: AuditEntry) -> Row:
-    """One line of the log; what was done to a job leads to it."""
+    """An entry of the log; if it is about a job, it links to it."""
     details = ", ".join(f"{name}: {value}" for name, value in entry.details.items())
     cells = {"what": entry.action, "target": _target(entry), "who": entry.actor, "when": ago_cell(entry.at)}
     return Row(str(entry.entry_id), {**cells, "details": meta_cell(details) if details else None})
@@ -49,7 +49,7 @@ def _target(entry: AuditEntry) -> Part | None:
 
 
 async def audit_panel(view: View) -> None:
-    """Show the log to who may read it: of a day, or of somebody."""
+    """Show the log of a day, or of an actor."""
     if not view.may(Role.ADMIN):
         trouble(refusal(Role.ADMIN))
         return
@@ -69,7 +69,7 @@ async def audit_panel(view: View) -> None:
 def _list(day: str | None, actor: str | None, cursor: str | None, page: Page[AuditEntry]) -> None:
     with tag("section", classes="card tight", aria_label="Audit log"):
         if not page.items:
-            empty("check", "Nothing was changed", "Whatever somebody changes with this console or the API stands here, with their name.")
+            empty("check", "No changes", "Changes made with this console or the API are listed here, with the name of the caller.")
             return
         Grid("Audit log", COLUMNS, [entry_row(entry) for entry in page])
         with tag("div", classes="card-foot"):

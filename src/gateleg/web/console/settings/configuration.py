@@ -1,4 +1,4 @@
-"""The configuration in force: every setting, its value, and where the value came from."""
+"""The settings in effect: names, values, and the origin of each value."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COLUMNS = (
 
 
 def setting_rows(settings: Settings, applications: Sequence[Application] = ()) -> list[Row]:
-    """All settings of the host and of its applications; those that somebody has set come first."""
+    """All settings of the host and of its applications; those that are set come first."""
     described = {name: one.description or "" for name, one in type(settings).model_fields.items()}
     found = [*settings.table()]
     found += settings.section_table("models", ModelSettings)
@@ -50,7 +50,12 @@ def _cells(name: str, value: str, origin: str, about: str) -> dict[str, Cell]:
 
 
 async def configuration_panel(view: View) -> None:
-    """Show what is in force."""
-    tag("p", "The settings in force. To change one, edit gateleg.toml, a GATELEG_ variable or a flag, and restart the host.", "meta")
+    """Show the settings in effect."""
+    tag(
+        "p",
+        "The settings in effect. To change one, edit gateleg.toml, set a GATELEG_ environment variable or pass a flag, and "
+        "restart the host.",
+        "meta",
+    )
     with tag("section", classes="card tight", aria_label="Configuration"):
         Grid("Configuration", COLUMNS, setting_rows(view.host.settings, view.host.applications), complete=True)

@@ -1,4 +1,4 @@
-"""API keys: making one, which is shown once, and taking one back."""
+"""API keys: creating them, which shows each once, and revoking them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ COLUMNS = (
 
 
 def key_badge(key: ApiKey, now: datetime) -> Badge:
-    """Whether a key is good, over or revoked."""
+    """Whether a key is valid, expired or revoked."""
     if key.revoked_at is not None:
         return REVOKED
     return ENDED if key.ends_at is not None and key.ends_at <= now else GOOD
@@ -73,12 +73,12 @@ def key_row(key: ApiKey, now: datetime) -> Row:
 
 
 def end_of(text: str) -> datetime | None:
-    """The end of a key from a date: the end of that day in UTC. Raises ValueError for what is not a date."""
+    """The expiry of a key from a date: the end of that day in UTC. Raises ValueError for an invalid date."""
     return datetime.fromisoformat(f"{text}T23:59:59").replace(tzinfo=UTC) if text else None
 
 
 async def keys_panel(view: View) -> None:
-    """Show the keys to who may manage them."""
+    """Show the keys."""
     if not view.may(Role.ADMIN):
         trouble(refusal(Role.ADMIN))
         return
@@ -94,7 +94,10 @@ async def keys_panel(view: View) -> None:
                     rows = [key_row(key, view.host.store.setup.now()) for key in keys]
                     Grid("API keys", COLUMNS, rows, complete=True, on_action=lambda key_id, verb: _revoke(view, key_id, show))
                 else:
-                    sentence = "Without keys, only this machine can send requests. From the first key on, every request needs one."
+                    sentence = (
+                        "Without keys, the host accepts requests only from this machine. Once the first key exists, every "
+                        "request needs one."
+                    )
                     empty("people", "No keys yet", sentence)
 
     await show()
@@ -103,7 +106,7 @@ async def keys_panel(view: View) -> None:
 def _head(view: View, show: Show) -> None:
     with tag("div", classes="head"):
         with tag("div", classes="titles"):
-            tag("p", "Each caller has a key of their own. It is shown once, when it is created; only a hash of it is stored.", "meta")
+            tag("p", "Give each caller their own key. It is shown once, when it is created; only a hash of it is stored.", "meta")
         with tag("div", classes="deeds"):
             button("Create a key", lambda: _create(view, show), icon="add", look="first")
 
@@ -113,13 +116,13 @@ async def _create(view: View, show: Show) -> None:
     first = not await view.host.keys.exist()
     with sheet("Create a key") as dialog:
         if first:
-            tag("p", "It is the first one: from then on everybody needs a key, you too.", "note")
+            tag("p", "This is the first key: from then on everybody needs a key, including you.", "note")
         with tag("div", classes="fields"):
             name = Field("Name", required=True, hint="Who or what will use it")
             role = Field("Role", "admin" if first else "viewer", kind="choice", choices=[(one.word, one.word) for one in Role])
-            groups = Field("Groups", hint="Separated by commas; applications decide by them")
+            groups = Field("Groups", hint="Separated by commas; applications grant access by group")
             tenant = Field("Tenant")
-            ends = Field("Ends after", kind="date", hint="Empty is never")
+            ends = Field("Expires after", kind="date", hint="Leave empty for no expiry")
         problem = tag("div", classes="fill")
 
         def make() -> None:
@@ -149,9 +152,9 @@ async def _create(view: View, show: Show) -> None:
     dialog.delete()
     if not made:
         return
-    # The first key ends what the page of its maker is told, so it is shown before it is kept.
+    # The first key ends the caller's own access, so it is shown before it becomes valid.
     if first:
-        await _show_once(made[0], "It is good once you have it.")
+        await _show_once(made[0], "It becomes valid when you close this dialog.")
     if await carry_out(view, Role.ADMIN, lambda: _keep(view, made[0])):
         if not first:
             await _show_once(made[0])
@@ -165,21 +168,21 @@ async def _keep(view: View, made: NewKey) -> None:
 
 async def _show_once(made: NewKey, note: str = "") -> None:
     with sheet(f"The key of {made.key.name}", lasting=True) as dialog:
-        tag("p", f"Copy it now: it is not kept, and cannot be shown again. {note}".strip())
+        tag("p", f"Copy it now: it is not stored, and cannot be shown again. {note}".strip())
         tag("pre", made.token, "code wrap", tabindex=0)
         with tag("div", classes="deeds"):
             tag("button", "Copy", "deed", type="button", data_copy=made.token)
-            button("I have it", lambda: dialog.submit(True), look="first")
+            button("I have copied it", lambda: dialog.submit(True), look="first")
     await dialog
     dialog.delete()
     with suppress(TimeoutError):
-        # Its answer says that the page has closed the dialog.
+        # The result says that the page has closed the dialog.
         await ui.run_javascript("0", timeout=3.0)
 
 
 async def _revoke(view: View, key_id: str, show: Show) -> None:
     key = await view.host.keys.get(key_id)
-    loss = "Whoever uses it is refused from now on, and sessions that began with it end. This cannot be taken back."
+    loss = "Requests with this key are refused from now on, and its sessions end. This cannot be undone."
     if not await confirm(f"Revoke the key of {key.name}?", loss, verb="Revoke"):
         return
 
@@ -187,5 +190,5 @@ async def _revoke(view: View, key_id: str, show: Show) -> None:
         await view.host.keys.revoke(key_id, by=view.principal.name)
         await view.host.audit.note(view.principal, "key.revoke", key_id, name=key.name)
 
-    if await carry_out(view, Role.ADMIN, work, f"The key of {key.name} is revoked"):
+    if await carry_out(view, Role.ADMIN, work, f"The key of {key.name} was revoked"):
         await show()

@@ -1,4 +1,4 @@
-"""What the pages of secrets and webhooks are about: an application and a tenant, as far as who looks manages them."""
+"""The application and tenant whose secrets or webhooks a page shows, as far as the caller manages them."""
 
 from __future__ import annotations
 
@@ -22,38 +22,38 @@ _MAX_TENANT_CHARACTERS = 200
 
 @dataclass(frozen=True)
 class ManagedTenant:
-    """An application and a tenant whose secrets or webhooks are shown. `choices` are the applications that can be chosen, with titles."""
+    """An application and a tenant whose secrets or webhooks are shown. `choices` are the applications to choose from, with titles."""
 
     path: str
     tab: str
     choices: tuple[tuple[str, str], ...]
     application: str
-    #: None for what is the application's own
+    #: None for the application itself
     tenant: str | None
     #: whether another tenant can be chosen
     every_tenant: bool
 
     @property
     def state(self) -> dict[str, str | int | None]:
-        """What the address of the page says of it."""
+        """The query of the page's address."""
         return {"tab": self.tab, "application": self.application, "tenant": self.tenant if self.every_tenant else None}
 
     @property
     def owner(self) -> str:
-        """Whose they are, in words."""
+        """The owner, in words."""
         title = dict(self.choices).get(self.application, self.application)
         return title if self.tenant is None else f"{title}, tenant {self.tenant}"
 
 
 def manages_tenants(principal: Principal, group: str) -> bool:
-    """Whether somebody has secrets and webhooks to manage: an admin of the host, or of a tenant."""
+    """Whether a caller manages secrets and webhooks: an admin of the host, or of a tenant."""
     return principal.may(Role.ADMIN) or is_tenant_admin(principal, group)
 
 
 def read_managed_tenant(
     principal: Principal, applications: Sequence[Application], asked: dict[str, str], *, tab: str, group: str, host: bool
 ) -> ManagedTenant:
-    """What a page is about, from its address. Raises `NotAllowed`. `host` says whether the host has such things of its own."""
+    """The application and tenant of an address. Raises `NotAllowed`. `host` adds the host itself to the choices."""
     admin = principal.may(Role.ADMIN)
     choices = [(HOST, "The host itself")] if host and admin else []
     choices += [(one.name, one.title) for one in applications]
@@ -71,19 +71,19 @@ def read_managed_tenant(
 
 
 def managed_tenant_of(view: View, tab: str, *, host: bool = False) -> ManagedTenant:
-    """What the page that is being built is about."""
+    """The application and tenant of the page that is being built."""
     group = view.host.settings.tenant_admin_group
     return read_managed_tenant(view.principal, view.host.applications, dict(view.request.query_params), tab=tab, group=group, host=host)
 
 
 def cursor_of(view: View, tab: str) -> str | None:
-    """Where the list of a tab begins; the address may be that of a page of another tab."""
+    """Where the list of a tab starts; the cursor in the address may belong to another tab."""
     query = view.request.query_params
     return query.get("cursor") or None if query.get("tab") == tab else None
 
 
 def require_managed(view: View, tenant: str | None) -> None:
-    """Refuse whoever does not manage a tenant, however they came to a button for it."""
+    """Refuse callers who do not manage a tenant, whichever button they have."""
     managed_tenant(view.principal, tenant, view.host.settings.tenant_admin_group)
 
 

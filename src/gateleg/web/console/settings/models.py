@@ -1,4 +1,4 @@
-"""What models were used for on a day, and what that cost."""
+"""The usage of models on a day, and its cost."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 def usage_row(usage: UsageDay) -> Row:
-    """One line: what an application has used of a model. A cost that is not all of it says so."""
+    """One application's usage of a model. An incomplete cost is marked."""
     notes = [
         text
         for count, text in (
             (usage.failed, "failed"),
-            (usage.unpriced, "without a price: not in the cost"),
+            (usage.unpriced, "without a price, not included in the cost"),
             (usage.estimated, "estimated"),
         )
         if count
@@ -81,6 +81,6 @@ async def models_panel(view: View) -> None:
 def _list(day: date, found: Sequence[UsageDay]) -> None:
     with tag("section", classes="card tight", aria_label="Models"):
         if not found:
-            empty("check", "No model was used", f"What applications use of models on {day} (UTC) is listed here, with its cost.")
+            empty("check", "No usage", f"The model usage of applications on {day} (UTC) is listed here, with its cost.")
             return
         Grid("Models", COLUMNS, [usage_row(usage) for usage in found], complete=True)

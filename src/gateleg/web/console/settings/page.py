@@ -1,4 +1,4 @@
-"""The page of the settings, a tab for each part."""
+"""The settings page, with a tab for each part."""
 
 from __future__ import annotations
 

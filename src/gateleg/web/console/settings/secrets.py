@@ -1,4 +1,4 @@
-"""Secrets by name: when each was set and by whom, setting, replacing and deleting them. No page shows a value."""
+"""Secrets by name: who set each and when; setting, replacing and deleting them. No page shows a value."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _LENGTH = 50
 
 
 def secret_row(info: SecretInfo) -> Row:
-    """A secret in the list: everything but its value."""
+    """A secret in the list, without its value."""
     cells = {
         "name": info.name,
         "tenant": info.tenant or meta_cell("the application's own"),
@@ -56,14 +56,14 @@ def secret_row(info: SecretInfo) -> Row:
 
 
 async def secrets_panel(view: View) -> None:
-    """Show the secrets to who manages them."""
+    """Show the secrets that the caller manages."""
     try:
         managed = managed_tenant_of(view, TAB, host=True)
     except NotAllowed as error:
         trouble(error)
         return
     if not managed.choices:
-        empty("box", "No applications", "Secrets belong to applications. Install one, or name it in gateleg.toml.")
+        empty("box", "No applications", "Secrets belong to applications. Install one, or add it to gateleg.toml.")
         return
     await filters(view, managed, hint="All tenants")
     box, cursor = tag("div", classes="stack gap-2"), cursor_of(view, TAB)
@@ -85,7 +85,7 @@ def _secrets(view: View, managed: ManagedTenant) -> Secrets:
 def _head(view: View, managed: ManagedTenant, show: Show) -> None:
     with tag("div", classes="head"):
         with tag("div", classes="titles"):
-            tag("p", "Values are encrypted and never shown. To change one, set another in its place.", "meta")
+            tag("p", "Values are encrypted and never shown. To change one, replace its value.", "meta")
         with tag("div", classes="deeds"):
             button("Set a secret", lambda: _set(view, managed, show, None), icon="add", look="first")
 
@@ -98,7 +98,7 @@ def _list(view: View, managed: ManagedTenant, show: Show, page: Page[SecretInfo]
 
     with tag("section", classes="card tight", aria_label="Secrets"):
         if not page.items:
-            empty("box", "No secrets yet", f"{managed.owner}: passwords and keys that are set here can be used by name.")
+            empty("box", "No secrets yet", f"{managed.owner}. Passwords and keys that you set here can be used by name.")
             return
         Grid("Secrets", COLUMNS, [secret_row(info) for info in page], on_action=act)
         with tag("div", classes="card-foot"):
@@ -106,15 +106,15 @@ def _list(view: View, managed: ManagedTenant, show: Show, page: Page[SecretInfo]
 
 
 async def _set(view: View, managed: ManagedTenant, show: Show, current: SecretInfo | None) -> None:
-    """Ask for a value and keep it: a new secret, or another value of the current one."""
+    """Ask for a value and store it: a new secret, or a new value of the current one."""
     given: list[tuple[str, str | None, str]] = []
     with sheet("Set a secret" if current is None else f"Replace {current.name}") as dialog:
         if current is not None:
-            tag("p", f"Version {current.version + 1} is used from the next time that the application asks for it.", "note")
+            tag("p", f"Version {current.version + 1} is used the next time the application reads it.", "note")
         with tag("div", classes="fields"):
             name = Field("Name", required=True, hint="Letters, digits, dots, hyphens and underscores") if current is None else None
             chosen = current is None and managed.every_tenant
-            tenant = Field("Tenant", managed.tenant or "", hint="Empty is the application's own") if chosen else None
+            tenant = Field("Tenant", managed.tenant or "", hint="Leave empty for the application itself") if chosen else None
             value = Field("Value", kind="password", required=True)
         problem = tag("div", classes="fill")
 
@@ -137,7 +137,7 @@ async def _set(view: View, managed: ManagedTenant, show: Show, current: SecretIn
     await dialog
     dialog.delete()
     for named, whose, text in given:
-        if await carry_out(view, Role.MEMBER, partial(_put, view, managed, named, whose, text), f"{named} is set"):
+        if await carry_out(view, Role.MEMBER, partial(_put, view, managed, named, whose, text), f"{named} was set"):
             await show()
 
 
@@ -148,7 +148,7 @@ async def _put(view: View, managed: ManagedTenant, name: str, tenant: str | None
 
 
 async def _delete(view: View, managed: ManagedTenant, show: Show, info: SecretInfo) -> None:
-    loss = "What uses it fails from now on, until a secret of this name is set again. The value cannot be brought back."
+    loss = "Everything that uses it fails until a secret with this name is set again. The value cannot be recovered."
     if not await confirm(f"Delete {info.name}?", loss, verb="Delete"):
         return
 
@@ -157,5 +157,5 @@ async def _delete(view: View, managed: ManagedTenant, show: Show, info: SecretIn
         await _secrets(view, managed).delete(info.name, tenant=info.tenant)
         await view.host.audit.note(view.principal, "secret.delete", f"{managed.application}/{info.name}", tenant=info.tenant)
 
-    if await carry_out(view, Role.MEMBER, work, f"{info.name} is deleted"):
+    if await carry_out(view, Role.MEMBER, work, f"{info.name} was deleted"):
         await show()

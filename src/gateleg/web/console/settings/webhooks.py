@@ -1,4 +1,4 @@
-"""Webhooks: the addresses that are told of events, switching them off and on, and the log of deliveries, which can be sent again."""
+"""Webhooks: adding, disabling, enabling and deleting them, and the log of deliveries, which can be sent again."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ DELIVERY_COLUMNS = (
     Column("deeds", "", right=True),
 )
 _LENGTH = 25
-#: Characters of an answer that a row shows.
+#: Characters of a response that a row shows.
 _SHOWN = 120
 
 
 def hook_row(hook: Webhook) -> Row:
     """A webhook in the list."""
-    switch = button_cell("disable", "Switch off") if hook.enabled else button_cell("enable", "Switch on")
+    switch = button_cell("disable", "Disable") if hook.enabled else button_cell("enable", "Enable")
     cells = {
         "url": hook.url,
         "state": chip_cell(ON if hook.enabled else OFF),
@@ -74,7 +74,7 @@ def hook_row(hook: Webhook) -> Row:
 
 
 def delivery_row(delivery: WebhookDelivery, addresses: Mapping[str, str]) -> Row:
-    """A delivery in the log: what the receiver answered last, and how often it was tried. `addresses` are those of webhooks, by id."""
+    """A delivery in the log: the last response of the receiver, and the number of attempts. `addresses` are URLs of webhooks, by id."""
     words = " ".join(delivery.answer.split())
     answer = words if len(words) <= _SHOWN else f"{words[:_SHOWN]} …"
     status = [f"HTTP {delivery.answered}"] if delivery.answered is not None else []
@@ -92,14 +92,14 @@ def delivery_row(delivery: WebhookDelivery, addresses: Mapping[str, str]) -> Row
 
 
 async def webhooks_panel(view: View) -> None:
-    """Show the webhooks to who manages them."""
+    """Show the webhooks that the caller manages."""
     try:
         managed = managed_tenant_of(view, TAB)
     except NotAllowed as error:
         trouble(error)
         return
     if not managed.choices:
-        empty("box", "No applications", "Webhooks send events of applications. Install one, or name it in gateleg.toml.")
+        empty("box", "No applications", "Webhooks send events of applications. Install one, or add it to gateleg.toml.")
         return
     await filters(view, managed, hint="No tenant")
     hooks, cursor = view.host.resources[managed.application].webhooks, cursor_of(view, TAB)
@@ -131,16 +131,16 @@ def _list(view: View, managed: ManagedTenant, hooks: Webhooks, show: Show, found
     async def act(hook_id: str, verb: str) -> None:
         hook = by_id[hook_id]
         if verb == "delete":
-            loss = "No further events are sent there. The secret that its deliveries are signed with goes too, if it was made for it."
+            loss = "No more events are sent to this URL. Its signing secret is deleted too, if it was created for this webhook."
             if not await confirm("Delete this webhook?", f"{hook.url}: {loss}", verb="Delete"):
                 return
-        words = {"delete": "Deleted", "enable": "Switched on", "disable": "Switched off"}[verb]
+        words = {"delete": "Deleted", "enable": "Enabled", "disable": "Disabled"}[verb]
         if await carry_out(view, Role.MEMBER, partial(_change, view, managed, hooks, hook_id, verb), words):
             await show()
 
     with tag("section", classes="card tight", aria_label="Webhooks"):
         if not found:
-            empty("tray", "No webhooks yet", "Add an address to send events to.")
+            empty("tray", "No webhooks yet", "Add a URL to send events to.")
             return
         Grid("Webhooks", HOOK_COLUMNS, [hook_row(hook) for hook in found], complete=True, on_action=act)
 
@@ -186,12 +186,12 @@ def _log(
 
 
 async def _add(view: View, managed: ManagedTenant, hooks: Webhooks, show: Show) -> None:
-    """Ask for an address and its events; the secret that signs is shown once."""
+    """Ask for a URL and its events; the signing secret is shown once."""
     made: list[NewWebhook] = []
     with sheet("Add a webhook") as dialog:
         with tag("div", classes="fields"):
             url = Field("Address", required=True, placeholder="https://example.com/hook")
-            events = Field("Events", "*", hint="Separated by commas: * for all, video.* for those that begin with video.")
+            events = Field("Events", "*", hint="Separated by commas: * for all, video.* for those that start with video.")
         problem = tag("div", classes="fill")
 
         async def add() -> None:
@@ -224,6 +224,6 @@ async def _show_once(made: NewWebhook) -> None:
         tag("pre", made.signing_secret or "", "code wrap", tabindex=0)
         with tag("div", classes="deeds"):
             tag("button", "Copy", "deed", type="button", data_copy=made.signing_secret or "")
-            button("I have it", lambda: dialog.submit(True), look="first")
+            button("I have copied it", lambda: dialog.submit(True), look="first")
     await dialog
     dialog.delete()

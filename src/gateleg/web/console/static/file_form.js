@@ -13,7 +13,7 @@ export default {
       </div>
       <div v-if="wrong" class="trouble" role="alert"><span class="what">{{ wrong.message }}</span><span v-if="wrong.fix" class="meta">{{ wrong.fix }}</span></div>
     </form>`,
-  props: { address: String, method: String, accept: String, words: String, most: Number, multiple: Boolean },
+  props: { address: String, method: String, accept: String, words: String, maxBytes: Number, multiple: Boolean },
   data: () => ({ files: [], busy: false, part: 0, wrong: null }),
   mounted() {
     window.Quasar?.LoadingBar?.setDefaults({ hijackFilter: () => false });
@@ -21,8 +21,8 @@ export default {
   methods: {
     async send() {
       this.wrong = null;
-      const large = this.files.find((file) => file.size > this.most);
-      if (large) return (this.wrong = { message: `${large.name} has ${sizeOf(large.size)}; at most ${sizeOf(this.most)} are taken.` });
+      const large = this.files.find((file) => file.size > this.maxBytes);
+      if (large) return (this.wrong = { message: `${large.name} has ${sizeOf(large.size)}; the limit is ${sizeOf(this.maxBytes)}.` });
       this.busy = true;
       this.part = 0;
       try {

@@ -14,7 +14,7 @@ export default {
       </div>
       <div v-if="wrong" class="trouble" role="alert"><span class="what">{{ wrong.message }}</span><span v-if="wrong.fix" class="meta">{{ wrong.fix }}</span></div>
     </form>`,
-  props: { address: String, most: Number, accept: String, words: String, multiple: Boolean, details: Object, size: Number },
+  props: { address: String, maxBytes: Number, accept: String, words: String, multiple: Boolean, details: Object, size: Number },
   data: () => ({ files: [], busy: false, part: 0, wrong: null, done: "", request: null }),
   mounted() {
     // The field shows how far it is by itself; the framework's own bar has no name for those who cannot see it.
@@ -23,8 +23,8 @@ export default {
   methods: {
     async send() {
       this.wrong = null;
-      const large = this.files.find((file) => file.size > this.most);
-      if (large) return (this.wrong = { message: `${large.name} has ${sizeOf(large.size)}; files may have ${sizeOf(this.most)}.` });
+      const large = this.files.find((file) => file.size > this.maxBytes);
+      if (large) return (this.wrong = { message: `${large.name} has ${sizeOf(large.size)}; the limit is ${sizeOf(this.maxBytes)}.` });
       this.busy = true;
       try {
         const token = await readToken();

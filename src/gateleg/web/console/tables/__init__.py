@@ -1,11 +1,12 @@
-"""The console's pages about tables: what is declared and deployed, what can be asked, and the items themselves.
+"""The console's pages about tables: declared and deployed tables, access patterns, and items.
+
 
 list_page       `/tables`
 table_page      `/tables/{name}`, with a module for each of its tabs
 item_page       `/tables/{name}/item`, and `/tables/{name}/new`
 
-What they show is decided by pure modules: `surveys`, `listing`, `diagrams`, `questions`, `inputs`, `grids`, `sheets`, `documents`,
-`snippets`, `costs` and `rules`. `answers` reads, `saving` writes, and `changes` writes on behalf of who looks.
+Pure modules decide what they show: `table_snapshots`, `listing`, `diagrams`, `pattern_forms`, `inputs`, `grids`, `sheets`, `documents`,
+`snippets`, `costs` and `rules`. `answers` reads, `saving` writes, and `changes` writes on behalf of the caller.
 """
 
 from pathlib import Path
@@ -19,7 +20,7 @@ __all__ = ["register"]
 
 
 def register() -> None:
-    """Make the pages known to the console."""
+    """Register the pages."""
     ui.add_css(Path(__file__).parent / "tables.css", shared=True)
     for path, page in (
         ("/tables", list_page.tables),

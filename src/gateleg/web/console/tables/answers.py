@@ -1,4 +1,4 @@
-"""Asking: a page of what a pattern finds, or of whatever is in a table, with the requests that were sent and what they cost."""
+"""Reads a page of a query or a scan, with the requests and their cost."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ if TYPE_CHECKING:
     from gateleg.store import AsyncStore
     from gateleg.store.flow import Flow
 
-#: Looking around must not slow the users of a table down.
+#: Browsing must not slow down the users of a table.
 UNITS_A_SECOND = 100.0
-#: How many items are looked at for one page, when only those of one entity are wanted.
+#: The maximum number of items read for one page of one entity.
 EXAMINE = 2_000
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Some items as they are on the wire, and the way on."""
+    """A page of items in wire format, and the next cursor."""
 
     items: list[Item]
     sent: list[MeteredRequest]
     next: str | None = None
     previous: str | None = None
-    #: what to know about it, such as an item that its entity cannot read
+    #: notes, such as items that their entity cannot decode
     note: str = ""
 
 
 async def answer(store: AsyncStore, query: Query[Any], *, limit: int, cursor: str | None = None) -> Answer:
-    """A page of what a question finds. Whole items, also where the index holds only a part.
+    """A page of a query. Whole items, even if the index projects only a part.
 
-    Those that their entity cannot read come last, as the database has them, with a note on what is wrong.
+    Items that their entity cannot decode come last, as they are stored, with a note on the problem.
     """
     meter = Meter(store.transport)
     spec: Spec[Any] = spec_of(query.entity)
@@ -50,7 +50,7 @@ async def answer(store: AsyncStore, query: Query[Any], *, limit: int, cursor: st
 async def glimpse(
     store: AsyncStore, table: Table, *, spec: Spec[Any] | None = None, limit: int, cursor: str | None = None, examine: int = EXAMINE
 ) -> Answer:
-    """Some items of a table, or of one entity in it, in no order that means anything. Reads no faster than `UNITS_A_SECOND`."""
+    """A page of a scan of a table, or of one entity in it. Reads at most `UNITS_A_SECOND`."""
     meter = Meter(store.transport)
     flow = browse_flow(store.setup, table, spec=spec, limit=limit, cursor=cursor, examine=examine, units_per_second=UNITS_A_SECOND)
     found = await store.using(meter).drive(flow)

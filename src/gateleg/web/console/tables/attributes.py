@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def attribute_table(spec: Spec[Any]) -> None:
-    """Every attribute with its name on the wire, its type, what it is by default, and what it is for; then how its keys are made."""
+    """Every attribute with its wire name, type, default and comment; then the key templates."""
     comments = attribute_comments(spec.entity)
     keys = {spec.sources[name].attribute for name in spec.key.names}
     box = tag("div", classes="grid-box", tabindex="0", role="region", aria_label=f"Attributes of {spec.name}")

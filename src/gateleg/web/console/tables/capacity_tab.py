@@ -1,4 +1,4 @@
-"""Capacity: how the table is paid for, how large it is, and what its patterns cost."""
+"""Capacity: the billing mode and size of the table, and the cost of its patterns."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ _SPENT = (
 def capacity_tab(view: View, snapshot: TableSnapshot, table: Table) -> None:
     """The tab."""
     if snapshot.description is None:
-        empty("table", "Not deployed", "A table that is not there costs nothing. See Drift and lint for how to deploy it.")
+        empty("table", "Not deployed", "A table that is not deployed costs nothing. See Drift and lint for how to deploy it.")
         return
     with section("Size and billing"):
-        tag("p", f"{billing(snapshot.description)} The service measures sizes now and then; they may be hours old.", "meta")
+        tag("p", f"{billing(snapshot.description)} DynamoDB updates sizes about every six hours.", "meta")
         with card("tight"):
             Grid("Parts of the table", _PARTS, [_part_row(part) for part in parts_of(snapshot.description)])
     spent = pattern_costs(table, view.host.costs.by_pattern())

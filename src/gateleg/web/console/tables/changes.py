@@ -1,4 +1,4 @@
-"""Changes to items on behalf of who looks: allowed or refused, written conditionally, and noted in the audit log."""
+"""Changes of items on behalf of the caller: permission, conditional write, audit log."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def _note(view: View, action: str, table: Table, item: Item, **details: An
 
 
 async def save_item(view: View, spec: Spec[Any], item: Item, before: BaseModel, after: BaseModel) -> Any:
-    """Write what changed in the fields of an item; the instance as it is then."""
+    """Write the changed fields of an item, and return the instance."""
     _allow(view, spec.table)
     stored = await saving.save(view.host.store, spec, item, before, after)
     changed = [name for name in spec.attributes if before.__dict__[name] != after.__dict__[name]]
@@ -39,20 +39,20 @@ async def save_item(view: View, spec: Spec[Any], item: Item, before: BaseModel, 
 
 
 async def save_document(view: View, table: Table, item: Item, written: ParsedDocument) -> None:
-    """Write an item that was changed as DynamoDB JSON."""
+    """Write an item that was edited as DynamoDB JSON."""
     _allow(view, table)
     before = readable(written.spec, item) if written.spec is not None else None
     if written.spec is not None and before is not None:
         await saving.replace(view.host.store, written.spec, item, before, written.instance)
     else:
-        # Nobody can tell what an item that cannot be read held in markers and counters: it is mended as it is.
+        # The markers and counters of an item that cannot be decoded are unknown, so it is written as it is.
         await saving.change_raw(view.host.store, table, item, written.item)
     names = sorted(name for name in item.keys() | written.item.keys() if not same(item.get(name), written.item.get(name)))
     await _note(view, "item.change", table, item, attributes=names)
 
 
 async def create_item(view: View, spec: Spec[Any], instance: BaseModel) -> Any:
-    """Write a new item; the instance as it is then."""
+    """Create an item, and return the instance."""
     _allow(view, spec.table)
     stored = await view.host.store.create(instance)
     await _note(view, "item.create", spec.table, spec.ref(stored).key, entity=spec.name)
@@ -60,7 +60,7 @@ async def create_item(view: View, spec: Spec[Any], instance: BaseModel) -> Any:
 
 
 async def create_document(view: View, table: Table, written: ParsedDocument) -> Item:
-    """Write a new item that was given as DynamoDB JSON."""
+    """Create an item from DynamoDB JSON."""
     if written.spec is not None:
         stored = await create_item(view, written.spec, written.instance)
         return written.spec.encode(stored)
@@ -71,7 +71,7 @@ async def create_document(view: View, table: Table, written: ParsedDocument) -> 
 
 
 async def delete_item(view: View, table: Table, item: Item) -> None:
-    """Delete an item that is still what was read. One that its entity cannot read is deleted as it is."""
+    """Delete an item if it is unchanged. One that its entity cannot decode is deleted as it is."""
     _allow(view, table)
     spec = table.spec_for(item)
     instance = readable(spec, item) if spec is not None else None

@@ -1,4 +1,4 @@
-"""What a table has cost and would cost: its billing, the sizes of its indexes, and each pattern on paper and so far."""
+"""Cost of a table: its billing mode, the sizes of its indexes, and the estimated and measured cost of each pattern."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Part:
-    """The table, or one of its indexes, as the service measures it."""
+    """The table or one of its indexes, as measured by the service."""
 
     name: str
     kind: str
     items: int
     bytes: int
-    #: units a second that are paid for; None when requests are paid one by one
+    #: provisioned units per second; None for on-demand billing
     read: int | None
     write: int | None
 
 
 @dataclass(frozen=True)
 class PatternCost:
-    """What an access pattern or a verb costs."""
+    """The cost of an access pattern or a verb."""
 
     name: str
-    #: read units of one run that finds 100 items of 1 KB; None for what is not a pattern
+    #: estimated read units for 100 items of 1 KB; None for a verb
     on_paper: float | None
     requests: int
     errors: int
     items: int
     units: float
-    #: seconds of a request, on average
+    #: average seconds of a request
     mean: float
     longest: float
 
 
 def billing(description: Mapping[str, Any]) -> str:
-    """How a table is paid for, in a sentence."""
+    """The billing mode of a table, in a sentence."""
     mode = description.get("BillingModeSummary", {}).get("BillingMode")
     units = description.get("ProvisionedThroughput", {})
     read, write = units.get("ReadCapacityUnits", 0), units.get("WriteCapacityUnits", 0)
     if mode == "PAY_PER_REQUEST" or not (read or write):
         return "On-demand billing: you pay for requests and storage only."
-    return f"Provisioned: {read:,} read and {write:,} write units a second are paid for, used or not."
+    return f"Provisioned: {read:,} read and {write:,} write units per second are billed, used or not."
 
 
 def parts_of(description: Mapping[str, Any]) -> list[Part]:
@@ -69,7 +69,7 @@ def _part(name: str, kind: str, source: Mapping[str, Any], size: int) -> Part:
 
 
 def pattern_costs(table: Table, tallies: Mapping[tuple[str, str], Tally]) -> list[PatternCost]:
-    """Every declared pattern, then the verbs that were used on the table's entities, the dearest first."""
+    """Every declared pattern, then the verbs that were used on the table's entities, most expensive first."""
     by_label: dict[str, list[Tally]] = {}
     for (label, _), tally in tallies.items():
         by_label.setdefault(label, []).append(tally)
@@ -81,7 +81,7 @@ def pattern_costs(table: Table, tallies: Mapping[tuple[str, str], Tally]) -> lis
 
 
 def _concerns(table: Table, label: str) -> bool:
-    """Whether a label of the metrics is about the table: `Book.get`, `Library browse`."""
+    """Whether a metric label belongs to the table: `Book.get`, `Library browse`."""
     owner = label.split(".")[0].split(" ")[0]
     return owner == table.name or any(spec.name == owner for spec in table.specs)
 

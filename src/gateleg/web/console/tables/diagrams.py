@@ -1,4 +1,4 @@
-"""A table drawn: its key, the entities that it holds and its indexes. SVG whose colours are the page's own."""
+"""Diagram of a table: its key, its entities and its indexes. SVG in the colours of the page."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ if TYPE_CHECKING:
 
 _HEAD, _ROW, _PAD, _GAP = 34, 22, 8, 16
 _LEFT, _MIDDLE, _RIGHT = (0, 330), (420, 270), (780, 340)
-#: a character of the fonts that keys and titles are written in
+#: width of a character in the fonts of keys and titles
 _CHARACTER, _TITLE = 7.3, 7.6
 _TYPES = {"S": "text", "N": "number", "B": "binary"}
-#: narrower than this, a drawing is scrolled rather than made smaller
+#: below this width, a diagram scrolls instead of shrinking
 _LEAST = 720
-#: with more indexes than this, and one entity, they stand on both sides
+#: with more indexes than this and one entity, indexes are placed on both sides
 _ONE_SIDE = 3
 
 
 @dataclass(frozen=True)
 class Box:
-    """A box with a heading, rows of a key attribute and how it is made, and remarks below."""
+    """A box with a heading, rows of key attributes with their templates, and notes below."""
 
     title: str
     rows: tuple[tuple[str, str], ...]
-    #: a word beside the heading
+    #: a label beside the heading
     chip: str = ""
     look: str = "entity"
     notes: tuple[str, ...] = ()
 
     @property
     def height(self) -> int:
-        """Of the whole box."""
+        """The height of the box."""
         return _HEAD + _ROW * (len(self.rows) + len(self.notes)) + _PAD
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """Which boxes stand where. Entities, where they are drawn, stand on the left; indexes on the right, or on both sides."""
+    """The placement of boxes. Entities are on the left; indexes on the right, or on both sides."""
 
     middle: Box
     left: tuple[Box, ...] = ()
@@ -51,7 +51,7 @@ class Drawing:
 
 
 def drawing_of(table: Table) -> Drawing:
-    """What is drawn. A single entity needs no box: the table's own says how its key is made."""
+    """The placement for a table. A single entity needs no box: the table's own shows its key templates."""
     types = table.key_types()
     forms = key_forms(table.specs[0].key) if len(table.specs) == 1 else {}
     rows = tuple((name, _made(forms.get(name), name) or f"{role}, {_TYPES[types[name]]}") for name, role in _roles(table))
@@ -71,7 +71,7 @@ def _roles(table: Table) -> list[tuple[str, str]]:
 
 
 def _made(form: str | None, attribute: str) -> str:
-    """How a key attribute is made, unless it is just the attribute of that name."""
+    """The template of a key attribute, unless it is just the attribute of that name."""
     return "" if form is None or form == f"{{{attribute}}}" else form
 
 
@@ -80,7 +80,7 @@ def _index_box(table: Table, index: Index) -> Box:
     rows = tuple((name, _form(inside, index, name)) for name in index.attributes)
     notes = []
     if index.project != "all":
-        notes.append("holds keys only" if index.project == "keys" else f"holds keys and {', '.join(index.project)}")
+        notes.append("projects keys only" if index.project == "keys" else f"projects keys and {', '.join(index.project)}")
     if len(table.specs) > 1:
         notes.append(f"of {', '.join(spec.name for spec in inside) or 'nothing'}")
     kind = "local" if index.local else "global"
@@ -99,7 +99,7 @@ def _sparse(spec: Spec[Any], index: str) -> bool:
 
 
 def table_svg(table: Table) -> str:
-    """The drawing, with a description for those who cannot see it."""
+    """The diagram, with an accessible description."""
     drawing = drawing_of(table)
     tall = max(_stack(drawing.left), drawing.middle.height, _stack(drawing.right))
     centre = (tall - drawing.middle.height) / 2
@@ -119,9 +119,9 @@ def table_svg(table: Table) -> str:
 
 
 def described(table: Table) -> str:
-    """The drawing in a sentence."""
+    """The diagram in a sentence."""
     key = " and ".join(table.attributes)
-    entities = ", ".join(spec.name for spec in table.specs) or "no declared entity"
+    entities = ", ".join(spec.name for spec in table.specs) or "no declared entities"
     indexes = ", ".join(f"{index.name} on {' and '.join(index.attributes)}" for index in table.indexes) or "none"
     return f"{table.name}: key {key}; holds {entities}; indexes: {indexes}."
 
@@ -131,7 +131,7 @@ def _stack(boxes: Sequence[Box]) -> int:
 
 
 def _places(boxes: Sequence[Box], tall: float) -> list[tuple[float, Box]]:
-    """Where each box of a column begins, the column being centred."""
+    """The top of each box of a vertically centred column."""
     top = (tall - _stack(boxes)) / 2
     places = []
     for box in boxes:

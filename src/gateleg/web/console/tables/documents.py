@@ -1,4 +1,4 @@
-"""Items as DynamoDB JSON: for reading, and for changing what no field can show."""
+"""Items as DynamoDB JSON: to read, and to edit what fields cannot show."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ if TYPE_CHECKING:
     from gateleg.model import Item, Spec, Table
 
 
-#: A line of a document is at most about so long.
+#: The maximum length of a line of JSON.
 _LINE = 96
 
 
 @dataclass(frozen=True)
 class ParsedDocument:
-    """What a text of DynamoDB JSON says: an item and its instance, or what is wrong."""
+    """The parsed DynamoDB JSON: an item and its instance, or the problems."""
 
     item: Item = field(default_factory=dict)
-    #: None for an item that no entity describes
+    #: None for an item of an unknown entity
     instance: Any = None
     spec: Spec[Any] | None = None
     problem: str = ""
 
 
 def document_of(item: Item, spec: Spec[Any] | None = None) -> str:
-    """An item as text, without what its entity hides."""
+    """An item as text, without hidden attributes."""
     hidden = hidden_names(spec) if spec is not None else frozenset[str]()
     return format_json({name: value for name, value in item.items() if name not in hidden})
 
 
 def format_json(value: Any, indent: str = "") -> str:
-    """JSON for people: what fits on a line is on one."""
+    """Compact indented JSON: values that fit on a line are on one."""
     line = json.dumps(value, ensure_ascii=False)
     inner = indent + "  "
     if not isinstance(value, dict | list) or not value or (indent and len(indent) + len(line) <= _LINE):
@@ -54,13 +54,13 @@ def format_json(value: Any, indent: str = "") -> str:
 
 
 def read_document(table: Table, text: str, before: Item | None = None) -> ParsedDocument:
-    """The item of a text. With `before` it must be the same item, its derived attributes untouched and its states moved legally."""
+    """Parse an item. With `before`, it must be the same item, with unchanged derived attributes and legal state transitions."""
     try:
         content = json.loads(text)
     except json.JSONDecodeError as error:
-        return ParsedDocument(problem=f"This is not JSON: {error.msg} (line {error.lineno}, column {error.colno}).")
+        return ParsedDocument(problem=f"Not valid JSON: {error.msg} (line {error.lineno}, column {error.colno}).")
     if not isinstance(content, dict):
-        return ParsedDocument(problem="An item is an object: { ... }.")
+        return ParsedDocument(problem="An item must be a JSON object: { ... }.")
     old = table.spec_for(before) if before is not None else None
     if before is not None and old is not None:
         content = {name: before[name] for name in hidden_names(old) if name in before} | content
@@ -68,9 +68,9 @@ def read_document(table: Table, text: str, before: Item | None = None) -> Parsed
     try:
         item = LineReader(table, plain=False).item(line)
     except BadLine as error:
-        return ParsedDocument(problem=f"This is not an item of {table.name}: {error}.")
+        return ParsedDocument(problem=f"This is not a valid item of {table.name}: {error}.")
     if before is not None and any(not same(item[name], before[name]) for name in table.attributes):
-        return ParsedDocument(problem=f"The key ({', '.join(table.attributes)}) cannot change. Duplicate the item to give it another.")
+        return ParsedDocument(problem=f"The key ({', '.join(table.attributes)}) cannot be changed. To use another key, duplicate the item.")
     spec = table.spec_for(item)
     if spec is None:
         return ParsedDocument(item)
@@ -89,16 +89,16 @@ def _checked(spec: Spec[Any], item: Item, before: Item | None) -> ParsedDocument
 
 
 def _by_hand(spec: Spec[Any], item: Item, before: Item) -> str:
-    """What was changed that the model makes itself."""
+    """Changes of attributes that the model derives."""
     touched = sorted(name for name in spec.derived_names if not same(item.get(name), before.get(name)))
     if touched:
-        return f"{', '.join(touched)} is made from other attributes; change those and it follows."
+        return f"{', '.join(touched)} is derived from other attributes; change those instead."
     counted = sorted(wire for wire in spec.counted_wires if not same(item.get(wire), before.get(wire)))
-    return f"{', '.join(counted)} counts other items and changes when they are written; leave it as it is." if counted else ""
+    return f"{', '.join(counted)} counts other items and is updated when they are written; do not change it." if counted else ""
 
 
 def readable(spec: Spec[Any], item: Item) -> Any:
-    """The instance of an item; None when its entity cannot read it."""
+    """The instance of an item; None if its entity cannot decode it."""
     try:
         return spec.decode(item)
     except DecodeError:
@@ -106,7 +106,7 @@ def readable(spec: Spec[Any], item: Item) -> Any:
 
 
 def _beyond(spec: Spec[Any], instance: Any, item: Item, before: Item) -> str:
-    """What was changed to a value beyond its bounds. One that was stored so before may stay until somebody mends it."""
+    """Changes to values that are out of range. A stored value that was already out of range may stay."""
     for name, problem in spec.violations(instance).items():
         wire = spec.attributes[name].wire
         if not same(item.get(wire), before.get(wire)):
@@ -115,7 +115,7 @@ def _beyond(spec: Spec[Any], instance: Any, item: Item, before: Item) -> str:
 
 
 def _moves(spec: Spec[Any], before: BaseModel | None, after: BaseModel) -> str:
-    """What moves to a state that does not follow. The state of an item that could not be read is not known."""
+    """Illegal state transitions. The state of an item that could not be decoded is unknown."""
     if before is None:
         return ""
     for attribute in spec.attributes.values():
@@ -128,7 +128,7 @@ def _moves(spec: Spec[Any], before: BaseModel | None, after: BaseModel) -> str:
 
 @dataclass(frozen=True)
 class Difference:
-    """One attribute in three states of an item; empty text where it is absent."""
+    """One attribute in three versions of an item; empty text if it is absent."""
 
     name: str
     read: str
@@ -137,12 +137,12 @@ class Difference:
 
     @property
     def clash(self) -> bool:
-        """Whether both writers changed it, and not to the same."""
+        """Whether both writers changed it, to different values."""
         return self.read != self.mine and self.read != self.stored and self.mine != self.stored
 
 
 def differences(read: Mapping[str, Any], mine: Mapping[str, Any], stored: Mapping[str, Any], leave_out: frozenset[str]) -> list[Difference]:
-    """The attributes that are not the same in all three: as read, as edited, as stored now."""
+    """The attributes that differ between the three versions: as read, as edited, as stored now."""
 
     def text(item: Mapping[str, Any], name: str) -> str:
         return value_text(canonical(item[name])) if name in item else ""

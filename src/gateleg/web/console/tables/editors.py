@@ -1,4 +1,4 @@
-"""Editing an item on a page: forms that say what is wrong where it is wrong, and show both sides of a lost race."""
+"""Editors of items: forms that show problems at their fields, and both versions after a conflict."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gateleg.web.console.tables.sheets import Line, Sheet
 
 
-#: Bring what is wrong into view, once the page shows it: the first field, or what is said of the whole.
+#: Scroll to the problem once the page shows it: the first field, or the message about the whole form.
 _TO_THE_FIELD = """requestAnimationFrame(() => {
   const field = document.querySelector('[aria-invalid=true]');
   field?.closest('details')?.setAttribute('open', '');
@@ -40,7 +40,7 @@ _TO_THE_WORDS = "requestAnimationFrame(() => document.querySelector('.said')?.sc
 
 
 class _Form:
-    """Fields, a place below them for what went wrong as a whole, and the deeds."""
+    """Fields, a place below them for problems of the whole form, and buttons."""
 
     def __init__(self, label: str) -> None:
         self.controls: dict[str, Field] = {}
@@ -50,11 +50,11 @@ class _Form:
             self.deeds = tag("div", classes="line gap-1 stays")
 
     def texts(self) -> dict[str, str]:
-        """What is in the fields by now."""
+        """The current content of the fields."""
         return {name: str(control.value) for name, control in self.controls.items()}
 
     def show_problems(self, problems: Mapping[str, str]) -> None:
-        """Say what is wrong, each at its field."""
+        """Show the problems at their fields."""
         for name, control in self.controls.items():
             control.show_wrong(problems.get(name))
         self.said.clear()
@@ -66,7 +66,7 @@ class _Form:
             ui.run_javascript(_TO_THE_FIELD)
 
     async def attempt(self, work: Callable[[], Awaitable[None]], lost: Callable[[WriteConflict], None] | None = None) -> None:
-        """Do something; what goes wrong is shown beside the button that asked for it."""
+        """Run an action; an error is shown beside its button."""
         try:
             await work()
         except Exception as error:
@@ -83,10 +83,10 @@ def _line_field(line: Line, *, off: bool, new: bool = False) -> Field:
     """The field of one attribute."""
     entry = line.input
     open_ = not off and not line.locked
-    made = f"When left empty: {line.default}." if new and line.default and not line.text else ""
+    made = f"If left empty: {line.default}." if new and line.default and not line.text else ""
     hint = " ".join(filter(None, (sentence(entry.note), line.locked or made)))
     options: dict[str, Any] = {"hint": hint, "required": entry.required and open_, "off": not open_}
-    label = f"{entry.name} · {entry.type}{', may be absent' if line.optional else ''}"
+    label = f"{entry.name} · {entry.type}{', optional' if line.optional else ''}"
     if entry.options and open_:
         blank = [] if line.text and not line.optional else [("", "none" if line.optional else "")]
         return Field(label, line.text, kind="choice", choices=[*blank, *((value, value) for value in entry.options)], **options)
@@ -123,7 +123,7 @@ class FieldsEditor:
         if filled.problems:
             return
         if filled.instance == self._before:
-            ui.notification("Nothing was changed", icon="info", timeout=3, position="bottom")
+            ui.notification("No changes", icon="info", timeout=3, position="bottom")
             return
         await self._write(self._item, self._before, filled.instance)
 
@@ -135,24 +135,24 @@ class FieldsEditor:
         await self._form.attempt(work, lambda race: self._lost(race, after))
 
     def _lost(self, race: WriteConflict, mine: Any) -> None:
-        """Show what both writers did, and let one of them be chosen."""
+        """Show both versions, and let the user choose."""
         spec = self._spec
         if race.current is None:
             with tag("div", classes="note failed", role="alert"):
-                tag("p", "Somebody deleted the item after you opened it. Your changes are not saved.", "strong")
+                tag("p", "The item was deleted after you opened it. Your changes are not saved.", "strong")
             return
         current, theirs = race.current, readable(spec, race.current)
         if theirs is None:
             with tag("div", classes="note failed", role="alert"):
                 tag(
                     "p",
-                    f"Somebody changed the item after you opened it, to something that is not a {spec.name}. It is not saved.",
+                    f"The item was changed after you opened it, and is no longer a valid {spec.name}. Your changes are not saved.",
                     "strong",
                 )
             return
 
         async def insist() -> None:
-            # What I changed goes over what is stored now; everything else stays as the other writer left it.
+            # My changes are applied to the stored item; everything else stays as the other writer left it.
             changed = {name: mine.__dict__[name] for name in spec.attributes if mine.__dict__[name] != self._before.__dict__[name]}
             await self._write(current, theirs, theirs.model_copy(update=changed))
 
@@ -162,7 +162,7 @@ class FieldsEditor:
 
 def _both_sides(found: Any, insist: Callable[[], Awaitable[None]]) -> None:
     with tag("div", classes="note warning race", role="alert"):
-        tag("p", "Somebody changed the item after you opened it. Nothing of yours is saved yet.", "strong")
+        tag("p", "The item was changed after you opened it. Your changes are not saved yet.", "strong")
         with tag("div", classes="grid-box"), tag("table", classes="grid still"):
             with tag("thead"), tag("tr"):
                 for head in ("Attribute", "When you opened it", "Yours", "Stored now"):
@@ -175,8 +175,8 @@ def _both_sides(found: Any, insist: Callable[[], Awaitable[None]]) -> None:
                         tag("td", entry.mine or "absent", "mine" if entry.mine != entry.read else "faint", data_label="Yours")
                         tag("td", entry.stored or "absent", "theirs" if entry.stored != entry.read else "faint", data_label="Stored now")
         with tag("div", classes="line gap-1"):
-            unguarded(button("Take what is stored", ui.navigate.reload, look="first"))
-            button("Write my changes over it", insist, look="danger")
+            unguarded(button("Keep the stored item", ui.navigate.reload, look="first"))
+            button("Overwrite with my changes", insist, look="danger")
 
 
 def _saved(table: Table, item: Item, **query: str) -> None:
@@ -216,7 +216,7 @@ class DocumentEditor:
     def _lost(self, race: WriteConflict, mine: ParsedDocument) -> None:
         if race.current is None:
             with tag("div", classes="note failed", role="alert"):
-                tag("p", "Somebody deleted the item after you opened it. Your changes are not saved.", "strong")
+                tag("p", "The item was deleted after you opened it. Your changes are not saved.", "strong")
             return
         current = race.current
 
@@ -259,7 +259,7 @@ class NewFields:
                 stored = await create_item(self._view, self._spec, filled.instance)
             except AlreadyExists as error:
                 names = ", ".join(self._spec.key.names)
-                self._form.show_problems({"": f"{error.message} Change {names}, or open the item that is there."})
+                self._form.show_problems({"": f"{error.message} Change {names}, or open the existing item."})
                 return
             _saved(self._spec.table, self._spec.ref(stored).key)
 
@@ -286,7 +286,7 @@ class NewDocument:
 
         async def work() -> None:
             if await read_item(self._view.host.store, self._table, _key_of(self._table, written.item)) is not None:
-                self._form.show_problems({"document": "There is an item with this key already."})
+                self._form.show_problems({"document": "An item with this key already exists."})
                 return
             stored = await create_document(self._view, self._table, written)
             _saved(self._table, stored)

@@ -1,4 +1,4 @@
-"""Items as rows and columns: which columns, in which order, and what stands in a cell."""
+"""Items as rows and columns: which columns, in which order, and the content of cells."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from gateleg.model import Item, Spec, Table
     from gateleg.model.codec.wire import Value
 
-#: Attributes that people call an item by, the best first.
+#: Attributes that name an item, best first.
 _NAMES = ("title", "name", "display_name", "label", "subject", "filename", "email")
-#: Longer cells are cut; the whole value is on the item's page.
+#: Longer cells are truncated; the whole value is on the item's page.
 _LONGEST = 80
 _SUMMARY = 160
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What stands in a cell."""
+    """The content of a cell."""
 
     text: str
-    #: how it looks: text, number, time, code for keys and ids, dim for what is absent
+    #: its style: text, number, time, code for keys and ids, dim for absent values
     look: str = "text"
-    #: the whole value, where the text is cut
+    #: the whole value, if the text is truncated
     title: str = ""
 
 
@@ -41,9 +41,9 @@ class Row:
 
     entity: str
     cells: tuple[Cell, ...]
-    #: its key, as an address holds it
+    #: its key, as in the address
     key: str
-    #: a name for those who hear the page rather than see it
+    #: the accessible name
     label: str
 
 
@@ -56,7 +56,7 @@ class Grid:
 
 
 def grid_of(table: Table, items: Sequence[Item], spec: Spec[Any] | None = None) -> Grid:
-    """Items of one entity with a column for each attribute; a mixture with its key and the rest in one line."""
+    """Items of one entity with a column for each attribute; mixed items with their key and the rest in one column."""
     owners = [spec or table.spec_for(item) for item in items]
     single = owners[0] if owners and all(owner is owners[0] for owner in owners) else None
     mixed = bool(table.specs) and single is None
@@ -70,9 +70,9 @@ def grid_of(table: Table, items: Sequence[Item], spec: Spec[Any] | None = None) 
 
 
 def column_names(table: Table, spec: Spec[Any] | None, items: Sequence[Item]) -> list[str]:
-    """The wire names of the columns: what people call the item, its key, its attributes as declared, then what else is there.
+    """The wire names of the columns: the item's name, its key, its declared attributes, then others.
 
-    Keys that are made of other attributes are left out, and so are hidden attributes.
+    Derived keys and hidden attributes are omitted.
     """
     present = dict.fromkeys(name for item in items for name in item)
     if spec is None:
@@ -86,13 +86,13 @@ def column_names(table: Table, spec: Spec[Any] | None, items: Sequence[Item]) ->
 
 
 def name_attribute(spec: Spec[Any]) -> str | None:
-    """The wire name of the attribute that people call an item by, if the entity has one."""
+    """The wire name of the attribute that names an item, if the entity has one."""
     attributes = {name: spec.attributes[name] for name in (*_NAMES, f"{spec.name.lower()}_name") if name in spec.attributes}
     return next((one.wire for one in attributes.values() if one.declared.type is str and not one.info.exclude), None)
 
 
 def item_name(table: Table, spec: Spec[Any] | None, item: Item) -> str:
-    """What people call an item: its name where it has one, else its entity and its key with ids shortened."""
+    """The name of an item, or else its entity and key with shortened ids."""
     wire = name_attribute(spec) if spec is not None else None
     if wire is not None and item.get(wire, {}).get("S", "").strip():
         return _cut(value_text(item[wire]), _LONGEST)
@@ -102,12 +102,12 @@ def item_name(table: Table, spec: Spec[Any] | None, item: Item) -> str:
 
 
 def hidden_names(spec: Spec[Any]) -> frozenset[str]:
-    """The wire names of attributes that are declared as hidden: secrets, and digests of them."""
+    """The wire names of hidden attributes: secrets, and their digests."""
     return frozenset(attribute.wire for attribute in spec.attributes.values() if attribute.info.exclude)
 
 
 def _title(spec: Spec[Any] | None, wire: str) -> str:
-    """The column's heading: the Python name, which is the one that forms and arguments use."""
+    """The heading of a column: the Python name, which forms and arguments use too."""
     if spec is None:
         return wire
     return next((attribute.name for attribute in spec.attributes.values() if attribute.wire == wire), wire)
@@ -147,7 +147,7 @@ def cell_of(value: Value | None, *, code: bool = False) -> Cell:
 
 
 def moment_of(text: str) -> datetime | None:
-    """The time that a text stands for, when it is one as the model writes them."""
+    """The time in a text, if it has the model's format."""
     if not (text.endswith("Z") and text[10:11] == "T"):
         return None
     try:
@@ -170,7 +170,7 @@ def _cut(text: str, longest: int) -> str:
 
 
 def item_label(table: Table, spec: Spec[Any] | None, item: Item) -> str:
-    """Which item, in words: its entity and the components of its key."""
+    """An item in words: its entity and the components of its key."""
     if spec is not None:
         values = key_values(spec, item)
         return f"{spec.name} {', '.join(values.values())}"
@@ -178,7 +178,7 @@ def item_label(table: Table, spec: Spec[Any] | None, item: Item) -> str:
 
 
 def key_values(spec: Spec[Any], item: Item) -> dict[str, str]:
-    """The components of an item's key as text, by name; the key attributes themselves where they cannot be read."""
+    """The components of an item's key as text, by name; the raw key attributes if they cannot be parsed."""
     found: dict[str, str] = {}
     for name in spec.key.names:
         wire = spec.sources[name].wire
@@ -189,17 +189,17 @@ def key_values(spec: Spec[Any], item: Item) -> dict[str, str]:
 
 
 def key_text(table: Table, item: Item) -> str:
-    """The key of an item as an address holds it."""
+    """The key of an item as in the address."""
     return json.dumps({name: item[name] for name in table.attributes}, ensure_ascii=False, separators=(",", ":"))
 
 
 def key_words(table: Table, item: Item) -> str:
-    """The key of an item for those who hear it: `pk=BOOK#1, sk=BOOK`."""
+    """The key of an item for screen readers: `pk=BOOK#1, sk=BOOK`."""
     return ", ".join(f"{name}={value_text(item[name])}" for name in table.attributes)
 
 
 def read_key(table: Table, text: str) -> Item | None:
-    """The key that an address holds; None for anything else."""
+    """The key in an address; None if it is not valid."""
     try:
         found = json.loads(text)
     except json.JSONDecodeError:

@@ -1,4 +1,4 @@
-"""Drift and lint: how the deployed table differs from the declared one, and what in the declaration is probably not meant."""
+"""Drift and lint: how the deployed table differs from its declaration, and likely mistakes in the declaration."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def health_tab(view: View, snapshot: TableSnapshot, table: Table) -> None:
 
 
 def _plan(view: View, plan: Plan, table: Table) -> None:
-    """What would be done, and how to have it done."""
+    """The migration steps, and the command that runs them."""
     with tag("ol", classes="steps"):
         for step in plan.steps:
             with tag("li"):
@@ -53,20 +53,20 @@ def _plan(view: View, plan: Plan, table: Table) -> None:
         for reason in plan.rebuild:
             with tag("li"):
                 tag("span", f"{reason[:1].upper()}{reason[1:]}.", "strong")
-                tag("span", "No request changes this: it needs a new table.", "meta")
+                tag("span", "DynamoDB cannot change this in place: it needs a new table.", "meta")
     modules = dict.fromkeys(spec.entity.__module__ for spec in table.specs)
     location = StoreLocation.of(view.host.settings)
     words = ["gateleg", "tables", "apply", *location.options, "--only", table.name, "--billing", "keep"]
     words += [word for module in modules for word in ("--tables", module)]
     command = location.command(table, words)
-    tag("p", "Carry it out with this command; it asks before a step that loses something.", "meta")
+    tag("p", "Apply the changes with this command; it asks before a step that loses data.", "meta")
     tag("pre", command, "code wrap")
     with tag("div"):
         tag("button", "Copy", "deed small", type="button", data_copy=command)
 
 
 def _rule(code: str, findings: list[Finding]) -> None:
-    """One rule: why it matters once, then each place."""
+    """One lint rule with its explanation, then each finding."""
     with card("roomy", label=code):
         with tag("div", classes="line gap-1"):
             ui.icon("lightbulb").style("color:var(--warning)")

@@ -1,4 +1,4 @@
-"""How a value is entered: the kind of field that a type asks for, and the way from its text to a value and back."""
+"""Inputs for values: the kind of field for a type, and conversion between text and value."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["text", "number", "choice", "flag", "time", "date", "id", "key", "binary", "json"]
 
-#: Kinds in plain words; others are told by their type.
+#: Kinds in plain words; others are described by their type.
 _WORDS: dict[Kind, str] = {
     "text": "text",
     "number": "number",
@@ -46,7 +46,7 @@ _HINTS: dict[Kind, str] = {
 
 
 class BadText(ValueError):
-    """Text that cannot be a value of its field; the message says what was expected."""
+    """The text is not a valid value of its field; the message says what was expected."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +55,12 @@ class Input:
 
     name: str
     kind: Kind
-    #: the type in plain words, or as the declaration writes it
+    #: the type in plain words, or as declared
     type: str
     required: bool = True
-    #: the values that can be chosen, as they are stored
+    #: the values to choose from, as they are stored
     options: tuple[str, ...] = ()
-    #: what such a value looks like
+    #: an example
     hint: str = ""
     note: str = ""
 
@@ -91,7 +91,7 @@ def _kind(declared: Declared) -> Kind:
     return "json"
 
 
-#: In this order: a bool is an int, and a datetime is a date.
+#: Order matters: a bool is an int, and a datetime is a date.
 _KINDS: tuple[tuple[type, Kind], ...] = (
     (bool, "flag"),
     (str, "text"),
@@ -113,12 +113,12 @@ def _options(kind: Any) -> tuple[str, ...]:
 
 
 def sentence(text: str) -> str:
-    """A remark from a declaration as a sentence."""
+    """A comment of a declaration as a sentence."""
     return f"{text[:1].upper()}{text[1:]}{'' if text[-1:] in '.!?:' else '.'}" if text else ""
 
 
 def text_of(entry: Input, value: Any) -> str:
-    """A value as the text of its field; nothing for None."""
+    """A value as the text of its field; empty for None."""
     if value is None:
         return ""
     if entry.kind == "json":
@@ -137,14 +137,14 @@ def text_of(entry: Input, value: Any) -> str:
 
 
 def value_of(entry: Input, text: str, declared: Declared) -> Any:
-    """What the text of a field stands for, as validation takes it. Times without a zone are UTC. A `BadText` says what is wrong."""
+    """The value of a field's text, for validation. Times without a zone are UTC. Raises `BadText`."""
     if entry.kind == "json":
         return _json(text)
     if entry.kind == "binary":
         try:
             return b64decode(text.strip(), validate=True)
         except ValueError:
-            raise BadText("This is not base64.") from None
+            raise BadText("Not valid base64.") from None
     if entry.kind == "text":
         return text
     stripped = text.strip()
@@ -159,19 +159,19 @@ def _json(text: str) -> Any:
     try:
         return json.loads(text, parse_float=Decimal)
     except json.JSONDecodeError as error:
-        raise BadText(f"This is not JSON: {error.msg} (line {error.lineno}, column {error.colno}).") from None
+        raise BadText(f"Not valid JSON: {error.msg} (line {error.lineno}, column {error.colno}).") from None
 
 
 def _moment(text: str) -> datetime:
     try:
         moment = TypeAdapter(datetime).validate_python(text)
     except ValueError:
-        raise BadText("This is not a time. Write it as 2026-01-31T12:00:00Z.") from None
+        raise BadText("Not a valid time. Use the format 2026-01-31T12:00:00Z.") from None
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 def _chosen(kind: Any, text: str) -> Any:
-    """The declared value that is written so: a choice may be of numbers."""
+    """The declared value with this text: choices may be numbers."""
     values = get_args(kind) if get_origin(kind) is Literal else [member.value for member in kind]
     found = next((value for value in values if str(value) == text), None)
     if found is None:

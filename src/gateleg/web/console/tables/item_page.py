@@ -55,9 +55,9 @@ async def item(name: str, key: str = "", form: str = "") -> None:
         wanted = read_key(found.stored, key)
         stored = None if wanted is None else await read_item(view.host.store, found.stored, wanted)
         if stored is None:
-            tag("h1", "There is no such item")
+            tag("h1", "Item not found")
             sentence = "It may have been deleted, or the address may be incomplete."
-            empty("search", "Nothing is stored under this key", sentence, button="Items", href=table_address(name, {"tab": "items"}))
+            empty("search", "Item not found", sentence, button="Items", href=table_address(name, {"tab": "items"}))
             return
         _show(view, found.stored, stored, form)
 
@@ -68,7 +68,7 @@ def _show(view: View, table: Table, stored: Item, form: str) -> None:
     changeable = not why_not_change(view.principal, table.name)
     _head(view, table, spec, stored, changeable)
     if unreadable:
-        trouble(ErrorText(unreadable, "It is shown and changed as DynamoDB JSON."))
+        trouble(ErrorText(unreadable, "View and edit it as DynamoDB JSON."))
     as_fields = spec is not None and instance is not None and form != "json"
     key = key_text(table, stored)
     with tag("nav", classes="tabs", aria_label="Forms of the item"):
@@ -86,7 +86,7 @@ def _show(view: View, table: Table, stored: Item, form: str) -> None:
 
 
 def _read(spec: Spec[Any] | None, stored: Item) -> tuple[Any, str]:
-    """The instance of an item, or why its entity cannot read it."""
+    """The instance of an item, or why its entity cannot decode it."""
     if spec is None:
         return None, ""
     try:
@@ -100,13 +100,13 @@ def _head(view: View, table: Table, spec: Spec[Any] | None, stored: Item, change
     label = item_label(table, spec, stored)
 
     async def delete() -> None:
-        loss = f"{label} of {table.name} will be gone, with {len(stored)} attributes. There is no way back but a backup."
-        if not await confirm("Delete this item?", loss, verb="Delete it"):
+        loss = f"{label} of {table.name} will be deleted, with {len(stored)} attributes. Only a backup can restore it."
+        if not await confirm("Delete this item?", loss, verb="Delete"):
             return
         try:
             await delete_item(view, table, stored)
         except WriteConflict as race:
-            reason = "It is gone already." if race.current is None else "It was changed after this page was opened. Look at it again first."
+            reason = "It was already deleted." if race.current is None else "It was changed after you opened this page. Reload it first."
             ui.notification(reason, icon="error", timeout=8, close_button="Close", position="bottom")
             return
         leave_to(table_address(table.name, {"tab": "items"}))
@@ -116,10 +116,10 @@ def _head(view: View, table: Table, spec: Spec[Any] | None, stored: Item, change
             with tag("div", classes="line gap-2"):
                 tag("h1", item_name(table, spec, stored), title=label)
                 tag("span", spec.name if spec else "Unknown entity", "plain-chip")
-            doc = spec.doc if spec else "No entity of this table has such a key."
+            doc = spec.doc if spec else "No entity of this table has a key of this form."
             tag("p", f"{doc} {size_text(item_size(stored))}, {len(stored)} attributes.", "meta")
         with tag("div", classes="deeds"):
-            button("Read again", ui.navigate.reload, icon="refresh", look="small")
+            button("Reload", ui.navigate.reload, icon="refresh", look="small")
             if changeable:
                 with tag("a", classes="deed small", href=f"{table_address(table.name)}/new?{_like(spec, key)}"):
                     ui.icon("content_copy")
@@ -132,7 +132,7 @@ def _like(spec: Spec[Any] | None, key: str) -> str:
 
 
 def _besides(view: View, spec: Spec[Any], sheet: Sheet, instance: Any, stored: Item) -> None:
-    """What is not to be changed: derived attributes, unknown ones, objects it names, and how to read the item elsewhere."""
+    """Read-only parts: derived attributes, undeclared ones, referenced objects, and code to read the item."""
     keys = object_keys(spec, instance)
     if keys:
         with card(label="Objects"):
@@ -142,9 +142,9 @@ def _besides(view: View, spec: Spec[Any], sheet: Sheet, instance: Any, stored: I
                     with tag("li"):
                         tag("a", key, "link mono", href=object_address(key))
     if sheet.derived:
-        with card(label="Made by the model"):
+        with card(label="Derived attributes"):
             tag("h3", "Made by the model")
-            tag("p", "Follows from the fields with every write.", "meta")
+            tag("p", "Computed from the fields with every write.", "meta")
             with tag("dl", classes="facts tall"):
                 for entry in sheet.derived:
                     tag("dt", entry.name, "mono", title=entry.form)
@@ -152,7 +152,7 @@ def _besides(view: View, spec: Spec[Any], sheet: Sheet, instance: Any, stored: I
     if sheet.unknown:
         with card(label="Not declared"):
             tag("h3", "Not declared")
-            tag("p", f"{spec.name} does not know these attributes. They stay as they are.", "meta")
+            tag("p", f"{spec.name} does not declare these attributes. They are kept as they are.", "meta")
             with tag("dl", classes="facts tall"):
                 for name, text in sheet.unknown.items():
                     tag("dt", name, "mono")
@@ -166,7 +166,7 @@ def _besides(view: View, spec: Spec[Any], sheet: Sheet, instance: Any, stored: I
 
 
 async def new_item(name: str, entity: str = "", like: str = "") -> None:
-    """The page of an item that is to be."""
+    """The page of a new item."""
     with frame(title="New item", section="tables", crumbs=_crumbs(name), titled=False) as view:
         found = await find_table(view.host, name)
         if found is None:
@@ -177,7 +177,7 @@ async def new_item(name: str, entity: str = "", like: str = "") -> None:
         forbidden = why_not_read(view.principal, name) or why_not_change(view.principal, name)
         if forbidden:
             tag("h1", "New item")
-            empty("table", "Only for those who may change items", forbidden)
+            empty("table", "Not allowed", forbidden)
             return
         spec = next((spec for spec in table.specs if spec.name == entity), None)
         key = read_key(table, like)

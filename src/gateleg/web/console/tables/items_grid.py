@@ -1,4 +1,4 @@
-"""Items on a page, as a grid whose rows open them."""
+"""Items as a grid whose rows open them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gateleg.web.console.tables.grids import Cell
     from gateleg.web.console.tables.grids import Row as ItemRow
 
-#: More columns than this are on the item's own page.
+#: Further columns are only on the item's own page.
 _COLUMNS = 12
 
 
@@ -32,9 +32,9 @@ def items_grid(
     complete: bool = False,
     on_choose: Callable[[list[str]], None] | None = None,
 ) -> Grid:
-    """The grid of some items. A row's id is the item's key, as an address holds it.
+    """The grid of some items. A row's id is the item's key, as in the address.
 
-    One that is `complete` can be sorted and filtered in place. References to items of `tables` are links.
+    A `complete` list can be sorted and filtered in place. References to items of `tables` are links.
     """
     shown = grid_of(table, items, spec)
     columns = [
@@ -54,7 +54,7 @@ def items_grid(
     grid = Grid(f"Items of {table.name}", columns, rows, complete=complete, on_choose=on_choose)
     if len(shown.columns) > _COLUMNS:
         left = ", ".join(shown.columns[_COLUMNS:])
-        tag("p", f"On the page of each item there is also: {left}", "meta more-columns")
+        tag("p", f"Further attributes, on the page of each item: {left}", "meta more-columns")
     return grid
 
 
@@ -70,7 +70,7 @@ def _cells(columns: Sequence[str], row: ItemRow, known: Mapping[str, Spec[Any]],
 
 
 def _numbers(rows: Sequence[Any], number: int) -> bool:
-    """Whether a column holds numbers only."""
+    """Whether a column holds only numbers."""
     cells = [row.cells[number] for row in rows if row.cells[number].text]
     return bool(cells) and all(cell.look == "number" for cell in cells)
 

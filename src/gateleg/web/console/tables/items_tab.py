@@ -1,4 +1,4 @@
-"""The items of a table, some at a time: for looking around, which costs what it reads."""
+"""The items of a table, page by page. Browsing them consumes read capacity."""
 
 from __future__ import annotations
 
@@ -52,21 +52,21 @@ async def items_tab(view: View, table: Table, query: Mapping[str, str]) -> None:
         with card("tight", label="Items"):
             with tag("div", classes="card-head"):
                 cost = f"This page cost {cost_text(found.sent)}."
-                tag("span", f"{cost} Scans are unordered, and read at most {UNITS_A_SECOND:,.0f} units a second.", "meta num")
+                tag("span", f"{cost} A scan is unordered, and reads at most {UNITS_A_SECOND:,.0f} units per second.", "meta num")
                 chosen = _Selection(view, table, found.items) if changeable else None
             if found.items:
                 complete = not cursor and not found.next
                 tables = view.host.tables_for(view.principal)
                 items_grid(table, found.items, spec, tables=tables, complete=complete, on_choose=chosen.select if chosen else None)
             else:
-                empty("search", "None on this page", "There may be more further on: pages end after some thousand items.")
+                empty("search", "No matching items on this page", "There may be more on the next pages: a page reads some thousand items.")
         pager(f"/tables/{table.name}", state, cursor=cursor, following=found.next, shown=len(found.items))
 
     await show_when_there(glimpse(view.host.store, table, spec=spec, limit=_LIMIT, cursor=cursor), show, rows=12)
 
 
 def _entities(table: Table, chosen: Spec[Any] | None) -> None:
-    """Which entities are shown."""
+    """The choice of entities."""
     with tag("nav", classes="choices", aria_label="Entities"):
         tag("a", "All", href=table_address(table.name, {"tab": "items"}), aria_current="true" if chosen is None else None)
         for spec in table.specs:
@@ -75,7 +75,7 @@ def _entities(table: Table, chosen: Spec[Any] | None) -> None:
 
 
 def _new(table: Table, spec: Spec[Any] | None) -> None:
-    """The way to a new item; which entity, when there are several."""
+    """The button for a new item, with a choice of entities if there are several."""
     names = [spec.name] if spec else [spec.name for spec in table.specs]
     if len(names) <= 1:
         query = f"?entity={names[0]}" if names else ""
@@ -96,11 +96,11 @@ def _nothing(table: Table, spec: Spec[Any] | None, changeable: bool) -> None:
     sentence = f"Nothing is stored in {table.name} yet." if spec is None else f"{table.name} holds no {what} yet."
     first = spec or (table.specs[0] if table.specs else None)
     href = f"{table_address(table.name)}/new" + (f"?entity={first.name}" if first else "")
-    empty("table", f"No {what} yet", sentence, button=f"Make the first {what}" if changeable else None, href=href if changeable else None)
+    empty("table", f"No {what} yet", sentence, button=f"Create the first {what}" if changeable else None, href=href if changeable else None)
 
 
 class _Selection:
-    """The rows that are selected, and what can be done with all of them."""
+    """The selected rows, and the actions on them."""
 
     def __init__(self, view: View, table: Table, items: list[Item]) -> None:
         self._view, self._table = view, table
@@ -112,7 +112,7 @@ class _Selection:
         self._bar.set_visibility(False)
 
     def select(self, keys: list[str]) -> None:
-        """Take note of the selected rows."""
+        """Set the selected rows."""
         self._keys = [key for key in keys if key in self._items]
         self._count.set_text(f"{len(self._keys)} selected")
         self._bar.set_visibility(bool(self._keys))
@@ -123,7 +123,7 @@ class _Selection:
         table = self._table
         names = [item_name(table, table.spec_for(self._items[key]), self._items[key]) for key in self._keys[:3]]
         rest = f" and {count - len(names)} more" if count > len(names) else ""
-        loss = f"{', '.join(names)}{rest} will be gone from {table.name}. There is no way back but a backup."
+        loss = f"{', '.join(names)}{rest} will be deleted from {table.name}. Only a backup can restore them."
         if not await confirm(f"Delete {items}?", loss, verb=f"Delete {items}", name=self._table.name if count > 5 else None):
             return
 

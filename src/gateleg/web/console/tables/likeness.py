@@ -1,4 +1,4 @@
-"""Whether two wire values are the same: numbers by their value, however they are written, and sets whatever their order."""
+"""Equality of wire values: numbers by value, sets regardless of order."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two values, or two items, are the same."""
+    """Whether two values, or two items, are equal."""
     return bool(canonical(one) == canonical(other))
 
 
 def canonical(value: Any) -> Any:
-    """A value, or an item, in the one form that all that are the same have."""
+    """A value, or an item, in canonical form."""
     if isinstance(value, list):
         return [canonical(entry) for entry in value]
     if not isinstance(value, dict):

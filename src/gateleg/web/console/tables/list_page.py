@@ -1,4 +1,4 @@
-"""`/tables`: every declared table beside what is deployed."""
+"""`/tables`: declared and deployed tables."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gateleg.web.console.tables.table_snapshots import TableSnapshot
     from gateleg.web.host import Host
 
-#: How many entities of a table are named.
+#: The maximum number of entities named for a table.
 _NAMED = 3
 _COLUMNS = (
     Column("name", "Table"),
@@ -56,18 +56,18 @@ async def tables(q: str = "") -> None:
         with tag("div", classes="head"):
             with tag("div", classes="titles"):
                 tag("h1", "Tables")
-                said = tag("p", "What is declared, and what is deployed.", "meta")
+                said = tag("p", "Declared and deployed tables.", "meta")
             Field("Search tables", q, kind="search", placeholder="Name, entity, index or state", on_change=typed).classes("seek")
 
         def show(found: list[TableSnapshot]) -> None:
             rows = [row_of(snapshot) for snapshot in found]
             said.set_text(totals(rows))
             if not rows:
-                empty("table", "No tables yet", "Declare a table and its entities in Python; this list shows them with what is deployed.")
+                empty("table", "No tables yet", "Declare a table and its entities in Python; they are listed here with their state.")
                 return
             with card("tight", label="All tables"):
                 grid = Grid("Tables", _COLUMNS, complete=True)
-                nothing = empty("search", "No table has that", "Search for a part of a name, an entity, an index, or a state.")
+                nothing = empty("search", "No matching tables", "Search for a part of a name, an entity, an index, or a state.")
 
             def find(text: str) -> None:
                 hits = search(rows, text)
@@ -78,16 +78,16 @@ async def tables(q: str = "") -> None:
             find(q)
             finders.append(find)
 
-        await show_when_there(take_snapshots(view.host.store, view.host.tables), show, rows=8, saying="Looking at the tables")
+        await show_when_there(take_snapshots(view.host.store, view.host.tables), show, rows=8, saying="Reading the tables")
 
 
 def owners_of(host: Host) -> Mapping[str, str]:
-    """Which application each table belongs to, in the words of its users."""
+    """The application of each table, by its title."""
     return {table.name: application.title for application in host.applications for table in application.tables}
 
 
 def entities_text(names: Sequence[str]) -> str:
-    """The entities of a table; of many, the first and how many more."""
+    """The entities of a table; if there are many, the first and the number of the others."""
     shown = names if len(names) <= _NAMED else names[: _NAMED - 1]
     return ", ".join(shown) + (f" and {len(names) - len(shown)} more" if len(names) > len(shown) else "")
 
@@ -100,7 +100,7 @@ def grid_rows(rows: Sequence[Row], owners: Mapping[str, str]) -> list[GridRow]:
             {
                 "name": row.name,
                 "state": chip_cell(Badge(*badge_of(row.state))),
-                "owner": owners.get(row.name) or (meta_cell("Gateleg") if row.declared else meta_cell("nobody here")),
+                "owner": owners.get(row.name) or (meta_cell("Gateleg") if row.declared else meta_cell("no application")),
                 "entities": entities_text(row.entities) if row.entities else meta_cell("unknown"),
                 "patterns": str(row.patterns),
                 "indexes": str(len(row.indexes)),

@@ -1,4 +1,4 @@
-"""The list of tables: what a row says, and which rows a search finds."""
+"""The list of tables: its rows, and searching them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _LOOKS: dict[str, tuple[Kind, str, str]] = {
 }
 _MEANS = {
     "in sync": "The deployed table matches its declaration.",
-    "missing": "Declared, and not deployed yet.",
-    "differs": "The deployed table is not the declared one, and can be changed.",
-    "needs a new table": "The deployed table cannot be changed into the declared one.",
-    "not declared": "Deployed, and declared by no application that is installed here.",
-    "unknown": "It could not be looked at.",
+    "missing": "Declared, but not deployed yet.",
+    "differs": "The deployed table differs from its declaration, and can be updated.",
+    "needs a new table": "The deployed table cannot be updated to match its declaration.",
+    "not declared": "Deployed, but not declared by any installed application.",
+    "unknown": "The table could not be read.",
 }
 
 
@@ -61,12 +61,12 @@ def row_of(snapshot: TableSnapshot) -> Row:
 
 
 def badge_of(state: str) -> tuple[Kind, str, str]:
-    """How a state looks: what its colour means, its word and its icon."""
+    """The badge of a state."""
     return _LOOKS[state]
 
 
 def search(rows: Iterable[Row], text: str) -> list[Row]:
-    """The rows that have all words of a text in their name, entities, indexes or state."""
+    """The rows whose name, entities, indexes or state contain all words of a text."""
     words = text.lower().split()
     return [row for row in rows if all(word in _haystack(row) for word in words)]
 
@@ -76,7 +76,7 @@ def _haystack(row: Row) -> str:
 
 
 def totals(rows: Iterable[Row]) -> str:
-    """What all rows come to, in a sentence."""
+    """The totals of all rows, in a sentence."""
     rows = list(rows)
     items, size = sum(row.items for row in rows), sum(row.bytes for row in rows)
     declared = sum(row.declared for row in rows)

@@ -1,4 +1,4 @@
-"""What a page has asked the database, and what that has cost: a transport that looks on."""
+"""A transport that records the requests of a page and their cost."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ _METERED = frozenset({"GetItem", "PutItem", "UpdateItem", "DeleteItem", "Query",
 
 @dataclass(frozen=True)
 class MeteredRequest:
-    """One request, without the wish to be told its cost, and what its answer says."""
+    """A request without its cost options, and figures of its response."""
 
     operation: str
     request: dict[str, Any]
     units: float
     items: int
-    #: how many items were looked at to find them
+    #: how many items were read to find them
     examined: int
 
 
 @dataclass
 class Meter:
-    """Passes requests on and keeps account of them: `store.using(Meter(store.transport))`."""
+    """Passes requests on and records them: `store.using(Meter(store.transport))`."""
 
     transport: AsyncTransport
     sent: list[MeteredRequest] = field(default_factory=list)
 
     async def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
-        """The answer of the transport behind it."""
+        """The response of the wrapped transport."""
         metered = request | {"ReturnConsumedCapacity": "TOTAL"} if operation in _METERED else request
         reply = await self.transport.call(operation, metered, timeout=timeout)
         count = item_count(reply)
@@ -43,7 +43,7 @@ class Meter:
         return reply
 
     async def close(self) -> None:
-        """Nothing: the transport belongs to the store."""
+        """Do nothing: the transport belongs to the store."""
 
     @property
     def units(self) -> float:
@@ -52,15 +52,15 @@ class Meter:
 
     @property
     def examined(self) -> int:
-        """Items that were looked at."""
+        """The number of items read."""
         return sum(entry.examined for entry in self.sent)
 
 
 def cost_text(sent: list[MeteredRequest]) -> str:
-    """What requests have cost, in a sentence."""
+    """The cost of requests, in a sentence."""
     units = sum(entry.units for entry in sent)
     items = sum(entry.items for entry in sent)
     examined = sum(entry.examined for entry in sent)
     requests = "1 request" if len(sent) == 1 else f"{len(sent)} requests"
     cost = f"{units:,.10g} {'unit' if units == 1 else 'units'} of capacity in {requests}"
-    return cost if examined <= items else f"{cost}; {examined:,} items were looked at for {items:,}"
+    return cost if examined <= items else f"{cost}; {examined:,} items were read to find {items:,}"

@@ -1,4 +1,4 @@
-"""An access pattern as a form: its arguments as fields, and the query that the filled-in fields make."""
+"""An access pattern as a form: its arguments as fields, and the query of the input."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class PatternQuery:
     """The result of a form: a query, or the problem of each field."""
 
     query: Query[Any] | None = None
-    #: the arguments that were given, by name, as the model read them
+    #: the arguments by name, as parsed by the model
     values: Mapping[str, Any] = field(default_factory=dict)
-    #: what is wrong, by field; under the empty name what is wrong with the whole
+    #: problems by field; under the empty name those of the whole form
     problems: Mapping[str, str] = field(default_factory=dict)
 
 
 def fields_of(access: Access[Any]) -> list[Input]:
-    """The fields of a pattern's form: what it needs, then what narrows it, from left to right."""
+    """The fields of a pattern's form: required arguments, then optional ones, from left to right."""
     comments = attribute_comments(access.entity)
     return [_field(access, name, comments.get(name, "")) for name in (*access.required, *access.optional)]
 
@@ -41,7 +41,7 @@ def _field(access: Access[Any], name: str, comment: str) -> Input:
 
 
 def build_query(access: Access[Any], texts: Mapping[str, str], *, reverse: bool = False) -> PatternQuery:
-    """The query of a filled-in form. All fields are checked, so that all problems are reported at once."""
+    """The query of the input. All fields are checked, so that all problems are reported at once."""
     spec = spec_of(access.entity)
     values: dict[str, Any] = {}
     problems: dict[str, str] = {}
@@ -49,7 +49,7 @@ def build_query(access: Access[Any], texts: Mapping[str, str], *, reverse: bool 
         text = texts.get(entry.name, "")
         if not text.strip():
             if entry.required:
-                problems[entry.name] = "This is needed."
+                problems[entry.name] = "This field is required."
             continue
         try:
             values[entry.name] = _value(spec, entry, text)
@@ -63,7 +63,7 @@ def build_query(access: Access[Any], texts: Mapping[str, str], *, reverse: bool 
 def _query(access: Access[Any], values: dict[str, Any], reverse: bool) -> PatternQuery:
     gap = _gap(access, values)
     if gap is not None:
-        return PatternQuery(values=values, problems={gap: "Fill this in too: a sort key is narrowed from the left."})
+        return PatternQuery(values=values, problems={gap: "This field is required too: a sort key is matched from the left."})
     try:
         query = access(**values)
     except ModelError as error:
@@ -72,7 +72,7 @@ def _query(access: Access[Any], values: dict[str, Any], reverse: bool) -> Patter
 
 
 def _gap(access: Access[Any], values: Mapping[str, Any]) -> str | None:
-    """The first optional argument that is left out before one that is given."""
+    """The first optional argument that is missing before one that is given."""
     given = [name in values for name in access.optional]
     if True not in given:
         return None
@@ -81,7 +81,7 @@ def _gap(access: Access[Any], values: Mapping[str, Any]) -> str | None:
 
 
 def _value(spec: Spec[Any], entry: Input, text: str) -> Any:
-    """The argument in its declared type. What the model says is told without the name that the field shows already."""
+    """The argument in its declared type. Error messages omit the name, which the field already shows."""
     source = spec.sources[entry.name]
     given = value_of(entry, text, source.declared)
     try:
@@ -91,7 +91,7 @@ def _value(spec: Spec[Any], entry: Input, text: str) -> Any:
 
 
 def find_access(table: Table, name: str) -> Access[Any] | None:
-    """The pattern of a table by its whole name, `Job.waiting`."""
+    """The pattern of a table by its full name, `Job.waiting`."""
     return next((access for spec in table.specs for access in spec.patterns.values() if access.name == name), None)
 
 
@@ -100,7 +100,7 @@ def arguments_text(access: Access[Any]) -> str:
     needs = _and([_plain(name) for name in access.required])
     if not access.optional:
         return f"by {needs}"
-    return f"by {needs}, narrowed by {_and([_plain(name) for name in access.optional])}"
+    return f"by {needs}, optionally {_and([_plain(name) for name in access.optional])}"
 
 
 def _plain(name: str) -> str:

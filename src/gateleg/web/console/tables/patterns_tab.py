@@ -1,4 +1,4 @@
-"""The patterns of a table: drawn keys, a card for each question, its form, and what it finds."""
+"""The access patterns of a table: its diagram, a card for each pattern, its form, and the results."""
 
 from __future__ import annotations
 
@@ -37,20 +37,23 @@ if TYPE_CHECKING:
     from gateleg.web.console.tables.answers import Answer
     from gateleg.web.console.tables.inputs import Input
 
-#: Arguments stand in the address under their names behind this, so that none of them is taken for something else.
+#: The prefix of arguments in the address, which separates them from other parameters.
 _ARGUMENT = "a."
 _LIMIT = 20
 _REQUEST = "The request"
 
 
 async def patterns_tab(view: View, table: Table, query: Mapping[str, str]) -> None:
-    """The tab: all patterns, or one of them with its form and its answer."""
+    """The tab: all patterns, or one of them with its form and results."""
     access = find_access(table, query.get("pattern", ""))
     if access is None:
         if not table.specs:
             with tag("div", classes="note"):
-                tag("p", "No application here declares this table.", "strong")
-                remedy = "Its items can be looked at and changed as DynamoDB JSON. Declare it in Python to ask patterns and to edit fields."
+                tag("p", "This table is not declared", "strong")
+                remedy = (
+                    "No installed application declares it. Its items can be viewed and edited as DynamoDB JSON; declare the "
+                    "table in Python to run access patterns and edit fields."
+                )
                 tag("p", remedy, "meta")
         if any(spec.patterns for spec in table.specs):
             with section("Access patterns"), tag("div", classes="tiles"):
@@ -71,7 +74,7 @@ def _drawing(table: Table) -> None:
 
 
 def _cards(table: Table, chosen: Access[Any] | None) -> None:
-    """A card for each question, in plain words."""
+    """A card for each pattern."""
     for spec in table.specs:
         for access in spec.patterns.values():
             current = "page" if access is chosen else None
@@ -97,7 +100,7 @@ def _entities(table: Table) -> None:
 
 
 async def _question(view: View, access: Access[Any], query: Mapping[str, str]) -> None:
-    """One pattern: the form, and when it is filled in, the answer."""
+    """One pattern: its form, and the results once it is filled in."""
     texts = {name.removeprefix(_ARGUMENT): text for name, text in query.items() if name.startswith(_ARGUMENT)}
     reverse = query.get("order") == "reversed"
     asked = build_query(access, texts, reverse=reverse) if texts else PatternQuery()
@@ -121,7 +124,7 @@ def _form(access: Access[Any], texts: Mapping[str, str], asked: PatternQuery, re
 
     def run() -> None:
         given = {f"{_ARGUMENT}{name}": control.text for name, control in controls.items()}
-        # What must be given goes along even when it is empty: then the page says so.
+        # Required arguments are sent even if they are empty, so that the page reports them.
         needed = {f"{_ARGUMENT}{name}": "" for name in access.required}
         state = {"tab": "patterns", "pattern": access.name, "order": "reversed" if turned.value else ""}
         kept = {name: text for name, text in (needed | given | state).items() if text or name in needed}
@@ -151,7 +154,7 @@ def argument_field(entry: Input, text: str, enter: Any) -> Field:
 async def _answer(
     view: View, access: Access[Any], texts: Mapping[str, str], asked: PatternQuery, query: Mapping[str, str], reverse: bool
 ) -> None:
-    """What was found, what was sent, what it cost, and how to ask it elsewhere."""
+    """The results, the request, its cost, and how to run the same query elsewhere."""
     assert asked.query is not None
     table = spec_of(access.entity).table
     cursor = query.get("cursor") or None
@@ -159,16 +162,16 @@ async def _answer(
 
     def show(found: Answer) -> None:
         if found.note:
-            trouble(ErrorText(found.note, "Such items come last, as they are stored; open one to change it as DynamoDB JSON."))
+            trouble(ErrorText(found.note, "Such items come last, as they are stored; open one to edit it as DynamoDB JSON."))
         with card("tight", label="Result"):
             with tag("div", classes="card-head"):
                 tag("h3", f"{len(found.items)} {'item' if len(found.items) == 1 else 'items'}{' and more' if found.next else ''}")
-                tag("span", cost_text(found.sent), "meta num", title="Capacity units as the answers report them")
+                tag("span", cost_text(found.sent), "meta num", title="Consumed capacity units, as reported by the store")
             if found.items:
                 complete = not cursor and not found.next
                 items_grid(table, found.items, spec_of(access.entity), tables=view.host.tables_for(view.principal), complete=complete)
             else:
-                empty("search", "Nothing was found", "No item has these values. Look at what is stored under Items, or ask for less.")
+                empty("search", "No results", "No item has these values. See the tab Items for what is stored, or use fewer arguments.")
         if found.next or cursor:
             pager(f"/tables/{table.name}", state, cursor=cursor, following=found.next, shown=len(found.items))
         requests = "\n\n".join(f"{entry.operation} {format_json(entry.request)}" for entry in found.sent)
@@ -195,7 +198,7 @@ def _snippets(texts: Mapping[str, str]) -> None:
 
 
 def _explained(access: Access[Any]) -> None:
-    """What the question does, before it is asked."""
+    """The query plan."""
     described = explain(access)
     with card("roomy", label="Query plan"):
         tag("h3", "Query plan")
@@ -205,7 +208,7 @@ def _explained(access: Access[Any]) -> None:
                 ("Condition", described.condition),
                 ("Order", described.order),
                 ("Costs", f"{described.cost.units:,g} read units for {described.items:,} items of 1 KB"),
-                ("Consistent", "possible" if described.consistent else "not possible: a global index follows within moments"),
+                ("Consistent", "possible" if described.consistent else "not possible: a global index is eventually consistent"),
             ):
                 tag("dt", name)
                 tag("dd", text, "mono" if name == "Condition" else "")

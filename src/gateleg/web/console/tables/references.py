@@ -1,4 +1,4 @@
-"""Attributes that refer to other items, as far as the declarations tell: the key of another entity is made of them. Pure."""
+"""References between items, inferred from the declarations: an attribute that is part of another entity's key. Pure."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def references(spec: Spec[Any], tables: Iterable[Table]) -> dict[str, Spec[Any]]:
-    """The attributes of an entity that refer to another, with what they refer to.
+    """The attributes of an entity that refer to another entity.
 
-    `Loan.book_id` refers to `Book` where the key of `Book` is made of `book_id`, or of several attributes that `Loan` has as well, with
-    `book_id` as the last. Where several entities could be meant, the one that the attribute is named after is, or none.
+    `Loan.book_id` refers to `Book` if the key of `Book` consists of `book_id`, or of several attributes that `Loan` also has, with
+    `book_id` as the last. If several entities match, the one that the attribute is named after is chosen, or none.
     """
     found: dict[str, list[Spec[Any]]] = {}
     for target in (other for table in tables for other in table.specs if other is not spec):
@@ -40,7 +40,7 @@ def _meant(name: str, targets: list[Spec[Any]]) -> Spec[Any] | None:
 
 
 def addresses(spec: Spec[Any], item: Item, known: Mapping[str, Spec[Any]]) -> dict[str, str]:
-    """Where the references of an item lead, by attribute; none for an item that cannot be read."""
+    """The addresses of an item's references, by attribute; none for an item that cannot be decoded."""
     if not known:
         return {}
     try:

@@ -1,4 +1,4 @@
-"""Changing items: every write is conditional on the item that was read, and what another writer did first is shown, not lost."""
+"""Conditional writes of items: a change by another writer is reported, not overwritten."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ if TYPE_CHECKING:
     from gateleg.store import AsyncStore
     from gateleg.store.flow import Flow
 
-#: Safely below DynamoDB's limits for one condition expression.
+#: Safely below DynamoDB's limit for a condition expression.
 _MAX_CONDITION_CHARACTERS = 4_000
 _MAX_COMPARISONS = 250
 
 
 class TooManyAttributes(GatelegError):
-    """An item without a version has too many attributes for one condition to compare."""
+    """An item without a version has too many attributes for one condition."""
 
     code = "too-wide"
     status = 422
-    fix = "Give its entity a version attribute, or change it with a program of your own."
+    fix = "Add a version attribute to its entity, or change the item with a program."
 
     def __init__(self, count: int) -> None:
-        super().__init__(f"The item has {count} attributes and no version: more than one condition can compare.")
+        super().__init__(f"The item has {count} attributes and no version, which is more than one condition can compare.")
 
 
 class WriteConflict(GatelegError):
-    """Another writer was faster. `current` is the item as it is now; None when it is gone."""
+    """Another writer changed the item first. `current` is the stored item; None if it was deleted."""
 
     code = "lost-race"
     status = 409
-    fix = "Look at what is stored now, and take it or write yours over it."
+    fix = "Compare with the stored item, and keep it or overwrite it."
 
     def __init__(self, current: Item | None) -> None:
         super().__init__(f"The item {'was changed' if current else 'was deleted'} after it was read.")
@@ -50,7 +50,7 @@ class WriteConflict(GatelegError):
 
 
 def unchanged_since_read(item: Item, known: frozenset[str] = frozenset()) -> Condition:
-    """That an item is still what was read: every attribute has its value, and `known` ones that it lacked are still absent."""
+    """The condition that an item is unchanged: every attribute has its value, and absent `known` ones are still absent."""
     absent = sorted(known - item.keys())
     condition = all_of(*(equals(name, value) for name, value in item.items()), *(missing(name) for name in absent))
     assert condition is not None
@@ -67,12 +67,12 @@ async def _check_unchanged(store: AsyncStore, table: Table, item: Item, spec: Sp
 
 
 def _without_counts(spec: Spec[Any] | None, item: Item) -> Item:
-    """An item without what its children count in it: their writers do not change it, and nothing here writes their counts."""
+    """An item without the counters of its children: their writers do not conflict with a change here."""
     return item if spec is None else {name: value for name, value in item.items() if name not in {*spec.counted_wires, RECOUNT}}
 
 
 def _guard(spec: Spec[Any], item: Item) -> Condition | None:
-    """What the version does not guard."""
+    """The condition for what the version does not protect."""
     if spec.version is not None:
         return None
     known = frozenset(attribute.wire for attribute in spec.attributes.values() if attribute.name not in spec.counted)
@@ -80,7 +80,7 @@ def _guard(spec: Spec[Any], item: Item) -> Condition | None:
 
 
 async def save(store: AsyncStore, spec: Spec[Any], item: Item, before: BaseModel, after: BaseModel) -> Any:
-    """Write what changed in an item that was read; the instance as it is then. A `WriteConflict` when it is not what was read any more."""
+    """Write the changes of an item, and return the instance. Raises `WriteConflict` if it was changed since it was read."""
     actions = changed_attributes(before, after)
     if not actions:
         return before
@@ -91,13 +91,13 @@ async def save(store: AsyncStore, spec: Spec[Any], item: Item, before: BaseModel
 
 
 async def replace(store: AsyncStore, spec: Spec[Any], item: Item, before: BaseModel, after: BaseModel) -> Any:
-    """Write a whole item over the one that was read, with what its entity does not know."""
+    """Replace a whole item, including attributes that its entity does not declare."""
     if spec.version is not None:
         after = after.model_copy(update={spec.version.name: getattr(before, spec.version.name)})
     condition = all_of(exists(spec.table.hash), _guard(spec, item))
     await _check_unchanged(store, spec.table, item, spec)
     try:
-        # An item that was never counted has version 0, over which a put would only create.
+        # An item without a version has version 0, for which a put would only create.
         fresh = spec.version is not None and getattr(before, spec.version.name) == 0
         return await store.put(
             after,
@@ -110,7 +110,7 @@ async def replace(store: AsyncStore, spec: Spec[Any], item: Item, before: BaseMo
 
 
 async def remove(store: AsyncStore, spec: Spec[Any], item: Item, before: BaseModel) -> None:
-    """Delete an item that is still what was read."""
+    """Delete an item if it is unchanged."""
     await _check_unchanged(store, spec.table, item, spec)
     try:
         await store.delete(before, must_exist=True, condition=_guard(spec, item))
@@ -119,12 +119,12 @@ async def remove(store: AsyncStore, spec: Spec[Any], item: Item, before: BaseMod
 
 
 async def create_raw(store: AsyncStore, table: Table, item: Item) -> None:
-    """Write a new item that no entity describes."""
+    """Create an item of no declared entity."""
     await _conditional(store, table, "PutItem", {"Item": item}, missing(table.hash), item)
 
 
 async def change_raw(store: AsyncStore, table: Table, before: Item, after: Item) -> None:
-    """Write what changed in an item that no entity describes."""
+    """Write the changes of an item of no declared entity."""
     changed = {name: value for name, value in after.items() if name not in before or not same(before[name], value)}
     removed = [name for name in before if name not in after]
     if changed or removed:
@@ -138,7 +138,7 @@ async def change_raw(store: AsyncStore, table: Table, before: Item, after: Item)
 
 
 async def remove_raw(store: AsyncStore, table: Table, before: Item) -> None:
-    """Delete an item that no entity describes, if it is still what was read."""
+    """Delete an item of no declared entity if it is unchanged."""
     await _check_unchanged(store, table, before)
     await _conditional(store, table, "DeleteItem", {"Key": _key(table, before)}, unchanged_since_read(before), before)
 
@@ -156,7 +156,7 @@ async def _conditional(
     item: Item,
     out: Placeholders | None = None,
 ) -> None:
-    """Send a write with its condition; a `WriteConflict` when it does not hold."""
+    """Send a conditional write. Raises `WriteConflict` if the condition fails."""
     out = out or Placeholders()
     payload = {"TableName": store.setup.name_of(table), **members, "ConditionExpression": condition.render(out)} | out.parameters()
     if not await store.drive(_sent(Request(operation, payload, f"{table.name} {operation}"))):
@@ -164,7 +164,7 @@ async def _conditional(
 
 
 def _sent(request: Request) -> Flow[bool]:
-    """Whether the condition of a write held."""
+    """Send a conditional write. Returns whether the condition held."""
     try:
         yield request
     except ServiceError as error:

@@ -1,4 +1,4 @@
-"""The schema document of a table, written from its declaration."""
+"""The schema document of a table, generated from its declaration."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _DIAGRAM = re.compile(r"```mermaid\n(.*?)```", re.DOTALL)
 
 
 def schema_tab(table: Table) -> None:
-    """The tab: the document to read, to copy and to keep."""
+    """The tab: the document to read, copy and download."""
     text = document(table)
     with tag("div", classes="line gap-1 spread fill"):
-        tag("p", "Written from the declaration, so it is never out of date.", "meta")
+        tag("p", "Generated from the declaration, so it is always up to date.", "meta")
         with tag("div", classes="line gap-1"):
             tag("button", "Copy Markdown", "deed small", type="button", data_copy=text)
             button("Download", lambda: ui.download.content(text, f"{table.name}.md", "text/markdown"), icon="download", look="small")
@@ -39,7 +39,7 @@ def schema_tab(table: Table) -> None:
 
 
 def drawings_of(table: Table) -> Iterator[str]:
-    """Our own drawings in the order of the document's diagrams: the table, then the states of each attribute that has some."""
+    """Our diagrams in the order of the document's: the table, then the states of each attribute that has some."""
     yield table_svg(table)
     for spec in table.specs:
         for attribute in spec.attributes.values():
@@ -48,7 +48,7 @@ def drawings_of(table: Table) -> Iterator[str]:
 
 
 def parts_of(document: str) -> list[tuple[str, str]]:
-    """The document without its title, which stands at the head of the page already: texts and diagrams in turn."""
+    """The document without its title, which the page shows already: texts and diagrams in turn."""
     _, _, body = document.partition("\n\n")
     pieces = _DIAGRAM.split(body)
     kinds = ("text", "diagram")

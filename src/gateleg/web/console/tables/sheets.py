@@ -1,4 +1,4 @@
-"""An item as a sheet of typed fields: what each holds, which may be changed and why others may not, and what a filled-in sheet says."""
+"""An item as typed fields: their values, which can be changed and why others cannot, and the parsed input."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ Purpose = Literal["edit", "create"]
 
 @dataclass(frozen=True)
 class Line:
-    """One attribute on a sheet."""
+    """One attribute of an item."""
 
     input: Input
     wire: str
     text: str
-    #: why it cannot be changed here; empty when it can
+    #: why it cannot be changed here; empty if it can
     locked: str = ""
-    #: what it becomes when it is left empty
+    #: the value if it is left empty
     default: str = ""
     #: whether it is part of the item's key
     key: bool = False
@@ -44,30 +44,30 @@ class Line:
 
 @dataclass(frozen=True)
 class DerivedAttribute:
-    """An attribute that the model writes: a key made of others, a tag, a schema number."""
+    """An attribute that the model writes: a derived key, a tag, a schema number."""
 
     name: str
     text: str
-    #: how it is made
+    #: how it is derived
     form: str = ""
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """An item, or one that is to be."""
+    """An existing or a new item."""
 
     lines: tuple[Line, ...]
     derived: tuple[DerivedAttribute, ...] = ()
-    #: attributes that the entity does not know; they stay as they are
+    #: undeclared attributes, which are kept as they are
     unknown: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class FormResult:
-    """What a filled-in sheet says: an instance, or what is wrong with which attribute."""
+    """The parsed input: an instance, or problems by attribute."""
 
     instance: Any = None
-    #: by attribute; under the empty name what is wrong with the whole
+    #: by attribute; under the empty name those of the whole item
     problems: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -79,12 +79,12 @@ def stored_sheet(spec: Spec[Any], instance: BaseModel, item: Item) -> Sheet:
     return Sheet(lines, tuple(_derived(spec, item)), unknown)
 
 
-#: So few absent attributes are shown with the others.
+#: Up to this many absent attributes are shown with the others.
 _FEW = 3
 
 
 def split(lines: Sequence[Line]) -> tuple[list[Line], list[Line]]:
-    """The lines that hold something, and those of attributes that the item lacks, when they are more than a few."""
+    """The lines with a value, and those of absent attributes if they are more than a few."""
     absent = [line for line in lines if line.optional and not line.text]
     if len(absent) <= _FEW:
         return list(lines), []
@@ -92,7 +92,7 @@ def split(lines: Sequence[Line]) -> tuple[list[Line], list[Line]]:
 
 
 def new_sheet(spec: Spec[Any], like: BaseModel | None = None) -> Sheet:
-    """The sheet of a new item, with the defaults filled in, or the values of another item that is to be copied."""
+    """The fields of a new item, with its defaults, or the values of an item to copy."""
     comments = attribute_comments(spec.entity)
     return Sheet(
         tuple(
@@ -103,7 +103,7 @@ def new_sheet(spec: Spec[Any], like: BaseModel | None = None) -> Sheet:
 
 
 def _shown(spec: Spec[Any]) -> list[Attribute]:
-    """The components of the key first, then the rest as declared; hidden attributes not at all."""
+    """The components of the key first, then the rest as declared; hidden attributes are omitted."""
     names = {spec.sources[name].attribute for name in spec.key.names}
     attributes = [attribute for attribute in spec.attributes.values() if not attribute.info.exclude]
     return sorted(attributes, key=lambda attribute: attribute.name not in names)
@@ -131,7 +131,7 @@ def _line(spec: Spec[Any], attribute: Attribute, value: Any, purpose: Purpose, c
 
 
 def object_keys(spec: Spec[Any], instance: BaseModel) -> list[str]:
-    """The keys of objects that an item names, in attributes and in lists of them."""
+    """The keys of objects that an item refers to, in attributes and in lists of them."""
     found: list[str] = []
     for attribute in spec.attributes.values():
         value = instance.__dict__[attribute.name]
@@ -155,27 +155,27 @@ def _key_attributes(spec: Spec[Any]) -> set[str]:
 
 def _locked(spec: Spec[Any], attribute: Attribute, purpose: Purpose, key: bool) -> str:
     if attribute.name in spec.counted:
-        return "A count of other items. It changes when they are written."
+        return "Counts other items. Updated when they are written."
     if attribute.marked("version"):
-        return "Every write raises it."
+        return "Incremented by every write."
     if attribute.traits.stamp is not None:
         return "Set when the item is created." if attribute.traits.stamp == "create" else "Set by every write."
     if purpose == "create":
         return ""
     if key:
-        return "Part of the key. Duplicate the item to give it another."
+        return "Part of the key. To use another key, duplicate the item."
     return "Set when the item is created." if attribute.traits.read_only else ""
 
 
 def _lossy(spec: Spec[Any], attribute: Attribute, entry: Input, value: Any, text: str) -> str:
-    """Why a value cannot go through its text and come back whole; empty when it can."""
+    """Why a value cannot be converted to text and back without loss; empty if it can."""
     source = spec.sources[attribute.name]
     try:
         again = attribute.attr.validate(value_of(entry, text, attribute.declared))
         same = source.pack(again) == source.pack(value)
-    except Exception:  # whatever a type of the application's own does
+    except Exception:  # anything that a custom type of the application raises
         same = False
-    return "" if same else "It holds more than a field can show. Change it as DynamoDB JSON."
+    return "" if same else "Contains more than a field can show. Edit it as DynamoDB JSON."
 
 
 def _derived(spec: Spec[Any], item: Item) -> Iterator[DerivedAttribute]:
@@ -188,7 +188,7 @@ def _derived(spec: Spec[Any], item: Item) -> Iterator[DerivedAttribute]:
 
 
 def fill(spec: Spec[Any], sheet: Sheet, texts: Mapping[str, str], before: BaseModel | None = None) -> FormResult:
-    """The instance that a filled-in sheet describes. What was not touched stays exactly as it was read."""
+    """The instance of the input. Unchanged fields stay exactly as they were read."""
     values: dict[str, Any] = dict(before.__dict__) if before is not None else {}
     unknown = values.pop(UNKNOWN, None)
     problems: dict[str, str] = {}
@@ -206,7 +206,7 @@ def fill(spec: Spec[Any], sheet: Sheet, texts: Mapping[str, str], before: BaseMo
 
 
 def _take(spec: Spec[Any], line: Line, text: str, values: dict[str, Any]) -> None:
-    """Note the value of one line; empty text means no value, which is a default for a new item."""
+    """Parse the value of one line; empty text means no value, or the default for a new item."""
     name = line.input.name
     attribute = spec.attributes[name]
     if text.strip() or (text and line.input.kind == "text"):
@@ -214,7 +214,7 @@ def _take(spec: Spec[Any], line: Line, text: str, values: dict[str, Any]) -> Non
     elif attribute.optional:
         values[name] = None
     elif line.input.required:
-        raise BadText("This is needed.")
+        raise BadText("This field is required.")
     elif line.input.kind == "text" and name in values:
         values[name] = ""
     else:
@@ -229,7 +229,7 @@ def _built(spec: Spec[Any], values: Mapping[str, Any], unknown: Any) -> FormResu
         spec.encode(instance)
     except ValidationError as error:
         return FormResult(problems=_by_attribute(spec, error))
-    except Exception as error:  # a key that cannot be made, a value that cannot be stored, or a validator of the application
+    except Exception as error:  # an invalid key, a value that cannot be stored, or a validator of the application
         return FormResult(problems={"": getattr(error, "message", str(error))})
     return FormResult(instance)
 

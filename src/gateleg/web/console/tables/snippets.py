@@ -1,4 +1,4 @@
-"""A question as Python and as a command line, to take along."""
+"""A query as Python code and as a command, to copy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StoreLocation:
-    """Where a snippet finds a table: the address of the store, and what its settings call its tables."""
+    """How a snippet finds a table: the address of the store, and the names of its tables."""
 
     store: str = "embedded:./data"
     prefix: str = ""
@@ -29,26 +29,26 @@ class StoreLocation:
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
-        """The place of a host's tables."""
+        """The location of a host's tables."""
         return cls(format_setting(settings.store), settings.prefix, settings.table_names)
 
     def named(self, table: Table) -> dict[str, str]:
-        """The own name of a table, if it has one."""
+        """The configured name of a table, if it has one."""
         return {name: own for name, own in self.table_names.items() if name == table.name}
 
     def connection(self, table: Table) -> str:
-        """The line of Python that opens the store for a table."""
+        """The Python line that opens the store of a table."""
         options = [f'"{self.store}"', *([f"prefix={self.prefix!r}"] if self.prefix else [])]
         options += [f"table_names={named!r}"] if (named := self.named(table)) else []
         return f"store = Store.connect({', '.join(options)})"
 
     @property
     def options(self) -> list[str]:
-        """The options of a command that finds the store and the prefix."""
+        """Command options for the store and the prefix."""
         return ["--store", self.store, *(["--prefix", self.prefix] if self.prefix else [])]
 
     def command(self, table: Table, words: Sequence[str]) -> str:
-        """A command line, with the own name of a table before it, for which there is no option."""
+        """A command, with the configured name of a table as an environment variable, because it has no option."""
         own = "".join(f"GATELEG_TABLE_NAMES={shlex.quote(f'{name}={text}')} " for name, text in self.named(table).items())
         return own + shlex.join(words)
 
@@ -59,7 +59,7 @@ _LOCAL_STORE = StoreLocation()
 def as_python(
     access: Access[Any], values: Mapping[str, Any], *, limit: int, reverse: bool = False, location: StoreLocation = _LOCAL_STORE
 ) -> str:
-    """The lines of Python that ask the same."""
+    """The Python code of a query."""
     entity = access.entity
     imports = {f"from {entity.__module__} import {entity.__name__}", "from gateleg.store import Store"}
     arguments = []
@@ -83,7 +83,7 @@ def _import_order(line: str) -> tuple[bool, str]:
 
 
 def _literal(value: Any) -> tuple[str, set[str]]:
-    """A value as Python writes it, and the imports that it needs."""
+    """A value as a Python literal, and the imports that it needs."""
     if isinstance(value, Enum):
         return repr(value.value), set()
     if isinstance(value, UUID):
@@ -103,7 +103,7 @@ def _literal(value: Any) -> tuple[str, set[str]]:
 def as_command(
     access: Access[Any], texts: Mapping[str, str], *, limit: int, reverse: bool = False, location: StoreLocation = _LOCAL_STORE
 ) -> str:
-    """The command that asks the same."""
+    """The command of a query."""
     words = ["gateleg", "tables", "query", access.name, "--tables", access.entity.__module__, *location.options]
     for name in (*access.required, *access.optional):
         if texts.get(name, "").strip():
@@ -115,7 +115,7 @@ def as_command(
 
 
 def as_item_python(spec: Spec[Any], key: Mapping[str, Any], *, location: StoreLocation = _LOCAL_STORE) -> str:
-    """The lines of Python that read one item by its key."""
+    """The Python code that reads an item by its key."""
     imports = {f"from {spec.entity.__module__} import {spec.name}", "from gateleg.store import Store"}
     arguments = []
     for name, value in key.items():

@@ -1,4 +1,6 @@
-"""States drawn: from the initial one on the left to the final ones, with an arrow for every move. SVG in the page's own colours."""
+"""Diagram of states: from the initial one on the left to the final ones, with an arrow for every transition. SVG in the colours of the
+page.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,13 @@ if TYPE_CHECKING:
     from gateleg.model import States
 
 _WIDE, _TALL, _ACROSS, _DOWN = 148, 36, 76, 22
-#: room for moves that pass over or under other states
+#: space for arrows that pass over or under other states
 _ARC = 44
 Place = tuple[float, float]
 
 
 def layers_of(states: type[States]) -> list[list[States]]:
-    """The states by how many moves they are from the initial one, in the order of their declaration."""
+    """The states by their distance from the initial one, in the order of their declaration."""
     members = list(states)
     if not members:
         return []
@@ -31,24 +33,24 @@ def layers_of(states: type[States]) -> list[list[States]]:
 
 
 def described(states: type[States]) -> str:
-    """The moves in a sentence."""
+    """The transitions in a sentence."""
     moves = [
         f"{state} to {' or '.join(str(target) for target in states if target in state.successors)}" for state in states if not state.final
     ]
     final = [str(state) for state in states if state.final]
-    ends = f" It ends with {' or '.join(final)}." if final else ""
-    return f"It begins with {next(iter(states))}. Moves: {', '.join(moves)}.{ends}"
+    ends = f" Final: {' or '.join(final)}." if final else ""
+    return f"Initial: {next(iter(states))}. Transitions: {', '.join(moves)}.{ends}"
 
 
 def state_svg(states: type[States]) -> str:
-    """The drawing, with a description for those who cannot see it."""
+    """The diagram, with an accessible description."""
     layers = layers_of(states)
     deepest = max(len(layer) for layer in layers)
     middle = deepest * (_TALL + _DOWN) - _DOWN
     places = _places(layers, middle)
     numbers = {state: number for number, layer in enumerate(layers) for state in layer}
     moves = [(state, target) for state in places for target in places if target in state.successors]
-    # A move between neighbours and the one back are one arrow with two tips.
+    # A transition between neighbours and the one back share an arrow with two tips.
     back = {(state, target) for state, target in moves if numbers[target] == numbers[state] - 1 and state in target.successors}
     edges = [
         _move(places[state], places[target], numbers[target] - numbers[state], both=(target, state) in back)
@@ -73,7 +75,7 @@ _MARKER = (
 
 
 def _places(layers: Sequence[Sequence[States]], middle: float) -> dict[States, Place]:
-    """Where each state stands: a column for each layer, centred."""
+    """The position of each state: a centred column for each layer."""
     found: dict[States, Place] = {}
     for number, layer in enumerate(layers):
         top = _ARC + (middle - (len(layer) * (_TALL + _DOWN) - _DOWN)) / 2
@@ -83,7 +85,7 @@ def _places(layers: Sequence[Sequence[States]], middle: float) -> dict[States, P
 
 
 def _move(start: Place, end: Place, ahead: int, *, both: bool) -> str:
-    """The arrow of a move: straight on to the next column, over those between, or back underneath."""
+    """The arrow of a transition: straight to the next column, over the columns between, or back underneath."""
     (x, y), (to_x, to_y) = start, end
     if ahead == 1:
         bend, level, to_level = (x + _WIDE + to_x) / 2, y + _TALL / 2, to_y + _TALL / 2

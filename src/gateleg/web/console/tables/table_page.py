@@ -1,4 +1,4 @@
-"""`/tables/{name}`: one table, with what can be asked of it, what is in it, and how it is."""
+"""`/tables/{name}`: one table, with its access patterns, items and state."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ CRUMBS = (Crumb("Tables", "/tables"),)
 
 @dataclass(frozen=True)
 class ResolvedTable:
-    """A table that an address names: how it was found, and what is known of it."""
+    """A table found by its address."""
 
     snapshot: TableSnapshot
     table: Table
 
     @property
     def stored(self) -> Table:
-        """The table as its items have it."""
+        """The table by which its items are decoded."""
         return readable_table(self.table, self.snapshot.description)
 
 
 async def find_table(host: Host, name: str) -> ResolvedTable | None:
-    """The declared or deployed table of a name; None when there is none."""
+    """The declared or deployed table with a name; None if there is none."""
     declared = next((table for table in host.tables if table.name == name), None)
     snapshot = await take_snapshot(host.store, name, declared)
     if declared is not None:
@@ -56,9 +56,9 @@ async def find_table(host: Host, name: str) -> ResolvedTable | None:
 
 
 def nothing_called(name: str) -> None:
-    """Say that there is no such table."""
-    sentence = f"Nothing that is declared or deployed here is called {name}. It may have been deleted, or the prefix may be another."
-    empty("table", "There is no such table", sentence, button="All tables", href="/tables")
+    """Show that there is no such table."""
+    sentence = f"No declared or deployed table is called {name}. It may have been deleted, or the prefix may be different."
+    empty("table", "Table not found", sentence, button="All tables", href="/tables")
 
 
 async def table(name: str, tab: str = "") -> None:
@@ -71,7 +71,7 @@ async def table(name: str, tab: str = "") -> None:
             return
         _head(found)
         if found.snapshot.trouble:
-            trouble(ErrorText(found.snapshot.trouble, "The store did not answer as it should. What is declared is shown all the same."))
+            trouble(ErrorText(found.snapshot.trouble, "The store failed to describe this table. Its declaration is shown."))
         tabs = _tabs(found)
         chosen = tab if tab in dict(tabs) else tabs[0][0]
         with tag("nav", classes="tabs", aria_label=f"Parts of {name}"):
@@ -83,7 +83,7 @@ async def table(name: str, tab: str = "") -> None:
                         tag("span", str(count), "count")
         if chosen in ("patterns", "items") and found.snapshot.plan is not None and not found.snapshot.plan.done:
             with tag("div", classes="note warning"):
-                tag("span", f"{row_of(found.snapshot).means} What is asked or written here may be refused. ")
+                tag("span", f"{row_of(found.snapshot).means} Queries and writes here may fail. ")
                 tag("a", "See how they differ", "link", href=table_address(name, {"tab": "health"}))
         await _show(view, found, chosen, dict(view.request.query_params))
 
@@ -99,7 +99,7 @@ def _head(found: ResolvedTable) -> None:
 
 
 def _tabs(found: ResolvedTable) -> list[tuple[str, tuple[str, int]]]:
-    """The tabs of a table, each with what there is to count in it."""
+    """The tabs of a table, with counts."""
     plan, declared = found.snapshot.plan, bool(found.table.specs)
     differences = len(plan.steps) + len(plan.rebuild) if plan is not None else 0
     patterns = sum(len(spec.patterns) for spec in found.table.specs)

@@ -1,4 +1,4 @@
-"""What is deployed: every table of the account beside every declared one, and how they differ."""
+"""The deployed tables beside the declared ones, and their differences."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gateleg.store import AsyncStore
     from gateleg.store.flow import Flow
 
-#: Billing, protection and tags belong to an environment; here only what the declaration says is compared.
+#: Billing, protection and tags depend on the environment; only what is declared is compared.
 _SETTINGS = TableSettings(billing="keep")
 
 
@@ -27,11 +27,11 @@ _SETTINGS = TableSettings(billing="keep")
 class TableSnapshot:
     """A table at one moment: declared, deployed, or both."""
 
-    #: the name without the store's prefix, by which it is addressed
+    #: its name without the store's prefix, as in the address
     name: str
-    #: None for a table that is deployed and not declared
+    #: None for a table that is not declared
     table: Table | None
-    #: what DescribeTable says; None for a table that is not there
+    #: the response of DescribeTable; None for a table that is not deployed
     description: dict[str, Any] | None
     #: None for a table that is not declared
     plan: Plan | None = None
@@ -40,17 +40,17 @@ class TableSnapshot:
 
     @property
     def items(self) -> int:
-        """The service's own count, which may be hours old."""
+        """The service's count, which may be hours old."""
         return int((self.description or {}).get("ItemCount", 0))
 
     @property
     def bytes(self) -> int:
-        """The service's own measure, which may be hours old."""
+        """The service's size, which may be hours old."""
         return int((self.description or {}).get("TableSizeBytes", 0))
 
     @property
     def state(self) -> str:
-        """How it compares with its declaration, in words."""
+        """The state compared with its declaration."""
         if self.trouble:
             return "unknown"
         return "not declared" if self.plan is None else self.plan.state
@@ -91,7 +91,7 @@ def _list_table_names() -> Flow[list[str]]:
 
 
 def readable_table(declared: Table, description: dict[str, Any] | None) -> Table:
-    """What the items of a table are read by: its declaration, unless the deployed table has another key."""
+    """The table by which items are decoded: the declaration, unless the deployed table has another key."""
     if description is None:
         return declared
     keys = _keys(description)
@@ -99,7 +99,7 @@ def readable_table(declared: Table, description: dict[str, Any] | None) -> Table
 
 
 def undeclared_table(name: str, description: dict[str, Any]) -> Table:
-    """A table that no one has declared, as far as its description goes: its name, its keys and its indexes."""
+    """An undeclared table, from its description: its name, keys and indexes."""
     types = {entry["AttributeName"]: entry["AttributeType"] for entry in description["AttributeDefinitions"]}
     own = _keys(description)
     indexes = [
@@ -111,7 +111,7 @@ def undeclared_table(name: str, description: dict[str, Any]) -> Table:
 
 
 def _keys(source: dict[str, Any]) -> dict[str, tuple[str, ...]]:
-    """The key attributes by their role."""
+    """The key attributes by role."""
     schema = source["KeySchema"]
     return {role: tuple(entry["AttributeName"] for entry in schema if entry["KeyType"] == role) for role in ("HASH", "RANGE")}
 

@@ -107,7 +107,7 @@ async def test_an_agent_uses_its_own_server_and_the_internal_one(tmp_path: Path,
             ("weather.forecast", "mcp", "Rain in Oslo.", ToolCallStatus.COMPLETED),
             ("internal.forecast", "mcp", "Rain in Rome.", ToolCallStatus.COMPLETED),
         ]
-        assert [tool.name for tool in hosted.script(agent).asked[0].tools] == ["weather_forecast", "internal_forecast", "internal_storm"]
+        assert [tool.name for tool in hosted.script(agent).requests[0].tools] == ["weather_forecast", "internal_forecast", "internal_storm"]
     own = [request for request in weather.requests if "x-api-key" in request]
     house = [request for request in weather.requests if "x-house" in request]
     assert {request["x-api-key"] for request in own} == {"k1"}

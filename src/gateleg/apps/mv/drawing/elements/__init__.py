@@ -1,17 +1,17 @@
-"""The elements, by family. Importing this package fills the library in `catalogue`."""
+"""The scene elements by family. Importing this package fills the catalogue."""
 
 from gateleg.apps.mv.drawing.elements import (
     animals,
+    birds,
     farm_animals,
     fields,
     floors,
-    fowl,
     landmarks,
     lands,
     people,
     plants,
     products,
-    sights,
+    set_pieces,
     skies,
     things,
     towns,
@@ -21,16 +21,16 @@ from gateleg.apps.mv.drawing.elements import (
 
 __all__ = [
     "animals",
+    "birds",
     "farm_animals",
     "fields",
     "floors",
-    "fowl",
     "landmarks",
     "lands",
     "people",
     "plants",
     "products",
-    "sights",
+    "set_pieces",
     "skies",
     "things",
     "towns",

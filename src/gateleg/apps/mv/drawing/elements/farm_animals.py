@@ -1,4 +1,4 @@
-"""Figures: horses, cattle, sheep, dogs and cats, drawn where no picture of them was given."""
+"""Figures of farm animals and pets: horses, cattle, sheep, dogs and cats."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import skia
 
 from gateleg.apps.mv.drawing.catalogue import element
 from gateleg.apps.mv.drawing.colour import Colour, mix, scale
+from gateleg.apps.mv.drawing.elements.figures import stand, tapered
 from gateleg.apps.mv.drawing.elements.quadrupeds import DARK, WHITE, Anatomy, blob, coat_of, draw_animal, lit, polygon, smooth, stroke
-from gateleg.apps.mv.drawing.elements.standing import stand, tapered
 from gateleg.apps.mv.drawing.stage import Layer, Moment, Stage, glow, paint
 
 if TYPE_CHECKING:

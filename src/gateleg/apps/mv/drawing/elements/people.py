@@ -1,4 +1,4 @@
-"""Figures: people, robots and ghosts, drawn where no picture of them was given."""
+"""Figures of people, robots and ghosts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import skia
 
 from gateleg.apps.mv.drawing.catalogue import element
 from gateleg.apps.mv.drawing.colour import Colour, mix, scale
-from gateleg.apps.mv.drawing.elements.standing import bent, stand, tapered
+from gateleg.apps.mv.drawing.elements.figures import bent, stand, tapered
 from gateleg.apps.mv.drawing.stage import Layer, Moment, Stage, glow, paint, upright
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import skia
 
 from gateleg.apps.mv.drawing.catalogue import element
 from gateleg.apps.mv.drawing.colour import Colour, mix, scale
-from gateleg.apps.mv.drawing.elements.standing import stand
+from gateleg.apps.mv.drawing.elements.figures import stand
 from gateleg.apps.mv.drawing.stage import Layer, Moment, Stage, glow, paint, upright
 
 if TYPE_CHECKING:

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 import skia
 
 from gateleg.apps.mv.drawing.colour import Colour, mix, scale
-from gateleg.apps.mv.drawing.elements.standing import tapered
+from gateleg.apps.mv.drawing.elements.figures import tapered
 from gateleg.apps.mv.drawing.stage import Moment, Stage, paint, upright
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 Point = tuple[float, float]
+#: Legs at least this wide at the foot get a flat sole.
+_FLAT_SOLE = 0.12
 DARK: Colour = (0.07, 0.06, 0.06)
 WHITE: Colour = (0.95, 0.94, 0.91)
 
@@ -89,7 +91,7 @@ def stroke(canvas: Any, colour: Colour, width: float, *points: Point) -> None:
 
 
 def coat_of(stage: Stage, natural: Colour, colour: Colour, *, outline: bool) -> Colour:
-    """The colour of an animal in the light of its scene; a colour word of the text wins over its natural one."""
+    """The colour of an animal in the light of its scene; a colour word of the text takes precedence over its natural colour."""
     if outline:
         return colour
     if stage.palette.coat is not None:
@@ -98,7 +100,7 @@ def coat_of(stage: Stage, natural: Colour, colour: Colour, *, outline: bool) -> 
 
 
 def lit(stage: Stage, own: Colour, pelt: Colour, *, outline: bool) -> Colour:
-    """The colour of a marking in the light of its scene; in the outline it is that of the whole."""
+    """The colour of a marking in the light of its scene; the outline has one colour."""
     return pelt if outline else mix(mix(own, stage.palette.light, 0.1), pelt, 0.15)
 
 
@@ -130,7 +132,27 @@ def _leg(canvas: Any, anatomy: Anatomy, colour: Colour, start: Point, swing: flo
             (foot[0] - wide * 0.6, foot[1] + 0.012),
         )
     else:
-        tapered(canvas, low, (wide * 1.05, wide * 0.8), foot, (foot[0] + min(wide * 0.95, 0.07), foot[1] + 0.002))
+        _paw(canvas, low, foot, wide)
+
+
+def _paw(canvas: Any, colour: Colour, foot: Point, wide: float) -> None:
+    """A paw with its toes to the right. On thick legs the sole is flat: two circles would look like a club."""
+    x, y = foot
+    if wide < _FLAT_SOLE:
+        tapered(canvas, colour, (wide * 1.05, wide * 0.8), foot, (x + min(wide * 0.95, 0.07), y + 0.002))
+        return
+    back, toes, ground = x - wide * 0.55, x + wide * 0.8, y + wide * 0.5
+    blob(
+        canvas,
+        colour,
+        (back, y),
+        (x, y - wide * 0.3),
+        (x + wide * 0.5, y - wide * 0.1),
+        (toes, y + wide * 0.3),
+        (toes, ground),
+        (x, ground),
+        (back, ground),
+    )
 
 
 def draw_animal(

@@ -1,4 +1,4 @@
-"""Skies, and what takes their place under water, in rooms and on stages."""
+"""Skies, and backgrounds under water, in rooms and on stages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gateleg.apps.mv.drawing.stage import MARGIN, NEAREST, Layer, Moment, Stage,
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: how far below the horizon skies reach: the ground covers what lies lower, wherever the camera is
+#: how far skies extend below the horizon; the ground covers the rest at any camera position
 _HIDDEN = 0.2
 
 
@@ -53,7 +53,7 @@ def sun(stage: Stage, radius: float, low: bool) -> Layer:
     """The disc of the sun, its halo breathing with the drums."""
     x, y = stage.light
     colour = stage.palette.light
-    # Against a bright sky a halo would leave nothing but white.
+    # In front of a bright sky, a halo would turn everything white.
     room = 1.15 - luminance(stage.palette.horizon)
 
     def draw(canvas: Any, moment: Moment) -> None:

@@ -14,7 +14,7 @@ pytest.importorskip("skia")
 
 
 def test_figure_stands_before_a_plain_ground(library: Library) -> None:
-    from gateleg.apps.mv.referencing import draw_reference
+    from gateleg.apps.mv.reference_pictures import draw_reference
 
     robot, boat = (draw_reference(library, text, side=128) for text in ("a silver robot", "a small red boat"))
     assert robot.shape == (128, 128, 3)

@@ -1,4 +1,4 @@
-"""How long work tells its caller how far it is, and learns that it should stop."""
+"""Callbacks of long work: progress reports and cancellation."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from gateleg.apps.mv.errors import Cancelled
 
 __all__ = ["Cancelling", "Progress", "check_cancelled", "ignore_progress", "never_cancelled", "subrange"]
 
-#: Called with a fraction from 0 to 1 and a few words about what is being done.
+#: Called with a fraction from 0 to 1 and a short description of the current step.
 Progress = Callable[[float, str], None]
-#: Asked often; true when the work should stop.
+#: Called often; returns true if the work should stop.
 Cancelling = Callable[[], bool]
 
 
 def ignore_progress(fraction: float, text: str) -> None:
-    """A `Progress` for callers who do not follow the work."""
+    """A `Progress` that does nothing."""
 
 
 def never_cancelled() -> bool:
-    """A `Cancelling` for callers who do not stop the work."""
+    """A `Cancelling` that never cancels."""
     return False
 
 
 def subrange(progress: Progress, start: float, end: float) -> Progress:
-    """The progress of a part of the work, as progress of the whole: its 0 is `start`, its 1 is `end`."""
+    """A `Progress` for one part of the work, mapped to the range from `start` to `end`."""
 
     def report(fraction: float, text: str) -> None:
         progress(start + (end - start) * min(max(fraction, 0.0), 1.0), text)
@@ -33,6 +33,6 @@ def subrange(progress: Progress, start: float, end: float) -> Progress:
 
 
 def check_cancelled(cancelled: Cancelling) -> None:
-    """Raise `Cancelled` when the caller wants the work to stop."""
+    """Raise `Cancelled` if the work should stop."""
     if cancelled():
-        raise Cancelled("The work was stopped before it was finished.")
+        raise Cancelled("The work was cancelled before it was finished.")

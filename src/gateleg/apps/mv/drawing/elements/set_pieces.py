@@ -1,4 +1,4 @@
-"""What a scene is remembered for: a lighthouse, a fire, a piano, a great tree, mushrooms that glow, houses, a bridge."""
+"""Prominent objects: a lighthouse, a bonfire, a piano, a great tree, glowing mushrooms, a village."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WHITE: Colour = (1.0, 1.0, 1.0)
 
 
 def _side(stage: Stage) -> int:
-    """The side of the frame on which there is room: not where the subject stands, and not before the light."""
+    """The free side of the frame: not where the subject stands, and not in front of the light."""
     if abs(stage.spot[0]) > 0.05:
         return -1 if stage.spot[0] > 0 else 1
     return 1 if stage.light[0] < 0 else -1

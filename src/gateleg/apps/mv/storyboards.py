@@ -1,4 +1,4 @@
-"""A video on paper: what will be seen, before anything is rendered."""
+"""Storyboards: one picture of each scene, before anything is rendered."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gateleg.apps.mv.callbacks import ignore_progress, never_cancelled, subrange
 from gateleg.apps.mv.composing.stills import draw_sheet, draw_storyboard
 from gateleg.apps.mv.listening.song import Song, listen
 from gateleg.apps.mv.planning.plan import Plan, plan_video
 from gateleg.apps.mv.planning.presets import find_preset
-from gateleg.apps.mv.reports import ignore_progress, never_cancelled, subrange
 from gateleg.apps.mv.studio import choose_looks, order_clips
 from gateleg.apps.mv.writing.lyrics import read_lyrics
 from gateleg.apps.mv.writing.scenes import SceneText, write_scenes
 
 if TYPE_CHECKING:
+    from gateleg.apps.mv.callbacks import Cancelling, Progress
     from gateleg.apps.mv.drawing.looks import Library
-    from gateleg.apps.mv.reports import Cancelling, Progress
     from gateleg.apps.mv.studio import VideoOptions
 
 
 @dataclass(frozen=True, slots=True)
-class Sketch:
-    """What a storyboard shows."""
+class Storyboard:
+    """A drawn storyboard, and what it shows."""
 
     song: Song
     plan: Plan
     texts: tuple[SceneText, ...]
 
 
-def sketch_video(
+def make_storyboard(
     song: Path,
     concept: str,
     out: Path,
@@ -39,8 +39,8 @@ def sketch_video(
     options: VideoOptions,
     progress: Progress = ignore_progress,
     cancelled: Cancelling = never_cancelled,
-) -> Sketch:
-    """Draw one picture of each scene of a video, side by side in one PNG or JPEG file."""
+) -> Storyboard:
+    """Draw one picture of each scene of a video into one PNG or JPEG file."""
     heard = listen(song, progress=subrange(progress, 0.0, 0.3), cancelled=cancelled)
     preset = find_preset(options.director)
     plan = plan_video(heard, preset, options.canvas.fps, options.most)
@@ -51,4 +51,4 @@ def sketch_video(
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=".stills-") as folder:
         pictures = draw_storyboard(orders, heard, Path(folder), subrange(progress, 0.35, 1.0), cancelled)
         draw_sheet(pictures, out)
-    return Sketch(heard, plan, texts)
+    return Storyboard(heard, plan, texts)

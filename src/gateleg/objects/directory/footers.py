@@ -1,7 +1,7 @@
-"""The end of an object's file: what the object says about itself, behind its content and in the same file.
+"""The footer of an object's file, which holds its description.
 
-So content and description are replaced together, by one rename, and nothing beside the file can be lost or collide with a key. The file is
-the content, a JSON object, its length in four bytes, and eight bytes that say what this is.
+Content and description are in one file, so they are replaced together by one rename, and there is no second file that could be lost or
+collide with a key. The file consists of the content, a JSON object, the length of that object in four bytes, and an 8-byte signature.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from gateleg.objects.values import ObjectInfo
 
 _MAGIC = b"gateleg1"
 _END = struct.Struct(">I8s")
-#: More than any description has: one read is nearly always enough.
+#: Longer than most descriptions, so that one read is nearly always enough.
 _GLANCE = 4096
 _LARGEST = 64 * 1024
 
 
-def tail_of(info: ObjectInfo) -> bytes:
-    """What is written behind the content."""
+def encode_footer(info: ObjectInfo) -> bytes:
+    """The footer that follows the content."""
     members = {
         "size": info.size,
         "sha256": info.sha256,
@@ -34,8 +34,8 @@ def tail_of(info: ObjectInfo) -> bytes:
     return text + _END.pack(len(text), _MAGIC)
 
 
-def info_of(key: str, descriptor: int) -> ObjectInfo:
-    """The object in an open file."""
+def read_info(key: str, descriptor: int) -> ObjectInfo:
+    """The description of the object in an open file."""
     size = os.fstat(descriptor).st_size
     tail = read_at(descriptor, min(size, _GLANCE), max(0, size - _GLANCE))
     if len(tail) < _END.size:
@@ -58,7 +58,7 @@ def info_of(key: str, descriptor: int) -> ObjectInfo:
             members["sha256"],
         )
     except (ValueError, KeyError, TypeError):
-        raise Damaged(f"The description of {key!r} cannot be read.") from None
+        raise Damaged(f"The description of {key!r} is not valid.") from None
     if info.size != size - length - _END.size:
         raise Damaged(f"The file of {key!r} does not have the recorded length.")
     return info
@@ -69,9 +69,9 @@ def etag_of(sha256: str) -> str:
     return sha256[:32]
 
 
-def read_at(descriptor: int, size: int, place: int) -> bytes:
-    """At most `size` bytes from a place in a file, whatever another thread does with the same file."""
+def read_at(descriptor: int, size: int, offset: int) -> bytes:
+    """At most `size` bytes from an offset, independent of other threads that use the same descriptor."""
     if hasattr(os, "pread"):
-        return os.pread(descriptor, size, place)
-    os.lseek(descriptor, place, os.SEEK_SET)  # pragma: no cover
+        return os.pread(descriptor, size, offset)
+    os.lseek(descriptor, offset, os.SEEK_SET)  # pragma: no cover
     return os.read(descriptor, size)  # pragma: no cover

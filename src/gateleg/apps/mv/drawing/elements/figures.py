@@ -1,7 +1,7 @@
-"""How figures stand: on the ground with a shadow, lit from the side of the light.
+"""Places figures on the ground, with a shadow and a rim light.
 
-Each is drawn twice: once in the colour of the light, moved a little towards it, and once in its own colours. What remains of the first is a rim of
-light. All are drawn with their feet at the origin and a height of 1.
+Each figure is drawn twice: in the colour of the light, shifted slightly towards it, and then in its own colours. The visible edge of the
+first is the rim light. Figures are drawn with their feet at the origin and a height of 1.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import skia
 from gateleg.apps.mv.drawing.colour import Colour, mix
 from gateleg.apps.mv.drawing.stage import Layer, Moment, Stage, paint, upright
 
-#: draws a figure; the flag says whether only its outline is wanted, for the rim of light
+#: draws a figure; with the flag, only its outline in one colour, for the rim light
 Sketch = Callable[[Any, Moment, Colour, bool], None]
 
 
 def shadow(canvas: Any, stage: Stage, x: float, y: float, width: float, tall: float) -> None:
-    """A soft shadow on the ground, away from the light, longer the lower the light stands."""
+    """A soft shadow on the ground, away from the light; the lower the light, the longer the shadow."""
     way = -1 if stage.light[0] > x else 1
     low = min(max((stage.light[1] - 0.05) / 0.5, 0.0), 1.0)
     canvas.save()
@@ -37,10 +37,10 @@ def shadow(canvas: Any, stage: Stage, x: float, y: float, width: float, tall: fl
 
 
 def stand(stage: Stage, sketch: Sketch, width: float = 0.35, hop: float = 0.02, tall: float = 1.0) -> list[Layer]:
-    """A figure on the ground: its shadow, its rim of light, itself."""
+    """A figure on the ground with its shadow and rim light."""
     x, foot, height = stage.spot
     if foot > 1:
-        # The frame cuts it off below: what is small comes up, so that its upper part is seen.
+        # The lower edge of the frame cuts the figure off: small ones are raised, so that their upper part is visible.
         foot -= height * (1 - tall) * 1.25
     height *= tall
     body = stage.palette.coat or mix(stage.silhouette(0.75), stage.palette.ground, 0.2)
@@ -83,7 +83,7 @@ def limb(canvas: Any, colour: Colour, width: float, *points: tuple[float, float]
 
 
 def tapered(canvas: Any, colour: Colour, widths: tuple[float, ...], *points: tuple[float, float]) -> None:
-    """An arm or a leg through points, as wide at each as `widths` says, with round joints."""
+    """An arm or a leg through points, with a width at each and round joints."""
     fill = paint(colour)
     for (one, thick), (other, thin) in pairwise(zip(points, widths, strict=True)):
         dx, dy = other[0] - one[0], other[1] - one[1]

@@ -1,4 +1,4 @@
-"""Tools for models without tool support: tools are described in text, and the answer is JSON with a call or a text. Pure."""
+"""Tools for models without tool support: the prompt describes the tools, and the model replies in JSON with a call or a text. Pure."""
 
 from __future__ import annotations
 
@@ -9,30 +9,32 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
-from gateleg.ai.asking import Shape
+from gateleg.ai.chat_requests import Shape
 from gateleg.ai.errors import NotOffered
 from gateleg.ai.messages import Assistant, Attachment, Message, System, Tool, ToolResult, User
 from gateleg.ai.providers.attachments import kind_of, with_texts
-from gateleg.ai.replies import CallDelta, Delta, Gathering
+from gateleg.ai.replies import CallDelta, Delta, ReplyBuilder
 
 if TYPE_CHECKING:
-    from gateleg.ai.asking import ChatRequest
+    from gateleg.ai.chat_requests import ChatRequest
     from gateleg.ai.replies import Reply
 
 _ANSWER = re.compile(r'\s*\{\s*"answer"\s*:\s*"')
 _CALL = re.compile(r'\s*\{\s*"tool"\s*:\s*"(?P<name>[^"\\]*)"\s*,\s*"arguments"\s*:\s*')
-#: Characters and whole escapes of a JSON text, up to its end or to what is not whole yet.
+#: Complete characters and escapes of a JSON string.
 _TEXT = re.compile(r'(?:[^"\\]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*')
 #: The first half of a surrogate pair at the end.
 _HALF = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}$")
 
 
-def spoken(request: ChatRequest) -> ChatRequest:
-    """The same ask without tools: they are in the instructions, and what may be answered is in the shape."""
+def prompt_tools(request: ChatRequest) -> ChatRequest:
+    """The same request without tools: the instructions describe them, and the shape restricts the reply."""
     for file in request.files:
         if isinstance(file, Attachment) and kind_of(file) == "text":
             continue
-        raise NotOffered(f"The local model takes text alone, and the file {file.name!r} is {file.media_type}.", fix="Choose another model.")
+        raise NotOffered(
+            f"The local model accepts only text, but the file {file.name!r} is {file.media_type}.", fix="Choose another model."
+        )
     history = tuple(_told(message) for message in request.messages)
     tools = [tool for tool in request.tools if request.tool_choice in ("auto", "required", tool.name)]
     if not tools or request.tool_choice == "none":
@@ -42,36 +44,36 @@ def spoken(request: ChatRequest) -> ChatRequest:
     return replace(request, messages=messages, tools=(), tool_choice="auto", shape=Shape("call", _schema(tools, free)))
 
 
-def heard(request: ChatRequest, reply: Reply) -> Reply:
-    """The reply to a spoken ask, with the call that it makes."""
-    if not speaks_of_tools(request):
+def parse_tool_reply(request: ChatRequest, reply: Reply) -> Reply:
+    """The reply to such a request, with its tool call."""
+    if not has_prompted_tools(request):
         return reply
-    speech, gathering = ToolSpeech(request), Gathering()
+    speech, builder = ToolReplyParser(request), ReplyBuilder()
     for delta in (*speech.feed(reply.text), *speech.rest()):
-        gathering.add(delta)
-    whole = gathering.whole(reply.finish, reply.usage, reply.model)
+        builder.add(delta)
+    whole = builder.whole(reply.finish, reply.usage, reply.model)
     return replace(whole, reasoning=reply.reasoning, cached=reply.cached)
 
 
-def speaks_of_tools(request: ChatRequest) -> bool:
-    """Whether the answer to an ask is JSON with a call or a text."""
+def has_prompted_tools(request: ChatRequest) -> bool:
+    """Whether the reply to a request is JSON with a call or a text."""
     return bool(request.tools) and request.tool_choice != "none"
 
 
-class ToolSpeech:
-    """Tells the text of an answer or the pieces of a call from JSON that is still being written."""
+class ToolReplyParser:
+    """Separates text from tool calls in JSON that is still being streamed."""
 
     def __init__(self, request: ChatRequest) -> None:
         self._made = sum(len(message.calls) for message in request.messages if isinstance(message, Assistant))
         self._raw = ""
         self._part: Literal["unknown", "answer", "arguments", "over"] = "unknown"
-        #: in arguments: how deep, and whether inside of a text
+        #: in arguments: nesting depth, and whether inside a string
         self._depth = 0
         self._quoted = False
         self._escaped = False
 
     def feed(self, text: str) -> list[Delta]:
-        """The pieces that are known now."""
+        """The pieces that are known so far."""
         self._raw += text
         if self._part == "unknown":
             return self._begin()
@@ -80,7 +82,7 @@ class ToolSpeech:
         return self._arguments() if self._part == "arguments" else []
 
     def rest(self) -> list[Delta]:
-        """The pieces that are left when the model has ended: JSON of another form, or none at all."""
+        """The remaining pieces at the end: the reply may be JSON of another form, or not JSON."""
         if self._part != "unknown" or not self._raw:
             return []
         try:
@@ -106,7 +108,7 @@ class ToolSpeech:
         return Delta(call=CallDelta(0, f"call_{self._made}", name, text))
 
     def _answer(self) -> list[Delta]:
-        """The text so far. An escape that is not whole waits for the rest of it, and half of a surrogate pair for the other."""
+        """The text so far. Incomplete escapes and surrogate pairs wait for the rest."""
         whole = _TEXT.match(self._raw)
         assert whole is not None
         text, self._raw = whole[0], self._raw[whole.end() :]
@@ -117,7 +119,7 @@ class ToolSpeech:
         return [Delta(text=json.loads(f'"{text}"', strict=False))] if text else []
 
     def _arguments(self) -> list[Delta]:
-        """The arguments as they are written, up to the bracket that closes them."""
+        """The arguments as they are written, up to their closing bracket."""
         end = len(self._raw)
         for place, character in enumerate(self._raw):
             if self._quoted:
@@ -134,7 +136,7 @@ class ToolSpeech:
 
 
 def _told(message: Message) -> Message:
-    """Calls, their results and text files in words."""
+    """Calls, their results and text files as text."""
     if isinstance(message, User) and message.files:
         return User(with_texts(message))
     if isinstance(message, ToolResult):
@@ -169,7 +171,7 @@ def _object(**members: Any) -> dict[str, Any]:
 
 
 def _own(tool: Tool) -> dict[str, Any]:
-    """A tool's schema with names of definitions that no other tool has, as they all come to lie in one place."""
+    """A tool's schema with unique names of definitions, because all definitions end up in one place."""
     text = orjson.dumps(tool.parameters).replace(b'"#/$defs/', f'"#/$defs/{tool.name}.'.encode())
     schema: dict[str, Any] = orjson.loads(text)
     if "$defs" in schema:

@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 
 from gateleg.ai import UsageDay
-from gateleg.apps.mv import filming
+from gateleg.apps.mv import provider_jobs
 from gateleg.apps.mv.composing.conforming import probe_clip
 from gateleg.apps.mv.composing.encoding import Canvas, ClipWriter
 from gateleg.apps.mv.listening.sound import read_sound
@@ -73,7 +73,7 @@ async def studio(folder: Path, server: Service, **options: Any) -> AsyncIterator
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filming, "_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(provider_jobs, "_POLL_SECONDS", 0.01)
 
 
 async def made(served: Served, **changes: Any) -> str:

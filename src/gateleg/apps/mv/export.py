@@ -1,4 +1,4 @@
-"""Everything of a project in one ZIP: the film and what belongs to it, the clips that play, the song, and the project as JSON."""
+"""Exports a project as a ZIP: the film and its companion files, the clips in use, the song, and the project as JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gateleg.store import AsyncStore
 
 
-#: What is told of a project.
+#: The attributes of a project in the JSON.
 _DESCRIBED = (
     *("title", "concept_prompt", "character_description", "product_description", "director_config", "provider", "seed", "tempo"),
     *("aspect_ratio", "resolution", "fps", "audio_duration"),
@@ -28,7 +28,7 @@ _DESCRIBED = (
 
 
 async def write_pack(store: AsyncStore, objects: AsyncObjects, loaded: ProjectWithScenes, path: Path) -> None:
-    """Write the ZIP. Films and clips are packed as they are: they would not become smaller."""
+    """Write the ZIP. Films and clips are stored uncompressed, because compression would not make them smaller."""
     film = None
     if loaded.project.final_version:
         number = loaded.project.final_version
@@ -53,7 +53,7 @@ def _files(loaded: ProjectWithScenes, film: FinalVersion | None) -> Iterator[tup
     for scene in loaded.scenes:
         clip = scene.lip_synced_video_clip_s3_key or scene.original_video_clip_s3_key
         if clip is not None:
-            # The names that the edit list has.
+            # The file names that the edit list uses.
             yield f"clips/scene_{scene.sequence:03d}.mp4", clip
     project = loaded.project
     for name, own in (
@@ -66,7 +66,7 @@ def _files(loaded: ProjectWithScenes, film: FinalVersion | None) -> Iterator[tup
 
 
 def describe(loaded: ProjectWithScenes) -> dict[str, Any]:
-    """A project and its scenes without keys of objects."""
+    """A project and its scenes as JSON values, without object keys."""
     project = loaded.project
     return {name: getattr(project, name) for name in _DESCRIBED} | {
         "scenes": [_scene(scene) for scene in loaded.scenes],

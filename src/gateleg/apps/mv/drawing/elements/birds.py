@@ -1,4 +1,4 @@
-"""Figures: single birds, drawn where no picture of them was given. Flocks are in `things`."""
+"""Figures of single birds. Flocks are in `things`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.mv.drawing.catalogue import element
 from gateleg.apps.mv.drawing.colour import Colour, mix, scale
+from gateleg.apps.mv.drawing.elements.figures import stand, tapered
 from gateleg.apps.mv.drawing.elements.quadrupeds import DARK, WHITE, blob, coat_of, lit, polygon, stroke
-from gateleg.apps.mv.drawing.elements.standing import stand, tapered
 from gateleg.apps.mv.drawing.stage import Layer, Moment, Stage, paint
 
 if TYPE_CHECKING:

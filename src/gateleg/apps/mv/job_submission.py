@@ -1,4 +1,4 @@
-"""Use cases: begin and stop work on a project. The API and the console call these, so that both follow the same rules."""
+"""Use cases that start and cancel jobs, shared by the API and the console."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gateleg.apps.mv.job_types import (
     RenderConfig,
 )
 from gateleg.apps.mv.providers import clip_type, picture_cost
-from gateleg.apps.mv.reconciling import reconcile
+from gateleg.apps.mv.reconciliation import reconcile
 from gateleg.apps.mv.scenes import edit_scene, get_scene
 from gateleg.apps.mv.service import load_project
 from gateleg.apps.mv.settings import STUDIO
@@ -44,7 +44,7 @@ async def generate(
     storyboard: bool = False,
     once: str | None = None,
 ) -> Job:
-    """Plan the scenes if there are none, render those without a clip and those of a selection, and compose the film."""
+    """Plan the scenes if there are none, render those without a clip and the selected ones, and compose the film."""
     loaded = await reconcile(resources.store, resources.queue, project_id)
     project = loaded.project
     rules.check_startable(project)
@@ -56,15 +56,17 @@ async def generate(
 
 
 async def retry_failed(resources: Resources[Any], principal: Principal, project_id: UUID, *, once: str | None = None) -> Job:
-    """Render the scenes that have failed, and compose the film."""
+    """Render the failed scenes, and compose the film."""
     loaded = await reconcile(resources.store, resources.queue, project_id)
     if not any(scene.status is SceneStatus.FAILED for scene in loaded.scenes):
-        raise rules.WrongState("No scene of this project has failed.", fix="POST .../generate renders what is missing.")
+        raise rules.WrongState(
+            "No scene of this project has failed.", fix="POST /api/mv/projects/{id}/generate renders scenes without a clip."
+        )
     return await generate(resources, principal, project_id, once=once)
 
 
 async def render(resources: Resources[Any], principal: Principal, project_id: UUID, sequence: int, *, once: str | None = None) -> Job:
-    """Make another take of one scene. Other scenes may be rendered at the same time."""
+    """Render another take of one scene. Other scenes may be rendered at the same time."""
     loaded = await reconcile(resources.store, resources.queue, project_id)
     scene = await get_scene(resources.store, project_id, sequence)
     costs.check_spend_cap(loaded.project, costs.estimate(loaded.project, [scene], resources, again=True))
@@ -77,7 +79,7 @@ async def render(resources: Resources[Any], principal: Principal, project_id: UU
 async def compose(
     resources: Resources[Any], principal: Principal, project_id: UUID, variants: Sequence[Shape] = (), *, once: str | None = None
 ) -> Job:
-    """Compose the film of the clips that play, and other shapes of it."""
+    """Compose the film from the current clips, optionally in other aspect ratios too."""
     loaded = await reconcile(resources.store, resources.queue, project_id)
     rules.check_composable(loaded.project, loaded.scenes)
     config = ComposeConfig(project_id=project_id, variants=tuple(variants))
@@ -94,7 +96,7 @@ async def make_references(
     provider: str = STUDIO,
     once: str | None = None,
 ) -> Job:
-    """Have pictures made of who or what is described, as references of the caller: drawn by the studio, or by a model of the settings."""
+    """Make reference pictures from a description for the caller, with the studio or a model from the settings."""
     owner = principal.owner
     picture_cost(resources, provider, count)
     config = ReferencesConfig(owner=owner, description=description, count=count, seed=seed, provider=provider)
@@ -103,29 +105,29 @@ async def make_references(
 
 
 async def rewrite_prompt(resources: Resources[Any], project_id: UUID, sequence: int) -> Scene:
-    """Write the text of a scene anew."""
+    """Rewrite the prompt of a scene."""
     from gateleg.apps.mv.rewriting import rewrite_scene
 
     scene = await get_scene(resources.store, project_id, sequence)
-    # Not on the event loop: the studio takes a moment to load.
+    # In a thread, because loading the studio would block the event loop.
     text = await asyncio.to_thread(rewrite_scene, await load_project(resources.store, project_id), sequence)
     plan = {**scene.plan, "shot": text.shot, "move": text.move, "namesSubject": text.names_subject}
     return await edit_scene(resources.store, project_id, sequence, [Scene.prompt.set(text.prompt), Scene.plan.set(plan)], scene.version)
 
 
 async def cancel(resources: Resources[Any], project_id: UUID) -> UUID:
-    """Cancel what works on a project, and return its job. Scenes that have their clips keep them."""
+    """Cancel the active job of a project, and return its id. Finished clips are kept."""
     loaded = await reconcile(resources.store, resources.queue, project_id)
     job_id = loaded.project.root_job_id
     if job_id is None or loaded.project.status not in rules.BUSY:
-        raise rules.WrongState("Nothing works on this project.", fix="POST .../generate begins.")
+        raise rules.WrongState("No job is active on this project.", fix="POST /api/mv/projects/{id}/generate starts one.")
     await resources.queue.cancel_tree(job_id)
     await reconcile(resources.store, resources.queue, project_id)
     return job_id
 
 
 async def _submit(resources: Resources[Any], principal: Principal, project: Project, job_type: str, config: ProjectConfig, key: str) -> Job:
-    """Submit a job, and queue its project in the same transaction: neither is there without the other."""
+    """Submit a job, and mark its project as queued in the same transaction."""
     enlisted = await resources.queue.enlist(_about(principal, project, job_type, config, key))
     if enlisted.created:
         actions = [Project.root_job_id.set(enlisted.job.job_id), Project.error_message.remove(), Project.status.to(ProjectStatus.QUEUED)]
@@ -135,7 +137,7 @@ async def _submit(resources: Resources[Any], principal: Principal, project: Proj
 
 
 def _once(project: Project, what: str, sent: str | None) -> str:
-    """The key under which a job is submitted once: the client's, or one for the state that the project is in."""
+    """The idempotency key of a job: the client's, or one for the project's current version."""
     return f"mv:{project.project_id}:{what}:{sent or f'v{project.version}'}"
 
 

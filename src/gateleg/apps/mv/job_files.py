@@ -1,4 +1,4 @@
-"""What the processes of jobs work with: the song, the production and the files of a project, in the scratch folder of the attempt."""
+"""The inputs of job processes: the song, production and files of a project, in the scratch folder of the attempt."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from gateleg.apps.mv.reports import Progress
+    from gateleg.apps.mv.callbacks import Progress
     from gateleg.apps.mv.service import ProjectWithScenes
     from gateleg.apps.mv.settings import MVSettings
     from gateleg.jobs import JobContext
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def open_production(job: JobContext, loaded: ProjectWithScenes, song: Song, resources: Resources[MVSettings]) -> Production:
-    """A project as it is made: its scenes, picture, lyrics and options."""
+    """The production of a project: its scenes, picture, lyrics and options."""
     project = loaded.project
     picture = project.character_image_s3_key or project.product_image_s3_key
     text = (
@@ -45,10 +45,10 @@ def open_production(job: JobContext, loaded: ProjectWithScenes, song: Song, reso
 
 
 def get_track(job: JobContext, project: Project, resources: Resources[MVSettings]) -> Path:
-    """The track of a project on this machine; a synthesised one, which becomes the project's, where it has none."""
+    """The track of a project as a local file. A project without one gets a synthesised track, which is stored."""
     if project.audio_backing_track_s3_key is not None:
         return get_file(job, resources, project.audio_backing_track_s3_key)
-    job.log("The project has no track: the studio plays one.")
+    job.log("The project has no track, so one is synthesised.")
     path = job.scratch / "audio.wav"
     write_wave(synthesise_song(seed=project.seed).sound, path)
     key = object_keys.project_asset(project.project_id, "audio", "wav")
@@ -58,7 +58,7 @@ def get_track(job: JobContext, project: Project, resources: Resources[MVSettings
 
 
 def store_song(job: JobContext, project: Project, song: Song, resources: Resources[MVSettings]) -> None:
-    """Keep what was heard, for the renders and for the timeline in the console."""
+    """Store the analysis of the track, for renders and for the timeline in the console."""
     path = job.scratch / "analysis.json"
     path.write_text(json.dumps(song.to_json()), encoding="utf-8")
     key = object_keys.analysis_key(project.project_id)
@@ -69,7 +69,7 @@ def store_song(job: JobContext, project: Project, song: Song, resources: Resourc
 
 
 def get_song(job: JobContext, project: Project, resources: Resources[MVSettings]) -> Song:
-    """What was heard in the track."""
+    """The stored analysis of the track, or a new one."""
     if project.analysis_s3_key is None:
         song = listen(get_track(job, project, resources), resources.settings.longest_song, cancelled=lambda: job.should_stop)
         store_song(job, project, song, resources)
@@ -78,7 +78,7 @@ def get_song(job: JobContext, project: Project, resources: Resources[MVSettings]
 
 
 def get_file(job: JobContext, resources: Resources[MVSettings], key: str) -> Path:
-    """An object as a file in the scratch folder, fetched once."""
+    """An object as a file in the scratch folder, downloaded once."""
     path = job.scratch / key.replace("/", "_")
     if not path.exists():
         job.wait(_download(resources, key, path))
@@ -95,19 +95,19 @@ async def _download(resources: Resources[MVSettings], key: str, path: Path) -> N
 
 
 def put_file(job: JobContext, resources: Resources[MVSettings], key: str, path: Path, content_type: str) -> None:
-    """Keep a file of the scratch folder as an object."""
+    """Store a file of the scratch folder as an object."""
     with path.open("rb") as content:
         job.wait(resources.objects.put(key, content, content_type=content_type))
 
 
-def reporting(job: JobContext, start: float, end: float) -> Progress:
-    """Progress of a part of the work as progress of the job."""
+def report_part(job: JobContext, start: float, end: float) -> Progress:
+    """Reports progress of a part of the work as progress of the job between `start` and `end`."""
     return lambda fraction, text: job.progress(start + (end - start) * fraction, 1.0, text)
 
 
 @contextmanager
-def giving_up(job: JobContext) -> Iterator[None]:
-    """Give a job up for what would be the same if it were tried again; end it where somebody has stopped it."""
+def translate_errors(job: JobContext) -> Iterator[None]:
+    """Turn errors that a retry would repeat into `GiveUp`, and cancellation into the end of the job."""
     try:
         yield
     except Cancelled:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from gateleg.ai.errors import BadAsk
+from gateleg.ai.errors import InvalidModelRequest
 from gateleg.ai.messages import Assistant, Attachment, Message, System, Tool, ToolResult, UploadedFile, User
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class ChatRequest:
 
 
 def chat_request(messages: Iterable[Message], options: AskOptions, shape: Shape | None = None) -> ChatRequest:
-    """Build and validate a chat request. Raises `BadAsk` for an invalid one."""
+    """Build and validate a chat request. Raises `InvalidModelRequest` for an invalid one."""
     request = ChatRequest(
         messages=tuple(messages),
         tools=tuple(options.get("tools", ())),
@@ -89,7 +89,7 @@ def chat_request(messages: Iterable[Message], options: AskOptions, shape: Shape 
         shape=shape,
     )
     for problem in _problems(request):
-        raise BadAsk(problem)
+        raise InvalidModelRequest(problem)
     return request
 
 

@@ -1,4 +1,4 @@
-"""From botocore's errors to ours."""
+"""Translates botocore's errors into errors of object stores."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ _STATUSES: dict[int, type[ObjectsError]] = {
 
 
 @contextmanager
-def failures(key: str) -> Iterator[None]:
-    """Translate errors of S3 within the block."""
+def translated_errors(key: str) -> Iterator[None]:
+    """Translate errors of S3 raised in the block."""
     try:
         yield
     except ObjectsError:
@@ -58,7 +58,7 @@ def failures(key: str) -> Iterator[None]:
 
 
 def explained(error: Exception, key: str) -> ObjectsError | None:
-    """Our error for an error of botocore; None for other exceptions."""
+    """The error of object stores for an error of botocore. None for other exceptions."""
     from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, NoCredentialsError
 
     if isinstance(error, ClientError):
@@ -75,10 +75,10 @@ def _refused(response: dict[str, Any], key: str) -> ObjectsError:
     code = str(details.get("Code", ""))
     status = int(response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
     if code == "InvalidRange" or status == 416:
-        return RangeOutside(f"The range lies outside the object {key!r}.")
+        return RangeOutside(f"The range is outside the object {key!r}.")
     kind = StorageThrottled if is_throttled(code, status) else _KINDS.get(code) or _STATUSES.get(status, StorageFailed)
     if kind is ObjectMissing:
-        return kind(f"There is no object {key!r}.")
+        return kind(f"The object {key!r} does not exist.")
     if kind is NotModified:
-        return kind(f"{key!r} is still the same.")
+        return kind(f"{key!r} is not modified.")
     return kind(f"{key!r}: {str(details.get('Message') or code or status).rstrip('.')}.")

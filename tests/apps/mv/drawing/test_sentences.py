@@ -1,10 +1,8 @@
-"""Which words of a sentence name things, and which say what happens."""
-
 from __future__ import annotations
 
 import pytest
 
-from gateleg.apps.mv.drawing.reading import parse_sentence, participle
+from gateleg.apps.mv.drawing.sentences import Vocabulary, parse_sentence, participle
 
 
 @pytest.mark.parametrize(
@@ -32,6 +30,22 @@ def test_neighbours_tell_nouns_from_verbs(text: str, nouns: list[str], verbs: li
     reading = parse_sentence(text)
     assert [noun for _, noun in reading.nouns] == nouns
     assert list(reading.verbs) == verbs
+
+
+@pytest.mark.parametrize(
+    ("text", "nouns", "verbs"),
+    [
+        ("a girl and her little dog walk home", ["girl", "dog", "home"], ["walking"]),
+        ("he and his dog watch the sea", ["he", "dog", "sea"], ["watching"]),
+        ("a girl walks her dog home", ["girl", "dog"], ["walking"]),
+        ("a man and his dog house", ["man", "house"], []),
+        ("a boy and his toy boat on the lake", ["boy", "boat", "lake"], []),
+    ],
+)
+def test_a_known_figure_after_and_is_a_subject(text: str, nouns: list[str], verbs: list[str]) -> None:
+    parsed = parse_sentence(text, Vocabulary(figures=frozenset({"dog"}), things=frozenset({"house"})))
+    assert [noun for _, noun in parsed.nouns] == nouns
+    assert list(parsed.verbs) == verbs
 
 
 def test_nouns_keep_what_describes_them() -> None:

@@ -1,4 +1,4 @@
-"""Settling what nobody could note: a project or a scene whose job was cancelled, has failed or is gone is not busy for ever."""
+"""Reconciles projects and scenes with their jobs: if a job was cancelled, failed or removed, its project does not stay busy."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from gateleg.jobs import AsyncQueue
     from gateleg.store import AsyncStore
 
-_CANCELLED, _FAILED, _GONE = "The job was cancelled.", "The job failed.", "The job is gone."
+_CANCELLED, _FAILED, _GONE = "The job was cancelled.", "The job failed.", "The job no longer exists."
 
 
 async def reconcile(store: AsyncStore, queue: AsyncQueue, project_id: UUID) -> ProjectWithScenes:
-    """A project with its scenes, as they are once the ends of their jobs are noted. Read by everybody, at any time."""
+    """Load a project with its scenes, after recording the outcome of ended jobs. Safe to call at any time."""
     loaded = await load_project(store, project_id)
     changed = False
     for scene in loaded.scenes:
@@ -44,7 +44,7 @@ async def reconcile(store: AsyncStore, queue: AsyncQueue, project_id: UUID) -> P
 
 
 async def _end_of(queue: AsyncQueue, job_id: UUID) -> str | None:
-    """How a job ended that did not succeed; None for one that goes on, and for one that succeeded."""
+    """Why a job ended without success; None if it is active or completed."""
     try:
         job = await queue.get_or_archived(job_id)
     except JobMissing:

@@ -1,6 +1,6 @@
-"""Clips and moved lips that models make elsewhere. A job asks once and then looks from time to time: it waits without a worker's place.
+"""Jobs that have a provider's model generate a clip or lip-sync one. A job submits one request, then polls; it snoozes in between.
 
-What is asked for is known to the provider's records under the job's id: whatever is interrupted, nothing is paid for twice.
+Requests are recorded under the job's id, so that an interrupted job never pays twice.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     from gateleg.jobs import JobContext
     from gateleg.web import Resources
 
-#: Seconds until a job looks again how far the provider is.
+#: Seconds between two polls of the provider.
 _POLL_SECONDS = 5.0
-#: What would be the same if it were tried again. The money of a submission whose fate is not known may be spent: a person decides.
+#: Errors that a retry would repeat. A submission with an unknown outcome may have been billed, so a person has to decide.
 _FINAL = (ContentRefused, MediaFailed, SubmissionUnknown)
 
 
-async def film_scene(job: JobContext, project_id: UUID, sequence: int, resources: Resources[MVSettings]) -> ClipResult:
-    """Have a video model film a scene, and make its clip the one that plays."""
+async def generate_clip(job: JobContext, project_id: UUID, sequence: int, resources: Resources[MVSettings]) -> ClipResult:
+    """Generate the clip of a scene with a video model, and use it as the scene's current take."""
     scene = await get_scene(resources.store, project_id, sequence)
     if scene.video_generation_job_id == job.job_id and scene.status is SceneStatus.COMPLETED:
         return ClipResult(sequence=sequence, take=scene.take)
@@ -78,12 +78,12 @@ async def _film(job: JobContext, loaded: ProjectWithScenes, scene: Scene, resour
         path, duration, provider, found.media_type, still, seed=scene.seed, cost=float(made.forecast.cost or 0), job_id=job.job_id
     )
     kept = await store_take(resources.store, resources.objects, project.project_id, scene.sequence, clip)
-    job.log(f"{model.model} filmed scene {scene.sequence}: {duration:.1f} seconds")
+    job.log(f"{model.model} generated scene {scene.sequence}: {duration:.1f} seconds")
     return ClipResult(sequence=scene.sequence, take=kept.take)
 
 
-async def move_lips(job: JobContext, project_id: UUID, sequence: int, resources: Resources[MVSettings]) -> ClipResult:
-    """Have a lip-sync model move the lips of a scene's clip to its part of the track. The clip before it is kept as its take."""
+async def lip_sync_scene(job: JobContext, project_id: UUID, sequence: int, resources: Resources[MVSettings]) -> ClipResult:
+    """Lip-sync the clip of a scene to its part of the track. The original clip stays as its take."""
     loaded = await load_project(resources.store, project_id)
     scene = await get_scene(resources.store, project_id, sequence)
     if scene.lipsync_job_id == job.job_id:
@@ -123,7 +123,7 @@ async def _move_lips(
     try:
         await resources.store.patch(Scene, *actions, project_id=project_id, sequence=scene.sequence, condition=Scene.take == scene.take)
     except ConditionFailed:
-        raise GiveUp(f"Scene {scene.sequence} plays another take since: its lips were moved in the one before.") from None
+        raise GiveUp(f"Scene {scene.sequence} was switched to another take while the previous one was lip-synced.") from None
     await resources.objects.copy(key, object_keys.scene_key(project_id, scene.sequence))
     return ClipResult(sequence=scene.sequence, take=scene.take)
 
@@ -131,27 +131,27 @@ async def _move_lips(
 async def _provider_result(
     job: JobContext, media: AsyncMedia, request: Callable[[], Awaitable[MediaRequest]], resources: Resources[MVSettings]
 ) -> MediaJob:
-    """What the provider has made for a job; asked for the first time, and looked at again later until it is there."""
+    """The result of a job's request to a provider: submits it the first time, snoozes until it is ready."""
     token = str(job.job_id)
     try:
         state = await media.poll(token)
     except NothingSubmitted:
         state = await media.submit(await request(), token=token)
-        job.log(f"Asked {media.model}.")
+        job.log(f"Sent the request to {media.model}.")
     if state.status == "succeeded":
         return state
     if state.status == "refused":
-        raise ContentRefused(f"The provider refuses to make this: {state.reason or 'it gave no reason'}")
+        raise ContentRefused(f"The provider refused the request: {state.reason or 'it gave no reason'}")
     if state.status == "failed":
-        raise MediaFailed(f"The provider could not make it: {state.reason or 'it gave no reason'}")
+        raise MediaFailed(f"The provider failed: {state.reason or 'it gave no reason'}")
     if datetime.now(UTC) - job.job.created_at > timedelta(minutes=resources.settings.film_minutes):
-        raise MediaFailed(f"{media.model} has not made it within {resources.settings.film_minutes:g} minutes.")
-    job.progress(0.5, 1.0, f"{media.model} is at work")
+        raise MediaFailed(f"{media.model} did not finish within {resources.settings.film_minutes:g} minutes.")
+    job.progress(0.5, 1.0, f"waiting for {media.model}")
     raise Snooze(_POLL_SECONDS)
 
 
 async def _picture(project: Project, scene: Scene, resources: Resources[MVSettings]) -> Attachment | None:
-    """The picture of who or what appears in a scene."""
+    """The picture of the character or product that appears in a scene."""
     keys = [*scene.reference_image_s3_keys, project.character_image_s3_key, project.product_image_s3_key]
     key = next((key for key in keys if key is not None), None)
     if key is None:
@@ -161,10 +161,10 @@ async def _picture(project: Project, scene: Scene, resources: Resources[MVSettin
 
 
 async def _sound_of(job: JobContext, loaded: ProjectWithScenes, scene: Scene, resources: Resources[MVSettings]) -> bytes:
-    """The part of the track that a scene plays to, as a WAV file; it is kept as the scene's audio, too."""
+    """The scene's part of the track as a WAV file, which is also stored as the scene's audio."""
     key = loaded.project.audio_backing_track_s3_key
     if key is None:
-        raise GiveUp("The project has no track that lips could follow.")
+        raise GiveUp("The project has no track to lip-sync to.")
     track = job.scratch / f"track{key[key.rfind('.') :]}"
     await asyncio.to_thread(track.write_bytes, await resources.objects.get(key))
     start = sum(one.duration for one in loaded.scenes[: loaded.position(scene.sequence) - 1])
@@ -194,7 +194,7 @@ def _still(clip: Path) -> Path:
 
 
 async def _checked_seconds(path: Path, resources: Resources[MVSettings]) -> float:
-    """The seconds of a clip that somebody else made, looked at in a process of its own."""
+    """The duration of a clip from outside, probed in a separate process."""
     settings = resources.settings
     facts = await probe(path, "video", Bounds(settings.longest_clip, settings.probe_seconds, settings.probe_memory))
     return facts.seconds

@@ -1,4 +1,4 @@
-"""What a service's refusal means: from a status, headers and a body to an error."""
+"""Translates error responses of services: status, headers and body."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,59}")
-#: A service's own words are shown up to this length.
+#: The maximum length of a service's message that is shown.
 _SHOWN = 400
 _TOO_LONG = (
     "context_length",
@@ -27,22 +27,22 @@ _TOO_LONG = (
 )
 
 
-def refusal(status: int, headers: Mapping[str, str], body: bytes, key: str | None = None) -> AiError:
-    """The error for an answer that is none. A key that a service repeats in its message is taken out."""
+def parse_error_response(status: int, headers: Mapping[str, str], body: bytes, key: str | None = None) -> AiError:
+    """The error for an error response. If the service repeats the key in its message, the key is removed."""
     code, message = _told(body)
-    return refused(status, code, without_key(message, key), retry_after(headers))
+    return error_for(status, code, redact_key(message, key), retry_after(headers))
 
 
-def without_key(message: str, key: str | None) -> str:
-    """A message in which a key is not shown. What is too short to be a secret stays, as it may be part of any word."""
+def redact_key(message: str, key: str | None) -> str:
+    """A message without the key. Very short keys are not removed: they could be part of any word."""
     return message.replace(key, "...") if key and len(key) >= 8 else message
 
 
-def refused(status: int, code: str, message: str, wait: float | None = None) -> AiError:
-    """The error for a status, the service's code for what went wrong, and its message."""
+def error_for(status: int, code: str, message: str, wait: float | None = None) -> AiError:
+    """The error for a status, the service's error code and its message."""
     told = f"The service answered {status}" + (f" ({code})" if code else "")
     error = _refused(status, code, message, told + (f": {message[:_SHOWN].rstrip('.')}." if message else "."), wait)
-    # A service may repeat in its own words what was sent to it; its codes are names.
+    # A service's message may repeat what was sent; its codes do not.
     error.public = f"The service answered {status}" + (f" ({code})." if _CODE.fullmatch(code) else ".")
     return error
 
@@ -63,7 +63,7 @@ def _refused(status: int, code: str, message: str, told: str, wait: float | None
 
 
 def _told(body: bytes) -> tuple[str, str]:
-    """The code and the message of an error's body, in the forms that services use."""
+    """The code and message of an error body, in the forms that services use."""
     try:
         found: Any = orjson.loads(body)
     except orjson.JSONDecodeError:

@@ -1,4 +1,4 @@
-"""What the processes of jobs do first: listen and plan, and render one scene."""
+"""The work of PLAN and RENDER jobs: analyse the track and write the scenes; render one scene."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from gateleg.apps.mv.composing.clips import render_safe_clip
 from gateleg.apps.mv.composing.stills import save_poster
 from gateleg.apps.mv.drawing.lettering import check_texts
 from gateleg.apps.mv.drawing.looks import open_library
+from gateleg.apps.mv.job_files import get_song, get_track, open_production, report_part, store_song, translate_errors
 from gateleg.apps.mv.job_types import ClipResult, ProjectResult
 from gateleg.apps.mv.listening.song import listen
-from gateleg.apps.mv.materials import get_song, get_track, giving_up, open_production, reporting, store_song
 from gateleg.apps.mv.planning.plan import plan_video
 from gateleg.apps.mv.planning.presets import find_preset
 from gateleg.apps.mv.productions import DIRECTOR, drafts_of
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
 
 def plan_project(job: JobContext, project_id: UUID, resources: Resources[MVSettings]) -> ProjectResult:
-    """Listen to the track of a project, divide it into scenes and write them. A project without a track gets a synthesised one."""
-    with giving_up(job):
+    """Analyse the track of a project, divide it into scenes and write them. A project without a track gets a synthesised one."""
+    with translate_errors(job):
         loaded = job.wait(load_project(resources.store, project_id))
         if loaded.scenes:
             return ProjectResult(project_id=project_id, scenes=len(loaded.scenes))
         project = loaded.project
         check_texts(project.title, resources.settings.fonts)
         track = get_track(job, project, resources)
-        song = listen(track, resources.settings.longest_song, reporting(job, 0.1, 0.7), lambda: job.should_stop)
+        song = listen(track, resources.settings.longest_song, report_part(job, 0.1, 0.7), lambda: job.should_stop)
         store_song(job, project, song, resources)
         preset = find_preset(project.director_config or DIRECTOR)
         plan = plan_video(song, preset, project.fps, resources.settings.most_scenes)
@@ -48,20 +48,20 @@ def plan_project(job: JobContext, project_id: UUID, resources: Resources[MVSetti
             project.concept_prompt, plan, preset, project.character_description or project.product_description, project.seed
         )
         scenes = job.wait(add_scenes(resources.store, project_id, drafts_of(plan, texts)))
-        tempo = f"{song.tempo:.0f} beats a minute" if song.has_pulse else "no clear pulse"
+        tempo = f"{song.tempo:.0f} BPM" if song.has_pulse else "no clear beat"
         job.log(f"{song.duration:.1f} seconds, {tempo}, {len(song.sections)} sections, {len(scenes)} scenes")
         return ProjectResult(project_id=project_id, scenes=len(scenes), seconds=song.duration)
 
 
 def render_scene(job: JobContext, project_id: UUID, sequence: int, resources: Resources[MVSettings]) -> ClipResult:
-    """Render the clip of a scene, and make it the one that plays. Done before by the same job, it is not done again."""
+    """Render a new take of a scene and use it. If this job already did so in an earlier attempt, nothing is rendered."""
     store = resources.store
     scene = job.wait(get_scene(store, project_id, sequence))
     if scene.video_generation_job_id == job.job_id and scene.status is SceneStatus.COMPLETED:
         return ClipResult(sequence=sequence, take=scene.take, frames=0)
     job.wait(begin_scene(store, project_id, sequence, job.job_id))
     try:
-        with giving_up(job):
+        with translate_errors(job):
             return _render(job, project_id, sequence, resources)
     except GiveUp as error:
         job.wait(fail_scene(store, project_id, sequence, str(error)))
@@ -75,7 +75,7 @@ def _render(job: JobContext, project_id: UUID, sequence: int, resources: Resourc
     at = loaded.position(sequence) - 1
     order = production.order(_library(job, resources), at)
     path = job.scratch / "clip.mp4"
-    clip = render_safe_clip(order, song, path, progress=reporting(job, 0.0, 0.97), cancelled=lambda: job.should_stop)
+    clip = render_safe_clip(order, song, path, progress=report_part(job, 0.0, 0.97), cancelled=lambda: job.should_stop)
     still = job.scratch / "still.jpg"
     save_poster(path, still)
     made = NewClip(path, clip.frames / order.canvas.fps, STUDIO, still=still, seed=production.next_seed(at), job_id=job.job_id)

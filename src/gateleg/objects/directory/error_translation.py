@@ -1,4 +1,4 @@
-"""Translate errors of the file system."""
+"""Translates file system errors into errors of object stores."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 @contextmanager
-def failures(key: str, *, missing: bool = True) -> Iterator[None]:
-    """Translate errors of the file system within the block; with `missing`, a missing file means a missing object."""
+def translated_errors(key: str, *, missing: bool = True) -> Iterator[None]:
+    """Translate file system errors raised in the block. With `missing`, a missing file means a missing object."""
     try:
         yield
     except OSError as error:
