@@ -178,7 +178,7 @@ def test_a_store_that_is_away_at_the_start_is_waited_for(tmp_path: Path, command
             first = process.stdout.readline()
             assert f"The store http://127.0.0.1:{port} is not available" in first, first
             with Engine(":memory:") as engine, serve_in_thread(engine, EndpointOptions(port=port)):
-                assert "is there, after" in process.stdout.readline()
+                assert "is available after" in process.stdout.readline()
                 assert ("works on default" if command == "worker" else "Serving") in process.stdout.readline()
                 process.send_signal(signal.SIGTERM)
                 process.stdout.read()
