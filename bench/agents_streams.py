@@ -33,12 +33,12 @@ from rich.table import Table
 
 from gateleg.ai import User
 from gateleg.apps.agents.application import application
-from gateleg.apps.agents.running.asking import ask
-from gateleg.apps.agents.running.following import follow_run
+from gateleg.apps.agents.running.frame_stream import follow_run
 from gateleg.apps.agents.running.questions import Question
+from gateleg.apps.agents.running.submission import ask
 from gateleg.apps.agents.tables import Agent, VersionPointer, new_id
 from gateleg.apps.agents.tenancy import RequestedTenant, assemble
-from gateleg.jobs.worker import WorkerCrew
+from gateleg.jobs.worker import WorkerPool
 from gateleg.web import Principal, Role
 from gateleg.web.host import Host
 from gateleg.web.settings import load_settings
@@ -162,7 +162,7 @@ async def opened(folder: str, url: str, model: dict[str, Any] | None = None) -> 
 @asynccontextmanager
 async def working(host: Host) -> AsyncIterator[None]:
     """The workers of a host in this process."""
-    workers = WorkerCrew(host.queue)
+    workers = WorkerPool(host.queue)
     running = asyncio.ensure_future(workers.run())
     try:
         yield

@@ -1,9 +1,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.endpoint.answers import BAD_REQUEST, TOO_LARGE
 from gateleg.endpoint.limits import Limits
 from gateleg.endpoint.reader import Phase, RequestReader
+from gateleg.endpoint.responses import BAD_REQUEST, TOO_LARGE
 from tests.endpoint.fakes import message
 
 LIMITS = Limits(body=1000, head=2000)

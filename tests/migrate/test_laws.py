@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateleg.migrate import Capacity, TableSettings, TableShape, inspect_table, plan_table
-from gateleg.migrate.applying import carry_out
+from gateleg.migrate.execution import carry_out
 from gateleg.migrate.shapes import IndexShape, KeyElement
 from gateleg.store import Store
 from gateleg.store.transports.embedded import open_embedded

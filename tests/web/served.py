@@ -11,7 +11,7 @@ from starlette.types import ASGIApp
 
 from gateleg.web.app import create_app
 from gateleg.web.host import Host
-from gateleg.web.serving import listen, serve
+from gateleg.web.server import listen, serve
 
 
 @asynccontextmanager

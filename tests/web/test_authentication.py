@@ -13,7 +13,7 @@ from gateleg.store.transports import Unreachable
 from gateleg.web.app import create_app
 from gateleg.web.authentication import is_member_path, same_origin
 from gateleg.web.host import Host
-from gateleg.web.local import host_name, is_loopback
+from gateleg.web.local_access import host_name, is_loopback
 from gateleg.web.principal import Role
 from gateleg.web.sessions import COOKIE
 from gateleg.web.settings import Settings

@@ -22,7 +22,7 @@ from gateleg.web.dynamodb import NotEmbedded, signing_secret
 from gateleg.web.host import Host
 from gateleg.web.keys import NewKey
 from gateleg.web.principal import Role
-from gateleg.web.serving import address_of, listen, serve
+from gateleg.web.server import address_of, listen, serve
 from gateleg.web.settings import Settings
 from tests.web.conftest import HOME, Staff, client_of
 

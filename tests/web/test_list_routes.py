@@ -7,7 +7,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from gateleg.cli.installed import own_applications
-from gateleg.web import delivery, health, streams
+from gateleg.web import health, object_routes, streams
 from gateleg.web.api import ROUTERS
 from gateleg.web.host import settings_only_resources
 from gateleg.web.member_jobs import member_job_routes
@@ -31,7 +31,7 @@ UNPAGED = {
 def document() -> dict[str, Any]:
     """The OpenAPI document of a host with all applications of Gateleg, none of which is opened."""
     app = FastAPI()
-    for router in (health.router, *ROUTERS, webhooks.router, streams.router, delivery.router):
+    for router in (health.router, *ROUTERS, webhooks.router, streams.router, object_routes.router):
         app.include_router(router)
     for application in own_applications().values():
         app.include_router(member_job_routes(application))

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from pydantic import BaseModel
 
-from gateleg.ai.answering import Answering
+from gateleg.ai.chat import ChatCalls
 from gateleg.ai.chat_requests import chat_request
 from gateleg.ai.error_translation import LIMIT, translated_errors
 from gateleg.ai.errors import InvalidModelRequest
-from gateleg.ai.opening import open_chat, open_embeddings, open_media, open_reranker
+from gateleg.ai.factories import open_chat, open_embeddings, open_media, open_reranker
 from gateleg.ai.setup import setup_from
 from gateleg.ai.steps import EmitPiece, Open, Pause, Receive, StoreOperation, Work
 from gateleg.ai.synchronous import Models, check_recordable
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
     from gateleg.ai.chat_requests import AskOptions, Purpose
     from gateleg.ai.embedding import Embedding
-    from gateleg.ai.generating import Generation
+    from gateleg.ai.factories import EmbeddingOptions
     from gateleg.ai.media import MediaJob, MediaRequest
+    from gateleg.ai.media_jobs import Generation
     from gateleg.ai.messages import Attachment, Message, UploadedFile
     from gateleg.ai.metering import Meter
-    from gateleg.ai.opening import EmbeddingOptions
     from gateleg.ai.protocol import AsyncChat, AsyncEmbeddings, AsyncMedia, AsyncRerank
     from gateleg.ai.providers.protocol import ChatProvider
     from gateleg.ai.replies import Delta, Reply, Structured, TokenCount, Usage
@@ -83,7 +83,7 @@ class AsyncModels:
         """A chat model of your own provider, under a name of your choice, such as a script in tests."""
         from gateleg.ai.addresses import parse_model_address
 
-        return _AsyncChat(self, Answering(parse_model_address(name), provider, self._setup))
+        return _AsyncChat(self, ChatCalls(parse_model_address(name), provider, self._setup))
 
     def embeddings(self, address: str | None = None, **options: Unpack[EmbeddingOptions]) -> AsyncEmbeddings:
         """An embedding model; by default the one of the settings, which is local."""
@@ -255,7 +255,7 @@ def _check_thread(loop: asyncio.AbstractEventLoop) -> None:
 
 
 class _AsyncChat:
-    def __init__(self, models: AsyncModels, answering: Answering) -> None:
+    def __init__(self, models: AsyncModels, answering: ChatCalls) -> None:
         self._models = models
         self._answering = answering
 

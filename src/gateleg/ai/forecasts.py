@@ -8,7 +8,7 @@ import orjson
 
 from gateleg.ai.messages import Assistant
 from gateleg.ai.providers.attachments import estimated_tokens
-from gateleg.ai.providers.counting import estimate
+from gateleg.ai.providers.token_estimates import estimate
 from gateleg.ai.replies import Usage
 
 if TYPE_CHECKING:

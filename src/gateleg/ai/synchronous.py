@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, Unpack
 
 from pydantic import BaseModel
 
-from gateleg.ai.answering import Answering
+from gateleg.ai.chat import ChatCalls
 from gateleg.ai.chat_requests import chat_request
 from gateleg.ai.error_translation import LIMIT, translated_errors
 from gateleg.ai.errors import InvalidModelRequest
-from gateleg.ai.opening import open_chat, open_embeddings, open_media, open_reranker
+from gateleg.ai.factories import open_chat, open_embeddings, open_media, open_reranker
 from gateleg.ai.setup import setup_from
 from gateleg.ai.steps import EmitPiece, Open, Pause, Receive, StoreOperation, Work
 from gateleg.net.http import Client
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
     from gateleg.ai.chat_requests import AskOptions, Purpose
     from gateleg.ai.embedding import Embedding
-    from gateleg.ai.generating import Generation
+    from gateleg.ai.factories import EmbeddingOptions
     from gateleg.ai.media import MediaJob, MediaRequest
+    from gateleg.ai.media_jobs import Generation
     from gateleg.ai.messages import Attachment, Message, UploadedFile
     from gateleg.ai.metering import Meter
-    from gateleg.ai.opening import EmbeddingOptions
     from gateleg.ai.protocol import Chat, Embeddings, Media, Rerank
     from gateleg.ai.providers.protocol import ChatProvider
     from gateleg.ai.replies import Delta, Reply, Structured, TokenCount, Usage
@@ -86,7 +86,7 @@ class Models:
         """A chat model of your own provider, under a name of your choice, such as a script in tests."""
         from gateleg.ai.addresses import parse_model_address
 
-        return _Chat(self, Answering(parse_model_address(name), provider, self._setup))
+        return _Chat(self, ChatCalls(parse_model_address(name), provider, self._setup))
 
     def embeddings(self, address: str | None = None, **options: Unpack[EmbeddingOptions]) -> Embeddings:
         """An embedding model; by default the one of the settings, which is local."""
@@ -211,7 +211,7 @@ def _nothing() -> None:
 
 
 class _Chat:
-    def __init__(self, models: Models, answering: Answering) -> None:
+    def __init__(self, models: Models, answering: ChatCalls) -> None:
         self._models = models
         self._answering = answering
 

@@ -32,7 +32,7 @@ def _with_keys(
     """Do something with the keys in the store of the settings, which is made only with `create`."""
     import asyncio
 
-    from gateleg.cli.hosting import explain
+    from gateleg.cli.host_runner import explain
     from gateleg.commands.opening import CURSOR_KEY, require_store, tell_of_new_store
     from gateleg.store import AsyncStore
     from gateleg.web.audit import Audit

@@ -33,7 +33,7 @@ def usage(
 
     from gateleg.ai import UsageDay
     from gateleg.ai.tables import usage_table
-    from gateleg.cli.hosting import explain
+    from gateleg.cli.host_runner import explain
     from gateleg.commands.opening import require_store
     from gateleg.commands.printing import print_json, print_rows
     from gateleg.store import AsyncStore

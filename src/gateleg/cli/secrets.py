@@ -32,7 +32,7 @@ def _with_secrets(
     """Run something with the secrets in the store of the settings."""
     import asyncio
 
-    from gateleg.cli.hosting import explain
+    from gateleg.cli.host_runner import explain
     from gateleg.commands.opening import require_store
     from gateleg.store import AsyncStore
     from gateleg.web.audit import Audit
@@ -146,7 +146,7 @@ def rekey(
     former = _asked("The old secret of the host")
 
     async def work(secrets: "Secrets", audit: "Audit") -> int:
-        from gateleg.web.secrets import given_secret
+        from gateleg.web.host_secret import given_secret
 
         count = await secrets.rekey(given_secret(former))
         await audit.note(_operator(), "secret.rekey", application, count=count)

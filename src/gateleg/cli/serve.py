@@ -2,7 +2,7 @@
 
 import typer
 
-from gateleg.cli.hosting import announce_link
+from gateleg.cli.host_runner import announce_link
 from gateleg.commands.options import (
     ConfigOption,
     DynamoOption,
@@ -30,7 +30,7 @@ def serve(
     config: ConfigOption = None,
 ) -> None:
     """Serve the API and the console; run workers with `gateleg worker`. SIGINT and SIGTERM let running requests finish."""
-    from gateleg.cli.hosting import run_host
+    from gateleg.cli.host_runner import run_host
     from gateleg.cli.installed import installed_applications
     from gateleg.web.settings import format_setting
 

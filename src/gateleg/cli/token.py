@@ -16,8 +16,8 @@ def token(
     data: Annotated[Path | None, typer.Option("--data", help="The data folder of the host.")] = None, config: ConfigOption = None
 ) -> None:
     """Print the token of a host without keys, for `Authorization: Bearer ...`. The first key ends it."""
-    from gateleg.cli.hosting import explain
-    from gateleg.web.local import token_from
+    from gateleg.cli.host_runner import explain
+    from gateleg.web.local_access import token_from
 
     settings = settings_from(config, data=data)
     try:

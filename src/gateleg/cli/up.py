@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gateleg.cli.hosting import announce_link
+from gateleg.cli.host_runner import announce_link
 from gateleg.commands.options import ConfigOption, DynamoOption, HostOption, LogOption, PortOption
 from gateleg.commands.settings import settings_from
 
@@ -33,7 +33,7 @@ def up(
     config: ConfigOption = None,
 ) -> None:
     """Start the store, the objects, a worker, the API and the console on this machine. Ctrl-C lets running jobs finish."""
-    from gateleg.cli.hosting import run_host
+    from gateleg.cli.host_runner import run_host
     from gateleg.cli.installed import installed_applications
     from gateleg.cli.worker_process import Task, worker_process
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from gateleg.jobs import AsyncQueue
     from gateleg.jobs import QueueSettings as JobSettings
-    from gateleg.jobs.worker import WorkerCrew
+    from gateleg.jobs.worker import WorkerPool
     from gateleg.objects import AsyncObjects
     from gateleg.web.settings import Settings
 
@@ -51,7 +51,7 @@ def worker(
     """
     import asyncio
 
-    from gateleg.cli.hosting import explain
+    from gateleg.cli.host_runner import explain
     from gateleg.jobs import QueueSettings as JobSettings
     from gateleg.web.logs import set_up_logs
 
@@ -77,19 +77,19 @@ async def _work(
 ) -> None:
     import asyncio
 
-    from gateleg.cli.leaving import end_soon, stopping_on_signals
-    from gateleg.cli.waiting import opened_when_there
-    from gateleg.jobs.worker import DRAIN_GRACE, WorkerCrew, exclude_loaded_modules
+    from gateleg.cli.shutdown import exit_soon, stopping_on_signals
+    from gateleg.cli.store_startup import open_when_available
+    from gateleg.jobs.worker import DRAIN_GRACE, WorkerPool, exclude_loaded_modules
     from gateleg.web.settings import format_setting
 
     stop = asyncio.Event()
     with stopping_on_signals(stop, drain + DRAIN_GRACE, f"running jobs have up to {drain:g} s to finish"):
-        async with opened_when_there(lambda: _opened(app, settings, rules), settings, stop) as opened:
+        async with open_when_available(lambda: _opened(app, settings, rules), settings, stop) as opened:
             if opened is None:
                 typer.echo("Stopped before the store was available.")
                 return
             queue, objects = opened
-            workers = WorkerCrew(
+            workers = WorkerPool(
                 queue,
                 queues=queues,
                 concurrency=concurrency,
@@ -107,10 +107,10 @@ async def _work(
             stopping.cancel()
             for worker in workers.workers:
                 typer.echo(f"{worker.worker_id} has stopped")
-    end_soon()
+    exit_soon()
 
 
-async def _stop_when(stop: "asyncio.Event", workers: "WorkerCrew") -> None:
+async def _stop_when(stop: "asyncio.Event", workers: "WorkerPool") -> None:
     await stop.wait()
     workers.stop()
 

@@ -17,7 +17,7 @@ import sys
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from gateleg.cli.leaving import children, end_soon
+from gateleg.cli.shutdown import children, exit_soon
 from gateleg.jobs.worker import DRAIN_GRACE
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _started(task: Task) -> subprocess.Popen[bytes]:
 async def _work(task: Task) -> None:
     from gateleg import __version__
     from gateleg.cli.installed import installed_applications
-    from gateleg.jobs.worker import WorkerCrew, exclude_loaded_modules
+    from gateleg.jobs.worker import WorkerPool, exclude_loaded_modules
     from gateleg.web.host import Host
     from gateleg.web.logs import set_up_logs
     from gateleg.web.settings import Settings
@@ -122,7 +122,7 @@ async def _work(task: Task) -> None:
     loop = asyncio.get_running_loop()
     opened = Host.open(settings, installed_applications(settings, demo=task.demo), tolerant=True)
     async with opened as host, consuming(host):
-        workers = WorkerCrew(
+        workers = WorkerPool(
             host.queue,
             concurrency=task.concurrency,
             app_version=__version__,
@@ -132,7 +132,7 @@ async def _work(task: Task) -> None:
         )
 
         def stop() -> None:
-            end_soon(task.drain_seconds + DRAIN_GRACE)
+            exit_soon(task.drain_seconds + DRAIN_GRACE)
             workers.stop()
 
         loop.add_signal_handler(signal.SIGTERM, stop)
@@ -148,7 +148,7 @@ async def _work(task: Task) -> None:
             loop.add_signal_handler(signal.SIGTERM, watching.cancel)
             with contextlib.suppress(asyncio.CancelledError):
                 await watching
-    end_soon()
+    exit_soon()
 
 
 async def _until_end(reader: asyncio.StreamReader, stop: Callable[[], None]) -> None:

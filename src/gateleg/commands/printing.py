@@ -44,7 +44,7 @@ def print_json(value: Any) -> None:
 
 def print_items(items: Sequence[Item], **members: Any) -> None:
     """One JSON document of items as plain JSON, with further members. Numbers keep all their digits."""
-    from gateleg.ops.plain import plain_text
+    from gateleg.ops.plain_json import plain_text
 
     lines = ",\n".join(f"    {plain_text(item)}" for item in items)
     rest = "".join(f",\n  {json.dumps(name)}: {json.dumps(value)}" for name, value in members.items())

@@ -3,8 +3,8 @@
 import logging
 from typing import Protocol
 
-from gateleg.endpoint.answers import Answer, error_answer
-from gateleg.endpoint.gate import Call
+from gateleg.endpoint.dispatcher import Call
+from gateleg.endpoint.responses import Response, error_response
 from gateleg.engine import EngineError, Namespace
 
 __all__ = ["execute"]
@@ -54,18 +54,18 @@ class Backend(Protocol):
         ...
 
 
-def internal_error(content_type: bytes) -> Answer:
+def internal_error(content_type: bytes) -> Response:
     """The response to an internal error, without details."""
-    return error_answer(EngineError("InternalServerError", "Internal server error"), content_type)
+    return error_response(EngineError("InternalServerError", "Internal server error"), content_type)
 
 
-def execute(backend: Backend, call: Call) -> Answer:
+def execute(backend: Backend, call: Call) -> Response:
     """Run a call. Unexpected exceptions are logged with their traceback and answered as internal errors."""
     try:
         body = backend.call_json(call.operation, call.body, call.namespace)
-        return Answer(200, body if call.operation not in _EMPTY_RESPONSES else b"", call.content_type)
+        return Response(200, body if call.operation not in _EMPTY_RESPONSES else b"", call.content_type)
     except EngineError as error:
-        return error_answer(error, call.content_type)
+        return error_response(error, call.content_type)
     except Exception:
         _log.exception("%s failed", call.operation)
         return internal_error(call.content_type)

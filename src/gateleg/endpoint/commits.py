@@ -7,9 +7,9 @@ from collections import deque
 from collections.abc import Callable
 from queue import SimpleQueue
 
-from gateleg.endpoint.answers import Answer, error_answer
 from gateleg.endpoint.backend import Backend, Group, execute, internal_error
-from gateleg.endpoint.gate import Call
+from gateleg.endpoint.dispatcher import Call
+from gateleg.endpoint.responses import Response, error_response
 from gateleg.endpoint.targets import Kind
 from gateleg.engine import EngineError
 
@@ -18,8 +18,8 @@ _log = logging.getLogger(__name__)
 #: Most writes in one group, so that reads never wait long for the event loop.
 _MAX_GROUP_WRITES = 256
 
-Reply = Callable[[Answer], None]
-_Outcome = tuple[Call, Reply, Answer]
+Reply = Callable[[Response], None]
+_Outcome = tuple[Call, Reply, Response]
 
 
 class Commits:
@@ -121,8 +121,8 @@ def _commit(group: Group, outcomes: list[_Outcome]) -> list[_Outcome]:
     return outcomes
 
 
-def _failure(call: Call, error: Exception) -> Answer:
+def _failure(call: Call, error: Exception) -> Response:
     if isinstance(error, EngineError):
-        return error_answer(error, call.content_type)
+        return error_response(error, call.content_type)
     _log.error("could not commit %s", call.operation, exc_info=error)
     return internal_error(call.content_type)

@@ -3,14 +3,14 @@
 import asyncio
 from typing import TYPE_CHECKING, cast
 
-from gateleg.endpoint.answers import CONTINUE, Answer, RequestIds, render
 from gateleg.endpoint.backend import Backend, execute
 from gateleg.endpoint.commits import Commits
-from gateleg.endpoint.gate import Gate
+from gateleg.endpoint.dispatcher import Dispatcher
 from gateleg.endpoint.limits import Limits
 from gateleg.endpoint.origins import Origins
 from gateleg.endpoint.reader import Phase, RequestReader
 from gateleg.endpoint.requests import Request
+from gateleg.endpoint.responses import CONTINUE, RequestIds, Response, render
 from gateleg.endpoint.targets import Kind
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _MAX_PIPELINED_REQUESTS = 16
 class ServerState:
     """State that the connections of a server share."""
 
-    def __init__(self, backend: Backend, gate: Gate, origins: Origins, commits: Commits, limits: Limits) -> None:
+    def __init__(self, backend: Backend, gate: Dispatcher, origins: Origins, commits: Commits, limits: Limits) -> None:
         self.backend = backend
         self.gate = gate
         self.origins = origins
@@ -126,7 +126,7 @@ class Connection(asyncio.Protocol):
     def _serve(self, request: Request) -> None:
         state = self._state
         decision = state.origins.refusal(request) or state.gate.decide(request)
-        if isinstance(decision, Answer):
+        if isinstance(decision, Response):
             self._send(request, decision)
         elif decision.kind is Kind.READ:
             self._send(request, execute(state.backend, decision))
@@ -135,14 +135,14 @@ class Connection(asyncio.Protocol):
             self.deadline = float("inf")
             state.commits.submit(decision, self._reply)
 
-    def _reply(self, answer: Answer) -> None:
+    def _reply(self, answer: Response) -> None:
         """Answer the pending write."""
         request, self._pending_write = self._pending_write, None
         if request is not None and self._transport is not None:
             self._send(request, answer)
             self._serve_queue()
 
-    def _send(self, request: Request, answer: Answer) -> None:
+    def _send(self, request: Request, answer: Response) -> None:
         state = self._state
         if self._transport is None:
             return

@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from gateleg.endpoint.answers import AMZ_JSON, Answer
 from gateleg.endpoint.hosts import is_loopback
 from gateleg.endpoint.requests import Request
+from gateleg.endpoint.responses import AMZ_JSON, Response
 from gateleg.engine import EngineError
 
 _EXPOSED_HEADERS = b"x-amzn-RequestId,x-amzn-ErrorType,x-amzn-ErrorMessage,Date"
@@ -37,7 +37,7 @@ class Origins:
         self._any_origin = signed and not origins
         self._any_host = signed
 
-    def refusal(self, request: Request) -> Answer | None:
+    def refusal(self, request: Request) -> Response | None:
         """The response to a request with a disallowed origin or host; None if both are allowed."""
         headers = request.headers
         origin = headers.get(b"origin")
@@ -109,5 +109,5 @@ def _is_local(host: str) -> bool:
     return is_loopback(host) or host.endswith(".localhost")
 
 
-def _refused(message: str) -> Answer:
-    return Answer(403, orjson.dumps(EngineError("AccessDeniedException", message).body()), AMZ_JSON)
+def _refused(message: str) -> Response:
+    return Response(403, orjson.dumps(EngineError("AccessDeniedException", message).body()), AMZ_JSON)

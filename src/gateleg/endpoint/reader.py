@@ -5,9 +5,9 @@ from enum import Enum
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
-from gateleg.endpoint.answers import BAD_REQUEST, TOO_LARGE
 from gateleg.endpoint.limits import Limits
 from gateleg.endpoint.requests import Request
+from gateleg.endpoint.responses import BAD_REQUEST, TOO_LARGE
 
 
 class Phase(Enum):

@@ -12,7 +12,7 @@ from typing import Self
 from gateleg.endpoint.backend import Backend
 from gateleg.endpoint.commits import Commits
 from gateleg.endpoint.connection import Connection, ServerState
-from gateleg.endpoint.gate import Gate
+from gateleg.endpoint.dispatcher import Dispatcher
 from gateleg.endpoint.options import EndpointOptions
 from gateleg.endpoint.signature import Verifier
 
@@ -55,7 +55,7 @@ class Server:
         options = self.options
         loop = asyncio.get_running_loop()
         verifier = Verifier(options.credentials) if options.credentials else None
-        gate = Gate(
+        gate = Dispatcher(
             self._engine.is_write, region=options.region, verifier=verifier, separate=options.separate, max_body=options.limits.body
         )
         threaded = options.threaded_commits

@@ -9,12 +9,12 @@ a store for clients of either entity, in every phase. A `Migration` has a number
 `Migrator` applies, verifies and undoes the migrations of an application.
 """
 
-from gateleg.migrate.applying import Outcome, Watcher, apply, plan_of
 from gateleg.migrate.backfill import Fault, Report, backfill
 from gateleg.migrate.consistency import ConsistencyReport, check_consistency
 from gateleg.migrate.consistency_scan import WrongCount, WrongMarker
 from gateleg.migrate.diff import plan_table
 from gateleg.migrate.errors import Unsettled
+from gateleg.migrate.execution import Outcome, Watcher, apply, plan_of
 from gateleg.migrate.inspection import inspect_table
 from gateleg.migrate.migrations import Migration, load_migrations
 from gateleg.migrate.migrator import Migrator

@@ -8,8 +8,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from gateleg.migrate.applying import until_settled
 from gateleg.migrate.errors import NoBackup
+from gateleg.migrate.execution import until_settled
 from gateleg.migrate.inspection import offered
 from gateleg.migrate.moves.digests import canonical
 from gateleg.store.flow import Pause, Request

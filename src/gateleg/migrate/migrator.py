@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.errors import GatelegError
 from gateleg.migrate import backups, ledger
-from gateleg.migrate.applying import apply as apply_table
-from gateleg.migrate.applying import plan_of
 from gateleg.migrate.backfill import Fault, backfill
 from gateleg.migrate.consistency import check_consistency
 from gateleg.migrate.errors import MigrationRefused, NoBackup, Paused, UnknownMigration
+from gateleg.migrate.execution import apply as apply_table
+from gateleg.migrate.execution import plan_of
 from gateleg.migrate.migrations import Migration, in_order
 from gateleg.migrate.moves import steps
 from gateleg.migrate.moves.control import read_state, stored_key

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from gateleg.store import Store
 
 Schema = dict[str, Any]
-_MOST = 100
+_MAX_LIMIT = 100
 _PAGE: dict[str, Schema] = {
-    "limit": {"type": "integer", "minimum": 1, "maximum": _MOST, "default": 20, "description": "Items to answer with."},
+    "limit": {"type": "integer", "minimum": 1, "maximum": _MAX_LIMIT, "default": 20, "description": "Items to answer with."},
     "cursor": {"type": "string", "description": "The cursor of an earlier answer, to continue after it."},
 }
 
@@ -65,7 +65,7 @@ def _pattern_tool(spec: Spec[Any], access: Access[Any]) -> StoreTool:
     def ask(store: Store, given: Mapping[str, Any]) -> Any:
         values = {name: value for name, value in given.items() if name not in _PAGE}
         partial = access.plan.index.project != "all"
-        limit = max(1, min(_MOST, int(given.get("limit") or 20)))
+        limit = max(1, min(_MAX_LIMIT, int(given.get("limit") or 20)))
         page = store.page(access(**values), limit=limit, cursor=given.get("cursor"), hydrate=partial)
         return {"items": [_shown(item) for item in page], "cursor": page.next}
 

@@ -20,7 +20,7 @@ from starlette.routing import Match
 import gateleg
 from gateleg.errors import GatelegError
 from gateleg.model import ModelError
-from gateleg.web import delivery, health, streams
+from gateleg.web import health, object_routes, streams
 from gateleg.web.access import only
 from gateleg.web.api import ROUTERS
 from gateleg.web.authentication import AuthenticationMiddleware
@@ -91,7 +91,7 @@ def create_app(host: Host, *, console: bool | None = None) -> FastAPI:
     app.add_middleware(BodyLimit, settings=host.settings, declared=bodies)
     app.add_middleware(RequestContextMiddleware, traffic=traffic, surfaces=surfaces, policy=console_policy(host.object_origins))
     own = (signin_routes(host, limits), health.router, document_routes(), *ROUTERS, dynamodb_routes(host, limits))
-    for router in (*own, webhooks.router, streams.router, delivery.router):
+    for router in (*own, webhooks.router, streams.router, object_routes.router):
         # These routers have full paths. `include_router` would build each route again, which dominates the startup time.
         app.router.routes.extend(router.routes)
     for application in host.applications:

@@ -16,12 +16,12 @@ from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse
 
 from gateleg.store import StoreError
+from gateleg.web.dynamodb_hint import is_dynamodb_request, not_dynamodb_response
 from gateleg.web.envelope import answer
 from gateleg.web.errors import ForeignHost, ForeignOrigin, NotAllowed, NotSignedIn, Refusal, StoreAway
 from gateleg.web.headers import sent_path
-from gateleg.web.local import LOCAL_PREFIX, check_direct, host_name, is_loopback, token_needed
-from gateleg.web.misdirected import is_misdirected, misdirected_answer
-from gateleg.web.plain import refusal_page
+from gateleg.web.local_access import LOCAL_PREFIX, check_direct, host_name, is_loopback, token_needed
+from gateleg.web.plain_pages import refusal_page
 from gateleg.web.principal import LOCAL, Role
 from gateleg.web.sessions import COOKIE
 from gateleg.web.tenant_admin import is_for_tenant_admins, is_tenant_admin
@@ -99,8 +99,8 @@ class AuthenticationMiddleware:
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        if is_misdirected(scope, headers):
-            await misdirected_answer(self._host.settings.dynamodb)(scope, receive, send)
+        if is_dynamodb_request(scope, headers):
+            await not_dynamodb_response(self._host.settings.dynamodb)(scope, receive, send)
             return
         path = scope["path"]
         try:

@@ -14,7 +14,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 
 from gateleg.web.access import only
-from gateleg.web.api.shapes import FAILURES, ErrorEnvelope
+from gateleg.web.api.error_shapes import FAILURES, ErrorEnvelope
 from gateleg.web.headers import PLAIN_POLICY
 from gateleg.web.principal import Role
 

@@ -13,10 +13,11 @@ import orjson
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
-from gateleg.endpoint.answers import AMZ_JSON, Answer, encode_body, error_answer
 from gateleg.endpoint.backend import execute
-from gateleg.endpoint.gate import Call, Gate
+from gateleg.endpoint.dispatcher import Call, Dispatcher
 from gateleg.endpoint.requests import Request as WireRequest
+from gateleg.endpoint.responses import AMZ_JSON, encode_body, error_response
+from gateleg.endpoint.responses import Response as WireResponse
 from gateleg.endpoint.signature import Claim, Verifier, read_claim
 from gateleg.endpoint.targets import Kind
 from gateleg.engine import Engine, EngineError
@@ -28,7 +29,7 @@ from gateleg.web.errors import ForeignHost, NotAllowed, NotSignedIn, Refusal, To
 from gateleg.web.host import Host
 from gateleg.web.keys import check_usable, principal_of
 from gateleg.web.limits import Limits
-from gateleg.web.local import LOCAL_ID
+from gateleg.web.local_access import LOCAL_ID
 from gateleg.web.principal import Principal, Role
 from gateleg.web.settings import format_setting
 from gateleg.web.tables import ApiKey
@@ -103,7 +104,9 @@ class _Surface:
         self._limits = limits
         self._engine = engine_of(host)
         paths = [path.encode() for path in DYNAMODB_PATHS]
-        self._gate = Gate(self._engine.is_write, region="us-east-1", verifier=None, separate=False, max_body=DYNAMODB_LIMIT, paths=paths)
+        self._gate = Dispatcher(
+            self._engine.is_write, region="us-east-1", verifier=None, separate=False, max_body=DYNAMODB_LIMIT, paths=paths
+        )
 
     @body_limit(DYNAMODB_LIMIT)
     async def answer(self, request: Request) -> Response:
@@ -116,7 +119,7 @@ class _Surface:
             if principal is None:
                 principal = request.state.principal = await self._signer(request, asked)
         except EngineError as error:
-            return _response(request, asked, error_answer(error, AMZ_JSON))
+            return _response(request, asked, error_response(error, AMZ_JSON))
         asked.body = await request.body()
         decided = self._gate.decide(asked, authenticated=True)
         if isinstance(decided, Call):
@@ -159,7 +162,7 @@ class _Surface:
         Verifier({LOCAL_ID: self._host.local.token}, self._host.store.setup.now).verify(asked, claim)
         return found
 
-    async def _note(self, request: Request, principal: Principal, call: Call, answer: Answer) -> None:
+    async def _note(self, request: Request, principal: Principal, call: Call, answer: WireResponse) -> None:
         """Write operations on whole tables to the audit log. Operations on items are too many."""
         if call.kind is Kind.EXCLUSIVE and answer.status == 200 and not call.operation.startswith(("Batch", "Execute")):
             target = orjson.loads(call.body)
@@ -179,7 +182,7 @@ def _wire_request(request: Request) -> WireRequest:
     return WireRequest(request.method.encode(), path + (b"?" + query if query else b""), headers, accepts=first)
 
 
-def _response(request: Request, asked: WireRequest, answer: Answer) -> Response:
+def _response(request: Request, asked: WireRequest, answer: WireResponse) -> Response:
     body, encoding = encode_body(asked, answer)
     headers = {"x-amzn-RequestId": request.state.request_id, "x-amz-crc32": str(zlib.crc32(body)), "Cache-Control": "no-store"}
     if encoding is not None:

@@ -24,13 +24,13 @@ from gateleg.web.events import Hub
 from gateleg.web.handler_processes import factory_of
 from gateleg.web.keys import Keys
 from gateleg.web.lifespans import run_in_own_task
-from gateleg.web.local import LocalAccess
-from gateleg.web.migrating import check_migrations, jobs_for_migrations, store_for, tables_for_migrations
+from gateleg.web.local_access import LocalAccess
+from gateleg.web.migrations import check_migrations, jobs_for_migrations, store_for, tables_for_migrations
 from gateleg.web.principal import Role
 from gateleg.web.queue_rules import queue_rules
 from gateleg.web.queue_stats import QueueStatsCache
 from gateleg.web.resources import Resources
-from gateleg.web.searching import Hit, ToolCatalog, job_subject, search_applications
+from gateleg.web.search import Hit, ToolCatalog, job_subject, search_applications
 from gateleg.web.secret_store import HOST, SecretNotFound, Secrets
 from gateleg.web.sections import NoSettings
 from gateleg.web.sessions import Sessions
@@ -38,7 +38,7 @@ from gateleg.web.settings import BadSettings, ObjectStore, format_setting
 from gateleg.web.stream_jobs import stream_jobs
 from gateleg.web.tables import TABLES as WEB_TABLES
 from gateleg.web.webhooks import Webhooks
-from gateleg.web.webhooks.delivering import webhook_jobs
+from gateleg.web.webhooks.delivery_jobs import webhook_jobs
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping

@@ -15,11 +15,11 @@ from gateleg.jobs import Job, JobMissing
 from gateleg.jobs.tables import ArchivedJob
 from gateleg.store import Page
 from gateleg.web.access import principal_of
+from gateleg.web.api.etags import tagged
 from gateleg.web.api.jobs.lists import ChangedJobs, Filter
 from gateleg.web.api.jobs.single import CancelOptions, LogPage, read_log_page
 from gateleg.web.api.jobs.views import BranchView, JobDetail, JobView
 from gateleg.web.api.pages import Cursor, Limit, Listing, page_by_position
-from gateleg.web.api.tagging import tagged
 from gateleg.web.application import Application
 from gateleg.web.errors import BadRequest, NotAllowed, Unknown
 from gateleg.web.principal import Principal, Role, submitted_by

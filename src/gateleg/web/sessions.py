@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gateleg.store import ConditionFailed, StoreError
 from gateleg.web.errors import NotSignedIn
 from gateleg.web.keys import BELIEVED, check_usable, digest_of, principal_of
-from gateleg.web.local import token_from
+from gateleg.web.local_access import token_from
 from gateleg.web.principal import LOCAL
 from gateleg.web.tables import Session
 

@@ -21,7 +21,7 @@ from gateleg.store.addresses import MEMORY, database_file, parse_address
 from gateleg.store.errors import BadAddress
 from gateleg.store.observing.redaction import without_credentials
 from gateleg.store.setup import table_names_in
-from gateleg.web.secrets import SHORTEST, given_secret, kept_secret, read_secret
+from gateleg.web.host_secret import SHORTEST, given_secret, kept_secret, read_secret
 from gateleg.web.sections import M, RawSetting, Sections, nearest, read_section, section_key, unknown_sections
 
 if TYPE_CHECKING:

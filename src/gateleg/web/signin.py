@@ -12,8 +12,8 @@ from fastapi.responses import RedirectResponse, Response
 from gateleg.store import StoreError
 from gateleg.web.authentication import same_origin
 from gateleg.web.errors import ForeignHost, ForeignOrigin, NotSignedIn, Refusal, StoreAway, TooOften
-from gateleg.web.local import LOCAL_PREFIX
-from gateleg.web.plain import plain_page
+from gateleg.web.local_access import LOCAL_PREFIX
+from gateleg.web.plain_pages import plain_page
 from gateleg.web.sessions import COOKIE
 
 if TYPE_CHECKING:

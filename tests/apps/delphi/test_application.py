@@ -50,7 +50,7 @@ def test_what_the_package_exports_is_there_when_it_is_asked_for() -> None:
 
 
 def test_a_package_that_jobs_would_miss_is_told_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(declared, "NEEDED", ("numpy", "no_such_package"))
+    monkeypatch.setattr(declared, "PACKAGES", ("numpy", "no_such_package"))
     with pytest.raises(ModuleNotFoundError) as told:
         check_installed()
     assert told.value.name == "no_such_package"

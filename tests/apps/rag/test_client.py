@@ -14,7 +14,7 @@ from gateleg.apps.rag.errors import JobFailed, RefusedByHost
 from gateleg.jobs import Worker
 from gateleg.net.http import ConnectionLost, HttpRequest, Timeouts
 from gateleg.web import Role
-from gateleg.web.serving import address_of, listen, serve
+from gateleg.web.server import address_of, listen, serve
 from tests.apps.rag.served import Served
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gateleg.cli.demo.application import SCHEDULE, application
 from gateleg.cli.demo.charts import bar_chart
-from gateleg.cli.demo.listening import MONTHS, collection, counted, listening_log
+from gateleg.cli.demo.song_data import MONTHS, collection, counted, listening_log
 from gateleg.cli.demo.tables import ChartEntry, Song
 from gateleg.jobs import Job, JobStatus, ManualClock, Queue, Submission, TestWorker
 from gateleg.store import Store

@@ -13,11 +13,11 @@ import orjson
 from gateleg.ai.errors import ModelRefused, ModelTimedOut
 from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User
 from gateleg.ai.providers.attachments import check_upload_provider, file_error, kind_of, text_of
-from gateleg.ai.providers.counting import estimate
 from gateleg.ai.providers.error_responses import error_for, redact_key
 from gateleg.ai.providers.openai import matrix
 from gateleg.ai.providers.protocol import Embedded
 from gateleg.ai.providers.sdk import call_sdk, import_sdk
+from gateleg.ai.providers.token_estimates import estimate
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
 from gateleg.ai.steps import Work, completed
 from gateleg.net import retry_after

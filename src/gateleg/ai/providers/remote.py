@@ -11,8 +11,8 @@ import orjson
 
 from gateleg.ai.error_translation import translated_errors
 from gateleg.ai.errors import InvalidModelResponse, ModelUnreachable
-from gateleg.ai.providers.counting import estimate
 from gateleg.ai.providers.error_responses import parse_error_response
+from gateleg.ai.providers.token_estimates import estimate
 from gateleg.ai.steps import EmitPiece, Receive, completed
 from gateleg.net.http import HttpRequest
 

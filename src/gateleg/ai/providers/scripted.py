@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gateleg.ai.errors import AiError, ModelRefused
-from gateleg.ai.providers.counting import estimate
+from gateleg.ai.providers.token_estimates import estimate
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
 from gateleg.ai.steps import EmitPiece, completed
 

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 from gateleg.ai.errors import AiError, ExtraMissing, InvalidModelResponse, ModelTimedOut, ModelUnreachable, NotOffered
-from gateleg.ai.providers.counting import estimate
+from gateleg.ai.providers.token_estimates import estimate
 from gateleg.ai.steps import EmitPiece, Work, completed
 from gateleg.extras import install_hint
 

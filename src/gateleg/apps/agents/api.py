@@ -8,11 +8,11 @@ from pydantic import Field
 
 from gateleg.apps.agents.erasing.threads import delete_whole_thread
 from gateleg.apps.agents.errors import NotFoundInPartition
-from gateleg.apps.agents.running import asking
-from gateleg.apps.agents.running.deciding import Decision, decide_calls
-from gateleg.apps.agents.running.ending import cancel_run, retry_run
+from gateleg.apps.agents.running import submission
+from gateleg.apps.agents.running.approvals import Decision, decide_calls
 from gateleg.apps.agents.running.files import store_question_file
 from gateleg.apps.agents.running.questions import Question
+from gateleg.apps.agents.running.run_end import cancel_run, retry_run
 from gateleg.apps.agents.running.threads import find_run, find_thread
 from gateleg.apps.agents.running.tools.mcp_servers import check_health
 from gateleg.apps.agents.running.tools.registered import resolve_server
@@ -86,7 +86,7 @@ async def ask(call: Using, request: Request, question: NewQuestion, once: Once =
     resources, context = _own(call, request)
     given: dict[str, Any] = question.model_dump()
     given |= {"idempotency_key": question.idempotency_key or once, "updated_by": question.updated_by or call.principal.name}
-    return AskedView.of(await asking.ask(resources, context, Question.model_validate(given)))
+    return AskedView.of(await submission.ask(resources, context, Question.model_validate(given)))
 
 
 @router.get("/threads/{thread_uuid}/messages")

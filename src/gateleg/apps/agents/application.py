@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gateleg.apps.agents.catalogue_tables import TABLES
 from gateleg.apps.agents.evaluation_tables import EVALUATION_TABLES
-from gateleg.apps.agents.needed import NEEDED
+from gateleg.apps.agents.extra_packages import PACKAGES
 from gateleg.apps.agents.settings import AgentsSettings
 from gateleg.apps.agents.usage_tables import USAGE_TABLES
 from gateleg.web import Application
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def check_installed() -> None:
     """Raise `ModuleNotFoundError` for the first missing package of the extra `agents`, without importing any."""
-    for name in NEEDED:
+    for name in PACKAGES:
         if find_spec(name) is None:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Protocol
 
 import orjson
 
-from gateleg.apps.agents.running.asking import ask
-from gateleg.apps.agents.running.deciding import Decision, decide_calls
-from gateleg.apps.agents.running.following import follow_run
+from gateleg.apps.agents.running.approvals import Decision, decide_calls
+from gateleg.apps.agents.running.frame_stream import follow_run
 from gateleg.apps.agents.running.questions import Question
+from gateleg.apps.agents.running.submission import ask
 from gateleg.apps.agents.running.threads import find_run
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from gateleg.apps.agents.running.asking import SubmittedRun
     from gateleg.apps.agents.running.frames import Frame
+    from gateleg.apps.agents.running.submission import SubmittedRun
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.apps.agents.tables import Agent
     from gateleg.apps.agents.tenancy import Context

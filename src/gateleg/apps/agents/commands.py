@@ -87,9 +87,9 @@ def chat(
 
 
 def _require() -> None:
-    from gateleg.apps.agents.needed import NEEDED
+    from gateleg.apps.agents.extra_packages import PACKAGES
 
-    require_packages("agents", *NEEDED)
+    require_packages("agents", *PACKAGES)
 
 
 @asynccontextmanager
@@ -108,7 +108,7 @@ async def _made(settings: "Settings", part: str | None, name: str, instructions:
     from gateleg.apps.agents.catalogue import save_llm
     from gateleg.apps.agents.running.handlers.registry import find_handler
     from gateleg.apps.agents.running.local_model import LOCAL_LLM
-    from gateleg.apps.agents.saving import save_agent
+    from gateleg.apps.agents.save_checks import save_agent
 
     async with _opened(settings, part, create=True) as (resources, context):
         provider, _, named = model.partition(":")

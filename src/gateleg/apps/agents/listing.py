@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 E = TypeVar("E", bound=BaseModel)
 #: Default and maximum number of items per page.
-DEFAULT_LIMIT, MOST = 100, 1000
+DEFAULT_LIMIT, MAX_LIMIT = 100, 1000
 #: Maximum offset of a page number. A page by number reads all pages before it, so later ones need cursors.
 FURTHEST = 10_000
 #: The resolution of stored times.
@@ -37,8 +37,8 @@ class Paging:
 
     def __post_init__(self) -> None:
         """Validate limit and page number."""
-        if not 1 <= self.limit <= MOST:
-            raise BadField(f"limit is {self.limit}; a page has 1 to {MOST} items.", details={"field": "limit"})
+        if not 1 <= self.limit <= MAX_LIMIT:
+            raise BadField(f"limit is {self.limit}; a page has 1 to {MAX_LIMIT} items.", details={"field": "limit"})
         if self.page_number < 1:
             raise BadField(f"pageNumber is {self.page_number}; pages are counted from 1.", details={"field": "pageNumber"})
         if self.page_number > 1 and self.cursor is not None:
@@ -74,7 +74,7 @@ async def list_items(store: AsyncStore, question: Query[E], paging: Paging, *, c
     cursor = paging.cursor
     left = paging.skipped
     while left > 0:
-        passed = await store.page(question, limit=min(left, MOST), cursor=cursor, consistent=consistent)
+        passed = await store.page(question, limit=min(left, MAX_LIMIT), cursor=cursor, consistent=consistent)
         left -= len(passed.items)
         cursor = passed.next
         if cursor is None:

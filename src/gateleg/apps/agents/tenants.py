@@ -20,7 +20,7 @@ __all__ = ["COUNTED", "TenantPage", "TenantRow", "list_tenants"]
 #: Upper limit of the counts.
 COUNTED = 1_000
 #: Minimum tenants per page, agent versions per read, and maximum agent versions read for one page.
-_SIZE, _READ, _MOST = 20, 50, 2_000
+_PAGE_SIZE, _READ_AT_ONCE, _MAX_READ = 20, 50, 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +55,11 @@ async def list_tenants(store: AsyncStore, context: Context, cursor: str | None =
     found: list[TenantRow] = []
     read = 0
     while True:
-        page = await store.page(question, limit=_READ, cursor=cursor)
+        page = await store.page(question, limit=_READ_AT_ONCE, cursor=cursor)
         read += len(page.items)
         found += [await _counted(store, one.partition, one.updated_at) for one in page.items if await _is_newest(store, one)]
         cursor = page.next
-        if cursor is None or len(found) >= _SIZE or read >= _MOST:
+        if cursor is None or len(found) >= _PAGE_SIZE or read >= _MAX_READ:
             return TenantPage(found, cursor)
 
 

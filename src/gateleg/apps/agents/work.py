@@ -48,13 +48,13 @@ def agents_jobs(resources: Resources[AgentsSettings]) -> Jobs:
         ANSWER, config=AnswerConfig, result=AnswerResult, queue=QUEUE, own_concurrency=places, priority=70, retry=Retry(times=2, first=1.0)
     )
     async def answer(job: JobContext, config: AnswerConfig) -> AnswerResult:
-        from gateleg.apps.agents.running.answering import answer_run
+        from gateleg.apps.agents.running.answer_job import answer_run
 
         return await answer_run(job, config, resources)
 
     @jobs.handler(SUMMARISE, config=SummariseConfig, queue=QUEUE, own_concurrency=places, priority=30, retry=Retry(times=1), timeout=600)
     async def summarise(job: JobContext, config: SummariseConfig) -> dict[str, int]:
-        from gateleg.apps.agents.running.summarising import summarise_thread
+        from gateleg.apps.agents.running.summaries import summarise_thread
 
         with giving_up(AiError, AgentsError):
             return {"messages": await summarise_thread(resources, config)}
@@ -78,7 +78,7 @@ def agents_jobs(resources: Resources[AgentsSettings]) -> Jobs:
         DEMONSTRATE, config=DemonstrateConfig, queue=QUEUE, own_concurrency=places, priority=30, retry=Retry(times=1), timeout=300
     )
     async def demonstrate(job: JobContext, config: DemonstrateConfig) -> dict[str, list[str]]:
-        from gateleg.apps.agents.running.demonstrating import ask_when_ready
+        from gateleg.apps.agents.running.demonstration import ask_when_ready
 
         return {"runs": await ask_when_ready(job, config, resources)}
 
@@ -93,7 +93,7 @@ def agents_jobs(resources: Resources[AgentsSettings]) -> Jobs:
     @jobs.every(_SWEEP_SECONDS, name=SWEEP)
     @jobs.handler(SWEEP, queue=QUEUE, own_concurrency=places, retry=Retry(times=0), timeout=300, internal=True)
     async def sweep(job: JobContext, config: dict[str, str]) -> dict[str, int]:
-        from gateleg.apps.agents.running.sweeping import expire_overdue
+        from gateleg.apps.agents.running.expiry import expire_overdue
 
         return {"expired": await expire_overdue(resources)}
 

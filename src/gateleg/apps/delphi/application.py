@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from gateleg.apps.delphi import tables
-from gateleg.apps.delphi.needed import NEEDED
+from gateleg.apps.delphi.extra_packages import PACKAGES
 from gateleg.apps.delphi.runs import run_tables, vote_tables
 from gateleg.web import Application
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def check_installed() -> None:
     """Raise `ModuleNotFoundError` for the first package that jobs would miss, without importing any."""
-    for name in NEEDED:
+    for name in PACKAGES:
         if find_spec(name) is None:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 

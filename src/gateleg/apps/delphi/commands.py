@@ -91,9 +91,9 @@ def run(
     """Analyse a conversation, and write its report, maps and data into a folder. Nothing is sent anywhere unless a model is named."""
     from gateleg.ai import AiError
     from gateleg.apps.delphi.errors import DelphiError
-    from gateleg.apps.delphi.needed import NEEDED
+    from gateleg.apps.delphi.extra_packages import PACKAGES
 
-    require_packages("delphi", *NEEDED)
+    require_packages("delphi", *PACKAGES)
     if out.exists() and not out.is_dir():
         # Said now, and not after minutes of work.
         fail(f"{out} cannot be written: it exists and is not a folder.")
@@ -142,9 +142,9 @@ def convert(
 ) -> None:
     """Make the two files of a conversation from a spreadsheet of statements and answers, or from Polis's participant-votes.csv."""
     from gateleg.apps.delphi.errors import DelphiError
-    from gateleg.apps.delphi.needed import NEEDED
+    from gateleg.apps.delphi.extra_packages import PACKAGES
 
-    require_packages("delphi", *NEEDED)
+    require_packages("delphi", *PACKAGES)
     from gateleg.apps.delphi.conversations.exports import read_texts
     from gateleg.apps.delphi.conversations.spreadsheet import as_export, read_spreadsheet
 
@@ -173,10 +173,10 @@ def reprocess(
     import asyncio
 
     from gateleg.apps.delphi.errors import DelphiError
-    from gateleg.apps.delphi.needed import NEEDED
+    from gateleg.apps.delphi.extra_packages import PACKAGES
     from gateleg.jobs import JobError
 
-    require_packages("delphi", *NEEDED)
+    require_packages("delphi", *PACKAGES)
     if every == bool(conversations):
         fail("say which conversations, or --all, and not both.")
     try:

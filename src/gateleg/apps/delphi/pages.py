@@ -24,9 +24,9 @@ from gateleg.apps.delphi.web.upload import may_upload, new_form, upload_page
 from gateleg.web.console.empty import empty
 from gateleg.web.console.frame import frame
 from gateleg.web.console.grid import Grid
+from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS, show_when_loaded
 from gateleg.web.console.markup import card, tag
 from gateleg.web.console.paging import pager
-from gateleg.web.console.patience import PATIENT, show_when_there
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -54,7 +54,7 @@ def register(resources: Resources) -> None:
         f"{one}/comments/{{number}}": comment_page,
     }
     for path, page in pages.items():
-        ui.page(path, response_timeout=PATIENT)(page)
+        ui.page(path, response_timeout=PAGE_TIMEOUT_SECONDS)(page)
 
 
 async def conversations_page(cursor: str = "", upload: str = "") -> None:
@@ -83,7 +83,7 @@ async def conversations_page(cursor: str = "", upload: str = "") -> None:
                 Grid("Conversations", COLUMNS, found.rows)
             pager(HOME, {}, cursor=cursor or None, following=found.next, shown=len(found.rows))
 
-        await show_when_there(listing(view.host.store, question, limit=_LIMIT, cursor=cursor or None), show)
+        await show_when_loaded(listing(view.host.store, question, limit=_LIMIT, cursor=cursor or None), show)
 
 
 async def map_page(conversation: str, run: str = "") -> None:

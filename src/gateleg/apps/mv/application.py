@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from gateleg.apps.mv import tables
-from gateleg.apps.mv.needed import NEEDED
+from gateleg.apps.mv.extra_packages import PACKAGES
 from gateleg.apps.mv.settings import MVSettings
 from gateleg.web import Application
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def check_installed() -> None:
     """Raise `ModuleNotFoundError` for the first missing package of the extra `mv`, without importing any."""
-    for name in NEEDED:
+    for name in PACKAGES:
         if find_spec(name) is None:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 

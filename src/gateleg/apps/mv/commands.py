@@ -150,9 +150,9 @@ def directors(json: JsonOption = False) -> None:
 
 
 def _require_extra() -> None:
-    from gateleg.apps.mv.needed import NEEDED
+    from gateleg.apps.mv.extra_packages import PACKAGES
 
-    require_packages("mv", *NEEDED)
+    require_packages("mv", *PACKAGES)
 
 
 @contextmanager

@@ -106,7 +106,7 @@ async def make_references(
 
 async def rewrite_prompt(resources: Resources[Any], project_id: UUID, sequence: int) -> Scene:
     """Rewrite the prompt of a scene."""
-    from gateleg.apps.mv.rewriting import rewrite_scene
+    from gateleg.apps.mv.prompt_rewrites import rewrite_scene
 
     scene = await get_scene(resources.store, project_id, sequence)
     # In a thread, because loading the studio would block the event loop.

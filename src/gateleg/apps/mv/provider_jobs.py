@@ -15,7 +15,7 @@ from gateleg.ai.errors import ContentRefused, MediaFailed, NothingSubmitted, Sub
 from gateleg.apps.mv import object_keys
 from gateleg.apps.mv.errors import MusicVideoError
 from gateleg.apps.mv.job_types import ClipResult
-from gateleg.apps.mv.probing import Bounds, probe
+from gateleg.apps.mv.probes import Bounds, probe
 from gateleg.apps.mv.providers import film_request, find_film_model, media_of, provider_of
 from gateleg.apps.mv.scenes import begin_scene, edit_scene, fail_scene, get_scene
 from gateleg.apps.mv.service import load_project

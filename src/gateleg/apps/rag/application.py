@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gateleg.apps.rag import tables
 from gateleg.apps.rag.answering.tables import CONVERSATION_TABLES
 from gateleg.apps.rag.evaluating.tables import EVALUATION_TABLES
-from gateleg.apps.rag.needed import NEEDED
+from gateleg.apps.rag.extra_packages import PACKAGES
 from gateleg.apps.rag.settings import RagSettings
 from gateleg.web import Application
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def check_installed() -> None:
     """Raise `ModuleNotFoundError` for the first package that jobs would miss, without importing any."""
-    for name in NEEDED:
+    for name in PACKAGES:
         if find_spec(name) is None:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 

@@ -267,6 +267,6 @@ def _run(work: "Coroutine[Any, Any, T]") -> T:
 
 
 def _require() -> None:
-    from gateleg.apps.rag.needed import NEEDED
+    from gateleg.apps.rag.extra_packages import PACKAGES
 
-    require_packages("rag", *NEEDED)
+    require_packages("rag", *PACKAGES)

@@ -13,7 +13,7 @@ from gateleg.apps.rag.web.home_page import NEW, home_page, new_page
 from gateleg.apps.rag.web.page_inspector import Pointer
 from gateleg.apps.rag.web.places import HOME
 from gateleg.apps.rag.web.repository_page import repository_page
-from gateleg.web.console.patience import PATIENT
+from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS
 
 if TYPE_CHECKING:
     from gateleg.apps.rag.settings import RagSettings
@@ -24,22 +24,22 @@ def register(resources: Resources[RagSettings]) -> None:
     """Make the pages known to the console."""
     ui.add_css(Path(__file__).parent / "web" / "rag.css", shared=True)
 
-    @ui.page(HOME, response_timeout=PATIENT)
+    @ui.page(HOME, response_timeout=PAGE_TIMEOUT_SECONDS)
     async def home() -> None:
         await home_page(resources)
 
-    @ui.page(NEW, response_timeout=PATIENT)
+    @ui.page(NEW, response_timeout=PAGE_TIMEOUT_SECONDS)
     async def new() -> None:
         new_page(resources)
 
-    @ui.page(f"{HOME}/{{repository}}", response_timeout=PATIENT)
+    @ui.page(f"{HOME}/{{repository}}", response_timeout=PAGE_TIMEOUT_SECONDS)
     async def repository_of(repository: str, cursor: str = "", deleted: str = "") -> None:
         await repository_page(resources, repository, cursor, deleted)
 
-    @ui.page(f"{HOME}/{{repository}}/collection/{{collection:path}}", response_timeout=PATIENT)
+    @ui.page(f"{HOME}/{{repository}}/collection/{{collection:path}}", response_timeout=PAGE_TIMEOUT_SECONDS)
     async def collection_of(repository: str, collection: str, tab: str = "", cursor: str = "", item: str = "") -> None:
         await collection_page(resources, repository, collection, tab, cursor, item)
 
-    @ui.page(f"{HOME}/{{repository}}/document/{{document}}", response_timeout=PATIENT)
+    @ui.page(f"{HOME}/{{repository}}/document/{{document}}", response_timeout=PAGE_TIMEOUT_SECONDS)
     async def document_of(repository: str, document: str, cursor: str = "", page: str = "", chunk: str = "", span: str = "") -> None:
         await document_page(resources, repository, document, Pointer.of(page, chunk, span), cursor)

@@ -14,7 +14,7 @@ from uuid import uuid4
 from pydantic import BaseModel, Field
 
 from gateleg.cli.demo.charts import bar_chart, report_page
-from gateleg.cli.demo.listening import MONTHS, collection, counted, listening_log
+from gateleg.cli.demo.song_data import MONTHS, collection, counted, listening_log
 from gateleg.cli.demo.tables import ChartEntry, Song
 from gateleg.jobs import JobContext, Jobs, Retry, Submission
 from gateleg.objects import ObjectMissing

@@ -2,17 +2,17 @@
 
 import typer
 
-from gateleg.cli.jobs import directing, looking, queues, schedules, submitting
+from gateleg.cli.jobs import actions, inspection, queues, schedules, submit
 
 app = typer.Typer(help="Jobs: submit, list, follow, cancel and retry them; queues, schedules and the archive.", no_args_is_help=True)
-app.command()(submitting.submit)
-app.command(name="list")(looking.listed)
-app.command()(looking.show)
-app.command()(looking.logs)
-app.command()(looking.tree)
-app.command()(looking.archive)
-app.command()(directing.cancel)
-app.command()(directing.retry)
+app.command()(submit.submit)
+app.command(name="list")(inspection.listed)
+app.command()(inspection.show)
+app.command()(inspection.logs)
+app.command()(inspection.tree)
+app.command()(inspection.archive)
+app.command()(actions.cancel)
+app.command()(actions.retry)
 app.command()(queues.pause)
 app.command()(queues.resume)
 app.command()(queues.drain)

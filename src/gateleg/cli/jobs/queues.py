@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateleg.cli.jobs.opening import QueueOption, opened_queue
+from gateleg.cli.jobs.queue_connection import QueueOption, opened_queue
 from gateleg.commands.options import ConfigOption, JobTablesOption, JsonOption, PrefixOption, StoreOption
 from gateleg.commands.settings import settings_from
 
@@ -77,7 +77,7 @@ def stats(
 
 
 def _queue_row(found: "QueueStats") -> dict[str, str]:
-    from gateleg.cli.jobs.showing import span
+    from gateleg.cli.jobs.formats import span
 
     return {
         "queue": found.queue,
@@ -91,7 +91,7 @@ def _queue_row(found: "QueueStats") -> dict[str, str]:
 
 
 def _work(work: "Work") -> dict[str, str]:
-    from gateleg.cli.jobs.showing import span
+    from gateleg.cli.jobs.formats import span
 
     return {
         "completed": f"{work.completed:,}",
@@ -113,7 +113,7 @@ def workers(
     json: JsonOption = False,
 ) -> None:
     """List the workers that are alive."""
-    from gateleg.cli.jobs.showing import age, plain
+    from gateleg.cli.jobs.formats import age, plain
     from gateleg.commands.printing import print_json, print_rows
 
     with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
@@ -143,6 +143,6 @@ def workers(
 
 def _clock(ahead: float | None) -> str:
     """The clock skew of a worker, if any."""
-    from gateleg.cli.jobs.showing import span
+    from gateleg.cli.jobs.formats import span
 
     return f"{span(abs(ahead))} {'ahead' if ahead > 0 else 'behind'}" if ahead else ""

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gateleg.cli.jobs.opening import opened_queue, submitting_queue
+from gateleg.cli.jobs.queue_connection import opened_queue, submitting_queue
 from gateleg.commands.configs import read_config
 from gateleg.commands.options import (
     AppOption,
@@ -43,7 +43,7 @@ def listed(
     json: JsonOption = False,
 ) -> None:
     """List the schedules by name, with their next runs."""
-    from gateleg.cli.jobs.showing import plain
+    from gateleg.cli.jobs.formats import plain
     from gateleg.commands.printing import print_json, print_rows
 
     with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:

@@ -4,15 +4,15 @@ from collections.abc import Callable
 
 import typer
 
-from gateleg.cli.migrate import changes, looking
+from gateleg.cli.migrate import changes, inspection
 
 app = typer.Typer(help="Numbered migrations of applications: plan, apply, monitor, verify and roll back.", no_args_is_help=True)
 
 _COMMANDS: tuple[Callable[..., None], ...] = (
-    looking.plan,
+    inspection.plan,
     changes.apply,
-    looking.status,
-    looking.errors,
+    inspection.status,
+    inspection.errors,
     changes.repeat,
     changes.verify,
     changes.rollback,

@@ -2,7 +2,7 @@
 
 import typer
 
-from gateleg.cli.tables import backfilling, changes, checking, items, listing, reports, shell, templates, tools, transfer
+from gateleg.cli.tables import backfill, changes, check, items, listing, reports, shell, templates, tools, transfer
 
 app = typer.Typer(help="Declared tables: plan, apply, query, explain, check, document, export and import them.", no_args_is_help=True)
 app.command(name="list")(listing.listed)
@@ -13,8 +13,8 @@ app.command()(reports.explain)
 app.command()(reports.docs)
 app.command()(reports.lint)
 app.command()(templates.template)
-app.command()(backfilling.backfill)
-app.command()(checking.check)
+app.command()(backfill.backfill)
+app.command()(check.check)
 app.command()(items.browse)
 app.command()(items.query)
 app.command()(tools.mcp)

@@ -142,7 +142,7 @@ def _show(table: "Table", items: "Sequence[Item]", cursor: str | None, spec: "Sp
 
 
 def _show_group(table: "Table", spec: "Spec[Any] | None", items: "Sequence[Item]", first: Sequence[str], title: str | None) -> None:
-    from gateleg.ops.plain import value_text
+    from gateleg.ops.plain_json import value_text
 
     derived = spec.derived_names if spec is not None else frozenset[str]()
     rows = [{name: value_text(value) for name, value in item.items() if name not in derived} for item in items]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 #: The new value of an attribute that only the database will know, such as a sum.
 COMPUTED: Any = object()
 #: More plans than a program has; conditions with lists of changing lengths could make ever more of them.
-_MOST = 500
+_MAX_CACHED_PLANS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ def keep_plan(
     given = [placeholder for placeholder in out.values if placeholder not in out.recipes]
     if [out.values[placeholder] for placeholder in given] != asked.given:
         return
-    if len(plans) >= _MOST:
+    if len(plans) >= _MAX_CACHED_PLANS:
         plans.clear()
     version = spec.version.name if spec.version is not None and spec.version.name in owned else None
     stamps = tuple(name for name in owned if name != version)

@@ -7,8 +7,8 @@ from fastapi import APIRouter, Path, Request, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from gateleg.web.api.calls import Administering, Using
+from gateleg.web.api.etags import tagged
 from gateleg.web.api.pages import Cursor, Limit, Listing
-from gateleg.web.api.tagging import tagged
 from gateleg.web.keys import ROLE_WORDS, RoleWord
 from gateleg.web.principal import Role
 from gateleg.web.tables import ApiKey

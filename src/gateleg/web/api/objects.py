@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from gateleg.objects import Entry, Grant, ObjectInfo
 from gateleg.web.api.calls import Operating, Viewing
-from gateleg.web.api.tagging import tagged
+from gateleg.web.api.etags import tagged
 from gateleg.web.errors import NotAllowed, Refusal
 from gateleg.web.principal import Role
 

@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from gateleg.web.api.calls import Using
 from gateleg.web.api.pages import Cursor, Limit, Listing, page_by_position
-from gateleg.web.searching import MAX_SEARCH_CHARACTERS
+from gateleg.web.search import MAX_SEARCH_CHARACTERS
 
 router = APIRouter(prefix="/api/search", tags=["Search"])
 

@@ -9,8 +9,8 @@ from gateleg.model import Access, Table
 from gateleg.model.inspection import describe
 from gateleg.ops import explain
 from gateleg.web.api.calls import Call, Viewing
+from gateleg.web.api.etags import tagged
 from gateleg.web.api.pages import Cursor, Limit, Listing, page_by_key
-from gateleg.web.api.tagging import tagged
 from gateleg.web.errors import Unknown
 from gateleg.web.host import Host
 

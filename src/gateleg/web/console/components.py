@@ -10,8 +10,8 @@ Uploads         `UploadField` sends files to the application's uploads, in parts
 Actions         `button`; `confirm` asks first; `carry_out` checks the role, runs the action and shows the result;
                 `carry_out_and_open` opens a page afterwards
 Status          `badge` shows a state as icon, label and colour; `Statuses` those of an enumeration; `ago`, `since` and `duration` are times
-States of pages `empty` for an empty list, `not_there` for what does not exist or may not be seen, `trouble` for an error,
-                `show_when_there` while something slow is loading
+States of pages `empty` for an empty list, `show_not_found` for what does not exist or may not be seen, `trouble` for an error,
+                `show_when_loaded` while something slow is loading
 Live updates    `Topic` and `follow`: one poller per topic for all open pages
 """
 
@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gateleg.web.console.absent import not_there
 from gateleg.web.console.actions import button, carry_out, carry_out_and_open
 from gateleg.web.console.badges import Badge, chip
 from gateleg.web.console.cells import Column, Part, Row, ago_cell, bar_cell, button_cell, chip_cell, id_cell, link_cell, meta_cell
@@ -31,11 +30,12 @@ from gateleg.web.console.fields import Field
 from gateleg.web.console.frame import View, frame
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.live import Topic, follow
+from gateleg.web.console.loading import show_when_loaded
 from gateleg.web.console.markup import Tag, card, line, section, stack, tag
 from gateleg.web.console.model_form import ModelForm
 from gateleg.web.console.navigation import Crumb
+from gateleg.web.console.not_found import show_not_found
 from gateleg.web.console.paging import address, pager
-from gateleg.web.console.patience import show_when_there
 from gateleg.web.console.sizes import size_text
 from gateleg.web.console.statuses import ICONS, Statuses
 from gateleg.web.console.tabs import Tabs
@@ -94,11 +94,11 @@ __all__ = [
     "line",
     "link_cell",
     "meta_cell",
-    "not_there",
     "pager",
     "section",
     "sheet",
-    "show_when_there",
+    "show_not_found",
+    "show_when_loaded",
     "since",
     "size_text",
     "stack",

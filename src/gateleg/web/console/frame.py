@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 from nicegui import context, ui
 
 from gateleg.web.console.failures import describe_error, refusal
+from gateleg.web.console.loading import is_late_response
 from gateleg.web.console.markup import tag
 from gateleg.web.console.navigation import Crumb, groups
-from gateleg.web.console.patience import is_late_answer
 from gateleg.web.principal import Role
 from gateleg.web.tenant_admin import is_tenant_admin
 
@@ -104,7 +104,7 @@ def frame(*, title: str, section: str, crumbs: Sequence[Crumb] = (), wide: bool 
 
 def _tell(error: Exception) -> None:
     """Show a notification for an error that occurred after the page was built and that nothing else handled."""
-    if is_late_answer(error):
+    if is_late_response(error):
         return
     words = describe_error(error)
     ui.notification(f"{words.what} {words.fix}".strip(), icon="error", timeout=8, close_button="Close", position="bottom")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gateleg.jobs.tables import LogEntry
 
 #: The maximum number of lines on a page.
-MOST = 2000
+MAX_LINES = 2000
 
 
 class LogView(Element, component="static/log.js"):
@@ -24,7 +24,7 @@ class LogView(Element, component="static/log.js"):
         self._seen = first + len(lines)
         self.props["initial"] = drawn_lines(lines, first)
         self.props["empty"] = empty
-        self.props["most"] = MOST
+        self.props["most"] = MAX_LINES
 
     def show(self, lines: Sequence[LogEntry], first: int = 0) -> None:
         """Append the new lines."""

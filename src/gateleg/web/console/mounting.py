@@ -14,9 +14,9 @@ from starlette.middleware.gzip import GZipMiddleware
 
 from gateleg.web.console import error_pages, jobs, member_jobs, migrations, objects, overview, search, settings, tables, tenant
 from gateleg.web.console.live import Live
+from gateleg.web.console.loading import silence_late_responses
 from gateleg.web.console.navigation import KEYS
 from gateleg.web.console.page_ownership import PageOwnership, guard_sockets
-from gateleg.web.console.patience import silence_late_answers
 from gateleg.web.console.site import Console
 from gateleg.web.console.theme import tokens_css
 from gateleg.web.console.unopened_pages import UnopenedPageLimit
@@ -42,7 +42,7 @@ def mount(app: FastAPI, host: Host) -> None:
     # Innermost middleware: by now the host has authenticated the caller.
     app.user_middleware.append(Middleware(PageOwnership))
     app.user_middleware.append(Middleware(UnopenedPageLimit))
-    silence_late_answers()
+    silence_late_responses()
     nicegui.app.add_static_files("/_console", _STATIC, max_cache_age=31_536_000)
     ui.add_head_html(_head(), shared=True)
     ui.add_body_html(_body(), shared=True)

@@ -19,9 +19,9 @@ from gateleg.web.console.empty import empty
 from gateleg.web.console.frame import current_view, frame
 from gateleg.web.console.jobs.filters import Filters
 from gateleg.web.console.jobs.section import PAGES
+from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS
 from gateleg.web.console.markup import section, tag
 from gateleg.web.console.navigation import KIT, SETTINGS
-from gateleg.web.console.patience import PATIENT
 from gateleg.web.principal import Principal, Role
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def exact(results: Sequence[SearchResult], text: str) -> SearchResult | None:
 def register() -> None:
     """Serve the search page at `/search`, and suggestions at `/search/places`."""
 
-    @ui.page("/search", response_timeout=PATIENT)
+    @ui.page("/search", response_timeout=PAGE_TIMEOUT_SECONDS)
     async def search(q: str = "") -> RedirectResponse | None:
         text = q.strip()
         view = current_view()

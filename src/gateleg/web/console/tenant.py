@@ -6,7 +6,7 @@ from nicegui import context, ui
 
 from gateleg.web.console.empty import empty
 from gateleg.web.console.frame import current_view, frame
-from gateleg.web.console.patience import PATIENT
+from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS
 from gateleg.web.console.settings.secrets import secrets_panel
 from gateleg.web.console.settings.webhooks import webhooks_panel
 from gateleg.web.console.tabs import Tabs
@@ -19,7 +19,7 @@ PANELS = {"secrets": secrets_panel, "webhooks": webhooks_panel}
 def register() -> None:
     """Serve the page."""
 
-    @ui.page(PAGE, response_timeout=PATIENT)
+    @ui.page(PAGE, response_timeout=PAGE_TIMEOUT_SECONDS)
     async def tenant(tab: str | None = None) -> None:
         looking = current_view()
         if not is_tenant_admin(looking.principal, looking.host.settings.tenant_admin_group):

@@ -11,7 +11,7 @@ import pytest
 from gateleg.apps.agents.catalogue_tables import Llm
 from gateleg.apps.agents.erasing import threads as whole_threads
 from gateleg.apps.agents.erasing.contents import contents_of
-from gateleg.apps.agents.saving import save_agent, save_server
+from gateleg.apps.agents.save_checks import save_agent, save_server
 from gateleg.apps.agents.service import save_prompt
 from gateleg.apps.agents.tables import Agent
 from gateleg.apps.agents.tenancy import Context

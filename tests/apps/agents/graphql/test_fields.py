@@ -5,7 +5,7 @@ import pytest
 from strawberry.types.unset import UNSET
 
 from gateleg.apps.agents.graphql.fields import stored_arguments
-from gateleg.apps.agents.graphql.writing import with_cleared_defaults
+from gateleg.apps.agents.graphql.item_mutations import with_cleared_defaults
 from gateleg.apps.agents.tables import Agent
 
 

@@ -13,11 +13,11 @@ from pydantic import BaseModel
 from gateleg.ai import AsyncChat, Reply, Script, ToolCall
 from gateleg.apps.agents.application import application
 from gateleg.apps.agents.running import AgentHandler
-from gateleg.apps.agents.running.asking import SubmittedRun, ask
-from gateleg.apps.agents.running.following import follow_run, wait_for_run
+from gateleg.apps.agents.running.frame_stream import follow_run, wait_for_run
 from gateleg.apps.agents.running.frames import Frame
 from gateleg.apps.agents.running.handlers import registry
 from gateleg.apps.agents.running.questions import Question
+from gateleg.apps.agents.running.submission import SubmittedRun, ask
 from gateleg.apps.agents.running.threads import find_run
 from gateleg.apps.agents.running.transcripts import Transcript, read_run
 from gateleg.apps.agents.settings import AgentsSettings

@@ -16,7 +16,7 @@ from typing import Any
 from uuid import UUID
 
 from gateleg.ai import Delta, Reply, System, ToolCall
-from gateleg.apps.agents.running import AgentHandler, answering
+from gateleg.apps.agents.running import AgentHandler, answer_job
 from gateleg.apps.agents.running.handlers import registry
 from gateleg.apps.agents.running.transcripts import read_run
 from gateleg.apps.agents.thread_tables import Run, ToolCallStatus
@@ -64,9 +64,9 @@ async def main(folder: Path, thread_uuid: str, run_uuid: str, when: str) -> None
     point = EntryPoint("scripted", f"{__name__}:MortalHandler", registry.ENTRY_POINT_GROUP)
     registry._registered = lambda: {"scripted": point}  # type: ignore[assignment]
     if when == "queued":
-        answering._start = die  # type: ignore[assignment]
+        answer_job._start = die  # type: ignore[assignment]
     if when in ("approval", "answered"):
-        answering._emit_end = die  # type: ignore[assignment]
+        answer_job._emit_end = die  # type: ignore[assignment]
     async with hosting(folder, work=False, store=f"embedded:{folder}/store?durability=relaxed") as hosted, hosted.working(lease=LEASE):
         if when in ("words", "tool"):
             await die_in_the_middle(hosted, thread_uuid, run_uuid)

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from gateleg.apps.agents.running.asking import SubmittedRun
-from gateleg.apps.agents.running.deciding import Decision, decide_calls
+from gateleg.apps.agents.running.approvals import Decision, decide_calls
 from gateleg.apps.agents.running.frames import Frame, reply_text
+from gateleg.apps.agents.running.submission import SubmittedRun
 from gateleg.apps.agents.tables import Agent, Thread
 from gateleg.apps.agents.thread_tables import RunStatus, ToolCallStatus
 from gateleg.jobs import follow_async

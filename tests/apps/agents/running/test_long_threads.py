@@ -3,7 +3,7 @@
 from typing import Any
 
 from gateleg.ai import Assistant, System, User
-from gateleg.apps.agents.running.asking import SubmittedRun
+from gateleg.apps.agents.running.submission import SubmittedRun
 from gateleg.apps.agents.tables import Agent, Thread, new_id
 from gateleg.apps.agents.thread_tables import Message, RunStatus
 from gateleg.apps.agents.thread_tables import messages as messages_table

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from gateleg.apps.agents.running.asking import SubmittedRun
 from gateleg.apps.agents.running.frames import reply_text
+from gateleg.apps.agents.running.submission import SubmittedRun
 from gateleg.apps.agents.tables import Agent
 from gateleg.apps.agents.thread_tables import Run, RunStatus, ToolCallStatus
 from tests.ai.conftest import no_authorities

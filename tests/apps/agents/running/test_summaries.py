@@ -8,7 +8,7 @@ import pytest
 from gateleg.ai import User
 from gateleg.ai.errors import ModelRefused
 from gateleg.apps.agents.running.job_types import RunRequest, StoredCaller, SummariseConfig
-from gateleg.apps.agents.running.summarising import summarise_thread
+from gateleg.apps.agents.running.summaries import summarise_thread
 from gateleg.apps.agents.tables import Agent, Thread
 from gateleg.apps.agents.thread_tables import Message, RunStatus
 from gateleg.apps.agents.threads import delete_message, save_message

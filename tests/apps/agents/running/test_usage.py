@@ -11,9 +11,9 @@ import pytest
 
 from gateleg.ai import Delta, Message, Reply, Usage
 from gateleg.apps.agents.errors import BadField
-from gateleg.apps.agents.running.asking import SubmittedRun
-from gateleg.apps.agents.running.ending import cancel_run
 from gateleg.apps.agents.running.handlers import registry
+from gateleg.apps.agents.running.run_end import cancel_run
+from gateleg.apps.agents.running.submission import SubmittedRun
 from gateleg.apps.agents.thread_tables import Run, RunStatus
 from gateleg.apps.agents.usage import summarise_usage
 from gateleg.apps.agents.usage_tables import DailyUsage

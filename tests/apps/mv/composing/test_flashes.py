@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gateleg.apps.mv.composing.finishing import video_frame
 from gateleg.apps.mv.composing.flashes import COLUMNS, ROWS, check_flashes, thumbnail
+from gateleg.apps.mv.composing.grading import video_frame
 
 
 def blinking(hertz: float, bright: tuple[int, int, int], dark: tuple[int, int, int], part: float = 1.0, seconds: float = 3.0) -> np.ndarray:

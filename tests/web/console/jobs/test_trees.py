@@ -6,7 +6,7 @@ from gateleg.jobs import JobStatus
 from gateleg.jobs.monitor import Branch
 from gateleg.jobs.tables import Progress
 from gateleg.web.console.badges import DONE, RUNNING, WAITING, Badge
-from gateleg.web.console.jobs.trees import PARTLY_CANCELLED, PARTLY_FAILED, SHOWN, Drawing, chosen, found_in, tree_badge, tree_html
+from gateleg.web.console.jobs.trees import PARTLY_CANCELLED, PARTLY_FAILED, SHOWN_CHILDREN, Drawing, chosen, found_in, tree_badge, tree_html
 from tests.web.console.jobs.samples import NOW, before, number
 
 
@@ -29,7 +29,7 @@ def test_of_many_children_those_that_need_eyes_are_drawn() -> None:
     children = [branch(at) for at in range(2, 102)]
     children[70] = branch(72, JobStatus.FAILED)
     drawn = chosen(children, number(95))
-    assert len(drawn) == SHOWN
+    assert len(drawn) == SHOWN_CHILDREN
     assert {number(72), number(95)} <= {one.job_id for one in drawn}
     assert [one.job_id for one in drawn] == sorted(one.job_id for one in drawn)
 

@@ -115,7 +115,7 @@ async def test_a_folder_stands_for_all_that_is_in_it(desk: Desk) -> None:
 
 
 async def test_more_than_a_page_deletes_is_refused(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(changes, "MOST", 2)
+    monkeypatch.setattr(changes, "MAX_OBJECTS", 2)
     for number in range(3):
         await desk.objects.put(f"a/{number}", b"x")
     with pytest.raises(TooManyObjects):

@@ -13,9 +13,9 @@ from gateleg.web.audit import Audit
 from gateleg.web.console.frame import View
 from gateleg.web.console.live import Live
 from gateleg.web.console.site import Console
-from gateleg.web.console.tables.answers import read_item
 from gateleg.web.console.tables.changes import create_document, create_item, delete_item, save_document, save_item
 from gateleg.web.console.tables.documents import document_of, read_document
+from gateleg.web.console.tables.query_results import read_item
 from gateleg.web.console.tables.rules import why_not_change, why_not_read
 from gateleg.web.errors import NotAllowed
 from gateleg.web.tables import TABLES, AuditEntry

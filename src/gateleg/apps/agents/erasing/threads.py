@@ -8,7 +8,7 @@ from gateleg.apps.agents.erasing.job_types import DELETE_THREAD, DeleteThreadCon
 from gateleg.apps.agents.errors import BusyThread, StillUsed
 from gateleg.apps.agents.files import tenant_folder
 from gateleg.apps.agents.items import delete_item
-from gateleg.apps.agents.running.ending import end_run, stop_job
+from gateleg.apps.agents.running.run_end import end_run, stop_job
 from gateleg.apps.agents.running.threads import is_open
 from gateleg.apps.agents.tables import Thread
 from gateleg.apps.agents.thread_tables import AsyncTask, Message, Run, RunStatus, ToolCall

@@ -12,8 +12,8 @@ from gateleg.apps.agents.errors import AgentsError
 from gateleg.apps.agents.evaluating.cases import Case, Contains, Equals, Judged, Matches, contains, equals
 from gateleg.apps.agents.evaluation_tables import Evaluation, EvaluationStatus
 from gateleg.apps.agents.running.agents import models_of
-from gateleg.apps.agents.running.asking import ask
 from gateleg.apps.agents.running.questions import Question
+from gateleg.apps.agents.running.submission import ask
 from gateleg.apps.agents.running.threads import find_run, is_open
 from gateleg.apps.agents.running.transcripts import read_run
 from gateleg.apps.agents.thread_tables import RunStatus
@@ -22,8 +22,8 @@ from gateleg.limited_process import LimitReached, ProcessLimits, run_limited
 from gateleg.store import ConditionFailed
 
 if TYPE_CHECKING:
-    from gateleg.apps.agents.running.asking import SubmittedRun
     from gateleg.apps.agents.running.job_types import EvaluateConfig
+    from gateleg.apps.agents.running.submission import SubmittedRun
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.apps.agents.tenancy import Context
     from gateleg.apps.agents.thread_tables import Run

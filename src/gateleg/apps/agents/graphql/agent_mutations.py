@@ -18,10 +18,10 @@ from gateleg.apps.agents.graphql.fields import (
     save_payload_type,
     stored_arguments,
 )
+from gateleg.apps.agents.graphql.item_mutations import delete_by_ids, save_item, save_version, with_move_job, with_resources, with_secrets
 from gateleg.apps.agents.graphql.scalars import JSON
-from gateleg.apps.agents.graphql.writing import delete_by_ids, save_item, save_version, with_move_job, with_resources, with_secrets
 from gateleg.apps.agents.prompts import delete_prompt, save_prompt
-from gateleg.apps.agents.saving import save_agent, save_server
+from gateleg.apps.agents.save_checks import save_agent, save_server
 from gateleg.apps.agents.servers import delete_server
 from gateleg.apps.agents.tables import Agent, FlowSnippet, McpServer, PromptTemplate
 

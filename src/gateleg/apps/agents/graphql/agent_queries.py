@@ -26,8 +26,8 @@ from gateleg.apps.agents.graphql.agent_types import (
 from gateleg.apps.agents.graphql.calls import Info
 from gateleg.apps.agents.graphql.enums import VersionStatus
 from gateleg.apps.agents.graphql.fields import resolver_field, stored_arguments
+from gateleg.apps.agents.graphql.item_lookup import find_version
 from gateleg.apps.agents.graphql.listings import Listing, list_rows
-from gateleg.apps.agents.graphql.reading import find_version
 from gateleg.apps.agents.prompts import list_prompts
 from gateleg.apps.agents.servers import list_servers
 from gateleg.apps.agents.tables import Agent, FlowSnippet, McpServer, PromptTemplate

@@ -8,11 +8,11 @@ from strawberry.schema.config import StrawberryConfig
 from gateleg.apps.agents.graphql.additions import AddedMutations, AddedQueries
 from gateleg.apps.agents.graphql.agent_mutations import AgentMutations
 from gateleg.apps.agents.graphql.agent_queries import AgentQueries
-from gateleg.apps.agents.graphql.asking import AskingMutations, AskingQueries, Subscription
 from gateleg.apps.agents.graphql.checks import AgentsSchema
 from gateleg.apps.agents.graphql.fields import read_attribute
 from gateleg.apps.agents.graphql.file_fields import FileMutations, FileQueries
 from gateleg.apps.agents.graphql.limits import Limits
+from gateleg.apps.agents.graphql.questions import AskingMutations, AskingQueries, Subscription
 from gateleg.apps.agents.graphql.scalars import JSON, JSON_SCALAR
 from gateleg.apps.agents.graphql.thread_mutations import ThreadMutations
 from gateleg.apps.agents.graphql.thread_queries import ThreadQueries

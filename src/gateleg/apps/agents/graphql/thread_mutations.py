@@ -15,9 +15,9 @@ from gateleg.apps.agents.graphql.fields import (
     save_payload_type,
     stored_arguments,
 )
+from gateleg.apps.agents.graphql.item_mutations import delete_by_ids, record_item
 from gateleg.apps.agents.graphql.scalars import JSON
 from gateleg.apps.agents.graphql.thread_types import AsyncTaskType, FineTuningMessageType, MessageType, RunType, ThreadType, ToolCallType
-from gateleg.apps.agents.graphql.writing import delete_by_ids, record_item
 from gateleg.apps.agents.tasks import delete_async_task, delete_fine_tuning_message, save_async_task, save_fine_tuning_message
 from gateleg.apps.agents.threads import (
     delete_message,

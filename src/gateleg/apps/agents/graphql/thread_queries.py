@@ -8,8 +8,8 @@ from strawberry.types.unset import UNSET
 from gateleg.apps.agents.graphql.calls import Info
 from gateleg.apps.agents.graphql.enums import TaskStatus, TokenType, ToolCallStatus
 from gateleg.apps.agents.graphql.fields import resolver_field, stored_arguments
+from gateleg.apps.agents.graphql.item_lookup import find_own
 from gateleg.apps.agents.graphql.listings import Listing, list_rows
-from gateleg.apps.agents.graphql.reading import find_own
 from gateleg.apps.agents.graphql.thread_types import (
     AsyncTaskListType,
     AsyncTaskType,

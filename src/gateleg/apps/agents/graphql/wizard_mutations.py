@@ -14,9 +14,9 @@ from gateleg.apps.agents.graphql.fields import (
     save_payload_type,
     stored_arguments,
 )
+from gateleg.apps.agents.graphql.item_mutations import delete_by_ids, save_item
 from gateleg.apps.agents.graphql.scalars import JSON
 from gateleg.apps.agents.graphql.wizard_types import ElementType, WizardGroupFilterType, WizardGroupType, WizardSchemaType, WizardType
-from gateleg.apps.agents.graphql.writing import delete_by_ids, save_item
 from gateleg.apps.agents.tables import Wizard, WizardElement, WizardGroup, WizardGroupFilter
 from gateleg.apps.agents.wizards.choice import delete_wizard_group_filter, save_wizard_group_filter
 from gateleg.apps.agents.wizards.forms import delete_element, delete_wizard, save_element, save_wizard

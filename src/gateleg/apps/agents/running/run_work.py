@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.agents.running.agents import agent_version, handler_for
 from gateleg.apps.agents.running.job_types import RunRequest
-from gateleg.apps.agents.running.planning import NEAREST
+from gateleg.apps.agents.running.tool_planner import NEAREST
 from gateleg.apps.agents.running.tools.registered import servers_of
 from gateleg.apps.agents.running.tools.tool_lists import ToolListCache
 from gateleg.apps.agents.running.tools.toolbox import application_tools, build_toolbox, mcp_tools

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, create_model
 
 from gateleg.apps.agents.catalogue import list_llms
 from gateleg.apps.agents.flows import list_flows
-from gateleg.apps.agents.listing import MOST, Paging
+from gateleg.apps.agents.listing import MAX_LIMIT, Paging
 from gateleg.apps.agents.secret_references import redact
 from gateleg.apps.agents.servers import list_servers
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from gateleg.apps.agents.catalogue_tables import Llm
     from gateleg.apps.agents.tables import Agent, FlowSnippet, McpServer
-    from gateleg.apps.agents.web.visiting import Visit
+    from gateleg.apps.agents.web.page_context import Visit
     from gateleg.web import OfferedTool
 
 __all__ = ["AgentForm", "agent_form", "form_for_agent"]
@@ -98,11 +98,11 @@ def tools_of(agent: Agent | None) -> list[str]:
 async def form_for_agent(visit: Visit, agent: Agent | None = None) -> type[AgentForm] | None:
     """The form with the choices of the user; None if the catalogue has no model."""
     store, context = visit.resources.store, visit.context
-    llms = (await list_llms(store, context, Paging(limit=MOST))).items
+    llms = (await list_llms(store, context, Paging(limit=MAX_LIMIT))).items
     if not llms:
         return None
-    servers = (await list_servers(store, context, Paging(limit=MOST))).items
-    flows = (await list_flows(store, context, Paging(limit=MOST), statuses=("active",))).items
+    servers = (await list_servers(store, context, Paging(limit=MAX_LIMIT))).items
+    flows = (await list_flows(store, context, Paging(limit=MAX_LIMIT), statuses=("active",))).items
     return agent_form(llms, visit.resources.tools_for(context.principal), servers, flows, agent)
 
 

@@ -8,13 +8,13 @@ from nicegui import ui
 
 from gateleg.apps.agents.agents import delete_agent, find_agent
 from gateleg.apps.agents.running.run_work import toolbox_for
-from gateleg.apps.agents.saving import save_agent
+from gateleg.apps.agents.save_checks import save_agent
 from gateleg.apps.agents.tables import Thread
 from gateleg.apps.agents.versions import AGENTS
 from gateleg.apps.agents.web.agent_form import AgentForm, form_for_agent
-from gateleg.apps.agents.web.places import HOME, agent_place, in_part, thread_place
+from gateleg.apps.agents.web.page_context import Visit, show_not_found
+from gateleg.apps.agents.web.urls import HOME, agent_place, in_part, thread_place
 from gateleg.apps.agents.web.versions_part import VersionsPart
-from gateleg.apps.agents.web.visiting import Visit, not_there
 from gateleg.web.console.components import (
     Column,
     Crumb,
@@ -28,7 +28,7 @@ from gateleg.web.console.components import (
     empty,
     frame,
     pager,
-    show_when_there,
+    show_when_loaded,
     tag,
 )
 
@@ -57,7 +57,7 @@ async def agent_page(
         visit = Visit.of(view, resources, part)
         agent = await find_agent(resources.store, visit.context, agent_uuid=agent_uuid)
         if agent is None:
-            not_there("agent")
+            show_not_found("agent")
             return
         _head(visit, agent)
         versions = VersionsPart(
@@ -153,7 +153,7 @@ async def _tools(visit: Visit, agent: Agent) -> None:
 
     context = visit.context
     part = context.part_id if context.part_given else None
-    await show_when_there(toolbox_for(visit.resources, agent, context.partition, context.principal, part), show)
+    await show_when_loaded(toolbox_for(visit.resources, agent, context.partition, context.principal, part), show)
 
 
 async def _edit(visit: Visit, agent: Agent) -> None:

@@ -11,13 +11,13 @@ from gateleg.apps.agents.agents import list_agents
 from gateleg.apps.agents.errors import NotFoundInPartition
 from gateleg.apps.agents.evaluating.sets import begin_evaluation, delete_set, find_evaluation, find_set, save_set
 from gateleg.apps.agents.evaluation_tables import Evaluation, EvaluationSet, EvaluationStatus
-from gateleg.apps.agents.listing import MOST, Paging
+from gateleg.apps.agents.listing import MAX_LIMIT, Paging
 from gateleg.apps.agents.versions import AGENTS, versions_of
 from gateleg.apps.agents.web.evaluation_forms import SetForm, VersionsForm, versions_form
 from gateleg.apps.agents.web.lists_part import offer_new, show_list
-from gateleg.apps.agents.web.places import EVALUATION, EVALUATION_SET, FRESH, HOME, agent_place, item_place, run_place, tab_place
+from gateleg.apps.agents.web.page_context import Visit, show_not_found
 from gateleg.apps.agents.web.statuses import evaluation_badge, evaluation_cell
-from gateleg.apps.agents.web.visiting import Visit, not_there
+from gateleg.apps.agents.web.urls import EVALUATION, EVALUATION_SET, FRESH, HOME, agent_place, item_place, run_place, tab_place
 from gateleg.jobs import JobMissing, follow_async
 from gateleg.web import Role
 from gateleg.web.console.components import (
@@ -107,7 +107,7 @@ async def set_page(resources: Resources[AgentsSettings], set_uuid: str, part: st
         try:
             found = await find_set(resources.store, visit.context, set_uuid)
         except NotFoundInPartition:
-            not_there("evaluation set")
+            show_not_found("evaluation set")
             return
         _set_head(visit, found)
 
@@ -163,7 +163,7 @@ def _edit_set(visit: Visit, found: EvaluationSet | None) -> None:
 async def _run_part(visit: Visit, found: EvaluationSet, agent_uuid: str) -> None:
     """The form to start an evaluation: an agent, then its versions."""
     store, place = visit.resources.store, visit.context
-    agents = (await list_agents(store, place, Paging(limit=MOST), statuses=("active",))).items
+    agents = (await list_agents(store, place, Paging(limit=MAX_LIMIT), statuses=("active",))).items
     if not agents:
         empty("people", "No agents yet", "An evaluation compares versions of an agent.")
         return
@@ -197,7 +197,7 @@ async def evaluation_page(resources: Resources[AgentsSettings], evaluation_uuid:
         try:
             found = await find_evaluation(resources.store, visit.context, evaluation_uuid)
         except NotFoundInPartition:
-            not_there("evaluation")
+            show_not_found("evaluation")
             return
         with tag("div", classes="head"), tag("div", classes="titles"):
             tag("h1", found.name, dir="auto")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gateleg.apps.agents.running.following import follow_run
+from gateleg.apps.agents.running.frame_stream import follow_run
 from gateleg.apps.agents.web.contexts import context_of_listener
 from gateleg.web import Event, EventRoute
 from gateleg.web.errors import BadRequest

@@ -9,13 +9,13 @@ from pydantic import BaseModel, Field, create_model
 
 from gateleg.apps.agents.flow_moves import flow_job
 from gateleg.apps.agents.flows import delete_flow, find_flow, save_flow
-from gateleg.apps.agents.listing import MOST, Paging
+from gateleg.apps.agents.listing import MAX_LIMIT, Paging
 from gateleg.apps.agents.prompts import find_prompt, list_prompts
 from gateleg.apps.agents.versions import FLOWS
-from gateleg.apps.agents.web.places import FLOW, FRESH, HOME, PROMPT, item_place, tab_place
+from gateleg.apps.agents.web.page_context import Visit, show_not_found
 from gateleg.apps.agents.web.preview_part import PreviewPart
+from gateleg.apps.agents.web.urls import FLOW, FRESH, HOME, PROMPT, item_place, tab_place
 from gateleg.apps.agents.web.versions_part import VersionsPart
-from gateleg.apps.agents.web.visiting import Visit, not_there
 from gateleg.web.console.components import Crumb, ModelForm, Tabs, ago, button, empty, frame, tag
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def flow_form(prompts: Sequence[PromptTemplate]) -> type[FlowForm]:
 
 
 async def _prompts(visit: Visit) -> list[PromptTemplate]:
-    return (await list_prompts(visit.resources.store, visit.context, Paging(limit=MOST), statuses=("active",))).items
+    return (await list_prompts(visit.resources.store, visit.context, Paging(limit=MAX_LIMIT), statuses=("active",))).items
 
 
 async def new_flow_page(resources: Resources[AgentsSettings], part: str = "") -> None:
@@ -99,7 +99,7 @@ async def flow_page(
         visit = Visit.of(view, resources, part)
         flow = await find_flow(resources.store, visit.context, flow_snippet_uuid=flow_uuid)
         if flow is None:
-            not_there("flow")
+            show_not_found("flow")
             return
         prompt = await find_prompt(resources.store, visit.context, prompt_uuid=flow.prompt_uuid)
         _head(visit, flow, prompt)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from gateleg.apps.agents.access import runs_host
-from gateleg.apps.agents.saving import save_agent
+from gateleg.apps.agents.save_checks import save_agent
 from gateleg.apps.agents.web.agent_form import AgentForm, form_for_agent
 from gateleg.apps.agents.web.evaluation_pages import show_evaluations
 from gateleg.apps.agents.web.lists_part import show_agents, show_flows, show_prompts, show_runs, show_servers
-from gateleg.apps.agents.web.places import HOME, NEW, agent_place, in_part
+from gateleg.apps.agents.web.page_context import Visit
 from gateleg.apps.agents.web.tenants_part import offer_tenant_jobs, show_tenants
+from gateleg.apps.agents.web.urls import HOME, NEW, agent_place, in_part
 from gateleg.apps.agents.web.usage_part import show_usage
-from gateleg.apps.agents.web.visiting import Visit
 from gateleg.web.console.components import Crumb, ModelForm, Tabs, empty, frame, tag
 
 if TYPE_CHECKING:

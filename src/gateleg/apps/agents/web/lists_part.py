@@ -12,14 +12,14 @@ from gateleg.apps.agents.listing import Paging
 from gateleg.apps.agents.prompts import list_prompts
 from gateleg.apps.agents.servers import list_servers
 from gateleg.apps.agents.thread_tables import Run
-from gateleg.apps.agents.web.places import FLOW, FRESH, HOME, NEW, PROMPT, SERVER, agent_place, in_part, item_place, run_place
 from gateleg.apps.agents.web.statuses import run_cell
+from gateleg.apps.agents.web.urls import FLOW, FRESH, HOME, NEW, PROMPT, SERVER, agent_place, in_part, item_place, run_place
 from gateleg.web.console.components import Column, Grid, Row, ago_cell, empty, pager, tag
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gateleg.apps.agents.web.visiting import Visit
+    from gateleg.apps.agents.web.page_context import Visit
 
 __all__ = ["show_agents", "show_flows", "show_list", "show_prompts", "show_runs", "show_servers"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.agents.errors import MissingField
-from gateleg.apps.agents.running.asking import ask
 from gateleg.apps.agents.running.directory import find_named_agent, list_agents
-from gateleg.apps.agents.running.following import wait_for_run
+from gateleg.apps.agents.running.frame_stream import wait_for_run
 from gateleg.apps.agents.running.questions import Question
+from gateleg.apps.agents.running.submission import ask
 from gateleg.apps.agents.running.transcripts import read_run
 from gateleg.apps.agents.thread_tables import RunStatus
 from gateleg.apps.agents.web.contexts import context_of

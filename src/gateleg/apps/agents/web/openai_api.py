@@ -11,11 +11,11 @@ from starlette.responses import JSONResponse, StreamingResponse
 from starlette.routing import Route
 
 from gateleg.apps.agents.errors import BadCompletion
-from gateleg.apps.agents.running.asking import ask
 from gateleg.apps.agents.running.directory import find_named_agent, list_agents
 from gateleg.apps.agents.running.files import store_question_file
-from gateleg.apps.agents.running.following import follow_run
+from gateleg.apps.agents.running.frame_stream import follow_run
 from gateleg.apps.agents.running.questions import Question
+from gateleg.apps.agents.running.submission import ask
 from gateleg.apps.agents.running.threads import find_run
 from gateleg.apps.agents.running.transcripts import read_run
 from gateleg.apps.agents.thread_tables import RunStatus
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from gateleg.apps.agents.running.asking import SubmittedRun
     from gateleg.apps.agents.running.frames import Frame
+    from gateleg.apps.agents.running.submission import SubmittedRun
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.apps.agents.tables import Agent
     from gateleg.apps.agents.tenancy import Context

@@ -11,10 +11,10 @@ from gateleg.apps.agents.listing import Paging
 from gateleg.apps.agents.prompts import delete_prompt, find_prompt, save_prompt
 from gateleg.apps.agents.servers import list_servers
 from gateleg.apps.agents.versions import PROMPTS
-from gateleg.apps.agents.web.places import FRESH, HOME, PROMPT, item_place, tab_place
+from gateleg.apps.agents.web.page_context import Visit, show_not_found
 from gateleg.apps.agents.web.preview_part import PreviewPart
+from gateleg.apps.agents.web.urls import FRESH, HOME, PROMPT, item_place, tab_place
 from gateleg.apps.agents.web.versions_part import VersionsPart
-from gateleg.apps.agents.web.visiting import Visit, not_there
 from gateleg.web.console.components import Crumb, ModelForm, Tabs, ago, button, frame, tag
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ async def prompt_page(
         visit = Visit.of(view, resources, part)
         prompt = await find_prompt(resources.store, visit.context, prompt_uuid=prompt_uuid)
         if prompt is None:
-            not_there("prompt")
+            show_not_found("prompt")
             return
         _head(visit, prompt)
         versions = VersionsPart(

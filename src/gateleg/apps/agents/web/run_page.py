@@ -11,9 +11,9 @@ from gateleg.apps.agents.errors import NotFoundInPartition
 from gateleg.apps.agents.running.threads import find_run
 from gateleg.apps.agents.running.transcripts import read_run
 from gateleg.apps.agents.thread_tables import ToolCall
-from gateleg.apps.agents.web.places import HOME, agent_place, thread_place
+from gateleg.apps.agents.web.page_context import Visit, show_not_found
 from gateleg.apps.agents.web.statuses import call_badge, run_badge
-from gateleg.apps.agents.web.visiting import Visit, not_there
+from gateleg.apps.agents.web.urls import HOME, agent_place, thread_place
 from gateleg.web import Role
 from gateleg.web.console.components import Crumb, ago, frame, tag
 
@@ -34,7 +34,7 @@ async def run_page(resources: Resources[AgentsSettings], thread_uuid: str, run_u
         try:
             run = await find_run(resources.store, visit.context, thread_uuid, run_uuid)
         except NotFoundInPartition:
-            not_there("run")
+            show_not_found("run")
             return
         transcript = await read_run(resources.store, run.partition, thread_uuid, run_uuid)
         agent = await find_agent(resources.store, visit.context, agent_uuid=run.agent_uuid) if run.agent_uuid else None

@@ -10,11 +10,11 @@ from pydantic import BaseModel, Field
 from gateleg.apps.agents.errors import McpFailed
 from gateleg.apps.agents.running.tools.mcp_servers import list_tools
 from gateleg.apps.agents.running.tools.registered import resolve_server
-from gateleg.apps.agents.saving import save_server
+from gateleg.apps.agents.save_checks import save_server
 from gateleg.apps.agents.secret_references import redact_headers
 from gateleg.apps.agents.servers import delete_server, find_server
-from gateleg.apps.agents.web.places import FRESH, HOME, SERVER, item_place, tab_place
-from gateleg.apps.agents.web.visiting import Visit, not_there
+from gateleg.apps.agents.web.page_context import Visit, show_not_found
+from gateleg.apps.agents.web.urls import FRESH, HOME, SERVER, item_place, tab_place
 from gateleg.errors import GatelegError
 from gateleg.web.console.components import Column, Crumb, Grid, ModelForm, Row, Tabs, ago, badge, button, confirm, frame, tag
 
@@ -63,7 +63,7 @@ async def server_page(resources: Resources[AgentsSettings], server_uuid: str, pa
         visit = Visit.of(view, resources, part)
         server = await find_server(resources.store, visit.context, server_uuid)
         if server is None:
-            not_there("tool server")
+            show_not_found("tool server")
             return
         _head(visit, server)
 

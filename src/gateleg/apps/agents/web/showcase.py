@@ -9,7 +9,7 @@ from gateleg.apps.agents.flows import list_flows
 from gateleg.apps.agents.listing import Paging
 from gateleg.apps.agents.prompts import list_prompts
 from gateleg.apps.agents.servers import list_servers
-from gateleg.apps.agents.web.places import FLOW, PROMPT, SERVER, agent_place, item_place
+from gateleg.apps.agents.web.urls import FLOW, PROMPT, SERVER, agent_place, item_place
 from gateleg.web import Found, Tile
 
 if TYPE_CHECKING:

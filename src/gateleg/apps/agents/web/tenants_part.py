@@ -8,7 +8,7 @@ from nicegui import ui
 
 from gateleg.apps.agents.erasing.tenants import begin_erasure, begin_export
 from gateleg.apps.agents.tenants import COUNTED, list_tenants
-from gateleg.apps.agents.web.places import HOME, in_part
+from gateleg.apps.agents.web.urls import HOME, in_part
 from gateleg.web import Role
 from gateleg.web.console.components import Column, Field, Grid, Row, address, ago_cell, button, carry_out, confirm, empty, pager, tag
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from gateleg.apps.agents.tenants import TenantRow
-    from gateleg.apps.agents.web.visiting import Visit
+    from gateleg.apps.agents.web.page_context import Visit
 
 _COLUMNS = (
     Column("part", "Tenant"),

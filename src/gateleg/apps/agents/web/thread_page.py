@@ -13,17 +13,17 @@ from gateleg.apps.agents.access import may_change
 from gateleg.apps.agents.agents import find_agent
 from gateleg.apps.agents.erasing.threads import SMALL, delete_whole_thread
 from gateleg.apps.agents.errors import NotFoundInPartition
-from gateleg.apps.agents.running.asking import ask
-from gateleg.apps.agents.running.deciding import Decision, decide_calls
-from gateleg.apps.agents.running.ending import cancel_run, retry_run
-from gateleg.apps.agents.running.following import follow_run
+from gateleg.apps.agents.running.approvals import Decision, decide_calls
+from gateleg.apps.agents.running.frame_stream import follow_run
 from gateleg.apps.agents.running.questions import Question
+from gateleg.apps.agents.running.run_end import cancel_run, retry_run
+from gateleg.apps.agents.running.submission import ask
 from gateleg.apps.agents.running.threads import find_run, find_thread, is_open
 from gateleg.apps.agents.running.transcripts import read_run
 from gateleg.apps.agents.thread_tables import Run, RunStatus, ToolCallStatus
-from gateleg.apps.agents.web.places import HOME, agent_place, run_place, thread_place
+from gateleg.apps.agents.web.page_context import Visit, show_not_found
 from gateleg.apps.agents.web.statuses import call_badge, run_badge
-from gateleg.apps.agents.web.visiting import Visit, not_there
+from gateleg.apps.agents.web.urls import HOME, agent_place, run_place, thread_place
 from gateleg.errors import GatelegError
 from gateleg.web import Role
 from gateleg.web.console.components import Crumb, Field, ago, button, carry_out, confirm, frame, tag
@@ -53,11 +53,11 @@ async def thread_page(
         try:
             thread = None if thread_uuid == "new" else await find_thread(resources.store, visit.context, thread_uuid)
         except NotFoundInPartition:
-            not_there("thread")
+            show_not_found("thread")
             return
         agent = await find_agent(resources.store, visit.context, agent_uuid=thread.agent_uuid if thread else agent_uuid)
         if agent is None:
-            not_there("agent")
+            show_not_found("agent")
             return
         _head(visit, agent, thread)
         column = tag("div", classes="stack gap-2 agents-thread", aria_live="polite")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gateleg.apps.agents.usage import GROUPS, MOST_ROWS, Group, UsageSum, summarise_usage, usage_question
 from gateleg.apps.agents.versions import AGENTS, load_active
-from gateleg.apps.agents.web.places import HOME, agent_place, in_part, tab_place
+from gateleg.apps.agents.web.urls import HOME, agent_place, in_part, tab_place
 from gateleg.web.console.components import Column, Grid, Row, empty, link_cell, meta_cell, pager, tag
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from gateleg.apps.agents.usage_tables import DailyUsage
-    from gateleg.apps.agents.web.visiting import Visit
+    from gateleg.apps.agents.web.page_context import Visit
     from gateleg.web.console.components import Part
 
 _PERIODS = {"7": "7 days", "30": "30 days", "90": "90 days"}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from gateleg.apps.agents.tables import ReferencedItem
     from gateleg.apps.agents.versions import VersionedKind
-    from gateleg.apps.agents.web.visiting import Visit
+    from gateleg.apps.agents.web.page_context import Visit
 
 _SIZE = 20
 #: Texts that are longer, or have several lines, are compared line by line.

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
-from gateleg.apps.agents.running.asking import SubmittedRun
+from gateleg.apps.agents.running.submission import SubmittedRun
 from gateleg.apps.agents.running.transcripts import Transcript
 from gateleg.apps.agents.thread_tables import Message, Run, ToolCall
 

@@ -8,7 +8,7 @@ from nicegui import ui
 
 from gateleg.apps.delphi.reports.figures import vote_key, vote_rows
 from gateleg.apps.delphi.web.places import address_of
-from gateleg.web.console.components import empty, section, show_when_there, tag
+from gateleg.web.console.components import empty, section, show_when_loaded, tag
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,7 @@ async def comment_part(view: View, shown: Overview, number: int) -> None:
         empty("people", "There are no votes to show yet", "This run has not finished counting them.")
         return
     run = view.request.query_params.get("run", "")
-    await show_when_there(
+    await show_when_loaded(
         load_run(view.host.store, shown.stages.votes, shown.stages.topics),
         lambda loaded: _show(loaded, shown.conversation.conversation_id, number, run),
     )

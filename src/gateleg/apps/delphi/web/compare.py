@@ -11,7 +11,7 @@ from gateleg.apps.delphi.web.comparisons import side_by_side
 from gateleg.apps.delphi.web.heading import run_title
 from gateleg.apps.delphi.web.overviews import job_title
 from gateleg.apps.delphi.web.places import address_of, comment_address
-from gateleg.web.console.components import card, empty, section, show_when_there, tag
+from gateleg.web.console.components import card, empty, section, show_when_loaded, tag
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +48,7 @@ async def compare_part(view: View, shown: Overview) -> None:
     right = by_id.get(asked.get("right", "")) or next(one for one in grouped if str(one.job_id) != asked.get("left"))
     left = by_id.get(asked.get("left", "")) or next((one for one in grouped if one.at < right.at), grouped[-1])
     _chooser(shown, left, right)
-    await show_when_there(side_by_side(view.host.store, left, right), lambda found: _Page(shown, left, right, found).show())
+    await show_when_loaded(side_by_side(view.host.store, left, right), lambda found: _Page(shown, left, right, found).show())
 
 
 def _chooser(shown: Overview, left: PipelineRun, right: PipelineRun) -> None:

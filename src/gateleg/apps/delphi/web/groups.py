@@ -11,7 +11,7 @@ from gateleg.apps.delphi.reports.certainty import certainty_of
 from gateleg.apps.delphi.reports.figures import contrast_card, statement_card, vote_key
 from gateleg.apps.delphi.reports.palette import colour
 from gateleg.apps.delphi.web.places import address_of, comment_address
-from gateleg.web.console.components import card, empty, section, show_when_there, tag
+from gateleg.web.console.components import card, empty, section, show_when_loaded, tag
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ async def groups_part(view: View, shown: Overview) -> None:
         empty("people", "There are no groups yet", "This run has not finished finding groups.")
         return
     run = view.request.query_params.get("run", "")
-    await show_when_there(
+    await show_when_loaded(
         load_run(view.host.store, shown.stages.votes, shown.stages.topics),
         lambda loaded: _show(loaded, shown.conversation.conversation_id, run),
     )

@@ -14,7 +14,7 @@ from gateleg.apps.delphi.web.places import HOME, PARTS, address_of
 from gateleg.jobs import Submission
 from gateleg.web import Role, submitted_by
 from gateleg.web.console.badges import badge_of, chip
-from gateleg.web.console.components import Crumb, Topic, ago, button, carry_out, empty, follow, frame, not_there, tag
+from gateleg.web.console.components import Crumb, Topic, ago, button, carry_out, empty, follow, frame, show_not_found, tag
 from gateleg.web.console.member_jobs import jobs_address
 from gateleg.web.errors import Unknown
 
@@ -40,7 +40,9 @@ async def conversation_page(name: str, run: str, part: str, build: Part, title: 
         try:
             known = rules.check_visible(view.principal, found, name)
         except Unknown:
-            not_there("conversation", button="All conversations", href=HOME, sentence="It may have another name, or you may not see it.")
+            show_not_found(
+                "conversation", button="All conversations", href=HOME, sentence="It may have another name, or you may not see it."
+            )
             return
         shown = await load_overview(view.host.queue, known, run or None)
         _head(view, shown)

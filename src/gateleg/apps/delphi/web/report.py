@@ -8,7 +8,7 @@ from nicegui import ui
 
 from gateleg.apps.delphi.reports.config import MAP, REPLAY, REPORT, SUMMARY, TIMELINE
 from gateleg.apps.delphi.web.overviews import files_of
-from gateleg.web.console.components import card, empty, show_when_there, tag
+from gateleg.web.console.components import card, empty, show_when_loaded, tag
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,7 +53,7 @@ async def report_part(view: View, shown: Overview) -> None:
         return
     if why := shown.stages.report.summary.get("not_printed"):
         tag("p", f"This report has no PDF and PNG files: {why}", "meta", role="note")
-    await show_when_there(files_of(view.host.objects, shown.stages.report), _show)
+    await show_when_loaded(files_of(view.host.objects, shown.stages.report), _show)
 
 
 def by_kind(files: Mapping[str, str]) -> list[tuple[str, str, list[tuple[str, str]]]]:

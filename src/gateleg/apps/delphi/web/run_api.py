@@ -23,8 +23,8 @@ from gateleg.apps.delphi.web.comparisons import side_by_side
 from gateleg.apps.delphi.web.overviews import PipelineRun, stage_runs_of
 from gateleg.apps.delphi.web.views import Artifact, ComparisonView, RunView, SettingView, TopicChangeView, key_parts, result_view
 from gateleg.web.api.calls import Call, Using
+from gateleg.web.api.etags import fits
 from gateleg.web.api.pages import Cursor, Limit, Listing
-from gateleg.web.api.tagging import fits
 from gateleg.web.errors import Unknown
 
 router = APIRouter()

@@ -11,7 +11,7 @@ from gateleg.apps.delphi.reports.figures import statement_card, vote_rows
 from gateleg.apps.delphi.runs.run_tables import StoredConversation
 from gateleg.apps.delphi.web.places import address_of, comment_address
 from gateleg.web import Role
-from gateleg.web.console.components import Field, ago, button, carry_out, empty, sheet, show_when_there, tag
+from gateleg.web.console.components import Field, ago, button, carry_out, empty, sheet, show_when_loaded, tag
 
 if TYPE_CHECKING:
     from gateleg.apps.delphi.reports.findings import Count, Findings, Group
@@ -33,7 +33,7 @@ async def topics_part(view: View, shown: Overview) -> None:
     if shown.stages.votes is None or shown.stages.topics is None:
         empty("search", "There are no topics yet", "This run has not divided the comments into topics.")
         return
-    await show_when_there(
+    await show_when_loaded(
         load_run(view.host.store, shown.stages.votes, shown.stages.topics), lambda loaded: _Tree(view, shown, loaded).show()
     )
 

@@ -12,7 +12,7 @@ from gateleg.apps.delphi.runs.run_tables import StoredConversation
 from gateleg.apps.delphi.web.heading import WHOLE
 from gateleg.apps.delphi.web.places import HOME, address_of
 from gateleg.web import Role
-from gateleg.web.console.components import UPLOAD_MODULE, Crumb, card, empty, frame, not_there, tag
+from gateleg.web.console.components import UPLOAD_MODULE, Crumb, card, empty, frame, show_not_found, tag
 from gateleg.web.errors import Unknown
 
 if TYPE_CHECKING:
@@ -60,7 +60,9 @@ async def upload_page(conversation: str) -> None:
         try:
             known = rules.check_visible(view.principal, found, conversation)
         except Unknown:
-            not_there("conversation", button="All conversations", href=HOME, sentence="It may have another name, or you may not see it.")
+            show_not_found(
+                "conversation", button="All conversations", href=HOME, sentence="It may have another name, or you may not see it."
+            )
             return
         tag("h1", f"Upload to {known.topic or conversation}", dir="auto")
         if not rules.may_change(view.principal, known.group, known.tenant):

@@ -10,8 +10,8 @@ import skia
 
 from gateleg.apps.mv.callbacks import check_cancelled, ignore_progress, never_cancelled
 from gateleg.apps.mv.composing.encoding import Canvas, ClipWriter
-from gateleg.apps.mv.composing.finishing import Finisher, blacken, darken, keep_from, pixels_of, planes_of, video_frame
 from gateleg.apps.mv.composing.flashes import CALMER, Bytes, check_flashes, thumbnail
+from gateleg.apps.mv.composing.grading import Finisher, blacken, darken, keep_from, pixels_of, planes_of, video_frame
 from gateleg.apps.mv.composing.transitions import draw_transition
 from gateleg.apps.mv.drawing.grade import steps_filter
 from gateleg.apps.mv.drawing.lettering import TextPainter

@@ -9,12 +9,12 @@ from nicegui import ui
 
 from gateleg.apps.mv import service
 from gateleg.apps.mv.tables import FinalVersion, Project, ProjectStatus
-from gateleg.apps.mv.web.places import HOME, NEW, TEMPLATES, place_of
 from gateleg.apps.mv.web.statuses import PROJECT, project_badge
+from gateleg.apps.mv.web.urls import HOME, NEW, TEMPLATES, place_of
 from gateleg.apps.mv.web.views import Links
 from gateleg.store import Page
 from gateleg.web import Role
-from gateleg.web.console.components import address, ago, empty, frame, pager, section, show_when_there, tag
+from gateleg.web.console.components import address, ago, empty, frame, pager, section, show_when_loaded, tag
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +59,7 @@ async def gallery_page(resources: Resources[MVSettings], cursor: str = "", statu
         everybody = view.may(Role.VIEWER)
         wanted = next((one for one in ProjectStatus if one.value == status), None) if everybody else None
         if everybody:
-            await show_when_there(service.status_board(resources.store), lambda rows: _board(rows, wanted), rows=1)
+            await show_when_loaded(service.status_board(resources.store), lambda rows: _board(rows, wanted), rows=1)
 
         async def look() -> tuple[Page[Project], list[Card]]:
             page = await _page(resources.store, view, wanted, cursor or None)
@@ -75,7 +75,7 @@ async def gallery_page(resources: Resources[MVSettings], cursor: str = "", statu
             pager(HOME, {"status": status} if status else {}, cursor=cursor or None, following=page.next, shown=len(cards))
 
         with section("Newest" if wanted is None else PROJECT[wanted][0]):
-            await show_when_there(look(), show)
+            await show_when_loaded(look(), show)
 
 
 async def _page(store: AsyncStore, view: View, wanted: ProjectStatus | None, cursor: str | None) -> Page[Project]:

@@ -8,8 +8,8 @@ from nicegui import ui
 
 from gateleg.apps.mv import job_submission, rules, scenes, service
 from gateleg.apps.mv.tables import SceneStatus
-from gateleg.apps.mv.web.places import HOME, place_of
 from gateleg.apps.mv.web.template_pages import keep_as_template
+from gateleg.apps.mv.web.urls import HOME, place_of
 from gateleg.web import Role
 from gateleg.web.console.components import Field, FileForm, button, carry_out, confirm, sheet, tag
 

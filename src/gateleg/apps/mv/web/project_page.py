@@ -14,15 +14,15 @@ from gateleg.apps.mv.progress import progress_of
 from gateleg.apps.mv.reconciliation import reconcile
 from gateleg.apps.mv.tables import FinalVersion
 from gateleg.apps.mv.web.films import films_part, player_part
-from gateleg.apps.mv.web.places import HOME, place_of
 from gateleg.apps.mv.web.project_actions import actions_part
 from gateleg.apps.mv.web.scene_editor import editor_part
 from gateleg.apps.mv.web.statuses import project_badge, scene_badge
 from gateleg.apps.mv.web.timeline import draw_song, place_scenes, section_labels
+from gateleg.apps.mv.web.urls import HOME, place_of
 from gateleg.apps.mv.web.views import Links
 from gateleg.objects import ObjectMissing
 from gateleg.web import Role
-from gateleg.web.console.components import Crumb, Topic, ago, card, empty, follow, frame, not_there, section, tag
+from gateleg.web.console.components import Crumb, Topic, ago, card, empty, follow, frame, section, show_not_found, tag
 from gateleg.web.console.member_jobs import jobs_address
 from gateleg.web.errors import Unknown
 
@@ -56,7 +56,7 @@ async def project_page(resources: Resources[MVSettings], project: str, scene: st
         try:
             loaded = await visible_project(resources, view.principal, project)
         except Unknown:
-            not_there("video", button="All videos", href=HOME)
+            show_not_found("video", button="All videos", href=HOME)
             return
         links = Links(resources.objects, resources.settings.link_seconds)
         _head(view, resources, loaded)

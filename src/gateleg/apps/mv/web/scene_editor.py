@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from gateleg.apps.mv import job_submission, rules, scenes
 from gateleg.apps.mv.settings import STUDIO
 from gateleg.apps.mv.tables import Scene, Take, TrimPoints
-from gateleg.apps.mv.web.places import place_of
 from gateleg.apps.mv.web.project_actions import ProjectActions
 from gateleg.apps.mv.web.statuses import scene_badge
+from gateleg.apps.mv.web.urls import place_of
 from gateleg.web.console.components import Field, FileForm, ago, button, card, confirm, section, tag
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from gateleg.apps.mv import service
 from gateleg.apps.mv.tables import Project, ProjectStatus
 from gateleg.apps.mv.web.gallery import posters
-from gateleg.apps.mv.web.places import place_of
 from gateleg.apps.mv.web.statuses import PROJECT
+from gateleg.apps.mv.web.urls import place_of
 from gateleg.apps.mv.web.views import Links
 from gateleg.web import Found, Role, Tile
 

@@ -8,7 +8,7 @@ from nicegui import ui
 
 from gateleg.apps.mv import rules, service, templates
 from gateleg.apps.mv.tables import Template
-from gateleg.apps.mv.web.places import HOME, TEMPLATES, place_of
+from gateleg.apps.mv.web.urls import HOME, TEMPLATES, place_of
 from gateleg.store import delete
 from gateleg.web import Role
 from gateleg.web.console.components import (
@@ -24,7 +24,7 @@ from gateleg.web.console.components import (
     pager,
     section,
     sheet,
-    show_when_there,
+    show_when_loaded,
     tag,
 )
 
@@ -56,7 +56,7 @@ async def templates_page(resources: Resources[MVSettings], cursor: str = "") -> 
             pager(TEMPLATES, {}, cursor=cursor or None, following=found.next, shown=len(found.items))
 
         with section("Newest"):
-            await show_when_there(page, show)
+            await show_when_loaded(page, show)
 
 
 def _card(view: View, resources: Resources[MVSettings], template: Template) -> None:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 
 from gateleg.apps.mv import job_submission, rules, uploads
 from gateleg.apps.mv.api import Sequence, changeable_project, links_of, project_view, resources_of, scene_view
-from gateleg.apps.mv.probing import Bounds, Facts, Kind, probe
+from gateleg.apps.mv.probes import Bounds, Facts, Kind, probe
 from gateleg.apps.mv.scenes import get_scene
 from gateleg.apps.mv.tables import Reference
 from gateleg.apps.mv.web.bodies import NewReferences, Once

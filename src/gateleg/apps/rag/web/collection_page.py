@@ -18,7 +18,7 @@ from gateleg.apps.rag.web.pipeline_part import pipeline_part
 from gateleg.apps.rag.web.places import HOME, document_place, repository_place
 from gateleg.apps.rag.web.search_part import search_part
 from gateleg.apps.rag.web.statuses import collection_badge, document_cell
-from gateleg.apps.rag.web.visiting import NOT_THERE, Visit, caller_of, not_there
+from gateleg.apps.rag.web.visiting import NOT_THERE, Visit, caller_of, show_not_found
 from gateleg.web.console.components import (
     Column,
     Crumb,
@@ -76,7 +76,7 @@ async def collection_page(
         try:
             opened = await open_collection(resources.store, caller, repository_id, collection_id)
         except NOT_THERE:
-            not_there("collection")
+            show_not_found("collection")
             return
         visit = Visit(view, resources, caller, opened)
         await _head(visit)

@@ -14,7 +14,7 @@ from gateleg.apps.rag.ingesting.sourcing import store_of
 from gateleg.apps.rag.web.page_inspector import inspector
 from gateleg.apps.rag.web.places import HOME, collection_place
 from gateleg.apps.rag.web.statuses import document_badge
-from gateleg.apps.rag.web.visiting import NOT_THERE, caller_of, do, not_there
+from gateleg.apps.rag.web.visiting import NOT_THERE, caller_of, do, show_not_found
 from gateleg.objects import ObjectMissing
 from gateleg.web.console.components import Crumb, button, confirm, frame, size_text, tag
 from gateleg.web.errors import StoreNotConfigured
@@ -37,7 +37,7 @@ async def document_page(
         try:
             opened = await open_document(resources.store, caller, repository_id, document_id)
         except NOT_THERE:
-            not_there("document")
+            show_not_found("document")
             return
         await _head(view, resources, caller, opened)
         await inspector(resources, opened.document, pointer, cursor)

@@ -14,7 +14,7 @@ from gateleg.apps.rag.web.places import HOME, repository_place
 from gateleg.apps.rag.web.statuses import repository_badge
 from gateleg.apps.rag.web.visiting import caller_of
 from gateleg.web import Role
-from gateleg.web.console.components import Crumb, ModelForm, empty, frame, section, show_when_there, tag
+from gateleg.web.console.components import Crumb, ModelForm, empty, frame, section, show_when_loaded, tag
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +66,7 @@ async def home_page(resources: Resources[RagSettings]) -> None:
                     _tile(one)
 
         with section("Repositories"):
-            await show_when_there(list_repositories(resources.store, caller_of(view, resources)), show)
+            await show_when_loaded(list_repositories(resources.store, caller_of(view, resources)), show)
 
 
 def _tile(one: Repository) -> None:

@@ -16,7 +16,7 @@ from gateleg.apps.rag.inspecting.text_spans import boxes_of_span
 from gateleg.apps.rag.tables import Chunk
 from gateleg.apps.rag.web.marking import Outline, marked, overlay, parse_span, within
 from gateleg.apps.rag.web.places import document_place, passage_place
-from gateleg.web.console.components import address, empty, pager, section, show_when_there, tag, trouble
+from gateleg.web.console.components import address, empty, pager, section, show_when_loaded, tag, trouble
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +66,7 @@ async def inspector(resources: Resources[RagSettings], document: Document, point
         number = min(await _page_of(resources, document, pointer), document.pages)
         with section(f"Page {number} of {document.pages:,}"):
             _turn(document, number)
-            await show_when_there(_sheet(resources, document, pointer, number), lambda sheet: _show(document, pointer, sheet))
+            await show_when_loaded(_sheet(resources, document, pointer, number), lambda sheet: _show(document, pointer, sheet))
     else:
         await _passages(resources, document, pointer, cursor)
 

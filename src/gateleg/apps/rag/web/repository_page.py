@@ -16,7 +16,7 @@ from gateleg.apps.rag.repositories import get_repository
 from gateleg.apps.rag.tables import CollectionStatus
 from gateleg.apps.rag.web.places import HOME, collection_place, repository_place
 from gateleg.apps.rag.web.statuses import collection_cell, repository_badge
-from gateleg.apps.rag.web.visiting import NOT_THERE, caller_of, not_there
+from gateleg.apps.rag.web.visiting import NOT_THERE, caller_of, show_not_found
 from gateleg.web.console.components import Column, Crumb, Grid, ModelForm, Row, ago_cell, empty, frame, pager, section, tag
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ async def repository_page(resources: Resources[RagSettings], repository_id: str,
         try:
             repository = await get_repository(resources.store, caller, repository_id)
         except NOT_THERE:
-            not_there("repository")
+            show_not_found("repository")
             return
         _head(repository)
         await _collections(resources, caller, repository, cursor, bool(deleted))

@@ -45,9 +45,9 @@ class Visit:
         return collection_place(found.repository_id, found.collection_id)
 
 
-def not_there(what: str) -> None:
+def show_not_found(what: str) -> None:
     """Nothing of that name is there, or not for who looks."""
-    components.not_there(what, button="All repositories", href=HOME)
+    components.show_not_found(what, button="All repositories", href=HOME)
 
 
 async def do(view: View, work: Callable[[], Awaitable[Any]], done: str, go: str) -> None:

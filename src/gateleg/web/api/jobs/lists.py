@@ -11,7 +11,7 @@ from gateleg.web.api.calls import Operating, Viewing
 from gateleg.web.api.jobs.views import JobDetail, JobView, TypeView, WorkerView
 from gateleg.web.api.pages import Cursor, Limit, Listing, page_by_key
 from gateleg.web.errors import BadRequest
-from gateleg.web.newest import jobs_page
+from gateleg.web.recent_jobs import jobs_page
 
 router = APIRouter(prefix="/api/jobs", tags=["Jobs"])
 #: The maximum number of jobs that one request may submit or act on.

@@ -8,10 +8,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from gateleg.jobs import ScheduleMissing, Submission
 from gateleg.jobs.tables import Schedule
 from gateleg.web.api.calls import Operating, Viewing
+from gateleg.web.api.etags import tagged
 from gateleg.web.api.jobs.lists import SubmissionResult, Text
 from gateleg.web.api.jobs.views import JobDetail, ScheduleView
 from gateleg.web.api.pages import Cursor, Limit, Listing
-from gateleg.web.api.tagging import tagged
 from gateleg.web.host import Host
 
 router = APIRouter(prefix="/api/jobs", tags=["Jobs"])

@@ -11,9 +11,9 @@ from gateleg.jobs.retention.archiving import Archiver
 from gateleg.jobs.tables import ArchivedJob
 from gateleg.objects import AsyncObjects
 from gateleg.web.api.calls import Operating, Viewing
+from gateleg.web.api.etags import tagged
 from gateleg.web.api.jobs.lists import ChangedJobs, Text
 from gateleg.web.api.jobs.views import BranchView, JobDetail, JobView, LineView
-from gateleg.web.api.tagging import tagged
 
 router = APIRouter(prefix="/api/jobs", tags=["Jobs"])
 

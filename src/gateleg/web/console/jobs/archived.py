@@ -12,21 +12,21 @@ from gateleg.web.console.frame import frame
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.jobs.rows import ARCHIVE_COLUMNS, archived_row
 from gateleg.web.console.jobs.section import CRUMBS, section_head
+from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS, show_when_loaded
 from gateleg.web.console.markup import tag
 from gateleg.web.console.paging import pager
-from gateleg.web.console.patience import PATIENT, show_when_there
 
 if TYPE_CHECKING:
     from gateleg.jobs.tables import ArchivedJob
     from gateleg.store import Page
 
-_LENGTH = 50
+_PAGE_SIZE = 50
 
 
 def register() -> None:
     """Serve the archive at `/jobs/archive`."""
 
-    @ui.page("/jobs/archive", response_timeout=PATIENT)
+    @ui.page("/jobs/archive", response_timeout=PAGE_TIMEOUT_SECONDS)
     async def archive() -> None:
         query = context.client.request.query_params
         subject, cursor = query.get("subject", "").strip() or None, query.get("cursor") or None
@@ -39,8 +39,8 @@ def register() -> None:
                 _nothing()
                 return
             job_type = wanted if subject is None else None
-            asked = view.host.queue.archive_page(job_type=job_type, subject=subject, limit=_LENGTH, cursor=cursor)
-            await show_when_there(asked, partial(_list, job_type, subject, cursor), retry="/jobs/archive")
+            asked = view.host.queue.archive_page(job_type=job_type, subject=subject, limit=_PAGE_SIZE, cursor=cursor)
+            await show_when_loaded(asked, partial(_list, job_type, subject, cursor), retry="/jobs/archive")
 
 
 def _filters(types: list[str], wanted: str | None, subject: str | None) -> None:

@@ -18,9 +18,9 @@ from gateleg.web.console.frame import View, frame
 from gateleg.web.console.jobs.section import CRUMBS, section_head
 from gateleg.web.console.live import Topic
 from gateleg.web.console.live_list import live_list
+from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS, show_when_loaded
 from gateleg.web.console.markup import tag
 from gateleg.web.console.paging import address
-from gateleg.web.console.patience import PATIENT, show_when_there
 from gateleg.web.principal import Role
 from gateleg.web.stream_jobs import REPEAT_JOB, RepeatedChanges
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gateleg.web.console.live import LiveIndicator
 
 PATH = "/jobs/changes"
-_LENGTH = 50
+_PAGE_SIZE = 50
 _COLUMNS = (
     Column("table", "Table"),
     Column("key", "Item", wraps=True),
@@ -45,7 +45,7 @@ _COLUMNS = (
 def register() -> None:
     """Serve the failed changes of one application at a time at `/jobs/changes`."""
 
-    @ui.page(PATH, response_timeout=PATIENT)
+    @ui.page(PATH, response_timeout=PAGE_TIMEOUT_SECONDS)
     async def changes(application: str | None = None, cursor: str | None = None) -> None:
         with frame(title="Failed changes", section="jobs", crumbs=CRUMBS, wide=True, titled=False) as view:
             pulse = section_head(view, PATH)
@@ -63,14 +63,14 @@ def register() -> None:
                 if view.may(Role.OPERATOR):
                     button("Repeat all", partial(_repeat, view, chosen, None), icon="replay")
             topic = changes_topic(view, chosen, cursor)
-            await show_when_there(view.live.now(topic), lambda first: _list(view, chosen, topic, first, pulse, cursor), pulse=pulse)
+            await show_when_loaded(view.live.now(topic), lambda first: _list(view, chosen, topic, first, pulse, cursor), pulse=pulse)
 
 
 def changes_topic(view: View, application: str, cursor: str | None) -> Topic[Page[FailedChange]]:
     """The failed changes of an application."""
 
     async def read() -> Page[FailedChange]:
-        return await view.host.store.page(FailedChange.of_consumer, consumer=application, limit=_LENGTH, cursor=cursor)
+        return await view.host.store.page(FailedChange.of_consumer, consumer=application, limit=_PAGE_SIZE, cursor=cursor)
 
     return Topic(("failed changes", application, cursor), read, every=3.0)
 

@@ -20,8 +20,8 @@ from gateleg.web.console.jobs.section import CRUMBS
 from gateleg.web.console.jobs.topics import JobWithLog, Tree, job_topic, tree_topic
 from gateleg.web.console.jobs.trees import Drawing, found_in, tree_badge, tree_html
 from gateleg.web.console.live import follow
+from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS
 from gateleg.web.console.markup import tag
-from gateleg.web.console.patience import PATIENT
 from gateleg.web.console.tabs import Tabs
 from gateleg.web.console.times import ago
 from gateleg.web.principal import Role
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 def register() -> None:
     """Serve a job at `/jobs/{job_id}`."""
 
-    @ui.page("/jobs/{job_id}", response_timeout=PATIENT)
+    @ui.page("/jobs/{job_id}", response_timeout=PAGE_TIMEOUT_SECONDS)
     async def job(job_id: str, tab: str | None = None, tree: str | None = None) -> None:
         try:
             known = UUID(job_id)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gateleg.jobs import Job
 
 #: The maximum length of a label, and the maximum number of values in it.
-_LENGTH, _VALUES = 48, 2
+_MAX_LABEL_CHARACTERS, _MAX_VALUES = 48, 2
 
 
 def labels(jobs: Iterable[Job]) -> dict[UUID, str]:
@@ -44,7 +44,7 @@ def _differing(configs: Sequence[Mapping[str, str]]) -> list[list[str]]:
     """The values of each config that the others do not have: of one field if that is enough, or of the first few that differ."""
     names = list(dict.fromkeys(name for config in configs for name in config))
     differing = [name for name in names if len({config.get(name) for config in configs}) > 1]
-    enough = next(([name] for name in differing if len({config.get(name) for config in configs}) == len(configs)), differing[:_VALUES])
+    enough = next(([name] for name in differing if len({config.get(name) for config in configs}) == len(configs)), differing[:_MAX_VALUES])
     return [[f"{name} {config[name]}" for name in enough if name in config] for config in configs]
 
 
@@ -60,4 +60,4 @@ def _flat(config: Mapping[str, Any], above: str = "") -> dict[str, str]:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _LENGTH else f"{text[: _LENGTH - 1]}…"
+    return text if len(text) <= _MAX_LABEL_CHARACTERS else f"{text[: _MAX_LABEL_CHARACTERS - 1]}…"

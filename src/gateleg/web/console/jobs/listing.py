@@ -18,11 +18,11 @@ from gateleg.web.console.jobs.filters import STATUS_WORDS, Filters
 from gateleg.web.console.jobs.rows import COLUMNS, job_row
 from gateleg.web.console.jobs.section import section_head
 from gateleg.web.console.live import LiveIndicator, Topic, follow
+from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS, show_when_loaded
 from gateleg.web.console.markup import tag
 from gateleg.web.console.paging import pager
-from gateleg.web.console.patience import PATIENT, show_when_there
-from gateleg.web.newest import jobs_page
 from gateleg.web.principal import Role
+from gateleg.web.recent_jobs import jobs_page
 
 if TYPE_CHECKING:
     from gateleg.jobs import Job
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gateleg.web.console.cells import Row
 
 #: Jobs per page.
-_LENGTH = 50
+_PAGE_SIZE = 50
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class JobRows:
 def register() -> None:
     """Serve the list at `/jobs`."""
 
-    @ui.page("/jobs", response_timeout=PATIENT)
+    @ui.page("/jobs", response_timeout=PAGE_TIMEOUT_SECONDS)
     async def jobs() -> None:
         filters = Filters.read(context.client.request.query_params)
         with frame(title="Jobs", section="jobs", wide=True, titled=False) as view:
@@ -56,10 +56,10 @@ def register() -> None:
             _filter_bar(view, filters)
 
             async def read() -> JobRows:
-                return JobRows(await jobs_page(view.host, limit=_LENGTH, cursor=filters.cursor, **filters.arguments()))
+                return JobRows(await jobs_page(view.host, limit=_PAGE_SIZE, cursor=filters.cursor, **filters.arguments()))
 
             topic = Topic(("jobs", filters), read, every=2.0)
-            await show_when_there(view.live.now(topic), lambda first: _list(view, filters, topic, first, pulse), rows=12, pulse=pulse)
+            await show_when_loaded(view.live.now(topic), lambda first: _list(view, filters, topic, first, pulse), rows=12, pulse=pulse)
 
 
 def _filter_bar(view: View, filters: Filters) -> None:

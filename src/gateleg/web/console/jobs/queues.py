@@ -17,8 +17,8 @@ from gateleg.web.console.grid import Grid
 from gateleg.web.console.jobs.filters import Filters
 from gateleg.web.console.jobs.section import CRUMBS, section_head
 from gateleg.web.console.live import LiveIndicator, Topic, follow
+from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS, show_when_loaded
 from gateleg.web.console.markup import tag
-from gateleg.web.console.patience import PATIENT, show_when_there
 from gateleg.web.console.times import duration
 from gateleg.web.principal import Role
 
@@ -106,12 +106,12 @@ def _deeds(mode: str) -> Cell:
 def register() -> None:
     """Serve the queues at `/jobs/queues`."""
 
-    @ui.page("/jobs/queues", response_timeout=PATIENT)
+    @ui.page("/jobs/queues", response_timeout=PAGE_TIMEOUT_SECONDS)
     async def queues() -> None:
         with frame(title="Queues", section="jobs", crumbs=CRUMBS, wide=True, titled=False) as view:
             pulse = section_head(view, "/jobs/queues")
             topic = queues_topic(view.host)
-            await show_when_there(view.live.now(topic), lambda first: _list(view, topic, first, pulse), pulse=pulse)
+            await show_when_loaded(view.live.now(topic), lambda first: _list(view, topic, first, pulse), pulse=pulse)
             with tag("p", classes="meta"):
                 tag(
                     "span",

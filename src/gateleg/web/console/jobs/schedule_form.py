@@ -13,8 +13,8 @@ from gateleg.web.console.failures import trouble
 from gateleg.web.console.fields import Field
 from gateleg.web.console.forms import problems_by_field
 from gateleg.web.console.jobs.submit import JobForm
-from gateleg.web.console.leaving import guarded, leave_to, unguarded
 from gateleg.web.console.markup import tag
+from gateleg.web.console.unsaved_input import guarded, open_after_save, unguarded
 from gateleg.web.errors import NotAllowed
 from gateleg.web.principal import Role
 
@@ -84,7 +84,7 @@ async def schedule_form(view: View, schedule: Schedule | None, type: str | None)
                 trouble(error)
             return
         await view.host.audit.note(view.principal, "schedule.save", name.text)
-        leave_to("/jobs/schedules")
+        open_after_save("/jobs/schedules")
 
     with tag("div", classes="line gap-1"):
         button("Save", save, icon="check", look="first")

@@ -24,10 +24,10 @@ from gateleg.web.console.jobs.rows import job_row
 from gateleg.web.console.jobs.schedule_form import schedule_form
 from gateleg.web.console.jobs.section import CRUMBS, section_head
 from gateleg.web.console.live import LiveIndicator, Topic, follow
+from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS, show_when_loaded
 from gateleg.web.console.markup import tag
 from gateleg.web.console.navigation import Crumb
 from gateleg.web.console.paging import address
-from gateleg.web.console.patience import PATIENT, show_when_there
 from gateleg.web.console.times import duration
 from gateleg.web.principal import Role
 
@@ -155,12 +155,12 @@ def submitted_by(name: str) -> str:
 def register() -> None:
     """Serve the schedules at `/jobs/schedules`, the runs of one at `/jobs/schedules/runs`, its form at `/jobs/schedules/edit`."""
 
-    @ui.page("/jobs/schedules", response_timeout=PATIENT)
+    @ui.page("/jobs/schedules", response_timeout=PAGE_TIMEOUT_SECONDS)
     async def schedules() -> None:
         with frame(title="Schedules", section="jobs", crumbs=CRUMBS, wide=True, titled=False) as view:
             pulse = section_head(view, "/jobs/schedules", button=("Add a schedule", "/jobs/schedules/edit"))
             topic = schedules_topic(view.host.queue)
-            await show_when_there(view.live.now(topic), lambda first: _list(view, topic, first, pulse), pulse=pulse)
+            await show_when_loaded(view.live.now(topic), lambda first: _list(view, topic, first, pulse), pulse=pulse)
 
     @ui.page("/jobs/schedules/runs")
     async def runs(name: str = "") -> None:
@@ -172,9 +172,9 @@ def register() -> None:
                 return
             pulse = _runs_head(view, schedule)
             topic = Topic(("runs", name), partial(runs_of, view.host.queue, schedule), every=3.0)
-            await show_when_there(view.live.now(topic), lambda first: _runs(view, topic, first, pulse), pulse=pulse)
+            await show_when_loaded(view.live.now(topic), lambda first: _runs(view, topic, first, pulse), pulse=pulse)
 
-    @ui.page("/jobs/schedules/edit", response_timeout=PATIENT)
+    @ui.page("/jobs/schedules/edit", response_timeout=PAGE_TIMEOUT_SECONDS)
     async def edit(name: str | None = None, type: str | None = None) -> None:
         crumbs = [*CRUMBS, Crumb("Schedules", "/jobs/schedules")]
         with frame(title=name or "Add a schedule", section="jobs", crumbs=crumbs) as view:

@@ -16,10 +16,10 @@ from gateleg.web.console.failures import refusal, trouble
 from gateleg.web.console.forms import FormField, form_fields, problems_by_field, read_all
 from gateleg.web.console.frame import View, frame
 from gateleg.web.console.jobs.section import CRUMBS
-from gateleg.web.console.leaving import guarded, leave_to, unguarded
+from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS
 from gateleg.web.console.markup import tag
 from gateleg.web.console.model_form import field_of
-from gateleg.web.console.patience import PATIENT
+from gateleg.web.console.unsaved_input import guarded, open_after_save, unguarded
 from gateleg.web.errors import NotAllowed
 from gateleg.web.principal import Role
 
@@ -100,7 +100,7 @@ class JobForm:
 def register() -> None:
     """Serve the form at `/jobs/submit`."""
 
-    @ui.page("/jobs/submit", response_timeout=PATIENT)
+    @ui.page("/jobs/submit", response_timeout=PAGE_TIMEOUT_SECONDS)
     async def submit(type: str | None = None, like: str | None = None) -> None:
         with frame(title="Submit a job", section="jobs", crumbs=CRUMBS) as view:
             if not view.may(Role.OPERATOR):
@@ -163,7 +163,7 @@ def _end(view: View, form: JobForm) -> None:
                 trouble(error)
             return
         await view.host.audit.note(view.principal, "job.submit", str(made.job.job_id), type=made.job.job_type)
-        leave_to(f"/jobs/{made.job.job_id}")
+        open_after_save(f"/jobs/{made.job.job_id}")
 
     with tag("div", classes="line gap-1"):
         button("Submit", go, icon="send", look="first")

@@ -10,7 +10,7 @@ from gateleg.jobs import Job, JobMissing
 from gateleg.web.console.jobs.labels import labels
 from gateleg.web.console.jobs.trees import by_urgency
 from gateleg.web.console.live import Topic
-from gateleg.web.console.logs import MOST
+from gateleg.web.console.logs import MAX_LINES
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -48,7 +48,7 @@ def _reader(queue: AsyncQueue, job_id: UUID) -> Callable[[], Awaitable[JobWithLo
         nonlocal lines, seen
         update = await queue.read_update(job_id, seen)
         seen = update.seen
-        lines = [*lines, *update.lines][-MOST:]
+        lines = [*lines, *update.lines][-MAX_LINES:]
         return JobWithLog(update.job, tuple(lines), seen - len(lines))
 
     return read

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gateleg.jobs.monitor import Branch
 
 #: Children of a job that are drawn at first, and the maximum when all are requested.
-SHOWN, MOST = 12, 1000
+SHOWN_CHILDREN, MAX_CHILDREN = 12, 1000
 #: Priority when there are too many: what needs attention, then what runs, then what is done, then the rest.
 _RANK = {JobStatus.FAILED: 0, JobStatus.PROCESSING: 1, JobStatus.PENDING: 2, JobStatus.COMPLETED: 3, JobStatus.CANCELLED: 4}
 _LATER = datetime.max.replace(tzinfo=UTC)
@@ -32,7 +32,7 @@ def by_urgency(children: Sequence[Branch]) -> list[Branch]:
     return sorted(children, key=lambda child: _RANK[child.status])
 
 
-def chosen(children: Sequence[Branch], current: UUID, most: int = SHOWN) -> list[Branch]:
+def chosen(children: Sequence[Branch], current: UUID, most: int = SHOWN_CHILDREN) -> list[Branch]:
     """The children to draw, in order: all, or the most urgent ones and the one that leads to the current job."""
     if len(children) <= most:
         return list(children)
@@ -95,7 +95,7 @@ def _item(branch: Branch, drawing: Drawing) -> str:
 
 
 def _children(branch: Branch, drawing: Drawing) -> str:
-    drawn = chosen(sorted(branch.children, key=_turn), drawing.current, MOST if drawing.whole else SHOWN)
+    drawn = chosen(sorted(branch.children, key=_turn), drawing.current, MAX_CHILDREN if drawing.whole else SHOWN_CHILDREN)
     left = len(branch.children) - len(drawn)
     more = ""
     if left:

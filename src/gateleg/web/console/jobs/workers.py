@@ -14,8 +14,8 @@ from gateleg.web.console.grid import Grid
 from gateleg.web.console.jobs.filters import Filters
 from gateleg.web.console.jobs.section import CRUMBS, section_head
 from gateleg.web.console.live import LiveIndicator, Topic, follow
+from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS, show_when_loaded
 from gateleg.web.console.markup import tag
-from gateleg.web.console.patience import PATIENT, show_when_there
 from gateleg.web.console.sizes import size_text
 
 if TYPE_CHECKING:
@@ -84,12 +84,12 @@ def queues_text(worker: WorkerRecord) -> str:
 def register() -> None:
     """Serve the workers at `/jobs/workers`."""
 
-    @ui.page("/jobs/workers", response_timeout=PATIENT)
+    @ui.page("/jobs/workers", response_timeout=PAGE_TIMEOUT_SECONDS)
     async def workers() -> None:
         with frame(title="Workers", section="jobs", crumbs=CRUMBS, wide=True, titled=False) as view:
             pulse = section_head(view, "/jobs/workers")
             topic = workers_topic(view.host.queue)
-            await show_when_there(view.live.now(topic), lambda first: _list(view, topic, first, pulse), pulse=pulse)
+            await show_when_loaded(view.live.now(topic), lambda first: _list(view, topic, first, pulse), pulse=pulse)
 
 
 def _list(view: View, topic: Topic[list[WorkerRecord]], first: list[WorkerRecord], pulse: LiveIndicator) -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from nicegui import ui
 
+from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS
 from gateleg.web.console.migrations import list_page, migration_page, stage_page
-from gateleg.web.console.patience import PATIENT
 
 __all__ = ["register"]
 
@@ -26,4 +26,4 @@ def register() -> None:
         ("/migrations/{application}/{number}", migration_page.migration),
         ("/migrations/{application}/{number}/{move}/{stage}", stage_page.stage),
     ):
-        ui.page(path, response_timeout=PATIENT)(page)
+        ui.page(path, response_timeout=PAGE_TIMEOUT_SECONDS)(page)

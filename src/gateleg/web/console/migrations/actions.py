@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateleg.migrate import MigrationStatus
-    from gateleg.web.console.migrations.shown import StageGroup
+    from gateleg.web.console.migrations.labels import StageGroup
 
 Verb = Literal["apply", "verify", "repeat", "pause", "resume", "rollback"]
 

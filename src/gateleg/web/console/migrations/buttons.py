@@ -15,8 +15,8 @@ from gateleg.web.console.dialogs import sheet
 from gateleg.web.console.fields import Field
 from gateleg.web.console.markup import tag
 from gateleg.web.console.migrations.actions import MigrationAction, available_actions, earlier
-from gateleg.web.console.migrations.shown import MEANS
-from gateleg.web.migrating import migrations_of
+from gateleg.web.console.migrations.labels import MEANS
+from gateleg.web.migrations import migrations_of
 from gateleg.web.principal import Role
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from gateleg.migrate import Migration
     from gateleg.web.console.frame import View
-    from gateleg.web.console.migrations.shown import StageGroup
+    from gateleg.web.console.migrations.labels import StageGroup
     from gateleg.web.console.migrations.topics import MigrationState
 
 _ICONS = {

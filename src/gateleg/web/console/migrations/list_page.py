@@ -10,14 +10,14 @@ from gateleg.web.console.empty import empty
 from gateleg.web.console.frame import View, frame
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.live import LiveIndicator, Topic, follow
+from gateleg.web.console.loading import show_when_loaded
 from gateleg.web.console.markup import card, section, tag
-from gateleg.web.console.migrations.shown import address_of, operator_cell, phases_text, progress_cell, state_of, title_of, wrong_text
+from gateleg.web.console.migrations.labels import address_of, operator_cell, phases_text, progress_cell, state_of, title_of, wrong_text
 from gateleg.web.console.migrations.topics import MigrationSummary, list_topic
-from gateleg.web.console.patience import show_when_there
 from gateleg.web.console.tables.grids import table_address
 from gateleg.web.console.tables.listing import badge_of, row_of
 from gateleg.web.console.tables.table_snapshots import TableSnapshot, take_snapshots
-from gateleg.web.migrating import migrations_of
+from gateleg.web.migrations import migrations_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,11 +59,11 @@ async def migrations() -> None:
                 pulse = LiveIndicator()
         if any(migrations_of(view.host.applications).values()):
             topic = list_topic(view.host)
-            await show_when_there(view.live.now(topic), lambda first: _list(view, topic, first, pulse), pulse=pulse)
+            await show_when_loaded(view.live.now(topic), lambda first: _list(view, topic, first, pulse), pulse=pulse)
         else:
             _none()
         with section("Drift"):
-            await show_when_there(take_snapshots(view.host.store, view.host.tables), _drift, rows=2, saying="Comparing the tables")
+            await show_when_loaded(take_snapshots(view.host.store, view.host.tables), _drift, rows=2, saying="Comparing the tables")
 
 
 def migration_row(one: MigrationSummary) -> Row:

@@ -13,10 +13,10 @@ from gateleg.web.console.frame import View, current_view, frame
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.live import LiveIndicator, follow
 from gateleg.web.console.live_list import live_list
+from gateleg.web.console.loading import show_when_loaded
 from gateleg.web.console.markup import section, tag
 from gateleg.web.console.migrations.buttons import MigrationButtons
-from gateleg.web.console.migrations.phase_line import phase_line
-from gateleg.web.console.migrations.shown import (
+from gateleg.web.console.migrations.labels import (
     MEANS,
     PAUSED,
     address_of,
@@ -28,9 +28,9 @@ from gateleg.web.console.migrations.shown import (
     title_of,
     wrong_text,
 )
+from gateleg.web.console.migrations.phase_line import phase_line
 from gateleg.web.console.migrations.topics import MigrationState, events_topic, find_migration, migration_topic
 from gateleg.web.console.navigation import Crumb
-from gateleg.web.console.patience import show_when_there
 from gateleg.web.console.redraw_cache import RedrawCache
 from gateleg.web.console.times import ago
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from gateleg.migrate.moves.tables import LedgerEntry
     from gateleg.store import Page
     from gateleg.web.console.live import Topic
-    from gateleg.web.console.migrations.shown import StageGroup
+    from gateleg.web.console.migrations.labels import StageGroup
 
 CRUMBS = (Crumb("Migrations", "/migrations"),)
 _MOVES = (
@@ -73,7 +73,7 @@ async def migration(application: str, number: int, cursor: str | None = None) ->
         follow(view.live, topic, page.show, page.pulse, known=current)
         with section("Events"):
             events, path = events_topic(view.host, application, number, cursor), address_of(application, number)
-            await show_when_there(view.live.now(events), lambda first: _events(view, events, first, path, cursor), rows=3)
+            await show_when_loaded(view.live.now(events), lambda first: _events(view, events, first, path, cursor), rows=3)
 
 
 def missing(sentence: str) -> None:

@@ -8,7 +8,7 @@ from nicegui import ui
 
 from gateleg.migrate.moves.phases import PHASES
 from gateleg.web.console.markup import tag
-from gateleg.web.console.migrations.shown import MEANS
+from gateleg.web.console.migrations.labels import MEANS
 
 if TYPE_CHECKING:
     from gateleg.migrate import Phase

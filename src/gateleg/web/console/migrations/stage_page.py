@@ -15,14 +15,14 @@ from gateleg.web.console.frame import View, current_view, frame
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.live import LiveIndicator, follow
 from gateleg.web.console.live_list import live_list
+from gateleg.web.console.loading import show_when_loaded
 from gateleg.web.console.markup import card, section, tag
 from gateleg.web.console.migrations.buttons import MigrationButtons
+from gateleg.web.console.migrations.labels import PAUSED, TASKS, address_of, covered, fraction, not_begun
 from gateleg.web.console.migrations.migration_page import CRUMBS, missing, operator
 from gateleg.web.console.migrations.phase_line import phase_list
-from gateleg.web.console.migrations.shown import PAUSED, TASKS, address_of, covered, fraction, not_begun
 from gateleg.web.console.migrations.topics import dry_run, errors_topic, find_migration, find_stage, migration_topic
 from gateleg.web.console.navigation import Crumb
-from gateleg.web.console.patience import show_when_there
 from gateleg.web.console.redraw_cache import RedrawCache
 from gateleg.web.console.times import ago
 
@@ -165,7 +165,7 @@ async def _failed_items(view: View, path: str, place: tuple[KeyMove, MoveStage],
     topic = errors_topic(view.host, *place, cursor)
     with section("Failed items") as box:
         box.props["id"] = "failed-items"
-        await show_when_there(view.live.now(topic), lambda first: _errors(view, topic, first, path, cursor), rows=3)
+        await show_when_loaded(view.live.now(topic), lambda first: _errors(view, topic, first, path, cursor), rows=3)
 
 
 def error_row(error: ItemError) -> Row:
@@ -193,7 +193,7 @@ def _samples(view: View, place: tuple[KeyMove, MoveStage]) -> None:
     async def fill() -> None:
         before.delete()
         with box:
-            await show_when_there(dry_run(view.host, *place), _pairs, saying="Reading the old table")
+            await show_when_loaded(dry_run(view.host, *place), _pairs, saying="Reading the old table")
 
 
 def _pairs(found: list[dict[str, Any]]) -> None:

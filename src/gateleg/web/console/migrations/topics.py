@@ -11,8 +11,8 @@ from gateleg.migrate.moves.control import stored_key
 from gateleg.migrate.moves.tables import ItemError, LedgerEntry
 from gateleg.migrate.statuses import read_statuses
 from gateleg.web.console.live import Topic
-from gateleg.web.console.migrations.shown import StageGroup, grouped
-from gateleg.web.migrating import migrations_of
+from gateleg.web.console.migrations.labels import StageGroup, grouped
+from gateleg.web.migrations import migrations_of
 
 if TYPE_CHECKING:
     from gateleg.jobs import Job

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from nicegui import ui
 
+from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS
 from gateleg.web.console.objects.folder_page import folder_page
 from gateleg.web.console.objects.object_page import object_page
-from gateleg.web.console.patience import PATIENT
 
 __all__ = ["register"]
 
@@ -29,4 +29,4 @@ async def objects(prefix: str = "", cursor: str = "", key: str = "") -> None:
 def register() -> None:
     """Register the pages."""
     ui.add_css(Path(__file__).parent / "objects.css", shared=True)
-    ui.page("/objects", response_timeout=PATIENT)(objects)
+    ui.page("/objects", response_timeout=PAGE_TIMEOUT_SECONDS)(objects)

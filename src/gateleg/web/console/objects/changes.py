@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gateleg.web.console.frame import View
 
 #: The maximum number of objects that a page deletes.
-MOST = 10_000
+MAX_OBJECTS = 10_000
 
 
 class UploadRefused(GatelegError):
@@ -38,7 +38,7 @@ class TooManyObjects(GatelegError):
     fix = "Delete subfolders one by one, or use a program."
 
     def __init__(self) -> None:
-        super().__init__(f"There are more than {MOST:,} objects.")
+        super().__init__(f"There are more than {MAX_OBJECTS:,} objects.")
 
 
 async def take_file(view: View, prefix: str, file: FileUpload, *, replace: bool) -> ObjectInfo:
@@ -71,7 +71,7 @@ async def keys_below(view: View, places: Sequence[str]) -> list[str]:
             continue
         async for entry in view.host.objects.walk(place):
             keys[entry.key] = None
-            if len(keys) > MOST:
+            if len(keys) > MAX_OBJECTS:
                 raise TooManyObjects
     return list(keys)
 

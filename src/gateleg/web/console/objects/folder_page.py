@@ -15,6 +15,7 @@ from gateleg.web.console.failures import describe_error
 from gateleg.web.console.fields import Field
 from gateleg.web.console.frame import frame
 from gateleg.web.console.grid import Grid
+from gateleg.web.console.loading import show_when_loaded
 from gateleg.web.console.markup import card, tag
 from gateleg.web.console.navigation import Crumb
 from gateleg.web.console.objects.changes import delete_objects, keys_below, take_file
@@ -22,7 +23,6 @@ from gateleg.web.console.objects.drops import Drop
 from gateleg.web.console.objects.folders import folder_address, folder_entries, icon_of, name_of, object_address, path_to
 from gateleg.web.console.objects.previews import kind_of_key
 from gateleg.web.console.paging import pager
-from gateleg.web.console.patience import show_when_there
 from gateleg.web.console.sizes import size_text
 from gateleg.web.principal import Role
 
@@ -72,7 +72,7 @@ async def folder_page(prefix: str, cursor: str | None) -> None:
                 Grid("Objects", _COLUMNS, [_row(entry) for entry in entries], on_choose=chosen.select if chosen else None)
             pager("/objects", {"prefix": prefix}, cursor=cursor, following=page.cursor, shown=len(entries))
 
-        await show_when_there(view.host.objects.list(prefix, delimiter="/", cursor=cursor, limit=_LIMIT), show, rows=10)
+        await show_when_loaded(view.host.objects.list(prefix, delimiter="/", cursor=cursor, limit=_LIMIT), show, rows=10)
 
 
 def _nothing(prefix: str, operator: bool) -> None:

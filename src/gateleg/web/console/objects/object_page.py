@@ -13,12 +13,12 @@ from gateleg.web.console.confirm import confirm
 from gateleg.web.console.empty import empty
 from gateleg.web.console.fields import Field
 from gateleg.web.console.frame import frame
+from gateleg.web.console.loading import show_when_loaded
 from gateleg.web.console.markup import card, tag
 from gateleg.web.console.navigation import Crumb
 from gateleg.web.console.objects.changes import delete_objects, share
 from gateleg.web.console.objects.folders import content_address, folder_address, folder_of, name_of, path_to
 from gateleg.web.console.objects.previews import excerpt, how_much, kind_of
-from gateleg.web.console.patience import show_when_there
 from gateleg.web.console.sizes import size_text
 from gateleg.web.console.times import ago
 from gateleg.web.principal import Role
@@ -94,7 +94,7 @@ async def _preview(view: View, info: ObjectInfo) -> None:
             # Scripts run sandboxed: without an origin they reach neither this page nor the host.
             tag("iframe", src=source, sandbox="allow-scripts", title=name, referrerpolicy="no-referrer")
         elif kind in ("json", "text"):
-            await show_when_there(_read(view, info, kind), _text, saying="Reading the text")
+            await show_when_loaded(_read(view, info, kind), _text, saying="Reading the text")
         else:
             empty("box", "No preview", f"There is no preview for {info.content_type}. Download it to view it.")
 

@@ -12,13 +12,13 @@ from gateleg.web.console.frame import View, frame
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.jobs.rows import COLUMNS
 from gateleg.web.console.live import LiveIndicator, follow
+from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS, show_when_loaded
 from gateleg.web.console.markup import Tag, card, section, tag
 from gateleg.web.console.overview.alarms import Alarm, alarms
-from gateleg.web.console.overview.deployed import deployed, queues_text, schedules_text
+from gateleg.web.console.overview.deployment import deployed, queues_text, schedules_text
 from gateleg.web.console.overview.figures import Figure, four_figures
 from gateleg.web.console.overview.tiles import tiles_section
 from gateleg.web.console.overview.topics import CurrentState, History, current_state_topic, history_topic
-from gateleg.web.console.patience import PATIENT, show_when_there
 from gateleg.web.console.sizes import count_text
 from gateleg.web.console.times import since
 from gateleg.web.principal import Role
@@ -35,7 +35,7 @@ _SHOWN = ("type", "state", "about", "created", "time")
 def register() -> None:
     """Serve the overview at `/`."""
 
-    @ui.page("/", response_timeout=PATIENT)
+    @ui.page("/", response_timeout=PAGE_TIMEOUT_SECONDS)
     async def overview(span: str = "hour") -> None:
         with frame(title="Overview", section="overview", titled=False) as view:
             await _Page(view, "day" if span == "day" else "hour").build()
@@ -55,7 +55,7 @@ class _Page:
                 tag("h1", "Overview")
             with tag("div", classes="deeds"):
                 self.pulse = LiveIndicator()
-        await show_when_there(self._look(), self._build, rows=10, pulse=self.pulse)
+        await show_when_loaded(self._look(), self._build, rows=10, pulse=self.pulse)
         await tiles_section(self.view)
         with section("Latest jobs"), tag("div", classes="card tight"):
             self._latest = Grid("Latest jobs", [column for column in COLUMNS if column.key in _SHOWN])

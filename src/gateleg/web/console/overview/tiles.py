@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
+from gateleg.web.console.loading import show_when_loaded
 from gateleg.web.console.markup import section, tag
-from gateleg.web.console.patience import show_when_there
 from gateleg.web.console.times import ago
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ async def tiles_section(view: View) -> None:
         if application.pages is None and application.tiles is None:
             continue
         with section(application.title):
-            await show_when_there(_tiles(view, application), partial(_row, application), rows=3)
+            await show_when_loaded(_tiles(view, application), partial(_row, application), rows=3)
 
 
 async def _tiles(view: View, application: Application) -> Sequence[Tile]:

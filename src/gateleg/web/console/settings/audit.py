@@ -11,9 +11,9 @@ from gateleg.web.console.empty import empty
 from gateleg.web.console.failures import refusal, trouble
 from gateleg.web.console.grid import Grid
 from gateleg.web.console.ids import shortened
+from gateleg.web.console.loading import show_when_loaded
 from gateleg.web.console.markup import tag
 from gateleg.web.console.paging import pager
-from gateleg.web.console.patience import show_when_there
 from gateleg.web.principal import Role
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ COLUMNS = (
     Column("when", "When"),
     Column("details", "Details", wraps=True),
 )
-_LENGTH = 50
+_PAGE_SIZE = 50
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -62,8 +62,8 @@ async def audit_panel(view: View) -> None:
         tag("input", classes="box", type="date", name="day", value=day or ("" if actor else today), aria_label="Day", data_submits="")
         tag("input", classes="box", type="search", name="actor", value=actor or "", placeholder="Actor", aria_label="Actor")
         tag("button", "Show", "deed", type="submit")
-    asked = view.host.audit.page(day=day, actor=actor, limit=_LENGTH, cursor=cursor)
-    await show_when_there(asked, partial(_list, day, actor, cursor), retry="/settings?tab=audit")
+    asked = view.host.audit.page(day=day, actor=actor, limit=_PAGE_SIZE, cursor=cursor)
+    await show_when_loaded(asked, partial(_list, day, actor, cursor), retry="/settings?tab=audit")
 
 
 def _list(day: str | None, actor: str | None, cursor: str | None, page: Page[AuditEntry]) -> None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from gateleg.web.console.cells import Column, Row, meta_cell
 from gateleg.web.console.empty import empty
 from gateleg.web.console.grid import Grid
+from gateleg.web.console.loading import show_when_loaded
 from gateleg.web.console.markup import tag
-from gateleg.web.console.patience import show_when_there
 from gateleg.web.model_usage import read_usage
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ async def models_panel(view: View) -> None:
         tag("input", type="hidden", name="tab", value="models")
         tag("input", classes="box", type="date", name="day", value=f"{day}", aria_label="Day", data_submits="")
         tag("button", "Show", "deed", type="submit")
-    await show_when_there(read_usage(view.host.store, day, day), partial(_list, day), retry="/settings?tab=models")
+    await show_when_loaded(read_usage(view.host.store, day, day), partial(_list, day), retry="/settings?tab=models")
 
 
 def _list(day: date, found: Sequence[UsageDay]) -> None:

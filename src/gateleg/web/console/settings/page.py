@@ -5,7 +5,7 @@ from __future__ import annotations
 from nicegui import ui
 
 from gateleg.web.console.frame import frame
-from gateleg.web.console.patience import PATIENT
+from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS
 from gateleg.web.console.settings.about import about_panel
 from gateleg.web.console.settings.audit import audit_panel
 from gateleg.web.console.settings.configuration import configuration_panel
@@ -38,7 +38,7 @@ PANELS = {
 def register() -> None:
     """Serve the settings at `/settings`."""
 
-    @ui.page("/settings", response_timeout=PATIENT)
+    @ui.page("/settings", response_timeout=PAGE_TIMEOUT_SECONDS)
     async def settings(tab: str | None = None) -> None:
         with frame(title="Settings", section="settings") as view:
             await Tabs(TABS, tab, lambda key: PANELS[key](view)).start()

@@ -39,7 +39,7 @@ COLUMNS = (
     Column("by", "By"),
     Column("deeds", "", right=True),
 )
-_LENGTH = 50
+_PAGE_SIZE = 50
 
 
 def secret_row(info: SecretInfo) -> Row:
@@ -69,7 +69,9 @@ async def secrets_panel(view: View) -> None:
     box, cursor = tag("div", classes="stack gap-2"), cursor_of(view, TAB)
 
     async def show() -> None:
-        page = await _secrets(view, managed).page(tenant=managed.tenant, every_tenant=managed.tenant is None, limit=_LENGTH, cursor=cursor)
+        page = await _secrets(view, managed).page(
+            tenant=managed.tenant, every_tenant=managed.tenant is None, limit=_PAGE_SIZE, cursor=cursor
+        )
         box.clear()
         with box:
             _head(view, managed, show)

@@ -55,7 +55,7 @@ DELIVERY_COLUMNS = (
     Column("at", "Sent"),
     Column("deeds", "", right=True),
 )
-_LENGTH = 25
+_PAGE_SIZE = 25
 #: Characters of a response that a row shows.
 _SHOWN = 120
 
@@ -107,7 +107,7 @@ async def webhooks_panel(view: View) -> None:
 
     async def show() -> None:
         found = await hooks.list(tenant=managed.tenant)
-        log = await hooks.deliveries(tenant=managed.tenant, limit=_LENGTH, cursor=cursor)
+        log = await hooks.deliveries(tenant=managed.tenant, limit=_PAGE_SIZE, cursor=cursor)
         box.clear()
         with box:
             _head(view, managed, hooks, show)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from nicegui import ui
 
-from gateleg.web.console.patience import PATIENT
+from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS
 from gateleg.web.console.tables import item_page, list_page, table_page
 
 __all__ = ["register"]
@@ -28,4 +28,4 @@ def register() -> None:
         ("/tables/{name}/item", item_page.item),
         ("/tables/{name}/new", item_page.new_item),
     ):
-        ui.page(path, response_timeout=PATIENT)(page)
+        ui.page(path, response_timeout=PAGE_TIMEOUT_SECONDS)(page)

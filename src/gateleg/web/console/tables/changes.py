@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gateleg.web.console.tables import saving
+from gateleg.web.console.tables import item_writes
 from gateleg.web.console.tables.documents import readable
 from gateleg.web.console.tables.grids import key_text
-from gateleg.web.console.tables.likeness import same
 from gateleg.web.console.tables.rules import why_not_change
+from gateleg.web.console.tables.wire_equality import same
 from gateleg.web.errors import NotAllowed
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ async def _note(view: View, action: str, table: Table, item: Item, **details: An
 async def save_item(view: View, spec: Spec[Any], item: Item, before: BaseModel, after: BaseModel) -> Any:
     """Write the changed fields of an item, and return the instance."""
     _allow(view, spec.table)
-    stored = await saving.save(view.host.store, spec, item, before, after)
+    stored = await item_writes.save(view.host.store, spec, item, before, after)
     changed = [name for name in spec.attributes if before.__dict__[name] != after.__dict__[name]]
     await _note(view, "item.change", spec.table, item, attributes=changed)
     return stored
@@ -43,10 +43,10 @@ async def save_document(view: View, table: Table, item: Item, written: ParsedDoc
     _allow(view, table)
     before = readable(written.spec, item) if written.spec is not None else None
     if written.spec is not None and before is not None:
-        await saving.replace(view.host.store, written.spec, item, before, written.instance)
+        await item_writes.replace(view.host.store, written.spec, item, before, written.instance)
     else:
         # The markers and counters of an item that cannot be decoded are unknown, so it is written as it is.
-        await saving.change_raw(view.host.store, table, item, written.item)
+        await item_writes.change_raw(view.host.store, table, item, written.item)
     names = sorted(name for name in item.keys() | written.item.keys() if not same(item.get(name), written.item.get(name)))
     await _note(view, "item.change", table, item, attributes=names)
 
@@ -65,7 +65,7 @@ async def create_document(view: View, table: Table, written: ParsedDocument) -> 
         stored = await create_item(view, written.spec, written.instance)
         return written.spec.encode(stored)
     _allow(view, table)
-    await saving.create_raw(view.host.store, table, written.item)
+    await item_writes.create_raw(view.host.store, table, written.item)
     await _note(view, "item.create", table, written.item)
     return written.item
 
@@ -76,7 +76,7 @@ async def delete_item(view: View, table: Table, item: Item) -> None:
     spec = table.spec_for(item)
     instance = readable(spec, item) if spec is not None else None
     if spec is not None and instance is not None:
-        await saving.remove(view.host.store, spec, item, instance)
+        await item_writes.remove(view.host.store, spec, item, instance)
     else:
-        await saving.remove_raw(view.host.store, table, item)
+        await item_writes.remove_raw(view.host.store, table, item)
     await _note(view, "item.delete", table, item)

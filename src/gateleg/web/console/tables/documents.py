@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gateleg.model import DecodeError
-from gateleg.ops.plain import value_text
+from gateleg.ops.plain_json import value_text
 from gateleg.ops.transfer import BadLine, LineReader
 from gateleg.web.console.tables.grids import hidden_names
-from gateleg.web.console.tables.likeness import canonical, same
+from gateleg.web.console.tables.wire_equality import canonical, same
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,15 +11,15 @@ from gateleg.store import AlreadyExists
 from gateleg.web.console.actions import button
 from gateleg.web.console.failures import trouble
 from gateleg.web.console.fields import Field
-from gateleg.web.console.leaving import guarded, leave_to, unguarded
 from gateleg.web.console.markup import card, tag
-from gateleg.web.console.tables.answers import read_item
 from gateleg.web.console.tables.changes import create_document, create_item, save_document, save_item
 from gateleg.web.console.tables.documents import differences, document_of, read_document, readable
 from gateleg.web.console.tables.grids import hidden_names, item_address, key_text
 from gateleg.web.console.tables.inputs import sentence
-from gateleg.web.console.tables.saving import WriteConflict
+from gateleg.web.console.tables.item_writes import WriteConflict
+from gateleg.web.console.tables.query_results import read_item
 from gateleg.web.console.tables.sheets import fill, split
+from gateleg.web.console.unsaved_input import guarded, open_after_save, unguarded
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -181,7 +181,7 @@ def _both_sides(found: Any, insist: Callable[[], Awaitable[None]]) -> None:
 
 def _saved(table: Table, item: Item, **query: str) -> None:
     ui.notification("Saved", icon="check", timeout=3, position="bottom")
-    leave_to(item_address(table.name, key_text(table, item), **query))
+    open_after_save(item_address(table.name, key_text(table, item), **query))
 
 
 class DocumentEditor:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from gateleg.ops.plain import value_text
+from gateleg.ops.plain_json import value_text
 from gateleg.web.console.ids import shortened
 
 if TYPE_CHECKING:

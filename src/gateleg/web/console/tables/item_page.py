@@ -14,20 +14,20 @@ from gateleg.web.console.confirm import confirm
 from gateleg.web.console.empty import empty
 from gateleg.web.console.failures import ErrorText, trouble
 from gateleg.web.console.frame import frame
-from gateleg.web.console.leaving import leave_to
 from gateleg.web.console.markup import card, tag
 from gateleg.web.console.navigation import Crumb
 from gateleg.web.console.objects.folders import object_address
 from gateleg.web.console.sizes import size_text
-from gateleg.web.console.tables.answers import read_item
 from gateleg.web.console.tables.changes import delete_item
 from gateleg.web.console.tables.editors import DocumentEditor, FieldsEditor, NewDocument, NewFields
 from gateleg.web.console.tables.grids import item_address, item_label, item_name, key_text, read_key, table_address
+from gateleg.web.console.tables.item_writes import WriteConflict
+from gateleg.web.console.tables.query_results import read_item
 from gateleg.web.console.tables.rules import why_not_change, why_not_read
-from gateleg.web.console.tables.saving import WriteConflict
 from gateleg.web.console.tables.sheets import new_sheet, object_keys, stored_sheet
 from gateleg.web.console.tables.snippets import StoreLocation, as_item_python, key_of
 from gateleg.web.console.tables.table_page import CRUMBS, find_table, nothing_called
+from gateleg.web.console.unsaved_input import open_after_save
 
 if TYPE_CHECKING:
     from gateleg.model import Item, Spec, Table
@@ -109,7 +109,7 @@ def _head(view: View, table: Table, spec: Spec[Any] | None, stored: Item, change
             reason = "It was already deleted." if race.current is None else "It was changed after you opened this page. Reload it first."
             ui.notification(reason, icon="error", timeout=8, close_button="Close", position="bottom")
             return
-        leave_to(table_address(table.name, {"tab": "items"}))
+        open_after_save(table_address(table.name, {"tab": "items"}))
 
     with tag("div", classes="head"):
         with tag("div", classes="titles"):

@@ -9,14 +9,14 @@ from nicegui import ui
 from gateleg.web.console.actions import button, carry_out
 from gateleg.web.console.confirm import confirm
 from gateleg.web.console.empty import empty
+from gateleg.web.console.loading import show_when_loaded
 from gateleg.web.console.markup import card, tag
 from gateleg.web.console.paging import pager
-from gateleg.web.console.patience import show_when_there
-from gateleg.web.console.tables.answers import UNITS_A_SECOND, glimpse
 from gateleg.web.console.tables.changes import delete_item
 from gateleg.web.console.tables.grids import item_name, key_text, table_address
 from gateleg.web.console.tables.items_grid import items_grid
 from gateleg.web.console.tables.meters import cost_text
+from gateleg.web.console.tables.query_results import MAX_UNITS_PER_SECOND, scan_page
 from gateleg.web.console.tables.rules import why_not_change, why_not_read
 from gateleg.web.principal import Role
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from gateleg.model import Item, Spec, Table
     from gateleg.web.console.frame import View
-    from gateleg.web.console.tables.answers import Answer
+    from gateleg.web.console.tables.query_results import QueryResult
 
 _LIMIT = 50
 
@@ -45,14 +45,14 @@ async def items_tab(view: View, table: Table, query: Mapping[str, str]) -> None:
         if changeable:
             _new(table, spec)
 
-    def show(found: Answer) -> None:
+    def show(found: QueryResult) -> None:
         if not found.items and not cursor and not found.next:
             _nothing(table, spec, changeable)
             return
         with card("tight", label="Items"):
             with tag("div", classes="card-head"):
                 cost = f"This page cost {cost_text(found.sent)}."
-                tag("span", f"{cost} A scan is unordered, and reads at most {UNITS_A_SECOND:,.0f} units per second.", "meta num")
+                tag("span", f"{cost} A scan is unordered, and reads at most {MAX_UNITS_PER_SECOND:,.0f} units per second.", "meta num")
                 chosen = _Selection(view, table, found.items) if changeable else None
             if found.items:
                 complete = not cursor and not found.next
@@ -62,7 +62,7 @@ async def items_tab(view: View, table: Table, query: Mapping[str, str]) -> None:
                 empty("search", "No matching items on this page", "There may be more on the next pages: a page reads some thousand items.")
         pager(f"/tables/{table.name}", state, cursor=cursor, following=found.next, shown=len(found.items))
 
-    await show_when_there(glimpse(view.host.store, table, spec=spec, limit=_LIMIT, cursor=cursor), show, rows=12)
+    await show_when_loaded(scan_page(view.host.store, table, spec=spec, limit=_LIMIT, cursor=cursor), show, rows=12)
 
 
 def _entities(table: Table, chosen: Spec[Any] | None) -> None:

@@ -14,9 +14,9 @@ from gateleg.web.console.empty import empty
 from gateleg.web.console.fields import Field
 from gateleg.web.console.frame import frame
 from gateleg.web.console.grid import Grid
+from gateleg.web.console.loading import show_when_loaded
 from gateleg.web.console.markup import card, tag
 from gateleg.web.console.paging import address
-from gateleg.web.console.patience import show_when_there
 from gateleg.web.console.sizes import size_text
 from gateleg.web.console.tables.grids import table_address
 from gateleg.web.console.tables.listing import Row, badge_of, row_of, search, totals
@@ -78,7 +78,7 @@ async def tables(q: str = "") -> None:
             find(q)
             finders.append(find)
 
-        await show_when_there(take_snapshots(view.host.store, view.host.tables), show, rows=8, saying="Reading the tables")
+        await show_when_loaded(take_snapshots(view.host.store, view.host.tables), show, rows=8, saying="Reading the tables")
 
 
 def owners_of(host: Host) -> Mapping[str, str]:

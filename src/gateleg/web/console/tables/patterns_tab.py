@@ -14,10 +14,9 @@ from gateleg.web.console.code import coloured
 from gateleg.web.console.empty import empty
 from gateleg.web.console.failures import ErrorText, trouble
 from gateleg.web.console.fields import Field
+from gateleg.web.console.loading import show_when_loaded
 from gateleg.web.console.markup import card, section, tag
 from gateleg.web.console.paging import pager
-from gateleg.web.console.patience import show_when_there
-from gateleg.web.console.tables.answers import answer
 from gateleg.web.console.tables.attributes import attribute_table
 from gateleg.web.console.tables.diagrams import table_svg
 from gateleg.web.console.tables.documents import format_json
@@ -26,6 +25,7 @@ from gateleg.web.console.tables.inputs import sentence
 from gateleg.web.console.tables.items_grid import items_grid
 from gateleg.web.console.tables.meters import cost_text
 from gateleg.web.console.tables.pattern_forms import PatternQuery, arguments_text, build_query, fields_of, find_access
+from gateleg.web.console.tables.query_results import query_page
 from gateleg.web.console.tables.rules import why_not_read
 from gateleg.web.console.tables.snippets import StoreLocation, as_command, as_python
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from gateleg.model import Access, Table
     from gateleg.web.console.frame import View
-    from gateleg.web.console.tables.answers import Answer
     from gateleg.web.console.tables.inputs import Input
+    from gateleg.web.console.tables.query_results import QueryResult
 
 #: The prefix of arguments in the address, which separates them from other parameters.
 _ARGUMENT = "a."
@@ -160,7 +160,7 @@ async def _answer(
     cursor = query.get("cursor") or None
     state = {name: text for name, text in query.items() if name != "cursor"}
 
-    def show(found: Answer) -> None:
+    def show(found: QueryResult) -> None:
         if found.note:
             trouble(ErrorText(found.note, "Such items come last, as they are stored; open one to edit it as DynamoDB JSON."))
         with card("tight", label="Result"):
@@ -184,7 +184,7 @@ async def _answer(
             }
         )
 
-    await show_when_there(answer(view.host.store, asked.query, limit=_LIMIT, cursor=cursor), show, saying="Asking")
+    await show_when_loaded(query_page(view.host.store, asked.query, limit=_LIMIT, cursor=cursor), show, saying="Asking")
 
 
 def _snippets(texts: Mapping[str, str]) -> None:

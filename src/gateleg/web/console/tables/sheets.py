@@ -12,7 +12,7 @@ from gateleg.model import States, unknown_attributes
 from gateleg.model.codec.nested import UNKNOWN, attr_type
 from gateleg.ops.comments import attribute_comments
 from gateleg.ops.explanations import key_forms
-from gateleg.ops.plain import value_text
+from gateleg.ops.plain_json import value_text
 from gateleg.ops.types import default_of, type_name
 from gateleg.web.console.tables.inputs import BadText, Input, input_for, text_of, value_of
 

@@ -1,0 +1,156 @@
+"""Chat calls: whole replies, streams and structured output, with cache, retries and spend caps. Flows, run by the drivers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from pydantic import BaseModel
+
+from gateleg.ai.chat_requests import chat_request, file_problems
+from gateleg.ai.errors import AiError, BadStructure, InvalidModelRequest, NotOffered, StreamBroken
+from gateleg.ai.forecasts import forecast_chat
+from gateleg.ai.providers.protocol import FileProvider
+from gateleg.ai.providers.token_estimates import estimate
+from gateleg.ai.replies import NOTHING, Delta, ReplyBuilder, Structured
+from gateleg.ai.steps import EmitPiece
+from gateleg.ai.structures import StructureMismatch, read_structure, shape_of, with_correction, with_schema_instructions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gateleg.ai.addresses import ModelAddress
+    from gateleg.ai.chat_requests import AskOptions, ChatRequest
+    from gateleg.ai.messages import Attachment, Message, UploadedFile
+    from gateleg.ai.providers.protocol import ChatProvider
+    from gateleg.ai.replies import Reply, TokenCount, Usage
+    from gateleg.ai.retry_policy import Deadline
+    from gateleg.ai.setup import Setup
+    from gateleg.ai.steps import Flow
+
+M = TypeVar("M", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class ChatCalls:
+    """A chat model with the setup that its calls share."""
+
+    address: ModelAddress
+    provider: ChatProvider
+    setup: Setup
+    #: whether replies are cached in the store
+    cache: bool = False
+
+    def reply(self, request: ChatRequest) -> Flow[Reply]:
+        """The reply to a request, from the cache if possible."""
+        known = yield from self._read_cache(request)
+        if known is not None:
+            return known
+        call = self.setup.retry_policy.attempts(lambda deadline: self.provider.reply(request, deadline), request.timeout)
+        forecast = self._forecast(request)
+        reply, usage = yield from self.setup.metered(
+            self.address, forecast, call, lambda reply: reply.usage.or_estimate(_estimated_usage(forecast, reply.text + reply.reasoning))
+        )
+        return (yield from self._write_cache(request, replace(reply, usage=usage)))
+
+    def stream(self, request: ChatRequest) -> Flow[None]:
+        """Stream the reply piece by piece; the last delta has the whole reply."""
+        known = yield from self._read_cache(request)
+        if known is not None:
+            if known.text:
+                yield EmitPiece(Delta(text=known.text))
+            yield EmitPiece(Delta(reply=known))
+            return
+        forecast, builder = self._forecast(request), ReplyBuilder()
+        # Only failures before the first piece are retried, so no piece is collected twice.
+        call = self.setup.retry_policy.attempts(lambda deadline: self._streamed(request, deadline, builder), request.timeout)
+        reply, usage = yield from self.setup.metered(
+            self.address,
+            forecast,
+            call,
+            lambda reply: reply.usage.or_estimate(_estimated_usage(forecast, builder.written)),
+            lambda: _estimated_usage(forecast, builder.written),
+        )
+        yield EmitPiece(Delta(reply=(yield from self._write_cache(request, replace(reply, usage=usage)))))
+
+    def structured(self, model: type[M], messages: Iterable[Message], options: AskOptions, repairs: int) -> Flow[Structured[M]]:
+        """An instance of a pydantic model. A reply that does not validate is sent back with its problems, up to `repairs` times."""
+        shape = shape_of(model)
+        request = chat_request(with_schema_instructions(messages, shape), options, shape)
+        usage, attempt = NOTHING, 0
+        while True:
+            attempt += 1
+            reply = yield from self.reply(request)
+            usage += reply.usage
+            try:
+                return Structured(read_structure(model, reply.text), reply, usage, attempt)
+            except StructureMismatch as mismatch:
+                if attempt > repairs:
+                    raise _structure_error(model, reply, mismatch, attempt) from None
+                request = replace(request, messages=with_correction(request.messages, reply, mismatch.problems))
+
+    def upload(self, file: Attachment) -> Flow[UploadedFile]:
+        """Upload a file to the provider. It is not retried, which could store the file twice."""
+        provider = self._file_provider()
+        for problem in file_problems(file):
+            raise InvalidModelRequest(problem)
+        return (yield from provider.upload(file, self.setup.retry_policy.deadline()))
+
+    def forget(self, upload: UploadedFile) -> Flow[None]:
+        """Delete an uploaded file at the provider."""
+        provider = self._file_provider()
+        yield from self.setup.retry_policy.attempts(lambda deadline: provider.forget(upload, deadline))
+
+    def _file_provider(self) -> FileProvider:
+        if not isinstance(self.provider, FileProvider):
+            raise NotOffered(f"{self.address} does not store files.", fix="Send the file with the message, as an Attachment.")
+        return self.provider
+
+    def count(self, text: str) -> Flow[TokenCount]:
+        """Count the tokens of a text for this model."""
+        return (yield from self.setup.retry_policy.attempts(lambda deadline: self.provider.count(text, deadline)))
+
+    def _streamed(self, request: ChatRequest, deadline: Deadline, builder: ReplyBuilder) -> Flow[Reply]:
+        try:
+            return (yield from self.provider.stream(request, deadline, builder))
+        except AiError as error:
+            if not builder.begun:
+                raise
+            broken = StreamBroken(f"The stream broke in the middle of the answer. {error.message}", text=builder.text)
+            broken.public = f"The stream broke in the middle of the answer. {error.public or ''}".strip()
+            raise broken from error
+
+    def _read_cache(self, request: ChatRequest) -> Flow[Reply | None]:
+        if not self.cache:
+            return None
+        from gateleg.ai.cache import chat_digest, read_entries, reply_of
+
+        digest = chat_digest(str(self.address), request)
+        entry = (yield from read_entries([digest])).get(digest)
+        reply = None if entry is None else reply_of(entry)
+        return None if reply is None else replace(reply, cached=True, usage=NOTHING)
+
+    def _forecast(self, request: ChatRequest) -> Usage:
+        return forecast_chat(request, self.setup.settings.caps.output_tokens)
+
+    def _write_cache(self, request: ChatRequest, reply: Reply) -> Flow[Reply]:
+        if self.cache and reply.finish != "filtered":
+            from gateleg.ai.cache import chat_digest, reply_entry, write_entries
+
+            model = str(self.address)
+            yield from write_entries([reply_entry(chat_digest(model, request), model, reply, self.setup.settings.cache_days)])
+        return reply
+
+
+def _estimated_usage(forecast: Usage, written: str) -> Usage:
+    return replace(forecast, output=estimate(written).tokens)
+
+
+def _structure_error(model: type[BaseModel], reply: Reply, mismatch: StructureMismatch, attempts: int) -> BadStructure:
+    short = " It ran out of tokens." if reply.finish == "length" else ""
+    return BadStructure(
+        f"The model did not return a valid {model.__name__} in {attempts} attempts: {str(mismatch).rstrip('.')}.{short}",
+        text=reply.text,
+        problems=mismatch.problems,
+        attempts=attempts,
+    )

@@ -1,0 +1,197 @@
+"""Opens a model by its address. Providers are imported here, on demand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypedDict
+
+from gateleg.ai.chat import ChatCalls
+from gateleg.ai.embedding import Embedding
+from gateleg.ai.errors import BadModelAddress, InvalidModelRequest, KeyMissing, NotOffered
+
+if TYPE_CHECKING:
+    from gateleg.ai.addresses import ModelAddress
+    from gateleg.ai.chat_requests import Purpose
+    from gateleg.ai.media_jobs import Generation
+    from gateleg.ai.providers.bedrock import BedrockClient
+    from gateleg.ai.providers.protocol import ChatProvider, EmbeddingsProvider, MediaProvider
+    from gateleg.ai.reranking import Reranking
+    from gateleg.ai.setup import Setup
+
+
+#: The Gemini API, for requests without its SDK.
+GEMINI = "https://generativelanguage.googleapis.com"
+
+
+class EmbeddingOptions(TypedDict, total=False):
+    """Options of an embedding model."""
+
+    key: str
+    #: whether vectors are cached in the store, if there is one
+    cache: bool
+    #: the length of the vectors, for models that offer several
+    dimensions: int
+    #: prefixes by purpose, for models that expect them: {"query": "query: ", "document": "passage: "}
+    prefixes: dict[Purpose, str]
+
+
+def open_chat(text: str, setup: Setup, key: str | None = None, *, cache: bool = False) -> ChatCalls:
+    """The chat model at an address."""
+    address = setup.settings.resolve(text)
+    return ChatCalls(address, _chat(address, setup, key), setup, cache)
+
+
+def open_embeddings(text: str, setup: Setup, options: EmbeddingOptions, *, cache: bool = False) -> Embedding:
+    """The embedding model at an address."""
+    address = setup.settings.resolve(text)
+    return Embedding(address, _embeddings(address, setup, options), setup, cache)
+
+
+def _chat(address: ModelAddress, setup: Setup, key: str | None) -> ChatProvider:
+    match address.provider:
+        case "local":
+            from gateleg.ai.providers.local_chat import LocalChat
+
+            _known(address, "smollm2")
+            return LocalChat()
+        case "ollama":
+            from gateleg.ai.providers import ollama, remote
+
+            url = address.place or ollama.USUAL
+            endpoint = remote.Endpoint(url, key or setup.settings.key_for(address, url, ollama.USUAL))
+            return ollama.OllamaChat(address.model, endpoint)
+        case "openai":
+            from gateleg.ai.providers import openai, remote
+
+            url = address.place or openai.USUAL
+            # OpenAI's newer models refuse the older name of this option, which is the only one that compatible servers know.
+            limit = "max_completion_tokens" if url == openai.USUAL else "max_tokens"
+            endpoint = remote.Endpoint(url, _key(address, setup, key, url, openai.USUAL))
+            return openai.OpenAIChat(address.model, endpoint, openai.OpenAIDialect(limit))
+        case "openai-responses":
+            from gateleg.ai.providers import openai, openai_responses, remote
+
+            url = address.place or openai.USUAL
+            endpoint = remote.Endpoint(url, _key(address, setup, key, url, openai.USUAL))
+            # Compatible servers may not know the reasoning items of OpenAI's own models.
+            return openai.OpenAIChat(address.model, endpoint, openai_responses.ResponsesDialect(reasoning=url == openai.USUAL))
+        case "anthropic":
+            from gateleg.ai.providers import anthropic, sdk
+
+            url = address.place or anthropic.USUAL
+            return sdk.SdkChat(
+                address.model, anthropic.AnthropicSdk(address.model, _needed(address, setup, key, url, anthropic.USUAL), url)
+            )
+        case "gemini":
+            from gateleg.ai.providers import gemini, sdk
+
+            url = address.place or gemini.USUAL
+            client = gemini.GeminiClient(_needed(address, setup, key, url, gemini.USUAL), url)
+            return sdk.SdkChat(address.model, gemini.GeminiSdk(address.model, client))
+        case "bedrock":
+            from gateleg.ai.providers import bedrock, sdk
+
+            return sdk.SdkChat(address.model, bedrock.BedrockSdk(address.model, _bedrock(address, setup, key)))
+    raise NotOffered(f"{address} is not a chat model.")
+
+
+def open_media(text: str, setup: Setup, key: str | None = None) -> Generation:
+    """The media model at an address."""
+    from gateleg.ai.media_jobs import Generation
+
+    address = setup.settings.resolve(text)
+    return Generation(address, _media(address, setup, key), setup)
+
+
+def _media(address: ModelAddress, setup: Setup, key: str | None) -> MediaProvider:
+    match address.provider:
+        case "gemini":
+            from gateleg.ai.providers import gemini_media, remote
+
+            url = address.place or GEMINI
+            own = _needed(address, setup, key, url, GEMINI)
+            return gemini_media.GeminiMedia(address.model, remote.Endpoint(url), own)
+        case "replicate":
+            from gateleg.ai.providers import remote, replicate
+
+            url = address.place or replicate.USUAL
+            return replicate.ReplicateMedia(address.model, remote.Endpoint(url, _needed(address, setup, key, url, replicate.USUAL)))
+    raise NotOffered(f"{address} is not a media model.", fix="Use gemini:veo-..., gemini:imagen-... or replicate:owner/name.")
+
+
+def open_reranker(text: str, setup: Setup, key: str | None = None) -> Reranking:
+    """The reranker at an address."""
+    from gateleg.ai.providers import remote, reranking
+    from gateleg.ai.reranking import Reranking
+
+    address = setup.settings.resolve(text)
+    if address.provider != "rerank":
+        raise NotOffered(f"{address} is not a reranker.", fix="Use rerank:MODEL@URL, such as rerank:rerank-v3.5@https://api.cohere.com/v2.")
+    if address.place is None:
+        raise BadModelAddress(f"{text!r} has no endpoint.", fix="Use rerank:MODEL@https://host/v1.")
+    endpoint = remote.Endpoint(address.place, key or setup.settings.key_for(address, address.place, address.place))
+    return Reranking(address, reranking.RemoteReranker(address.model, endpoint), setup)
+
+
+def _embeddings(address: ModelAddress, setup: Setup, options: EmbeddingOptions) -> EmbeddingsProvider:
+    key, dimensions, prefixes = options.get("key"), options.get("dimensions"), options.get("prefixes")
+    if prefixes and address.provider not in ("openai", "ollama"):
+        raise NotOffered(f"{address} does not support prefixes.")
+    match address.provider:
+        case "local":
+            from gateleg.ai.providers.local_embeddings import LocalEmbeddings
+
+            _known(address, "minilm")
+            if dimensions not in (None, LocalEmbeddings.dimensions):
+                raise NotOffered("The vectors of the local embedding model always have 384 dimensions.")
+            return LocalEmbeddings()
+        case "ollama":
+            from gateleg.ai.providers import ollama, remote
+
+            url = address.place or ollama.USUAL
+            endpoint = remote.Endpoint(url, key or setup.settings.key_for(address, url, ollama.USUAL))
+            return remote.RemoteEmbeddings(address.model, endpoint, ollama.OllamaDialect(), dimensions=dimensions, prefixes=prefixes)
+        case "openai":
+            from gateleg.ai.providers import openai, remote
+
+            url = address.place or openai.USUAL
+            endpoint = remote.Endpoint(url, _key(address, setup, key, url, openai.USUAL))
+            return remote.RemoteEmbeddings(address.model, endpoint, openai.OpenAIDialect(), dimensions=dimensions, prefixes=prefixes)
+        case "gemini":
+            from gateleg.ai.providers import gemini
+
+            url = address.place or gemini.USUAL
+            client = gemini.GeminiClient(_needed(address, setup, key, url, gemini.USUAL), url)
+            return gemini.GeminiEmbeddings(address.model, client, dimensions)
+        case "bedrock":
+            from gateleg.ai.providers import bedrock
+
+            return bedrock.BedrockEmbeddings(address.model, _bedrock(address, setup, key), dimensions)
+    raise NotOffered(f"{address.provider} has no embedding models.")
+
+
+def _known(address: ModelAddress, only: str) -> None:
+    if address.model != only:
+        raise BadModelAddress(f"Unknown local model {address.model!r}.", fix=f"Use local:{only}.")
+
+
+def _bedrock(address: ModelAddress, setup: Setup, key: str | None) -> BedrockClient:
+    from gateleg.ai.providers.bedrock import BedrockClient
+
+    if key is not None:
+        raise InvalidModelRequest("Bedrock does not use a key.", fix="Provide AWS credentials as for botocore.")
+    return BedrockClient(address.place, setup.settings.connect_seconds, setup.settings.silence_seconds)
+
+
+def _needed(address: ModelAddress, setup: Setup, key: str | None, url: str, usual: str) -> str:
+    found = key or setup.settings.key_for(address, url, usual)
+    if found is None:
+        raise KeyMissing(f"{address} needs a key.")
+    return found
+
+
+def _key(address: ModelAddress, setup: Setup, key: str | None, url: str, usual: str) -> str | None:
+    """The key for an endpoint. The provider's own endpoint requires one; other servers may not."""
+    found = key or setup.settings.key_for(address, url, usual)
+    if found is None and url == usual:
+        raise KeyMissing(f"{address} needs a key.")
+    return found

@@ -1,0 +1,3 @@
+"""The packages of the extra `agents`, by import name."""
+
+PACKAGES = ("strawberry", "mcp")

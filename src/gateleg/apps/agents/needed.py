@@ -1,3 +1,0 @@
-"""The packages of the extra `agents`, by import name."""
-
-NEEDED = ("strawberry", "mcp")

@@ -1,3 +1,0 @@
-"""The packages of the extra `mv`, by import name."""
-
-NEEDED = ("av", "numpy", "skia", "PIL", "font_manrope", "font_source_serif_pro", "font_amatic_sc", "font_fredoka_one")

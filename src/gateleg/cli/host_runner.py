@@ -1,0 +1,142 @@
+"""Shared by `up` and `serve`: running a host until a signal, and explaining failures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import typer
+
+from gateleg.commands.failures import FAILED, fail
+from gateleg.commands.settings import bad_settings_told
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Awaitable, Callable
+    from contextlib import AbstractAsyncContextManager
+
+    from gateleg.web import Application
+    from gateleg.web.host import Host
+    from gateleg.web.settings import Settings
+
+    Beside = Callable[[asyncio.Event], AbstractAsyncContextManager[object]]
+
+#: Seconds for a host to close its resources, after its requests and its worker have finished.
+_LAST_STEPS = 2.0
+
+
+def announce_link(link: str | None) -> None:
+    """Print the link that signs a browser in, while there is no key."""
+    if link is not None:
+        typer.echo(f"  Open {link}")
+        typer.echo("  There is no key yet: the link signs you in as admin, on this machine only. Keep it to yourself.")
+
+
+def run_host(
+    settings: Settings,
+    applications: list[Application],
+    ready: Callable[[str, str | None], None],
+    *,
+    prepared: Callable[[Host], Any] | None = None,
+    beside: Beside | None = None,
+    drain: float | None = None,
+) -> None:
+    """Open a host and serve it until SIGINT or SIGTERM. `prepared` is awaited before it listens, `beside` is entered while it runs.
+
+    `ready` is told the address, and while there is no key the link that signs a browser in. `beside` gets the event that is set when
+    everything is to stop; jobs then have `drain` seconds to end, and the process ends a few seconds later.
+    """
+    import asyncio
+
+    from gateleg.commands.packages import require_packages
+    from gateleg.web.logs import set_up_logs
+
+    require_packages("web", "fastapi", "uvicorn", *(["nicegui"] if settings.console else []))
+    set_up_logs(settings)
+    try:
+        with asyncio.Runner(loop_factory=_quick_loop()) as runner:
+            runner.run(_run(settings, applications, ready, prepared, beside, drain))
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+    except Exception as error:
+        explain(error, settings)
+
+
+def _quick_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """uvloop's event loop, which serves more requests, if it is installed."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
+
+
+def explain(error: Exception, settings: Settings) -> NoReturn:
+    """Explain an expected error; anything else is a bug of Gateleg and keeps its traceback."""
+    from gateleg.model import ModelError
+    from gateleg.objects import ObjectsError
+    from gateleg.store import StoreError
+    from gateleg.web import Refusal
+    from gateleg.web.settings import BadSettings
+
+    if isinstance(error, BadSettings):
+        with bad_settings_told():
+            raise error
+    if isinstance(error, Refusal | StoreError | ObjectsError | ModelError):
+        fail(str(error), FAILED)
+    if isinstance(error, OSError):
+        place = getattr(error, "filename", None) or settings.data
+        fail(f"cannot use {place}: {error.strerror or error}", FAILED)
+    if type(error).__name__ == "EngineError":
+        fail(f"cannot use {settings.store}: {error}", FAILED)
+    raise error
+
+
+async def _run(
+    settings: Settings,
+    applications: list[Application],
+    ready: Callable[[str, str | None], None],
+    prepared: Callable[[Host], Any] | None,
+    beside: Beside | None,
+    drain: float | None,
+) -> None:
+    import asyncio
+    import contextlib
+
+    from gateleg.cli.shutdown import stopping_on_signals
+    from gateleg.cli.store_startup import open_when_available
+    from gateleg.jobs.worker import DRAIN_GRACE
+    from gateleg.web.host import Host
+    from gateleg.web.server import address_of, check_reach, listen, serve
+
+    stop = asyncio.Event()
+    words = "requests have up to 10 s to finish" if drain is None else f"jobs have up to {drain:g} s to finish, requests 10 s"
+    with stopping_on_signals(stop, (drain or 0.0) + DRAIN_GRACE + _LAST_STEPS, words):
+        async with open_when_available(lambda: Host.open(settings, applications, tolerant=True), settings, stop) as host:
+            if host is None:
+                return
+            await check_reach(host)
+            listener = listen(settings)
+            try:
+                async with beside(stop) if beside is not None else contextlib.nullcontext():
+                    if prepared is not None:
+                        await prepared(host)
+                    # The largest part of what is loaded, and useless to a host that cannot start.
+                    from gateleg.web.app import create_app
+
+                    app = create_app(host)
+                    address = address_of(listener, settings)
+                    # A proxy's address would not work: the token is accepted on this machine only.
+                    here = address_of(listener, settings.model_copy(update={"url": None}))
+                    link = None if await host.keys.exist() else host.local.link(here)
+                    await serve(host, app, listener, stop=stop, ready=lambda: ready(address, link), first=_warming(settings))
+            finally:
+                listener.close()
+
+
+def _warming(settings: Settings) -> Callable[[], Awaitable[None]] | None:
+    """Warm up the first page, if the console is enabled."""
+    if not settings.console:
+        return None
+    from gateleg.web.console.warm_up import warm
+
+    return warm
