@@ -1,3 +1,3 @@
 """What the extra `delphi` installs, by the names under which it is imported."""
 
-NEEDED = ("numpy", "scipy", "sklearn", "tokenizers", "safetensors", "python_calamine")
+NEEDED = ("numpy", "scipy", "threadpoolctl", "tokenizers", "safetensors", "python_calamine")
