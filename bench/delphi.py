@@ -30,8 +30,8 @@ from uuid import uuid4
 import numpy as np
 from rich.console import Console
 from rich.table import Table
-from sklearn.metrics import adjusted_rand_score, silhouette_score  # type: ignore[import-untyped]
 
+from gateleg.apps.delphi.agreement import agreement
 from gateleg.apps.delphi.conversations.synthetic import Synthetic, SyntheticPlan, synthesise
 from gateleg.apps.delphi.opinions.stage import Opinions, analyse
 from gateleg.apps.delphi.runs.origin import Origin
@@ -53,7 +53,7 @@ def ours(synthetic: Synthetic) -> dict[str, Any]:
     labels = opinions.groups.group_of(len(opinions.matrix.participants))
     planted = synthetic.group_of[opinions.matrix.participants]
     grouped = labels >= 0
-    figures = taken | {"megabytes": peak(), "ari": adjusted_rand_score(planted[grouped], labels[grouped])}
+    figures = taken | {"megabytes": peak(), "ari": agreement(planted[grouped], labels[grouped])}
     return figures | {"stored": asyncio.run(stored(opinions))}
 
 
@@ -71,6 +71,7 @@ async def stored(opinions: Opinions) -> float:
 def scikit_learn(synthetic: Synthetic) -> dict[str, Any]:
     from sklearn.cluster import KMeans  # type: ignore[import-untyped]
     from sklearn.decomposition import PCA  # type: ignore[import-untyped]
+    from sklearn.metrics import silhouette_score  # type: ignore[import-untyped]
 
     begun = now()
     votes = synthetic.conversation.votes
@@ -86,7 +87,7 @@ def scikit_learn(synthetic: Synthetic) -> dict[str, Any]:
     tried = [KMeans(k, n_init=1, random_state=0).fit(base.cluster_centers_, sample_weight=weights) for k in range(2, 6)]
     best = max(tried, key=lambda found: silhouette_score(base.cluster_centers_, found.labels_))
     labels = best.labels_[base.labels_]
-    return since(begun) | {"megabytes": peak(), "ari": adjusted_rand_score(synthetic.group_of, labels)}
+    return since(begun) | {"megabytes": peak(), "ari": agreement(synthetic.group_of, labels)}
 
 
 def usual(folder: Path) -> dict[str, list[float]]:

@@ -60,8 +60,8 @@ def test_a_broken_application_is_reported_by_name_and_left_out(
 def test_a_package_that_an_extra_of_gateleg_holds_is_named_with_it() -> None:
     own = [entry for entry in registered().values() if package_of(entry) == "gateleg"]
     for entry in own:
-        told = reason_for(entry, ModuleNotFoundError("No module named 'sklearn'", name="sklearn"))
-        assert told.startswith(f"sklearn is not installed. Install the extra `{entry.name}`")
+        told = reason_for(entry, ModuleNotFoundError("No module named 'scipy'", name="scipy"))
+        assert told.startswith(f"scipy is not installed. Install the extra `{entry.name}`")
     assert own
 
 

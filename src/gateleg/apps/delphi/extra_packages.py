@@ -1,3 +1,3 @@
 """What the extra `delphi` installs, by the names under which it is imported."""
 
-PACKAGES = ("numpy", "scipy", "sklearn", "tokenizers", "safetensors", "python_calamine")
+PACKAGES = ("numpy", "scipy", "threadpoolctl", "tokenizers", "safetensors", "python_calamine")

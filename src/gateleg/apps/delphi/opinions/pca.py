@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import linalg  # type: ignore[import-untyped]
-from sklearn.utils.extmath import randomized_svd  # type: ignore[import-untyped]
 
 from gateleg.apps.delphi.conversations.votes import Choice
 from gateleg.blas import one_blas_thread
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.opinions.matrix import VoteMatrix
 
 _LARGEST_FULL = 1_000_000
+#: Of the randomized method: directions beyond those that are wanted, and how often it multiplies by the matrix and back.
+_OVERSAMPLED, _POWER_ITERATIONS = 10, 7
 #: A component that explains less than this share of the first one's deviation is rounding noise.
 _NOISE = 1e-10
 
@@ -87,15 +88,25 @@ def _decomposed(apart: Any, count: int, method: Method) -> tuple[Floats, Floats]
         _, values, vectors = np.linalg.svd(apart.toarray(), full_matrices=False)
         return values[:count], vectors[:count]
     if method == "randomized":
-        decompose: Any = randomized_svd
-        _, values, vectors = decompose(apart, count, n_iter=7, random_state=0, svd_lapack_driver="gesdd")
-        return values, vectors
+        return _randomized(apart, count)
     # A fixed start makes the iteration repeatable; varying weights keep it from being orthogonal to a component by symmetry.
     start = np.random.default_rng(0).standard_normal(min(apart.shape))
     found: Any = linalg.svds(apart, k=count, v0=start, solver="arpack", tol=0, maxiter=10_000)
     _, values, vectors = found
     order = np.argsort(-values)
     return values[order], vectors[order]
+
+
+def _randomized(apart: Any, count: int) -> tuple[Floats, Floats]:
+    """Approximately the largest singular values and their right vectors: the matrix within the range of a few random directions, which
+    multiplying by it again and again turns towards the largest (Halko, Martinsson and Tropp, 2011)."""
+    width = min(count + _OVERSAMPLED, min(apart.shape))
+    found = np.random.default_rng(0).standard_normal((apart.shape[1], width))
+    for _ in range(_POWER_ITERATIONS):
+        found = np.linalg.qr(apart.T @ np.linalg.qr(apart @ found)[0])[0]
+    spanned = np.linalg.qr(apart @ found)[0]
+    _, values, vectors = np.linalg.svd(np.asarray(apart.T @ spanned).T, full_matrices=False)
+    return values[:count], vectors[:count]
 
 
 def _oriented(components: Floats) -> Floats:

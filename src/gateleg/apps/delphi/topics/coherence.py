@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.cluster import KMeans  # type: ignore[import-untyped]
 
+from gateleg.apps.delphi.topics.kmeans_plus_plus import resumed_k_means, seeded_k_means
 from gateleg.blas import one_blas_thread
 
 if TYPE_CHECKING:
@@ -179,12 +179,13 @@ def _resumed(vectors: Floats, labels: Ints) -> Ints:
     sizes = np.bincount(labels).astype(np.float64)
     middles = np.zeros((len(sizes), vectors.shape[1]))
     np.add.at(middles, labels, vectors)
-    make: Any = KMeans
-    found = make(len(sizes), n_init=1, init=middles / sizes[:, None]).fit(vectors).labels_
-    return np.asarray(np.unique(found, return_inverse=True)[1]).ravel()
+    return _counted(resumed_k_means(vectors, middles / sizes[:, None]))
 
 
 def _k_means(points: Floats, number: int, seed: int, weights: Floats | None = None) -> Ints:
-    make: Any = KMeans
-    found = make(number, n_init=1, random_state=seed).fit(points, sample_weight=weights).labels_
-    return np.asarray(np.unique(found, return_inverse=True)[1]).ravel()
+    return _counted(seeded_k_means(points, number, seed, weights))
+
+
+def _counted(labels: Ints) -> Ints:
+    """Labels without gaps."""
+    return np.asarray(np.unique(labels, return_inverse=True)[1]).ravel()
