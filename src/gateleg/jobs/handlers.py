@@ -125,7 +125,7 @@ def _check_same_limits(handler: Handler, other: Handler) -> None:
             raise BadHandler(
                 f"{handler.job_type} and {other.job_type} share the queue {handler.queue} and have different {what}: "
                 f"{one or 'none'} and {two or 'none'}.",
-                fix="Give one of them a queue of its own, or both the same number.",
+                fix="Use separate queues, or the same number for both.",
             )
 
 
@@ -225,7 +225,7 @@ class Jobs:
         def register(handle: Callable[[JobContext, Any], R]) -> Task[Any, R]:
             if isinstance(handle, Task) and any(schedule.job_type == handle.job_type for schedule in self._schedules.values()):
                 raise BadHandler(
-                    f"@jobs.handler({job_type!r}) stands above @jobs.every, whose schedule would submit {handle.job_type} instead.",
+                    f"@jobs.handler({job_type!r}) is above @jobs.every, whose schedule would submit {handle.job_type} instead.",
                     fix="Write @jobs.every(...) above @jobs.handler(...).",
                 )
             function = function_of(handle)
@@ -325,7 +325,7 @@ class Jobs:
             model = handler.config.__name__ if handler.config is not None else "..."
             raise BadSchedule(
                 f"The schedule of {job_type} has an invalid config: {_problem_text(refused.problems)}.",
-                fix=f"Give each run its config: @jobs.every(..., config={model}(...)).",
+                fix=f"Set the config of its runs: @jobs.every(..., config={model}(...)).",
             ) from None
 
     def add_schedule(self, schedule: DeclaredSchedule) -> None:
@@ -435,7 +435,7 @@ def _check(handler: Handler) -> None:
             shown = getattr(model, "__name__", repr(model))
             raise BadHandler(
                 f"The handler of {handler.job_type} has {option}={shown}, which is not a pydantic model.",
-                fix=f"Give a subclass of BaseModel, or leave {option} out: any JSON object is then taken.",
+                fix=f"Give a subclass of BaseModel, or omit {option} to accept any JSON object.",
             )
     for name in ("limit_per_worker", "own_concurrency"):
         if (number := getattr(handler, name)) is not None and number < 1:

@@ -38,16 +38,16 @@ R = TypeVar("R")
 
 
 def _ensure_tables(context: QueueContext) -> Flow[list[str]]:
-    """Create those of the queue's tables that are missing. A warning is logged if the store has jobs in tables of other names only."""
+    """Create missing tables of the queue. A warning is logged if the store has jobs in tables of other names only."""
     created = yield from _tables.ensure_tables(*context.tables.all).flow(context.setup)
     yield from other_tables.warn_of_other_tables(context)
     return created
 
 
 class Verb(Generic[P, R]):
-    """A verb of the list: to a type checker a method of `Queue` that returns, and one of `AsyncQueue` that is awaited.
+    """A verb of the list. To a type checker, it is a method of `Queue`, and an async method of `AsyncQueue`.
 
-    At run time both classes get functions in its place.
+    At run time, both classes have functions instead.
     """
 
     def __init__(self, flow: Callable[Concatenate[QueueContext, P], Flow[R]]) -> None:
@@ -63,11 +63,11 @@ class Verb(Generic[P, R]):
     def __get__(self, queue: AsyncQueue, kind: type[QueueVerbs]) -> Callable[P, Coroutine[Any, Any, R]]: ...
 
     def __get__(self, queue: QueueVerbs | None, kind: type[QueueVerbs]) -> Any:
-        """The verb itself, of the list; the classes that are derived from it have methods."""
+        """The verb itself; the derived classes have methods instead."""
         return self
 
     def method(self, within: str) -> Callable[..., Any]:
-        """The function of a class: it drives the flow. `within` is what its result is wrapped into, for `help`."""
+        """The method of a class, which drives the flow. `within` is the type that wraps its result, for `help`."""
         flow: Callable[..., Flow[R]] = self.flow
 
         def verb(self: Queue | AsyncQueue, /, *args: Any, **options: Any) -> Any:
@@ -84,11 +84,11 @@ class QueueVerbs:
 
     @property
     def tables(self) -> QueueTables:
-        """The entities of the queue's items, for questions of your own: `store.query(queue.tables.job.of_type, job_type="resize")`."""
+        """The queue's entities, for your own queries: `store.query(queue.tables.job.of_type, job_type="resize")`."""
         return self.context.tables
 
     def __init_subclass__(cls, *, within: str | None = None, **options: Any) -> None:
-        """Give a kind of queue its methods; a subclass of one inherits them."""
+        """Add the methods to a class of queue; its subclasses inherit them."""
         super().__init_subclass__(**options)
         if within is not None:
             for name, verb in vars(QueueVerbs).items():
@@ -96,7 +96,7 @@ class QueueVerbs:
                     setattr(cls, name, verb.method(within))
 
     def writes(self, submission: Submission) -> list[WriteOperation[Any]]:
-        """The writes of a plain submission, for a transaction of the caller: `store.transact([create(x), *queue.writes(submission)])`."""
+        """The writes of a submission, for the caller's own transaction: `store.transact([create(x), *queue.writes(submission)])`."""
         return enqueue.writes_of(self.context, submission)
 
     ensure_tables = Verb(_ensure_tables)
@@ -155,7 +155,7 @@ class QueueVerbs:
 class Queue(QueueVerbs, Submitter["Submitted"], within=""):
     """The job queue on a store: `greet.submit(Queue(store, jobs), Greeting(name="Nina"))`.
 
-    `tables` names its tables. Whoever submits and whoever works must name them alike.
+    `tables` sets the names of its tables, which must be the same for submitters and workers.
     """
 
     store: Store
@@ -165,7 +165,7 @@ class Queue(QueueVerbs, Submitter["Submitted"], within=""):
         self.context = QueueContext(store.setup, jobs, settings or QueueSettings(), tables_named(tables))
 
     def submit_task(self, submission: Submission) -> Submitted:
-        """Submit what a task asks for: `submit`."""
+        """Submit a task's job, like `submit`."""
         return self.submit(submission)
 
 
@@ -177,9 +177,9 @@ class AsyncQueue(QueueVerbs, Submitter["Coroutine[Any, Any, Submitted]"], within
     def __init__(self, store: AsyncStore, jobs: Jobs, settings: QueueSettings | None = None, *, tables: TableNames = PLAIN) -> None:
         self.store = store
         self.context = QueueContext(store.setup, jobs, settings or QueueSettings(), tables_named(tables))
-        #: tells when another process has written
+        #: detects writes of other processes
         self.changes = ChangeFeed(store.transport)
 
     def submit_task(self, submission: Submission) -> Coroutine[Any, Any, Submitted]:
-        """Submit what a task asks for: `submit`."""
+        """Submit a task's job, like `submit`."""
         return self.submit(submission)

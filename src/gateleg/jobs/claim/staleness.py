@@ -1,7 +1,7 @@
 """Which leases are stale, measured by this process's monotonic clock only.
 
-Workers write times of their own clocks, which may be hours apart. So nobody compares those with its own clock: a lease has expired when it
-has been observed unchanged for as long as it lasts.
+Workers write times of their own clocks, which may differ by hours, so they are never compared with another clock: a lease has expired when
+it was observed unchanged for its duration.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ def finish(
         if current.lease_token != claimed.lease_token:
             raise LeaseLost(f"Worker {claimed.worker_id} no longer owns job {claimed.job_id}.")
         if current.status != JobStatus.PROCESSING:
-            # The token is still there, so this is the result of our own earlier write, whose answer was lost.
+            # The token is still there, so this is the result of our own earlier write, whose response was lost.
             return current
         now = context.now()
         decision = decide(current, outcome, retry_of(context, current), now, context.setup.random)
@@ -99,7 +99,7 @@ def is_retryable(error: Exception) -> bool:
 
 
 def current_after(context: QueueContext, job: Job, error: Exception, delay: float) -> Flow[Job]:
-    """The current job, after a write that was refused or whose answer was lost."""
+    """The current job, after a write that was refused or whose response was lost."""
     current = getattr(error, "current", None)
     if isinstance(error, TransactionCanceled) and error.reasons:
         current = getattr(error.reasons[0], "current", None)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 #: Whether every completion is planned by the model, without the prepared update.
 _PLAIN = is_plain("prepared")
-#: Looked up once: an attribute of a class is a lookup in its fields.
+#: Looked up once, because each access to an entity's attribute searches its fields.
 _attempts, _results = Job.attempts, Job.job_results
 
 

@@ -1,4 +1,4 @@
-"""`Purge`: what hangs on the items of an entity, and how items that are due are found."""
+"""`Purge`: declares what belongs to the items of an entity, and how to find items that are due."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def _nothing(item: Any) -> tuple[()]:
 
 @dataclass(frozen=True)
 class Purge(Generic[E]):
-    """What must be removed with an item of an entity that has a TTL attribute.
+    """What to remove with an item of an entity that has a TTL attribute.
 
     An item is purged `ahead` of the date in that attribute, which must be longer than the time between two sweeps: TTL removes items
     alone, and is the last resort. `children` are patterns, whose arguments are attributes of the parent by the same names, or functions
-    from the parent to queries; children that have a `Purge` of their own are purged, others deleted. Objects are those of all `S3Key`
-    attributes, and what `objects` gives: keys, or prefixes that end with a slash. `hooks` remove what is elsewhere, such as vectors, by
-    name; each says how many it has removed.
+    from the parent to queries; children that have a `Purge` of their own are purged, others deleted. The objects of all `S3Key` attributes
+    are removed, and those that `objects` returns: keys, or prefixes that end with a slash. `hooks`, by name, remove data in other places,
+    such as vectors; each returns how much it removed.
 
-    `begin` gives actions that are written when a purge begins, such as a move to a state from which nothing restores the item. `due`
-    gives the queries that find items whose date is not after a time; without it the table is scanned, with at most `read_units` a second.
+    `begin` returns actions that are written when a purge begins, such as a change to a state that cannot be left. `due` returns queries for
+    the items whose date is not after a time; without it, the table is scanned with at most `read_units` per second.
     """
 
     entity: type[E]
@@ -47,18 +47,16 @@ class Purge(Generic[E]):
     read_units: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse children that the parent cannot name."""
+        """Refuse child patterns whose arguments the parent does not have."""
         spec = spec_of(self.entity)
         for child in self.children:
             if isinstance(child, Access) and (missing := [name for name in child.required if name not in spec.sources]):
                 raise BadPurge(
-                    f"{child.name} asks by {', '.join(missing)}, which {spec.name} does not have.",
-                    fix="Give a function from the parent to queries in place of the pattern.",
+                    f"{child.name} needs {', '.join(missing)}, which {spec.name} does not have.",
+                    fix="Pass a function from the parent to queries instead of the pattern.",
                 )
         if self.ahead <= timedelta(0):
-            raise BadPurge(
-                f"{spec.name} would be purged after its date.", fix="Give an `ahead` that is longer than the time between two sweeps."
-            )
+            raise BadPurge(f"{spec.name} would be purged after its date.", fix="Set `ahead` to more than the time between two sweeps.")
 
     def queries(self, item: E) -> list[Query[Any]]:
         """The queries that find the children of an item."""

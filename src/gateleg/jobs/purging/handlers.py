@@ -1,4 +1,4 @@
-"""The job that sweeps: registered with its schedule like any other."""
+"""The purge job and its schedule."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class PurgeConfig(BaseModel):
-    """How a sweep is made."""
+    """Options of a sweep."""
 
     #: only count what is due
     dry_run: bool = False
@@ -36,13 +36,13 @@ def purge_jobs(
     job_type: str = "purge",
     every: int = 3600,
 ) -> Jobs:
-    """A registry with the job that sweeps, every so many seconds: an application includes it in its own, `jobs.include(purge_jobs(...))`.
+    """A registry with the purge job, scheduled every `every` seconds. Include it in an application's own: `jobs.include(purge_jobs(...))`.
 
-    `every` is at most half of the shortest `ahead`, so that TTL does not come first when a sweep is missed.
+    `every` must be at most half of the shortest `ahead`, so that TTL does not come first if a sweep is missed.
     """
     longest = longest_interval(purges)
     if timedelta(seconds=every) > longest:
-        fix = f"Sweep every {int(longest.total_seconds())} seconds or less, or purge further ahead."
+        fix = f"Sweep at least every {int(longest.total_seconds())} seconds, or purge further ahead."
         raise BadPurge(f"A sweep every {timedelta(seconds=every)} may come after TTL.", fix=fix)
     jobs, purger = Jobs(), Purger(store, purges, objects)
 

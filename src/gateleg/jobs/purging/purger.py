@@ -1,4 +1,4 @@
-"""`Purger`: removes what hangs on items, and then the items. All of it may be done again: what is gone stays gone."""
+"""`Purger`: removes what belongs to items, then the items. Every step is idempotent."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ _OBJECTS = 500
 
 
 class Restored(Exception):
-    """The item is no longer to be purged."""
+    """The item was restored and must not be purged."""
 
 
 class Purger:
     """Purges items of entities that have a `Purge`. `objects` holds what their `S3Key` attributes name."""
 
     def __init__(self, store: AsyncStore, purges: Sequence[Purge[Any]], objects: AsyncObjects | None = None) -> None:
-        #: sees items whose time is over
+        #: a store that also reads expired items
         self._store = store.reading(expired=True)
         self._objects = objects
         self._purges = {purge.entity: purge for purge in purges}
         if len(self._purges) < len(purges):
-            raise BadPurge("An entity has two purges.", fix="Put all that hangs on it into one.")
+            raise BadPurge("An entity has two purges.", fix="Merge them into one `Purge`.")
 
-    async def sweep(self, tell: Callable[[str], object] = _log.info, check: Callable[[], object] = lambda: None) -> PurgeReport:
-        """Purge every item whose date is near. One that fails does not keep the others from it.
+    async def sweep(self, log: Callable[[str], object] = _log.info, check: Callable[[], object] = lambda: None) -> PurgeReport:
+        """Purge every item that is due. If one fails, the sweep continues with the others.
 
-        `tell` is called with a line for every item, `check` before each of them: it raises what ends the sweep.
+        `log` is called with a line for every item, `check` before each item; `check` may raise an exception to end the sweep.
         """
         report = PurgeReport()
         for purge in self._purges.values():
@@ -56,7 +56,7 @@ class Purger:
             async for item in self._due(purge, until):
                 check()
                 report.due += 1
-                await self._purge_one(purge, item, until, report, tell)
+                await self._purge_one(purge, item, until, report, log)
         return report
 
     async def count_due(self) -> int:
@@ -68,14 +68,15 @@ class Purger:
         return total
 
     async def purge(self, item: BaseModel) -> PurgeReport:
-        """Remove an item now, whatever its date is, with all that hangs on it; the item last."""
+        """Remove an item now, regardless of its date: first everything that belongs to it, then the item."""
         report = PurgeReport(due=1)
         await self._remove(self._of(type(item)), item, report)
         report.purged += 1
         return report
 
     async def clean_up(self, item: BaseModel) -> PurgeReport:
-        """Remove what is left of an item that TTL has removed: what hung on it, and its unique values. Nothing if it is there again."""
+        """Remove what TTL left behind of an item: everything that belonged to it, and its unique values. Does nothing if the item exists
+        again."""
         report = PurgeReport(due=1)
         if await self._store.find(item, consistent=True) is not None:
             report.kept += 1
@@ -92,7 +93,7 @@ class Purger:
         return purge
 
     def _until(self, purge: Purge[Any]) -> datetime:
-        """Items whose date is not after this are due. TTL counts whole seconds."""
+        """The latest date of items that are due, in whole seconds as TTL counts."""
         return (self._store.setup.now() + purge.ahead).replace(microsecond=0)
 
     async def _due(self, purge: Purge[Any], until: datetime) -> AsyncIterator[Any]:
@@ -107,7 +108,7 @@ class Purger:
                 if found is not None and found <= until:
                     yield item
 
-    async def _purge_one(self, purge: Purge[Any], item: Any, until: datetime, report: PurgeReport, tell: Callable[[str], object]) -> None:
+    async def _purge_one(self, purge: Purge[Any], item: Any, until: datetime, report: PurgeReport, log: Callable[[str], object]) -> None:
         name = f"{purge.entity.__name__} {_key_text(item)}"
         try:
             sealed = await self._begin(purge, item, until)
@@ -115,21 +116,21 @@ class Purger:
             await self._end(purge, sealed)
         except Restored:
             report.kept += 1
-            tell(f"{name} was restored and is kept")
+            log(f"{name} was restored and is kept")
         except NotFound:
-            tell(f"{name} was removed by others")
+            log(f"{name} was already removed")
         except Exception as error:  # whatever a hook, the store or the objects say
             report.fail(f"{name}: {type(error).__name__}: {error}")
-            _log.exception("%s could not be purged; the next sweep tries again", name)
+            _log.exception("could not purge %s; the next sweep retries it", name)
         else:
             report.purged += 1
-            tell(f"{name} was purged")
+            log(f"{name} was purged")
 
     async def _begin(self, purge: Purge[Any], item: Any, until: datetime) -> Any:
-        """Claim an item for its purge: a write that is refused if the item was restored since it was read.
+        """Claim an item for its purge with a conditional write, which fails if the item was restored after it was read.
 
-        Its date moves to the end of what is due now, so that TTL does not remove it while its purge goes on, and the next sweep finds it
-        if this one does not end. Whoever read it before and restores it by its version loses from here on.
+        The write sets the date to the latest one that is due, so that TTL does not remove the item during its purge, and the next sweep
+        finds it if this one is interrupted. A restore with the version from before the claim fails from now on.
         """
         date = _date_of(purge)
         while True:
@@ -142,17 +143,17 @@ class Purger:
                 item = await self._again(item, error)
 
     async def _again(self, item: Any, error: Exception) -> Any:
-        """The item as it is now, after somebody else has changed it."""
+        """The current item, after another writer changed it."""
         found = await self._store.find(item, consistent=True)
         if found is None:
-            raise NotFound("The item is gone.") from error
+            raise NotFound("The item does not exist.") from error
         if found == item:
-            # Nobody has: the write itself is refused, and would be again.
+            # The item is unchanged, so a retry of the write would be refused too.
             raise error
         return found
 
     async def _end(self, purge: Purge[Any], sealed: Any) -> None:
-        """Delete the item itself with its markers and counters, unless it was restored."""
+        """Delete the item, its unique markers and its share of counters, unless it was restored."""
         date = _date_of(purge)
         until, item = getattr(sealed, date.name), sealed
         while True:
@@ -177,7 +178,7 @@ class Purger:
                     return None
 
     async def _empty(self, purge: Purge[Any], item: Any, report: PurgeReport, *, guarded: bool = False) -> None:
-        """Remove all that hangs on an item; `guarded`, as long as nobody restores it."""
+        """Remove everything that belongs to an item; with `guarded`, only while the item is not restored."""
         for query in purge.queries(item):
             await self._check(purge, item, guarded)
             own = self._purges.get(query.entity)
@@ -203,7 +204,7 @@ class Purger:
 
     async def _remove_objects(self, keys: Sequence[str]) -> int:
         if keys and self._objects is None:
-            raise BadPurge("There are objects to remove, and no object store.", fix="Give the purger objects=.")
+            raise BadPurge("The purge has objects to remove, but no object store.", fix="Pass objects= to the purger.")
         removed = 0
         for key in keys:
             assert self._objects is not None
@@ -222,7 +223,7 @@ def _date_of(purge: Purge[Any]) -> Attr[Any]:
     ttl = spec_of(purge.entity).ttl
     if ttl is None:
         raise BadPurge(
-            f"{purge.entity.__name__} has no TTL attribute, so no date to be purged at.", fix="Declare one: an attribute of the type TTL."
+            f"{purge.entity.__name__} has no TTL attribute, so it has no purge date.", fix="Declare one: an attribute of the type TTL."
         )
     found: Attr[Any] = getattr(purge.entity, ttl.name)
     return found

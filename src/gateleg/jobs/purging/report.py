@@ -1,29 +1,29 @@
-"""What a sweep has done, counted."""
+"""The counts of a sweep."""
 
 from pydantic import BaseModel, Field
 
-#: How many failures are kept with their messages.
+#: The maximum number of failures whose messages are kept.
 _KEPT = 20
 
 
 class PurgeReport(BaseModel):
-    """How many items a sweep has removed, with what hung on them."""
+    """How many items a sweep removed, with everything that belonged to them."""
 
     #: items that were due
     due: int = 0
-    #: items that are gone, with all that hung on them
+    #: items that were removed, with everything that belonged to them
     purged: int = 0
-    #: children, and theirs
+    #: removed children, at all levels
     children: int = 0
     objects: int = 0
-    #: what hooks have removed, by their names
+    #: counts that the hooks returned, by hook name
     hooked: dict[str, int] = Field(default_factory=dict)
-    #: items that were restored, or changed their date, before their purge began or while it went on
+    #: items that were restored, or whose date changed, before or during their purge
     kept: int = 0
     #: unique values that were released after TTL had removed their items
     released: int = 0
     failed: int = 0
-    #: the first failures, in words
+    #: messages of the first failures
     failures: list[str] = Field(default_factory=list)
 
     def fail(self, what: str) -> None:
@@ -33,7 +33,7 @@ class PurgeReport(BaseModel):
             self.failures.append(what)
 
     def hook(self, name: str, removed: int | None) -> None:
-        """Count what a hook has removed."""
+        """Add the count that a hook returned."""
         self.hooked[name] = self.hooked.get(name, 0) + (removed or 0)
 
     def __str__(self) -> str:

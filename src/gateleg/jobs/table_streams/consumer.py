@@ -1,4 +1,4 @@
-"""`StreamConsumer`: reads the streams of tables, shard by shard, and calls handlers with what has changed."""
+"""`StreamConsumer`: reads the streams of tables, shard by shard, and calls the handlers of their changes."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from gateleg.store import AsyncStore
 
 _log = logging.getLogger("gateleg.jobs.streams")
-#: Records that are asked for at once.
+#: Records per GetRecords request.
 _BATCH = 100
-#: Seconds between two looks into a shard that has nothing new: of an engine in this process, and of a service that is paid for.
+#: Seconds between two reads of an idle shard: on an engine in this process, and on a service that bills requests.
 _NEAR, _FAR = 0.1, 1.0
-#: Seconds between two looks for new shards and for shards that nobody reads.
+#: Seconds between two searches for new shards and for shards without a reader.
 _LOOK_EVERY = 5.0
 #: Seconds after which a checkpoint is written in the middle of a batch.
 _CHECKPOINT_EVERY = 1.0
@@ -40,7 +40,7 @@ class StreamConsumer:
     """Calls the handlers of `streams` with every change, at least once, in the order of each item's changes.
 
     Any number of processes may consume under one name: each shard has one reader, and a shard whose reader is lost is taken by another
-    after `lease_seconds`. A new name begins with the oldest record that its streams have, which is a day old at most.
+    after `lease_seconds`. A new name starts with the oldest record of the streams, which is at most a day old.
     """
 
     def __init__(
@@ -65,29 +65,30 @@ class StreamConsumer:
         self._stop = asyncio.Event()
 
     def stop(self) -> None:
-        """End after the records that are being handled."""
+        """Stop after the records in progress."""
         self._stop.set()
 
     async def run(self) -> None:
-        """Consume until `stop` is called. What the store or the service refuse is logged and tried again."""
+        """Consume until `stop` is called. Errors of the store and the service are logged, and the requests retried."""
         await self._store.ensure_tables(stream_table)
         readers: dict[str, asyncio.Task[None]] = {}
         renewing = asyncio.create_task(self._renew())
         try:
             while not self._stop.is_set():
-                with _logged("the streams could not be looked at"):
+                with _logged("could not list the shards of the streams"):
                     for held in await self._take_free():
                         readers[held.lease.shard] = asyncio.create_task(self._read_on(held))
                 await self._wait(min(_LOOK_EVERY, self._leases.seconds / 3))
         finally:
-            # What is being handled is handled, so that nothing is done twice without need.
+            # Finish the records in progress, so that they are not handled twice.
             await asyncio.gather(*readers.values(), return_exceptions=True)
             renewing.cancel()
             await asyncio.gather(renewing, return_exceptions=True)
             await self._release()
 
     async def round(self) -> int:
-        """Look for shards, and handle what there is now; how many records there were. For tests, and for programs that run now and then."""
+        """Find shards, handle their available records, and return the number of records. For tests, and for programs that run
+        periodically."""
         handled = 0
         more = True
         while more:
@@ -104,14 +105,13 @@ class StreamConsumer:
         return handled
 
     async def failed(self) -> AsyncIterator[FailedChange]:
-        """The changes that are kept because a handler refused them."""
+        """Stored changes that a handler failed to process."""
         async for one in self._store.query(FailedChange.of_consumer, consumer=self.name):
             yield one
 
     async def repeat_failed(self, event_id: str | None = None, *, watch: Callable[[int, int], None] | None = None) -> int:
-        """Hand kept changes to their handlers again; how many they have taken.
-
-        `watch` is called after each with how many were tried, and how many of them were taken.
+        """Call the handlers of failed changes again, and return how many succeeded. After each change, `watch` is called with the number
+        tried and the number that succeeded.
         """
         tried = taken = 0
         async for one in self.failed():
@@ -123,7 +123,7 @@ class StreamConsumer:
         return taken
 
     async def _take_free(self) -> list[HeldShard]:
-        """Take the shards that nobody reads and that may be read."""
+        """Take leases of shards that are ready to read and have no reader."""
         found = [shard for table in self._streams.tables for shard in await shards_of(self._store, table)]
         taken = []
         for lease in ready_to_read(await self._leases.known(found)):
@@ -135,23 +135,23 @@ class StreamConsumer:
         return taken
 
     async def _read_on(self, held: HeldShard) -> None:
-        """Read a shard until it ends, is lost, or the consumer stops."""
+        """Read a shard until it ends, its lease is lost, or the consumer stops."""
         while not self._stop.is_set() and _key(held.lease) in self._held:
             number: int | None = 0
             try:
                 number = await self._read(held)
             except LeaseTaken:
-                _log.info("another process reads %s now", held.lease.shard)
+                _log.info("another process has taken the lease of %s", held.lease.shard)
                 self._drop(held)
             except (StoreError, ServiceError, Unreachable) as error:
-                _log.warning("%s could not be read: %s", held.lease.shard, error)
-            except Exception:  # the shard must not be held by a reader that has ended
-                _log.exception("%s could not be read", held.lease.shard)
+                _log.warning("could not read %s: %s", held.lease.shard, error)
+            except Exception:  # release the lease, because this reader ends
+                _log.exception("could not read %s", held.lease.shard)
             if number == 0:
                 await self._wait(self._pause)
 
     async def _read(self, held: HeldShard) -> int | None:
-        """Handle the next records of a shard; how many, or None at the end of the shard."""
+        """Handle the next records of a shard. Returns their number, or None at the end of the shard."""
         if not self._leases.is_held(held):
             raise LeaseTaken
         batch = await self._records(held)
@@ -170,7 +170,7 @@ class StreamConsumer:
         return handled
 
     async def _records(self, held: HeldShard) -> Batch | None:
-        """The next records of a shard; None when the shard is gone."""
+        """The next records of a shard; None if the shard no longer exists."""
         while True:
             held.iterator = held.iterator or await self._place(held)
             if held.iterator is None:
@@ -182,7 +182,7 @@ class StreamConsumer:
                 continue
             if batch is not None:
                 return batch
-            # The place was good for fifteen minutes.
+            # Shard iterators are valid for fifteen minutes.
             held.iterator = None
 
     async def _place(self, held: HeldShard) -> str | None:
@@ -194,13 +194,12 @@ class StreamConsumer:
 
     async def _from_horizon(self, held: HeldShard) -> str | None:
         lease = held.lease
-        _log.error(
-            "changes of %s after %s are lost: nobody has read the stream for a day", lease.table, lease.checkpoint or "its beginning"
-        )
+        _log.error("changes of %s after %s are lost: the stream was not read for a day", lease.table, lease.checkpoint or "its beginning")
         return await iterator_after(self._store, lease.stream, lease.shard, None)
 
     async def _handle(self, held: HeldShard, records: list[dict[str, Any]]) -> int:
-        """Hand records to the handlers in order, and note how far they have come; how many were handled before the consumer was stopped."""
+        """Pass records to the handlers in order, with checkpoints. Returns the number handled, which is smaller if the consumer was
+        stopped."""
         ticks = self._store.setup.ticks
         noted, waiting = ticks(), 0
         for number, record in enumerate(records, 1):
@@ -225,16 +224,16 @@ class StreamConsumer:
         self._held.pop(_key(held.lease), None)
 
     async def _renew(self) -> None:
-        """Renew the leases of shards that have nothing to note."""
+        """Renew the leases of shards that have no checkpoint to write."""
         while True:
             await asyncio.sleep(self._leases.seconds / 3)
             for held in list(self._held.values()):
-                with _logged("a lease could not be renewed"), contextlib.suppress(LeaseTaken):
+                with _logged("could not renew a lease"), contextlib.suppress(LeaseTaken):
                     await self._leases.write(held)
 
     async def _release(self) -> None:
         for held in list(self._held.values()):
-            with _logged("a lease could not be given back"), contextlib.suppress(LeaseTaken):
+            with _logged("could not release a lease"), contextlib.suppress(LeaseTaken):
                 await self._leases.release(held)
         self._held.clear()
 

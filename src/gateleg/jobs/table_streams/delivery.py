@@ -1,4 +1,4 @@
-"""Handing a record of a stream to the handlers that want it, and keeping it for those that refuse it."""
+"""Delivers a stream record to the handlers that want it, and stores it for those that fail."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Delivery:
         self._tables = {table.name: table for table in streams.tables}
 
     async def deliver(self, table: str, record: dict[str, Any]) -> None:
-        """Call the handlers that want a record, one after another. When it returns, each has taken it or it is kept for that one."""
+        """Call the handlers that want a record, one after another. Afterwards, each has either processed it, or it is stored as failed."""
         try:
             change = await self._read(self._tables[table], record)
         except ModelError as error:
@@ -48,7 +48,7 @@ class Delivery:
                 await self._call(handler, change, table, record)
 
     async def repeat(self, failed: FailedChange) -> bool:
-        """Call the handler of a kept change again; whether it has taken it. Then it is kept no longer."""
+        """Call the handler of a failed change again. If it succeeds, delete the stored change and return True."""
         try:
             change = await self._read(self._tables[failed.table], failed.record)
             handlers = [one for one in self._streams if failed.handler in (one.name, UNREADABLE)]
@@ -75,7 +75,7 @@ class Delivery:
 
     async def _keep(self, table: str, record: dict[str, Any], handler: str, error: Exception, attempts: int) -> None:
         what = f"{type(error).__name__}: {error}"
-        _log.error("change %s of %s is kept: %s refused it %d times: %s", record["eventID"], table, handler, attempts, what)
+        _log.error("change %s of %s is stored as failed: %s failed %d times: %s", record["eventID"], table, handler, attempts, what)
         failed = FailedChange(
             consumer=self._consumer,
             event_id=record["eventID"],
@@ -89,7 +89,7 @@ class Delivery:
         await self._store.put(failed)
 
     async def _read(self, table: Table, record: dict[str, Any]) -> Change | None:
-        """The change that a record tells of; items under older keys and schemas are brought to their present ones."""
+        """The change in a record; items under older keys and schemas are converted to the current ones."""
         told = dict(record["dynamodb"])
         for image in ("OldImage", "NewImage"):
             if image in told:
@@ -97,7 +97,7 @@ class Delivery:
         change = read_change(table, {**record, "dynamodb": told})
         if change is not None and change.kind == "deleted" and change.before is not None and not change.expired:
             spec: Spec[Any] = spec_of(change.entity)
-            # An item that was moved to its present key has not been deleted.
+            # An item that was moved to its current key was not deleted.
             if spec.ref(change.before).key != change.key and await self._store.find(change.before, consistent=True) is not None:
                 return None
         return change
@@ -110,7 +110,7 @@ class Delivery:
 
 
 def _owners(table: Table, item: Item) -> Iterator[Spec[Any]]:
-    """The entity that an item belongs to, under its present key or an older one."""
+    """The entities that an item may belong to, under its current key or an older one."""
     own = table.spec_for(item)
     if own is not None:
         yield own

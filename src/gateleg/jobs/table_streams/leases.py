@@ -1,8 +1,8 @@
-"""Leases of shards: exactly one process reads a shard, and only what it writes as its owner counts.
+"""Leases of shards: exactly one process reads a shard, and only the owner's writes succeed.
 
-Nobody compares clocks. A lease's counter moves with everything that its owner writes; whoever sees it stand still for the time of a lease,
-by a clock of its own, may take the shard. Each write demands the counter that was written last, so an owner that was taken for lost can
-neither renew nor move the checkpoint.
+Clocks of different processes are never compared. Each write of the owner increments the lease's counter; a process that sees the counter
+unchanged for the length of a lease, by its own clock, may take the shard. Each write requires the last written counter, so an owner that
+was assumed lost can neither renew the lease nor write a checkpoint.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gateleg.store import AsyncStore
 
 _log = logging.getLogger("gateleg.jobs.streams")
-#: How long a shard that is done is remembered: longer than streams keep records.
+#: How long the lease of a finished shard is kept: longer than streams keep records.
 _REMEMBERED = timedelta(days=3)
 
 
@@ -37,9 +37,9 @@ class HeldShard:
     """A shard that this process reads."""
 
     lease: ShardLease
-    #: when the lease was written last, by this process's clock
+    #: when the lease was last written, by this process's clock
     renewed: float
-    #: where the reading goes on; None when it must be found again
+    #: the shard iterator; None if a new one is needed
     iterator: str | None = None
     lost: bool = False
     writing: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -53,11 +53,11 @@ class ShardLeases:
         self.consumer = consumer
         self.process = process
         self.seconds = seconds
-        #: the counter of each lease, and when it was first seen to have that value
+        #: the counter of each lease, and when this process first saw that value
         self._seen: dict[str, tuple[int, float]] = {}
 
     async def known(self, shards: Sequence[Shard]) -> list[ShardLease]:
-        """The leases of all shards that there are; those of new ones are written, and those of shards that are gone are ended."""
+        """The leases of all existing shards. Creates leases of new shards, and ends those of shards that no longer exist."""
         stored = self._store.query(ShardLease.of_consumer, consumer=self.consumer, consistent=True)
         leases = {_name(lease.stream, lease.shard): lease async for lease in stored}
         for shard in shards:
@@ -74,15 +74,17 @@ class ShardLeases:
         return found
 
     async def _give_up(self, lease: ShardLease) -> None:
-        """End the lease of a shard that its stream has forgotten before it was read to its end."""
+        """End the lease of a shard that expired from its stream before it was read completely."""
         since = lease.checkpoint or "its beginning"
-        _log.error("a shard of %s is gone; changes after %s are lost if there were any: nobody has read it for a day", lease.table, since)
+        _log.error(
+            "a shard of %s has expired unread; its changes after %s, if any, are lost: it was not read for a day", lease.table, since
+        )
         held = await self.take(lease)
         if held is not None:
             await self.finish(held)
 
     def is_free(self, lease: ShardLease) -> bool:
-        """Whether nobody reads a shard, as far as this process can tell."""
+        """Whether a shard has no reader, as far as this process knows."""
         now, name = self._store.setup.ticks(), _name(lease.stream, lease.shard)
         counter, since = self._seen.get(name, (lease.counter, now))
         if counter != lease.counter:
@@ -91,7 +93,7 @@ class ShardLeases:
         return not lease.owner or lease.owner == self.process or now - since >= self.seconds
 
     async def take(self, lease: ShardLease) -> HeldShard | None:
-        """Become the owner of a shard; None when somebody else was faster."""
+        """Become the owner of a shard; None if another process was faster."""
         try:
             seen = ShardLease.counter == lease.counter
             actions = (ShardLease.owner.set(self.process), ShardLease.counter.set(lease.counter + 1))
@@ -101,7 +103,7 @@ class ShardLeases:
         return HeldShard(taken, self._store.setup.ticks())
 
     async def write(self, held: HeldShard, *actions: Action) -> None:
-        """Renew a lease, with changes of it: refused with `LeaseTaken` when the shard has another owner."""
+        """Renew a lease, with changes. Raises `LeaseTaken` if the shard has another owner."""
         async with held.writing:
             lease = held.lease
             mine: Any = (ShardLease.counter == lease.counter) & (ShardLease.owner == self.process)
@@ -113,20 +115,20 @@ class ShardLeases:
             held.renewed = self._store.setup.ticks()
 
     async def checkpoint(self, held: HeldShard, sequence: str, handled: int) -> None:
-        """Note how far a shard has been handled."""
+        """Record the last handled change of a shard."""
         await self.write(held, ShardLease.checkpoint.set(sequence), ShardLease.handled.add(handled))
 
     async def finish(self, held: HeldShard) -> None:
-        """Note that all of a shard has been handled, and give it up."""
+        """Record that a shard is finished, and release it."""
         until = self._store.setup.now() + _REMEMBERED
         await self.write(held, ShardLease.done.set(True), ShardLease.owner.set(""), ShardLease.expires_at.set(until))
 
     async def release(self, held: HeldShard) -> None:
-        """Give a shard up, so that others need not wait."""
+        """Release a shard, so that other processes need not wait for the lease to expire."""
         await self.write(held, ShardLease.owner.set(""))
 
     def is_held(self, held: HeldShard) -> bool:
-        """Whether nobody can have taken the shard since it was renewed."""
+        """Whether the lease cannot have been taken since it was last renewed."""
         return not held.lost and self._store.setup.ticks() - held.renewed < self.seconds
 
 
@@ -135,6 +137,6 @@ def _name(stream: str, shard: str) -> str:
 
 
 def ready_to_read(leases: Sequence[ShardLease]) -> list[ShardLease]:
-    """The shards that may be read: not done, and their parent is done or no longer there."""
+    """The shards that may be read: unfinished ones whose parent is finished or no longer exists."""
     unfinished = {_name(lease.stream, lease.shard) for lease in leases if not lease.done}
     return [lease for lease in leases if not lease.done and (lease.parent is None or _name(lease.stream, lease.parent) not in unfinished)]

@@ -1,4 +1,4 @@
-"""`TableStreams`: the functions of an application that are called with the changes of its entities."""
+"""`TableStreams`: an application's handlers for the changes of its entities."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ChangeHandler:
     expired: bool | None = None
 
     def wants(self, change: Change) -> bool:
-        """Whether it is to be called with a change."""
+        """Whether to call it with a change."""
         if change.entity is not self.entity or change.kind not in self.kinds:
             return False
         return self.expired is None or (change.kind == "deleted" and change.expired is self.expired)
@@ -43,9 +43,9 @@ class ChangeHandler:
 class TableStreams:
     """The handlers of an application for the changes of its entities, whose tables have streams.
 
-    Changes of one item come in order, each at least once: one whose handler was cut short comes again. `change.event_id` is the same each
-    time, and is what a handler makes its work idempotent by. A handler that fails is tried `attempts` times; the change is then kept,
-    with the error, until it is repeated, and the next ones go on.
+    Changes of one item are delivered in order, each at least once: a change whose handler was interrupted is delivered again.
+    `change.event_id` is the same each time, so that a handler can be idempotent. A failing handler is tried `attempts` times; then the
+    change is stored with the error, to be repeated later, and the following changes are delivered.
     """
 
     def __init__(self, *, attempts: int = 3) -> None:
@@ -62,8 +62,8 @@ class TableStreams:
     ) -> Callable[[F], F]:
         """Register a function for the changes of an entity: `@streams.on(Order, kinds=["created"])`, `@streams.on(Session, expired=True)`.
 
-        With `expired` the deletions by TTL are told apart from those of programs. The handler has the function's name, or `name`, under
-        which its failures are kept.
+        `expired` selects deletions by TTL (True) or by programs (False). The handler has the function's name, or `name`; its failures are
+        stored under that name.
         """
 
         def register(handle: F) -> F:
@@ -77,13 +77,11 @@ class TableStreams:
         table = spec_of(handler.entity).table
         if table.stream is None:
             fix = f'Declare it as Table({table.name!r}, ..., stream="NEW_AND_OLD_IMAGES").'
-            raise BadHandler(f"{table.name} has no stream, so nothing tells {handler.name} of its changes.", fix=fix)
+            raise BadHandler(f"{table.name} has no stream, so {handler.name} would never be called.", fix=fix)
         if not inspect.iscoroutinefunction(handler.handle):
-            raise BadHandler(
-                f"The handler {handler.name} is not async.", fix="Write async def; long work belongs into a job that it submits."
-            )
+            raise BadHandler(f"The handler {handler.name} is not async.", fix="Write async def; submit a job for long work.")
         if not is_name(handler.name):
-            raise BadHandler(f"{handler.name!r} cannot name a handler.", fix="Names have 1 to 100 letters, digits and _ . : / -")
+            raise BadHandler(f"{handler.name!r} is not a valid name of a handler.", fix="Names have 1 to 100 letters, digits and _ . : / -")
         if handler.name in self._handlers:
             raise HandlerTaken(f"There are two handlers {handler.name}.", fix="Give one of them another name=.")
         self._handlers[handler.name] = handler

@@ -1,4 +1,4 @@
-"""Streams as the service has them: which streams a table has, their shards, and the records of a shard."""
+"""The streams of a table, their shards, and the records of a shard."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gateleg.model import Table
     from gateleg.store import AsyncStore
 
-#: What is answered for streams, shards or tables that are gone.
+#: Error codes for streams, shards or tables that do not exist.
 _GONE = ("ResourceNotFoundException", "TableNotFoundException")
 
 
@@ -27,18 +27,18 @@ class Shard:
 
 @dataclass(frozen=True)
 class Batch:
-    """Some records of a shard, and where to go on; None at its end."""
+    """Some records of a shard, and the next iterator; None at the end of the shard."""
 
     records: list[dict[str, Any]]
     next: str | None
 
 
 class Trimmed(Exception):
-    """The records after a checkpoint are older than a day, and gone."""
+    """The records after a checkpoint were older than a day and have been trimmed."""
 
 
 async def shards_of(store: AsyncStore, table: Table) -> list[Shard]:
-    """All shards of a table's streams that can be read, those of streams that were switched off included; oldest first."""
+    """All readable shards of a table's streams, including disabled streams; oldest first."""
     found: list[Shard] = []
     request: dict[str, Any] = {"TableName": store.setup.name_of(table)}
     while True:
@@ -72,7 +72,8 @@ async def _shards_of_stream(store: AsyncStore, table: Table, arn: str) -> list[S
 
 
 async def iterator_after(store: AsyncStore, stream: str, shard: str, checkpoint: str | None) -> str | None:
-    """A place in a shard: after a checkpoint, or at its beginning. None when the shard is gone; `Trimmed` when records after it are."""
+    """A shard iterator after a checkpoint, or at the beginning. None if the shard no longer exists. Raises `Trimmed` if records after
+    the checkpoint were trimmed."""
     place = {"ShardIteratorType": "TRIM_HORIZON"}
     if checkpoint is not None:
         place = {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": checkpoint}
@@ -89,7 +90,7 @@ async def iterator_after(store: AsyncStore, stream: str, shard: str, checkpoint:
 
 
 async def read_records(store: AsyncStore, iterator: str, limit: int) -> Batch | None:
-    """The records at a place; None when the place has expired, and must be found again."""
+    """The records at an iterator; None if the iterator has expired."""
     try:
         reply = await store.transport.call("GetRecords", {"ShardIterator": iterator, "Limit": limit})
     except ServiceError as error:

@@ -1,4 +1,4 @@
-"""What consumers of streams keep: who reads which shard and how far, and the changes that a handler could not take."""
+"""Tables of stream consumers: leases and checkpoints of shards, and failed changes."""
 
 from datetime import datetime
 from typing import Any
@@ -9,26 +9,26 @@ stream_table = Table("GatelegStreams", hash="pk", range="sk", tag="kind")
 
 
 class ShardLease(Entity, table=stream_table, tag="shard"):
-    """Who reads a shard for a consumer, and how far it has been read."""
+    """The lease and checkpoint of a shard, for one consumer."""
 
     consumer: Attr[str]
     #: the ARN of the stream
     stream: Attr[str]
     shard: Attr[str]
-    #: the name of the table in its documents
+    #: the declared name of the table
     table: Attr[str]
-    #: the shard that is read before this one
+    #: the parent shard, which is read before this one
     parent: Attr[str | None] = field(None)
-    #: the process that reads it; nobody, when it is empty
+    #: the process that reads it; empty if none does
     owner: Attr[str] = field("")
-    #: moves with everything that the owner writes: whoever sees it stand still for the time of a lease may take the shard
+    #: incremented by each write of the owner; if it stays unchanged for the length of a lease, another process may take the shard
     counter: Attr[int] = field(0)
     #: the sequence number of the last change that was handled
     checkpoint: Attr[str | None] = field(None)
     handled: Attr[int] = field(0)
-    #: whether all of the shard has been handled
+    #: whether the shard is finished
     done: Attr[bool] = field(False)
-    #: when a shard that is done is forgotten; its stream has forgotten it before
+    #: when the item of a finished shard expires, after the shard itself
     expires_at: Attr[TTL | None] = field(None)
 
     key = Key("CONSUMER#{consumer}", "SHARD#{stream}#{shard}")
@@ -36,13 +36,13 @@ class ShardLease(Entity, table=stream_table, tag="shard"):
 
 
 class FailedChange(Entity, table=stream_table, tag="failed"):
-    """A change that a handler has refused as often as it is tried."""
+    """A change for which all attempts of a handler failed."""
 
     consumer: Attr[str]
     event_id: Attr[str]
     handler: Attr[str]
     table: Attr[str]
-    #: the record of the stream as it was read
+    #: the stream record as it was read
     record: Attr[Compressed[dict[str, Any]]]
     error: Attr[str] = field("", max_length=4000)
     attempts: Attr[int] = field(0)

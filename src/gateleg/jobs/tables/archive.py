@@ -1,4 +1,4 @@
-"""Where finished jobs go: a summary of each, without its running state."""
+"""The archive: a summary of each finished job, without its running state."""
 
 from datetime import datetime
 from typing import Any
@@ -10,7 +10,7 @@ from gateleg.model import GSI, Attr, Compressed, Entity, Key, Pattern, Table, fi
 
 
 def make_archive_table(names: TableNames) -> Table:
-    """The table of archived jobs by other names."""
+    """The table of archived jobs, under given names."""
     return Table(
         names.archive,
         hash="job_id",
@@ -41,7 +41,7 @@ class ArchivedJob(Entity, table=archive_table):
     tenant: Attr[str | None] = field(None)
     worker_id: Attr[str | None] = field(None)
     retry_count: Attr[int] = field(0)
-    #: how often it was tried
+    #: the number of tries
     attempt: Attr[int] = field(0)
     #: from the last start to the end
     run_seconds: Attr[float | None] = field(None)
@@ -50,7 +50,7 @@ class ArchivedJob(Entity, table=archive_table):
     job_config: Attr[Compressed[dict[str, Any]]] = field(factory=dict)
     job_results: Attr[Results | None] = field(None)
     error: Attr[Failure | None] = field(None)
-    #: the last lines, and where those before them are
+    #: the last lines, and the location of the earlier ones
     logs: Attr[Logs] = field(factory=lambda: Logs())
     parent_job_id: Attr[UUID | None] = field(None)
     root_job_id: Attr[UUID | None] = field(None)
@@ -63,7 +63,7 @@ class ArchivedJob(Entity, table=archive_table):
 
 
 def summary_of(job: Job, now: datetime, log_location: str | None = None, kind: type[ArchivedJob] = ArchivedJob) -> ArchivedJob:
-    """A finished job as the archive keeps it. `kind` is the class of archived jobs in the tables that the job is in."""
+    """The archived form of a finished job. `kind` is the class of archived jobs of the same queue."""
     last: Attempt | None = job.attempts[-1] if job.attempts else None
     ended = job.completed_at or job.updated_at
     logs = job.logs if log_location is None else job.logs.model_copy(update={"log_location": log_location})

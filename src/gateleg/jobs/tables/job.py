@@ -1,4 +1,4 @@
-"""The job queue: four indexes of its document, and sparse ones of ours for what waits, runs, is in a tree or has an owner."""
+"""The table of jobs: the four indexes of the public schema, and sparse indexes for waiting and running jobs, trees and owners."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -10,24 +10,24 @@ from gateleg.jobs.tables.table_names import PLAIN, TableNames
 from gateleg.model import GSI, TTL, Attr, Entity, Key, Pattern, Record, States, Table, Version, field, new_uuid, required, stamp, state
 from gateleg.model.codec.wire import uuid_text
 
-#: What a worker must know of a job to choose it, without the rest of the item.
+#: The attributes that a worker needs to choose a job.
 _CHOICE = ("version", "status", "job_type", "queue", "priority", "created_at", "start_by", "concurrency_key", "concurrency_limit")
-#: What must be known of a delayed job to wake it.
+#: The attributes that are needed to promote a delayed job.
 _WAKING = ("version", "status", "queue", "priority", "created_at", "delayed_at")
-#: What a tree shows of each job.
+#: The attributes that trees show.
 _OVERVIEW = ("status", "job_type", "job_stage", "parent_job_id", "progress", "created_at", "started_at", "completed_at", "retry_count")
 
-#: The lines of log, and the attempts that have ended, that are kept on the job itself.
+#: The numbers of log lines and of ended attempts that are kept in the job's item.
 KEPT_LINES = 20
 KEPT_ATTEMPTS = 20
-#: A job and all it depends on are written in one transaction of at most 100 items.
+#: A job and its dependencies are written in one transaction, which may have 100 items.
 MAX_DEPENDENCIES = 90
 MAX_DEPENDENTS = 1000
 _LONGEST_OWNER = 1500
 
 
 def make_queue_table(names: TableNames) -> Table:
-    """The table of jobs by other names."""
+    """The table of jobs, under given names."""
     return Table(
         names.queue,
         hash="job_id",
@@ -46,7 +46,7 @@ def make_queue_table(names: TableNames) -> Table:
 
 
 def make_running_view(names: TableNames) -> Table:
-    """The same table as a worker sees it. Its own declaration, because a table has one entity for each form of key."""
+    """The same table for `Running`. It is declared separately, because a table has one entity for each form of key."""
     return Table(names.queue, hash="job_id")
 
 
@@ -54,12 +54,12 @@ queue_table = make_queue_table(PLAIN)
 
 
 def job_key(job_id: UUID) -> dict[str, dict[str, str]]:
-    """The key of a job on the wire, for requests that are made often."""
+    """The wire key of a job, for frequent requests."""
     return {"job_id": {"S": uuid_text(job_id)}}
 
 
 class JobStatus(States):
-    """The life of a job."""
+    """The states of a job."""
 
     PENDING = state("PENDING", to=["PROCESSING", "CANCELLED", "FAILED"])
     PROCESSING = state("PROCESSING", to=["COMPLETED", "FAILED", "PENDING", "CANCELLED"])
@@ -68,12 +68,12 @@ class JobStatus(States):
     CANCELLED = state("CANCELLED", to=["PENDING"])
 
 
-#: The states that a job has left the queue with.
+#: The final states of a job.
 FINISHED = (JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.CANCELLED)
 
 
 def owner_of(tenant: str | None, created_by: str | None) -> str | None:
-    """Whoever has submitted a job, as one key; None without a name, or with one that no index holds."""
+    """The submitter of a job as one key; None without a name, or if the key would be too long for an index."""
     if created_by is None:
         return None
     owner = f"{quote(tenant or '', safe='')}#{quote(created_by, safe='')}"
@@ -99,16 +99,16 @@ class LogEntry(Record):
 
 
 class Logs(Record):
-    """The last lines of a job's log, and where those before them are."""
+    """The last lines of a job's log, and the location of the earlier ones."""
 
     entries: Attr[list[LogEntry]] = field(factory=list, max_length=KEPT_LINES)
-    #: how many lines came before the first entry; they are in chunks of the ledger, or in the object at `log_location`
+    #: the number of lines before the first entry; they are in chunks in the ledger, or in the object at `log_location`
     earlier: Attr[int] = field(0)
     log_location: Attr[str | None] = field(None)
 
 
 class Progress(Record):
-    """How far a job is, in its own words."""
+    """The progress of a job, as its handler reports it."""
 
     done: Attr[float] = field(0.0)
     total: Attr[float] = field(1.0)
@@ -135,19 +135,19 @@ Outcome = Literal["completed", "failed", "retried", "snoozed", "released", "canc
 class Attempt(Record):
     """One run of a job by one worker; or several that follow each other, if all of them were snoozed."""
 
-    #: which try of the job it belongs to: runs that were snoozed and the one that follows belong to the same
+    #: the number of the try: snoozed runs and the run that follows them are one try
     number: Attr[int]
     worker_id: Attr[str]
     started_at: Attr[datetime]
     ended_at: Attr[datetime]
     outcome: Attr[Outcome]
     error: Attr[Failure | None] = field(None)
-    #: how often it was snoozed, when that was more than once
+    #: how often it was snoozed, if more than once
     times: Attr[int | None] = field(None)
 
 
 class Results(Record):
-    """What a job has brought about."""
+    """The result of a job."""
 
     result_type: Attr[Literal["SUCCESS", "FAILURE", "CANCELLED"]]
     #: what the handler returned
@@ -165,14 +165,14 @@ class Job(Entity, table=queue_table):
     updated_at: Attr[datetime] = stamp(on="write")
     started_at: Attr[datetime | None] = field(None)
     completed_at: Attr[datetime | None] = field(None)
-    #: who runs it, or ran it last
+    #: the worker that runs it, or ran it last
     worker_id: Attr[str | None] = field(None)
     job_type: Attr[str] = required(min_length=1, max_length=200)
     #: 0 to 100, higher first
     priority: Attr[int] = field(50, ge=0, le=100)
     #: what the job is about: a conversation, a project, a collection
     subject: Attr[str | None] = field(None, min_length=1, max_length=500)
-    #: how often it was tried again after a failure
+    #: the number of retries after failures
     retry_count: Attr[int] = field(0, ge=0)
     max_retries: Attr[int] = field(3, ge=0)
     timeout_seconds: Attr[int] = field(3600, ge=1)
@@ -180,9 +180,9 @@ class Job(Entity, table=queue_table):
     job_results: Attr[Results | None] = field(None)
     logs: Attr[Logs] = field(factory=lambda: Logs())
     created_by: Attr[str | None] = field(None)
-    #: the business partition of whoever has submitted it
+    #: the tenant of the submitter
     tenant: Attr[str | None] = field(None, max_length=500)
-    #: both, for a list of somebody's jobs
+    #: tenant and submitter as one key, for the list of a user's jobs
     owner: Attr[str | None] = field(None)
     dependencies: Attr[list[UUID]] = field(factory=list, max_length=MAX_DEPENDENCIES)
     dependent_jobs: Attr[list[UUID]] = field(factory=list, max_length=MAX_DEPENDENTS)
@@ -192,30 +192,30 @@ class Job(Entity, table=queue_table):
     readiness: Attr[Readiness] = field(Readiness.READY)
     #: not to be started before
     run_at: Attr[datetime | None] = field(None)
-    #: when the delay began that `run_at` follows from, by the clock that wrote both; absent when `run_at` was chosen
+    #: the start of the delay that ends at `run_at`, by the clock that wrote both; absent if the submitter chose `run_at`
     delayed_at: Attr[datetime | None] = field(None)
     #: not to be started after
     start_by: Attr[datetime | None] = field(None)
-    #: the dependencies that are not completed yet
+    #: the dependencies that have not completed yet
     waiting_for: Attr[set[str] | None] = field(None, max_length=MAX_DEPENDENCIES)
-    #: the dependency whose failure has cancelled the job
+    #: the dependency whose failure cancelled the job
     cancelled_by: Attr[UUID | None] = field(None)
     cancel_requested: Attr[datetime | None] = field(None)
     cancel_reason: Attr[str | None] = field(None)
 
-    #: how often it was claimed: grows with every claim, so it also fences writes to other systems
+    #: the number of claims; it grows with every claim, so it is also a fencing token for other systems
     attempt: Attr[int] = field(0)
-    #: how often its worker was lost with it; not counted among its retries
+    #: how often its worker was lost; these are not counted as retries
     losses: Attr[int | None] = field(None)
-    #: how often its handler asked to be called again later
+    #: how often its handler snoozed it
     snoozes: Attr[int | None] = field(None)
     #: the last attempts that have ended
     attempts: Attr[list[Attempt]] = field(factory=list, max_length=KEPT_ATTEMPTS)
-    #: who may write for the running attempt
+    #: the token of the running attempt, which its writes require
     lease_token: Attr[str | None] = field(None, hidden=True)
     lease_until: Attr[datetime | None] = field(None)
     progress: Attr[Progress | None] = field(None)
-    #: how many events it has emitted
+    #: the number of events it has emitted
     emitted: Attr[int | None] = field(None)
 
     parent_job_id: Attr[UUID | None] = field(None)
@@ -224,13 +224,13 @@ class Job(Entity, table=queue_table):
     #: the jobs from the root to this one; only on jobs that have a parent
     tree_path: Attr[str | None] = field(None)
 
-    #: no more jobs with this key run at once than `concurrency_limit`
+    #: at most `concurrency_limit` jobs with this key run at once
     concurrency_key: Attr[str | None] = field(None)
     concurrency_limit: Attr[int] = field(1, ge=1)
     idempotency_key: Attr[str | None] = field(None)
     unique_key: Attr[str | None] = field(None)
     tags: Attr[list[str]] = field(factory=list, max_length=50)
-    #: only in jobs that an earlier version has finished: since then, archiving alone removes a job
+    #: only in jobs that an earlier version of Gateleg finished: since then, only archiving removes jobs
     expires_at: Attr[TTL | None] = field(None)
 
     key = Key("{job_id}")
@@ -247,10 +247,10 @@ class Job(Entity, table=queue_table):
     of_subject = Pattern(PLAIN.subject_index, title="Jobs about a subject, newest first", order="desc")
     of_type = Pattern("JobTypeIndex", title="Jobs of a type, highest priority first", order="desc")
     of_worker = Pattern("WorkerStatusIndex", title="Jobs of a worker, by status")
-    ready = Pattern("ReadyIndex", title="Claimable jobs of a queue, in the order to be claimed")
+    ready = Pattern("ReadyIndex", title="Claimable jobs of a queue, in claim order")
     due = Pattern("DueIndex", title="Delayed jobs of a queue, soonest first")
     leased = Pattern("LeaseIndex", title="Running jobs of a queue, by the end of their lease")
-    of_owner = Pattern("OwnerIndex", title="Jobs that somebody has submitted, newest first", order="desc")
+    of_owner = Pattern("OwnerIndex", title="Jobs of a submitter, newest first", order="desc")
     in_tree = Pattern("TreeIndex", title="The jobs below a root, each after its parent")
 
     @property
@@ -260,12 +260,12 @@ class Job(Entity, table=queue_table):
 
     @property
     def tries(self) -> int:
-        """How often it was tried, with the present run: claims that were snoozed do not count."""
+        """The number of tries, including the current run; snoozed claims do not count."""
         return self.attempt - (self.snoozes or 0)
 
 
 class Running(Entity, table=make_running_view(PLAIN)):
-    """A running job as its worker writes it: the attributes that change while it runs, and do not move its version."""
+    """A running job, as its worker updates it: the attributes that change during a run without a new version."""
 
     job_id: Attr[UUID]
     status: Attr[str]

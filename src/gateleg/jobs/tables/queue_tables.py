@@ -33,7 +33,7 @@ _DELPHI = (DELPHI.queue, DELPHI.ledger, DELPHI.archive)
 
 @dataclass(frozen=True, eq=False)
 class QueueTables:
-    """The classes of a queue's items. Those of tables with other than the plain names are subclasses of the plain ones."""
+    """The entity classes of a queue. For tables with other names than the default, they are subclasses of the default ones."""
 
     names: TableNames = PLAIN
     job: type[jobs.Job] = jobs.Job
@@ -53,12 +53,12 @@ class QueueTables:
 
     @property
     def all(self) -> tuple[Table, Table, Table]:
-        """The tables: of jobs, of what is kept beside them, and of archived jobs."""
+        """The tables of jobs, of other records, and of archived jobs."""
         return spec_of(self.job).table, spec_of(self.queue_state).table, spec_of(self.archived_job).table
 
 
 def moved_to(kind: type[E], item: E) -> E:
-    """An item as one of the class that a queue's tables have for it: what is made without a context is of a plain class."""
+    """An item, converted to the class of the queue's tables: items created without a context have the default class."""
     return item if type(item) is kind else construct_unchecked(kind, dict(item.__dict__))
 
 
@@ -88,15 +88,15 @@ def tables_named(names: TableNames) -> QueueTables:
 
 
 def _bound(kind: type[E], table: Table, **members: object) -> type[E]:
-    """An entity in another table, otherwise the same, save for the members that are given."""
-    # Where the classes of hosts can be imported from; those by names of your own are nowhere but in their queue.
+    """The same entity in another table, with the given members replaced."""
+    # The classes of hosts can be imported from this module; those of other table names exist only in their queue.
     module = "gateleg.jobs.tables.delphi" if table.name in _DELPHI else kind.__module__
     own = {"__doc__": kind.__doc__, "__module__": module, **members}
     return new_class(kind.__name__, (kind,), {"table": table, "tag": spec_of(kind).tag}, lambda body: body.update(own))
 
 
 def _bound_by_subject(kind: type[E], table: Table, names: TableNames, pattern: Access[E]) -> type[E]:
-    """The same, whose subject has another name on the wire and another index."""
+    """The same, with another wire name and index for the subject."""
     of_subject = Pattern(names.subject_index, title=pattern.pattern.title, order=pattern.pattern.order)
     return _bound(kind, table, of_subject=of_subject, __wire_case__=lambda name: names.subject if name == "subject" else name)
 

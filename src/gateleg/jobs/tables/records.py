@@ -1,6 +1,6 @@
-"""What the queue keeps beside the jobs: the state of queues, workers, schedules, keys that are taken, log chunks and tallies.
+"""The queue's records other than jobs: queues, workers, schedules, reserved keys, log chunks and counts.
 
-One table, in which every entity has a partition of its own kind; most of them are read by their whole key.
+They share one table, with partitions by entity; most are read by their full key.
 """
 
 from datetime import datetime
@@ -15,7 +15,7 @@ __all__ = ["Hour", "MinuteCounts"]
 
 
 def make_ledger_table(names: TableNames) -> Table:
-    """The table of what the queue keeps beside the jobs, by other names."""
+    """The table of the queue's other records, under a given name."""
     return Table(names.ledger, hash="pk", range="sk", tag="kind")
 
 
@@ -23,12 +23,12 @@ ledger_table = make_ledger_table(PLAIN)
 
 
 class QueueState(Entity, table=ledger_table, tag="queue"):
-    """How a queue is run. A queue that nobody has changed has none, and runs."""
+    """The mode and rate limit of a queue. A queue without this item runs without a limit."""
 
     name: Attr[str]
-    #: `paused`: nothing is claimed; `draining`: nothing new is taken in
+    #: `paused`: no jobs are claimed; `draining`: no new jobs are accepted
     mode: Attr[Literal["running", "paused", "draining"]] = field("running")
-    #: at most so many starts in a window of so many seconds; 0 for no limit
+    #: the maximum number of starts in a window of `rate_seconds`; 0 for no limit
     rate: Attr[int] = field(0, ge=0)
     rate_seconds: Attr[int] = field(60, ge=1)
     changed_at: Attr[datetime | None] = field(None)
@@ -39,7 +39,7 @@ class QueueState(Entity, table=ledger_table, tag="queue"):
 
 
 class RateWindow(Entity, table=ledger_table, tag="rate"):
-    """How many jobs of a queue were started in one window of time."""
+    """The number of jobs of a queue that were started in one time window."""
 
     queue: Attr[str]
     window: Attr[int]
@@ -59,12 +59,12 @@ class Slots(Entity, table=ledger_table, tag="slots"):
 
 
 class KeyReservation(Entity, table=ledger_table, tag="hold"):
-    """A key that a submission has taken: for good (`idempotency`, until it expires) or while its job waits (`unique`)."""
+    """A key that a submission has reserved: until it expires (`idempotency`), or while its job is pending (`unique`)."""
 
     purpose: Attr[Literal["idempotency", "unique"]]
     text: Attr[str]
     job_id: Attr[UUID]
-    #: of the submission, to tell a repetition from another use of the key
+    #: digest of the submission, which distinguishes a repetition from another use of the key
     digest: Attr[str] = field("")
     expires_at: Attr[TTL | None] = field(None)
 
@@ -72,57 +72,57 @@ class KeyReservation(Entity, table=ledger_table, tag="hold"):
 
 
 class WorkerRecord(Entity, table=ledger_table, tag="worker"):
-    """A worker that is alive, as it said last."""
+    """A live worker, as it last reported."""
 
     worker_id: Attr[str]
     host: Attr[str]
     pid: Attr[int]
-    #: of the application, as the worker was told
+    #: the version of the application, as passed to the worker
     app_version: Attr[str] = field("")
     queues: Attr[list[str]] = field(factory=list, max_length=100)
-    #: how often each queue is looked into first, against the others
+    #: the relative frequency with which each queue is polled first
     weights: Attr[dict[str, int]] = field(factory=dict)
     concurrency: Attr[int] = field(1)
-    #: the most jobs of a queue that it runs at once, where that is limited
+    #: the maximum number of concurrent jobs of a queue, for limited queues
     limits: Attr[dict[str, int]] = field(factory=dict)
     state: Attr[Literal["running", "draining", "stopped"]] = field("running")
     running: Attr[list[UUID]] = field(factory=list, max_length=1000)
     memory_bytes: Attr[int] = field(0)
-    #: for how long its leases last
+    #: the duration of its leases
     lease_seconds: Attr[float | None] = field(None)
-    #: by how many seconds its clock is ahead of those of the others, as far as that can be told
+    #: estimated seconds by which its clock is ahead of the other workers' clocks
     clock_ahead: Attr[float] = field(0.0)
     started_at: Attr[datetime]
     seen_at: Attr[datetime]
     expires_at: Attr[TTL | None] = field(None)
 
     key = Key("WORKERS", "WORKER#{worker_id}")
-    every = Pattern(title="All workers that were alive lately")
+    every = Pattern(title="All recently active workers")
 
 
 class LeaderLease(Entity, table=ledger_table, tag="duty"):
-    """A duty that one worker has for all, as long as it renews its term."""
+    """A maintenance task that one worker does for all, as long as it renews this lease."""
 
     name: Attr[str]
-    #: nobody, when it is empty
+    #: empty if there is no holder
     holder: Attr[str]
-    #: moves with every renewal; by the clock of the holder, so nobody compares it with its own
+    #: changes with every renewal; a time of the holder's clock, so never compared with another clock
     until: Attr[datetime]
-    #: how long a term is: who sees no renewal for that long may take the duty
+    #: the duration of the lease: a worker that sees no renewal for that long may take it
     seconds: Attr[float | None] = field(None)
-    #: where a duty that is done in pieces goes on
+    #: the position at which an incremental task continues
     position: Attr[str | None] = field(None)
 
     key = Key("DUTIES", "DUTY#{name}")
 
 
 class Schedule(Entity, table=ledger_table, tag="schedule"):
-    """A job that is submitted again and again."""
+    """A job that is submitted repeatedly."""
 
     name: Attr[str] = field("", min_length=1, max_length=200)
     job_type: Attr[str]
     job_config: Attr[dict[str, Any]] = field(factory=dict)
-    #: five fields of cron; or else `every`
+    #: five cron fields; None if `every` is set
     cron: Attr[str | None] = field(None)
     timezone: Attr[str] = field("UTC")
     #: seconds between two runs
@@ -131,25 +131,25 @@ class Schedule(Entity, table=ledger_table, tag="schedule"):
     priority: Attr[int] = field(50, ge=0, le=100)
     subject: Attr[str | None] = field(None)
     enabled: Attr[bool] = field(True)
-    #: of its jobs, so that they can also be made by a worker that does not know their type
+    #: the defaults of its jobs, so that a worker that does not know their type can submit them
     max_retries: Attr[int | None] = field(None)
     timeout_seconds: Attr[int | None] = field(None)
-    #: a run that is later than this many seconds is left out
+    #: a run that is later than this many seconds is skipped
     max_delay: Attr[int] = field(600, ge=0)
     next_run_at: Attr[datetime | None] = field(None)
     last_run_at: Attr[datetime | None] = field(None)
     last_job_id: Attr[UUID | None] = field(None)
-    #: runs that were left out because they were too late, or refused
+    #: the number of runs that were skipped because they were too late, or refused
     skipped: Attr[int] = field(0)
-    #: the application whose code declares it; None when a person or a program has made it
+    #: the application whose code declares it; None if a person or a program created it
     declared_by: Attr[str | None] = field(None)
-    #: since when its application has started without declaring it; it does not run then
+    #: when its application first started without declaring it; it does not run then
     undeclared_at: Attr[datetime | None] = field(None)
     version: Attr[Version] = field(0)
 
     @property
     def active(self) -> bool:
-        """Whether it submits jobs: it is switched on, and its application still declares it."""
+        """Whether it submits jobs: it is enabled, and its application still declares it."""
         return self.enabled and self.undeclared_at is None
 
     key = Key("SCHEDULES", "SCHEDULE#{name}")
@@ -157,7 +157,7 @@ class Schedule(Entity, table=ledger_table, tag="schedule"):
 
 
 class LogChunk(Entity, table=ledger_table, tag="log"):
-    """Lines of a job's log that have left the job. `first` is the number of the first, counted from 0."""
+    """Log lines that were moved out of the job's item. `first` is the number of the first line, counted from 0."""
 
     job_id: Attr[UUID]
     first: Attr[int]
@@ -169,7 +169,7 @@ class LogChunk(Entity, table=ledger_table, tag="log"):
 
 
 class EventChunk(Entity, table=ledger_table, tag="events"):
-    """Events that a job has emitted, as they were written together. `first` is the number of the first, counted from 0."""
+    """Events of a job that were written together. `first` is the number of the first event, counted from 0."""
 
     job_id: Attr[UUID]
     first: Attr[int]
@@ -181,7 +181,7 @@ class EventChunk(Entity, table=ledger_table, tag="events"):
 
 
 class MinuteCounts(Entity, table=ledger_table, tag="tally"):
-    """What one worker did with the jobs of one type in one minute. Only that worker writes it, as a whole."""
+    """Counts of one worker for one job type in one minute. Only that worker writes the item, always completely."""
 
     queue: Attr[str]
     minute: Attr[datetime]
@@ -193,18 +193,18 @@ class MinuteCounts(Entity, table=ledger_table, tag="tally"):
     failed: Attr[int] = field(0)
     retried: Attr[int] = field(0)
     cancelled: Attr[int] = field(0)
-    #: runs by their time: the key is the quarter of a power of two of milliseconds that holds it
+    #: histogram of run times: each key is a bucket of a quarter of a power of two, in milliseconds
     run_times: Attr[dict[str, int]] = field(factory=dict)
-    #: waits from submission to start, in the same way
+    #: histogram of waiting times from submission to start, with the same buckets
     wait_times: Attr[dict[str, int]] = field(factory=dict)
     expires_at: Attr[TTL | None] = field(None)
 
     key = Key("TALLY#{queue}", "MINUTE#{minute}#{job_type}#{worker_id}")
-    of_queue = Pattern(title="What was done in a queue, minute by minute")
+    of_queue = Pattern(title="The counts of a queue, by minute")
 
 
 class Minute(Record):
-    """What a queue did in one minute, and what was in it when the minute was noted."""
+    """The counts of a queue in one minute, and its length when the minute was recorded."""
 
     claimed: Attr[int] = field(0)
     completed: Attr[int] = field(0)
@@ -212,19 +212,19 @@ class Minute(Record):
     retried: Attr[int] = field(0)
     cancelled: Attr[int] = field(0)
     lost_claims: Attr[int] = field(0)
-    #: None where nobody has looked
+    #: None if not measured
     waiting: Attr[int | None] = field(None)
     running: Attr[int | None] = field(None)
 
 
 class Hour(Entity, table=ledger_table, tag="hour"):
-    """The history of a queue in one hour. Written by the worker that watches the queue, from the tallies of all."""
+    """The history of a queue in one hour. The worker that maintains the history writes it from the counts of all workers."""
 
     queue: Attr[str]
     hour: Attr[datetime]
-    #: by the number of the minute, 0 to 59; minutes in which nothing happened may be left out
+    #: by minute, 0 to 59; minutes without activity may be absent
     minutes: Attr[dict[str, Minute]] = field(factory=dict)
     expires_at: Attr[TTL | None] = field(None)
 
     key = Key("HISTORY", "HOUR#{hour}#{queue}")
-    since = Pattern(title="What was done in all queues, hour by hour")
+    since = Pattern(title="The counts of all queues, by hour")

@@ -1,4 +1,4 @@
-"""What the queue's tables are called."""
+"""The names of the queue's tables."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Layout = Literal["plain", "delphi"]
 
 @dataclass(frozen=True)
 class TableNames:
-    """The names of the queue's three tables, and how they store what a job is about.
+    """The names of the queue's three tables, and of the attribute and index for a job's subject.
 
-    A store's prefix stands before the names of the tables, and its `table_names` replace them, as with any other table.
+    As with any other table, the store's prefix is prepended, and its `table_names` replace the names.
     """
 
     queue: str = "JobQueue"
@@ -30,6 +30,6 @@ class TableNames:
 
 
 PLAIN = TableNames()
-#: As the document has them that Delphi follows. Hosts use these, so that what they have stored stays readable.
+#: The names in the public schema of Delphi. Hosts use these, so that their stored jobs stay readable.
 DELPHI = TableNames("DelphiJobQueue", "DelphiJobLedger", "DelphiJobArchive", "conversation_id", "ConversationIndex")
 LAYOUTS: Mapping[Layout, TableNames] = {"plain": PLAIN, "delphi": DELPHI}

@@ -1,4 +1,4 @@
-"""`Moving`: how a store treats operations on entities whose items are being moved."""
+"""`Moving`: rewrites a store's operations on entities whose items are being moved."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from gateleg.store.operations.scans import Scan
 
 
 class Moving(MoveRegistry):
-    """The moves that a process knows of: `store.moving(Moving([orders_move]))` is a store whose verbs work in every phase of them.
+    """The moves of a process: `store.moving(Moving([orders_move]))` is a store whose verbs work in every phase of the moves.
 
-    Make one for each process and share it between its stores: it keeps what is known of the phases. `compare` is the share of reads by key
-    that look at both items in the phases dual-read and cut-over; a pair that differs is noted, logged, and keeps the move from going on.
+    Create one per process and share it between its stores, because it caches the phases. `compare` is the fraction of reads by key that
+    compare both items in the phases dual-read and cut-over; a difference is recorded and logged, and blocks the next phase.
     """
 
     def rewrite(self, operation: Any) -> Any:
-        """The operation to carry out instead; the same one if it concerns no move."""
+        """The operation to run instead; the same one if it is not affected by a move."""
         if isinstance(operation, Scan | Moved | MovedStream):
             return operation
         if not any(self.directions(entity) for entity, _, _ in operation.partitions()):

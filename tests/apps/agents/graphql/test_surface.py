@@ -243,7 +243,7 @@ async def test_what_is_not_there_is_null_at_once(callers: Callers, world: World)
         assert await callers.ann.ask(query) is None
     assert await callers.ann.ask('mutation { deleteAgent(agentVersionUuid: "gone") { ok reason } }') == {
         "ok": False,
-        "reason": "There is nothing with this id.",
+        "reason": "There is no item with this id.",
     }
 
 

@@ -1,1 +1,1 @@
-"""Deleting what hangs together: a thread with all that happened in it, and everything of a tenant; and exporting it before."""
+"""Deletes whole threads and tenants with everything that belongs to them, and exports tenants."""

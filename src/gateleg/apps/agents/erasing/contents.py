@@ -1,4 +1,4 @@
-"""All that a tenant has in the store, kind by kind, in an order in which it can be deleted: what hangs on others comes first."""
+"""The stored items of a tenant by kind, in deletion order: items before the items they refer to."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _IN_PARTITION: dict[str, Any] = {
 
 
 def contents_of(partition: Partition) -> dict[str, list[Query[Any]]]:
-    """The questions that find everything of a tenant, by kind."""
+    """The queries for all items of a tenant, by kind."""
     found: dict[str, list[Query[Any]]] = {kind: [entity.in_partition(partition=partition)] for kind, entity in _IN_PARTITION.items()}
     found["pointers to active versions"] = [VersionPointer.of_kind(partition=partition, kind=kind) for kind in (AGENT, FLOW, PROMPT)]
     found["rows of usage"] = [DailyUsage.by_day(partition=partition)]

@@ -1,4 +1,4 @@
-"""The jobs that delete threads, and export and erase tenants: their names, what they are asked for and what they answer."""
+"""The job types that delete threads, and export and erase tenants: names, configs and results."""
 
 from pydantic import BaseModel, ConfigDict
 
@@ -10,7 +10,7 @@ DELETE_THREAD, EXPORT_TENANT, ERASE_TENANT = "agents.delete-thread", "agents.exp
 
 
 class TenantConfig(BaseModel):
-    """Whose data a job works on."""
+    """The tenant whose data a job exports or erases."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -24,19 +24,19 @@ class TenantConfig(BaseModel):
 
 
 class DeleteThreadConfig(TenantConfig):
-    """Which thread is deleted."""
+    """The thread to delete."""
 
     thread_uuid: str
 
 
 class EraseResult(BaseModel):
-    """What was deleted, by kind. Nothing of it was left when it was counted at the end."""
+    """The number of deleted items by kind. A final count found none left."""
 
     deleted: dict[str, int]
 
 
 class ExportResult(BaseModel):
-    """What was written to a file, by kind, and where that is."""
+    """The number of exported items by kind, and the location of the file."""
 
     items: dict[str, int]
     object_key: str

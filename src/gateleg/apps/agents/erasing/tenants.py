@@ -1,4 +1,4 @@
-"""Exporting and erasing all that a tenant has: items, files and secrets. Both are jobs of those who run the host."""
+"""Exports and erases all data of a tenant: items, files and secrets. Both are jobs that host operators start."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ if TYPE_CHECKING:
 
 __all__ = ["begin_erasure", "begin_export", "erase_tenant", "export_tenant"]
 
-#: The output of a job that names objects, which its page and API link to.
+#: The job output that lists objects; the job's page and the API link to them.
 _ARTIFACTS = "s3_artifacts"
-#: How often a tenant's data is deleted while new data comes.
+#: The maximum number of deletion passes while new data arrives.
 _PASSES = 5
-#: What tenants share: it counts who uses it.
+#: Catalogue items, which count the items that refer to them.
 _SHARED = (Llm, UiComponent, WizardSchema)
 _FILES, _SECRETS = "files", "secrets"
 
 
 async def begin_export(resources: Resources[AgentsSettings], context: Context) -> UUID:
-    """The job that writes all that the context's tenant has to one file. Raises `NotAHostOperator`."""
+    """Submit a job that writes all data of the context's tenant to one file. Raises `NotAHostOperator`."""
     return await _begin(resources, context, EXPORT_TENANT)
 
 
 async def begin_erasure(resources: Resources[AgentsSettings], context: Context) -> UUID:
-    """The job that deletes all that the context's tenant has, for good. Raises `NotAHostOperator`."""
+    """Submit a job that permanently deletes all data of the context's tenant. Raises `NotAHostOperator`."""
     return await _begin(resources, context, ERASE_TENANT)
 
 
@@ -61,7 +61,7 @@ async def _begin(resources: Resources[AgentsSettings], context: Context, job_typ
 
 
 async def export_tenant(job: JobContext, config: TenantConfig, resources: Resources[AgentsSettings]) -> ExportResult:
-    """Write the items of a tenant to a file of JSON lines, in DynamoDB's form, with the names of its files and secrets."""
+    """Write the items of a tenant to a file of DynamoDB JSON lines, with the names of its files and secrets."""
     partition, counts = config.partition, dict[str, int]()
     path = job.scratch / "tenant.jsonl.gz"
     contents = contents_of(partition)
@@ -86,7 +86,7 @@ async def export_tenant(job: JobContext, config: TenantConfig, resources: Resour
 
 
 async def erase_tenant(job: JobContext, config: TenantConfig, resources: Resources[AgentsSettings]) -> EraseResult:
-    """Delete the items, files and secrets of a tenant, and count what is left: nothing. Raises `TenantStillWrites`."""
+    """Delete the items, files and secrets of a tenant, and verify that none is left. Raises `TenantStillWrites`."""
     deleted: dict[str, int] = {}
     for _ in range(_PASSES):
         for kind, count in (await _erase(job, config.partition, resources)).items():
@@ -94,7 +94,7 @@ async def erase_tenant(job: JobContext, config: TenantConfig, resources: Resourc
         left = await _count(resources, config.partition)
         if not left:
             return EraseResult(deleted={kind: count for kind, count in deleted.items() if count})
-        job.log(f"Still there: {left}", "WARNING")
+        job.log(f"Left: {left}", "WARNING")
     raise TenantStillWrites(f"The tenant {config.part_id!r} still has {left}.", details={"left": left})
 
 
@@ -118,7 +118,8 @@ async def _erase(job: JobContext, partition: Partition, resources: Resources[Age
 
 
 async def _delete(store: AsyncStore, item: Any) -> int:
-    """Delete an item, with its share in the counts of the catalogue; 0 for one that is gone or has changed: the next pass sees it."""
+    """Delete an item and decrement the counts of the catalogue items it refers to. Returns 0 if it no longer exists or has changed; the
+    next pass handles it."""
     released = [target for target in references_of(item) if target.entity in _SHARED]
     try:
         if released:
@@ -139,14 +140,14 @@ async def _delete_and_release(store: AsyncStore, item: Entity, released: list[Ta
         await store.transact(writes)
     except TransactionCanceled as canceled:
         if any(isinstance(reason, NotFound | ConstraintFailed) for reason in canceled.reasons[1:]):
-            # An entry that is gone, or counts nothing, has nothing to be released.
+            # A catalogue item that no longer exists, or whose count is 0, needs no update.
             await store.delete(item)
             return
         raise
 
 
 async def _count(resources: Resources[AgentsSettings], partition: Partition) -> dict[str, int]:
-    """What a tenant has, by kind, without those that it has none of."""
+    """The number of a tenant's items by kind, without kinds that have none."""
     found = {
         kind: sum([await resources.store.count(question, limit=1_000) for question in questions])
         for kind, questions in contents_of(partition).items()

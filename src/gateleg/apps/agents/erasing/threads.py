@@ -1,4 +1,4 @@
-"""Deleting a thread with its runs, messages, tool calls, tasks and files: at once when it is small, by a job when it is large."""
+"""Deletes a thread with its runs, messages, tool calls, tasks and files: a small one at once, a large one in a job."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 __all__ = ["SMALL", "delete_whole_thread", "erase_thread"]
 
-#: Runs of a thread that is deleted before the request is answered.
+#: The maximum number of runs of a thread that is deleted within the request.
 SMALL = 20
-#: How often a thread is emptied while somebody goes on asking in it.
+#: The maximum number of deletion passes while new questions arrive.
 _PASSES = 10
 
 
 async def delete_whole_thread(resources: Resources[AgentsSettings], context: Context, thread_uuid: str) -> UUID | None:
-    """Delete a thread that the caller may change, with all that happened in it; the job that does so, when there is much.
+    """Delete a thread that the caller may change, with everything in it. Returns the job that deletes it if the thread is large.
 
     Raises `NotFoundInPartition`, `NotYours` and `BusyThread`.
     """
@@ -55,7 +55,7 @@ async def erase_thread(
     thread_uuid: str,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> dict[str, int]:
-    """Cancel what runs, delete what hangs on the thread, and last the thread; how many of each kind. Done again, it goes on."""
+    """Cancel the runs of a thread, delete everything in it, then the thread. Returns the counts by kind. A repeated call continues."""
     store, place = resources.store, {"partition": partition, "thread_uuid": thread_uuid}
     deleted = {"runs": 0, "messages": 0, "tool calls": 0, "files": 0}
     for _ in range(_PASSES):
@@ -72,11 +72,11 @@ async def erase_thread(
         try:
             await delete_item(store, Thread, place)
         except StillUsed:
-            # Somebody has asked in the meantime.
+            # A new question has arrived in the meantime.
             continue
     if await store.find(Thread, **place, consistent=True) is None:
         return deleted
-    raise BusyThread(f"Somebody goes on asking in the thread {thread_uuid!r}.")
+    raise BusyThread(f"New questions keep arriving in the thread {thread_uuid!r}.")
 
 
 async def _cancel_open(resources: Resources[AgentsSettings], place: dict[str, Any]) -> None:
@@ -86,7 +86,7 @@ async def _cancel_open(resources: Resources[AgentsSettings], place: dict[str, An
 
 
 async def _delete_files(resources: Resources[AgentsSettings], partition: Partition, place: dict[str, Any]) -> int:
-    """Delete the files that came with the messages of the thread."""
+    """Delete the files attached to messages of the thread."""
     keys: set[str] = set()
     async for message in resources.store.query(Message.of_thread(**place), consistent=True):
         keys |= {str(file["object_key"]) for file in message.files if file.get("object_key")}
@@ -96,7 +96,7 @@ async def _delete_files(resources: Resources[AgentsSettings], partition: Partiti
 
 
 async def _delete(store: AsyncStore, item: Run | Message | ToolCall) -> int:
-    """Delete an item, a run with its task; 0 for one that is gone or was changed: the next pass sees it."""
+    """Delete an item; a run with its task. Returns 0 if it no longer exists or has changed; the next pass handles it."""
     try:
         if isinstance(item, Run) and item.async_task_uuid is not None:
             await store.delete(AsyncTask, partition=item.partition, async_task_uuid=item.async_task_uuid)

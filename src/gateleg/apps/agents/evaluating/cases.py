@@ -13,7 +13,7 @@ _CAMEL = ConfigDict(extra="forbid", alias_generator=to_camel, populate_by_name=T
 
 
 class Contains(BaseModel):
-    """The answer has a text, in whatever case."""
+    """The answer contains a text, ignoring case."""
 
     model_config = _CAMEL
 
@@ -22,7 +22,7 @@ class Contains(BaseModel):
 
 
 class Matches(BaseModel):
-    """A regular expression is found in the answer."""
+    """A regular expression matches somewhere in the answer."""
 
     model_config = _CAMEL
 
@@ -40,7 +40,7 @@ class Matches(BaseModel):
 
 
 class Equals(BaseModel):
-    """The answer, as JSON, is this value. Numbers are compared as numbers, and the order of members is nothing."""
+    """The answer, parsed as JSON, equals this value. Numbers are compared by value, and the order of members is ignored."""
 
     model_config = _CAMEL
 
@@ -49,7 +49,7 @@ class Equals(BaseModel):
 
 
 class Judged(BaseModel):
-    """A model says whether the answer meets a criterion."""
+    """A model judges whether the answer meets a criterion."""
 
     model_config = _CAMEL
 
@@ -61,7 +61,7 @@ Check = Annotated[Contains | Matches | Equals | Judged, Discriminator("kind")]
 
 
 class Case(BaseModel):
-    """A question, and what its answer must fulfil."""
+    """A question and the checks of its answer."""
 
     model_config = _CAMEL
 
@@ -72,12 +72,12 @@ class Case(BaseModel):
 
 
 def contains(check: Contains, answer: str) -> bool:
-    """Whether an answer has a text."""
+    """Whether an answer contains a text."""
     return check.text.casefold() in answer.casefold()
 
 
 def equals(check: Equals, answer: str, output: dict[str, Any] | None) -> bool:
-    """Whether an answer is a value: the structure of the run, or the JSON that the answer consists of."""
+    """Whether an answer equals a value: the structured answer of the run, or its text parsed as JSON."""
     if output is None:
         try:
             found: Any = json.loads(answer)
@@ -89,5 +89,5 @@ def equals(check: Equals, answer: str, output: dict[str, Any] | None) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it: what was stored has decimals in place of floats."""
+    """A value with JSON types: stored values have decimals instead of floats."""
     return json.loads(json.dumps(value, default=float))

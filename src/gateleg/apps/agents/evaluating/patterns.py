@@ -1,4 +1,4 @@
-"""Searching for regular expressions of tenants, in a process with limits: some of them take years. Imports nothing heavy."""
+"""Searches for regular expressions of tenants, in a process with limits, because some would take years. Imports no large modules."""
 
 import re
 from typing import Any
@@ -7,7 +7,7 @@ __all__ = ["search"]
 
 
 def search(given: dict[str, list[list[str]]]) -> list[bool | None]:
-    """Whether each pattern of `pairs` is found in its text; None for one that is not a regular expression."""
+    """Whether each pattern of `pairs` matches in its text; None for an invalid regular expression."""
     return [_found(pattern, text) for pattern, text in given["pairs"]]
 
 

@@ -1,4 +1,4 @@
-"""The job of an evaluation: ask every question of every version, wait for the answers without a worker, and check them."""
+"""The job of an evaluation: ask each version every question, snooze until the answers are there, and check them."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate"]
 
-#: Seconds until the runs are looked at again.
+#: Seconds between two polls of the runs.
 _AGAIN = 0.5
-#: Characters of an answer that are kept with the evaluation; the run has all of it.
+#: The maximum number of characters of an answer in the evaluation; the run has the whole answer.
 _SHOWN = 1_500
 _LIMITS = ProcessLimits(seconds=5, memory=500_000_000)
 _JUDGE = "You judge the answer of an assistant. Say whether it meets the criterion, and why, in one sentence."
@@ -49,14 +49,14 @@ class Verdict(BaseModel):
 
 @dataclass(frozen=True)
 class Answer:
-    """What a version has answered to a case."""
+    """The answer of a version to a case."""
 
     run: Run
     text: str
 
 
 async def evaluate(job: JobContext, config: EvaluateConfig, resources: Resources[AgentsSettings]) -> dict[str, int]:
-    """Take an evaluation to its end. Called again it asks nothing twice."""
+    """Run an evaluation to its end. A repeated call asks no question twice."""
     store, context = resources.store, config.request.context(config.partition)
     evaluation = await store.find(Evaluation, partition=config.partition, evaluation_uuid=config.evaluation_uuid, consistent=True)
     if evaluation is None or evaluation.status is not EvaluationStatus.RUNNING:
@@ -89,12 +89,12 @@ async def _end(resources: Resources[AgentsSettings], evaluation: Evaluation, sta
     try:
         await resources.store.patch(evaluation, Evaluation.status.to(status), *changes)
     except ConditionFailed:
-        # Another attempt has ended it.
+        # Another attempt has finished it.
         return
 
 
 async def _runs(resources: Resources[AgentsSettings], context: Context, evaluation: Evaluation) -> dict[tuple[int, str], Run]:
-    """The runs of all cases and versions; those that were not asked yet are asked now."""
+    """The runs of all cases and versions. Submits missing ones."""
     found: dict[tuple[int, str], Run] = {}
     for number, given in enumerate(evaluation.cases):
         case = Case.model_validate(given)
@@ -124,7 +124,7 @@ async def _text(resources: Resources[AgentsSettings], run: Run) -> str:
 async def _checked(
     resources: Resources[AgentsSettings], context: Context, evaluation: Evaluation, answers: dict[tuple[int, str], Answer]
 ) -> list[dict[str, Any]]:
-    """What became of each case, side by side."""
+    """The results of each case, side by side."""
     matched = await _matched(evaluation, answers)
     results = []
     for number, given in enumerate(evaluation.cases):
@@ -148,7 +148,7 @@ async def _checked(
 
 
 async def _matched(evaluation: Evaluation, answers: dict[tuple[int, str], Answer]) -> dict[tuple[str, str], bool | None]:
-    """Which regular expressions are found in which answers. All of them have one process, which ends when they take too long."""
+    """Which regular expressions match in which answers. One process evaluates all, and is killed after a timeout."""
     pairs = [
         [check.pattern, answer.text]
         for (number, _), answer in answers.items()
@@ -181,7 +181,7 @@ async def _check(
             return {"kind": check.kind, "passed": equals(check, answer.text, answer.run.output)}
         case Matches():
             found = matched.get((check.pattern, answer.text))
-            reason = "" if found is not None else "The pattern is not a regular expression, or takes too long."
+            reason = "" if found is not None else "The pattern is not a valid regular expression, or takes too long."
             return {"kind": check.kind, "passed": bool(found), "reason": reason}
         case Judged():
             text = f"Question: {case.question}\n\nAnswer: {answer.text}\n\nCriterion: {check.criterion}"

@@ -1,4 +1,4 @@
-"""Use cases: keep sets of questions, have versions of an agent evaluated, and look at what came of it."""
+"""Use cases: evaluation sets, and evaluations of agent versions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["begin_evaluation", "delete_set", "find_evaluation", "find_set", "sav
 async def save_set(
     store: AsyncStore, context: Context, name: str, cases: Sequence[Case], evaluation_set_uuid: str | None = None
 ) -> EvaluationSet:
-    """Keep a new set, or another content of one. Raises `BadOutputSchema`."""
+    """Create or update a set. Raises `BadOutputSchema`."""
     check_editor(context)
     for case in cases:
         if case.output_schema is not None:
@@ -52,12 +52,12 @@ async def find_set(store: AsyncStore, context: Context, evaluation_set_uuid: str
     """A set of the tenant. Raises `NotFoundInPartition`."""
     found = await store.find(EvaluationSet, partition=context.partition, evaluation_set_uuid=evaluation_set_uuid, consistent=True)
     if found is None:
-        raise NotFoundInPartition(f"There is no set of questions {evaluation_set_uuid!r}.")
+        raise NotFoundInPartition(f"There is no evaluation set {evaluation_set_uuid!r}.")
     return found
 
 
 async def delete_set(store: AsyncStore, context: Context, evaluation_set_uuid: str) -> None:
-    """Delete a set. Its evaluations stay: they have their own copy of the questions."""
+    """Delete a set. Its evaluations are kept, because they contain a copy of the questions."""
     check_editor(context)
     await find_set(store, context, evaluation_set_uuid)
     await store.delete(EvaluationSet, partition=context.partition, evaluation_set_uuid=evaluation_set_uuid)
@@ -66,13 +66,13 @@ async def delete_set(store: AsyncStore, context: Context, evaluation_set_uuid: s
 async def begin_evaluation(
     resources: Resources[AgentsSettings], context: Context, evaluation_set_uuid: str, agent_uuid: str, versions: Sequence[str] = ()
 ) -> Evaluation:
-    """Have one or two versions of an agent answer a set; the active one, if none is named. Its runs are those of the caller."""
+    """Start an evaluation of one or two versions of an agent; by default, of the active one. Its runs belong to the caller."""
     store = resources.store
     chosen = await find_set(store, context, evaluation_set_uuid)
     active = await active_agent(store, context.partition, agent_uuid)
     wanted = list(dict.fromkeys(versions)) or [active.agent_version_uuid]
     if len(wanted) > 2:
-        raise BadField(f"{len(wanted)} versions were named; two are compared at most.")
+        raise BadField(f"{len(wanted)} versions were given; an evaluation compares at most two.")
     for version in wanted:
         if (await agent_version(store, context.partition, version)).agent_uuid != agent_uuid:
             raise BadField(f"{version!r} is not a version of the agent {agent_uuid!r}.")
@@ -106,7 +106,7 @@ def _job(resources: Resources[AgentsSettings], context: Context, evaluation: Eva
 
 
 async def find_evaluation(store: AsyncStore, context: Context, evaluation_uuid: str) -> Evaluation:
-    """An evaluation that the caller may see: their own, or that of another for viewers. Raises `NotFoundInPartition`."""
+    """An evaluation that the caller may see: viewers see all, members their own. Raises `NotFoundInPartition`."""
     found = await store.find(Evaluation, partition=context.partition, evaluation_uuid=evaluation_uuid, consistent=True)
     if found is None or not may_see(context, found):
         raise NotFoundInPartition(f"There is no evaluation {evaluation_uuid!r}.")

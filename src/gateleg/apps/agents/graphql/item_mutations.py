@@ -1,4 +1,4 @@
-"""How mutations write: through a function of the services, with what the client has given."""
+"""Mutations: call a use case with the client's arguments."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.tenancy import Context
     from gateleg.store import AsyncStore
 
-_GONE = "There is nothing with this id."
+_GONE = "There is no item with this id."
 
 
 async def save_item(call: Call, entity: type[Any], save: Callable[..., Awaitable[Any]], given: dict[str, Any]) -> SavePayload:
-    """Write something."""
+    """Create or update an item."""
     call.loaders.clear()
     return SavePayload(await save(call.store, call.context, with_cleared_defaults(entity, given)))
 
 
 async def record_item(call: Call, save: Callable[..., Awaitable[Any]], given: dict[str, Any]) -> SavePayload:
-    """Record something of a conversation; what is null stays as it is."""
+    """Record an item of a conversation; null arguments leave attributes unchanged."""
     call.loaders.clear()
     return SavePayload(await save(call.store, call.context, given))
 
 
 async def save_version(call: Call, entity: type[Any], save: Callable[..., Awaitable[Any]], given: dict[str, Any]) -> SavePayload:
-    """Write a version; with `duplicate`, a copy of the version that is named, or of the active one."""
+    """Write a version; with `duplicate`, a copy of the given version or of the active one."""
     call.loaders.clear()
     copied = bool(given.pop("duplicate", None))
     values = with_cleared_defaults(entity, given)
@@ -44,7 +44,7 @@ async def save_version(call: Call, entity: type[Any], save: Callable[..., Awaita
 
 
 async def delete_by_ids(call: Call, delete: Callable[..., Awaitable[bool]], *ids: str) -> DeletePayload:
-    """Delete something. What others need stays, and the answer says why."""
+    """Delete an item. An item that others refer to is kept, and the response says why."""
     call.loaders.clear()
     try:
         found = await delete(call.store, call.context, *ids)
@@ -54,7 +54,7 @@ async def delete_by_ids(call: Call, delete: Callable[..., Awaitable[bool]], *ids
 
 
 def with_secrets(info: Info, function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-    """A function of the services that keeps secrets apart, with the secrets of the application."""
+    """A use case that stores secrets separately, bound to the application's secrets."""
 
     async def call(store: AsyncStore, context: Context, *values: Any, **options: Any) -> Any:
         return await function(store, info.context.resources.secrets, context, *values, **options)
@@ -63,7 +63,7 @@ def with_secrets(info: Info, function: Callable[..., Awaitable[Any]]) -> Callabl
 
 
 def with_resources(info: Info, function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-    """A function of `saving`, which asks the host what it can run."""
+    """A use case of `save_checks`, bound to the application's resources."""
 
     async def call(store: AsyncStore, context: Context, *values: Any, **options: Any) -> Any:
         return await function(info.context.resources, context, *values, **options)
@@ -72,19 +72,19 @@ def with_resources(info: Info, function: Callable[..., Awaitable[Any]]) -> Calla
 
 
 def with_move_job(info: Info, function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-    """A function of the services that moves agents, by a job when they are many."""
+    """A use case that moves agents to a flow, bound to the job that moves many."""
     return partial(function, job=flow_job(info.context.resources, info.context.context))
 
 
 def with_cleared_defaults(entity: type[Any], given: dict[str, Any]) -> dict[str, Any]:
-    """What a client has given, with defaults for what it clears: an attribute that cannot be null is empty instead."""
+    """A client's arguments, with defaults for cleared ones: an attribute that cannot be null becomes empty."""
     found = {}
     for name, value in given.items():
         field = entity.model_fields.get(name)
         if value is not None or field is None:
             found[name] = value
         elif field.is_required() or field.default_factory is new_id:
-            # An id that is null is not given. Others that are needed stay null, and the service refuses them by name.
+            # A null id counts as absent. Other required attributes stay null, and the use case refuses them by name.
             found |= {} if name.endswith("_uuid") else {name: None}
         else:
             found[name] = field.get_default(call_default_factory=True)
@@ -98,5 +98,5 @@ async def _version_to_copy(call: Call, entity: type[Any], values: dict[str, Any]
         return str(version)
     pointer = await call.loaders.find(VersionPointer, kind=of.kind, logical_uuid=logical)
     if pointer is None:
-        raise MissingField(f"{of.version_id} or {of.logical_id} must name what is to be copied.", details={"fields": [of.version_id]})
+        raise MissingField(f"Set {of.version_id} or {of.logical_id} to the item to copy.", details={"fields": [of.version_id]})
     return pointer.active_version_uuid

@@ -1,4 +1,4 @@
-"""What was said and done in a thread, as JSON: one bounded query for the messages, one for the tool calls."""
+"""The transcript of a thread as JSON: one bounded query for the messages, one for the tool calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.graphql.calls import Call
     from gateleg.apps.agents.tables import Thread
 
-#: Attributes of ours, which clients do not see.
+#: Internal attributes, which clients do not see.
 _OURS = {"partition", "owner_id"}
 _DEFAULT_ROLE = "developer"
 
@@ -26,7 +26,7 @@ async def tool_calls_of(call: Call, thread: Thread, limit: int | None) -> list[d
 
 
 async def transcript_of(call: Call, thread: Thread, limit: int | None) -> list[dict[str, Any]]:
-    """The newest messages and tool calls of a thread in one list, oldest first. What was said twice is there twice."""
+    """The newest messages and tool calls of a thread in one list, oldest first. Repeated messages are not merged."""
     messages, tool_calls, agent = await asyncio.gather(
         _newest(call, Message, thread, limit),
         _newest(call, ToolCall, thread, limit),

@@ -1,6 +1,6 @@
 """`/graphql` as a surface of a host: operations over HTTP, server-sent events and websockets, and a page for trying them.
 
-Operations come by POST only: `askModel` is offered as a query, and a GET with a session's cookie must change nothing.
+Operations are accepted by POST only: `askModel` is also a query, and a GET with a session cookie must not change anything.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _PROTOCOLS = (GRAPHQL_TRANSPORT_WS_PROTOCOL, GRAPHQL_WS_PROTOCOL, GRAPHQL_SSE_PROTOCOL)
 
 
-#: What a request may say about its place, and the headers that say it.
+#: The members of a body that name the tenant, and the corresponding headers.
 _NAMED = {"endpoint_id": "X-Endpoint-ID", "part_id": PART_HEADER, "connection_id": "X-Connection-ID"}
 
 
@@ -50,7 +50,7 @@ class AgentsGraphQL(GraphQL[Call, None]):
         self._resources = resources
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Take one request or websocket."""
+        """Handle one request or websocket."""
         name = scope["path"].removeprefix(scope.get("root_path", "")).strip("/")
         if scope["type"] == "http" and name:
             await _static(name)(scope, receive, send)
@@ -74,7 +74,7 @@ class AgentsGraphQL(GraphQL[Call, None]):
         return _static("page.html")
 
     async def get_context(self, request: HTTPConnection, response: Any) -> Call:
-        """Whose data the operation works on, from the caller's key, the headers and the body."""
+        """The tenant of the operation, from the caller's key, the headers and the body."""
         return self._call(request, await _body_of(request))
 
     async def on_ws_connect(self, context: Call) -> Any:
@@ -103,7 +103,7 @@ def _static(name: str) -> Response:
 
 
 def _named(body: Mapping[str, Any], name: str, header: str) -> str | None:
-    """What a body names, in snake case, in camel case or as the header has it."""
+    """A member of the body, in snake case, camel case or the spelling of the header."""
     value = next((body[one] for one in (name, name.replace("_id", "Id"), header) if one in body), None)
     if value is not None and not isinstance(value, str):
         raise BadRequest(f"{name} must be text.")
@@ -111,7 +111,7 @@ def _named(body: Mapping[str, Any], name: str, header: str) -> str | None:
 
 
 async def _body_of(request: HTTPConnection) -> Mapping[str, Any]:
-    """The members of a JSON body; strawberry refuses what cannot be read."""
+    """The members of a JSON body; strawberry refuses invalid JSON."""
     if request.scope["type"] != "http" or request.scope["method"] != "POST":
         return {}
     try:
@@ -122,5 +122,5 @@ async def _body_of(request: HTTPConnection) -> Mapping[str, Any]:
 
 
 def graphql_surface(resources: Resources[AgentsSettings]) -> Surface:
-    """`/graphql`. Members may call it; everything below decides what each of them sees."""
+    """The surface `/graphql`, open to members; the resolvers check what each may see."""
     return Surface("/graphql", AgentsGraphQL(make_schema(), resources), page=True)

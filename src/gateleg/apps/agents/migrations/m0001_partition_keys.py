@@ -1,4 +1,4 @@
-"""Everything of a tenant gets a composite key: `endpoint_id#part_id` instead of `endpoint_id`."""
+"""Gives all items of a tenant a composite key: `endpoint_id#part_id` instead of `endpoint_id`."""
 
 from gateleg.apps.agents.derived_data import rebuild
 from gateleg.apps.agents.migrations.tenant_moves import tenant_moves
@@ -10,7 +10,7 @@ MOVES = tenant_moves()
 
 
 def rebuild_derived(store: Store) -> None:
-    """Pointers and counts, which the old tables have not. Where several versions were active, one is left, in both layouts."""
+    """Rebuild pointers and counts, which the old tables do not have. If several versions were active, one stays active, in both layouts."""
     rebuild(store.moving(Moving(MOVES)))
 
 

@@ -1,7 +1,7 @@
-"""The nine tables as they were: `endpoint_id` is the hash key, and stands for the platform and the business at once.
+"""The nine tables before the migration: the hash key `endpoint_id` stands for both platform and business.
 
-Only keys, indexes and attributes that may be absent are declared; whatever else an item holds is kept as it is. The tables have names of
-their own here, because a store cannot have two of one name: `[table_names]` in `gateleg.toml` says what the deployed ones are called.
+Only keys, indexes and attributes that may be absent are declared; all other attributes of an item are kept unchanged. The tables have
+different names here, because a store cannot have two tables of one name: set the deployed names in `[table_names]` of `gateleg.toml`.
 """
 
 from datetime import datetime
@@ -20,7 +20,7 @@ def old_table(name: str, sort: str, *ranges: str) -> Table:
 
 
 class OldItem(Entity):
-    """What every item of an endpoint has."""
+    """The attributes of all items of an endpoint."""
 
     endpoint_id: Attr[str]
     created_at: Attr[OldTime | None] = field(None)
@@ -56,7 +56,7 @@ old_threads = Table(
 
 
 class OldThread(Entity, table=old_threads):
-    """A thread. It never changed, and its index by change is one by creation."""
+    """A thread. Threads were never updated, so their index by update time is by creation time."""
 
     endpoint_id: Attr[str]
     thread_uuid: Attr[str]
@@ -101,7 +101,7 @@ class OldFlow(OldItem, table=old_table("flow_snippets", "flow_snippet_version_uu
 
 
 class OldServer(OldItem, table=old_table("mcp_servers", "mcp_server_uuid", "updated_at")):
-    """An MCP server, with its headers in the clear."""
+    """An MCP server, with its headers unencrypted."""
 
     mcp_server_uuid: Attr[str]
     headers: Attr[dict[str, Any] | None] = field(None)

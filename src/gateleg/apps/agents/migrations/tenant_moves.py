@@ -1,8 +1,8 @@
 """Nine moves: from tables by `endpoint_id` to tables by `partition_key`.
 
-Without a word about it, what belonged to the endpoint X belongs to the partition `X#X` afterwards: the fallback that requests without a
-part have, too. `tenant_moves({"acme-corp-prod": Partition("aws-prod", "acme-corp")})` gives endpoints another place. What requests write to
-partitions that no endpoint had is kept in the old tables under the text of the partition, until the move is complete.
+By default, items of the endpoint X move to the partition `X#X`, which is also the default for requests without a part.
+`tenant_moves({"acme-corp-prod": Partition("aws-prod", "acme-corp")})` assigns other partitions. Until the move is complete, items of
+partitions that correspond to no old endpoint are kept in the old tables with the partition's text as their key.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from gateleg.model import Entity, Query
 
-#: What new items have and old ones have not, by their names on the wire: written by use, counted again at the end of the migration.
+#: Wire names of attributes that only new items have; the migration computes them at its end.
 #: `absent_before` names the attributes that an old item did not have, so that it can be moved back as it was.
 ABSENT = "absent_before"
 OURS = frozenset({"reference_count", "revision", ABSENT})
@@ -61,12 +61,12 @@ OURS_OF_THREADS = frozenset(
         ABSENT,
     }
 )
-#: What is derived from other attributes of new items.
+#: Attributes of new items that are derived from others.
 _DERIVED = frozenset({"partition_key", "part_id", "owner_activity"})
 
 
 class EndpointPartitions:
-    """Which endpoint of the old tables is which partition."""
+    """The mapping between endpoints of the old tables and partitions."""
 
     def __init__(self, partitions: Mapping[str, Partition]) -> None:
         self._partitions = dict(partitions)
@@ -75,16 +75,16 @@ class EndpointPartitions:
             raise ValueError("Two endpoints cannot become one partition: their items could have the same ids.")
 
     def partition_of(self, endpoint_id: str) -> Partition:
-        """The partition of an endpoint: the one that was given, the endpoint's own, or the one whose text it is."""
+        """The partition of an endpoint: the assigned one, the default, or the one whose text it is."""
         if endpoint_id in self._partitions:
             return self._partitions[endpoint_id]
         partition = Partition.parse(endpoint_id) if "#" in endpoint_id else Partition(endpoint_id=endpoint_id)
         if self.endpoint_of(partition) != endpoint_id:
-            raise ValueError(f"The endpoint {endpoint_id!r} would become {partition}, which is the place of another one.")
+            raise ValueError(f"The endpoint {endpoint_id!r} would become {partition}, which belongs to another endpoint.")
         return partition
 
     def endpoint_of(self, partition: Partition) -> str:
-        """The endpoint of a partition, the other way round."""
+        """The endpoint of a partition."""
         if partition in self._endpoints:
             return self._endpoints[partition]
         own = partition.part_id == partition.endpoint_id and partition.endpoint_id not in self._partitions
@@ -92,7 +92,7 @@ class EndpointPartitions:
 
 
 def owner_of(partition: Partition, user_id: str | None) -> str:
-    """Whose a thread of the old tables is: the user whom it named, as a caller of that partition."""
+    """The owner of a thread of the old tables: its user, as a caller of the partition."""
     tenant = "" if partition.part_id == partition.endpoint_id else partition.part_id
     return f"{quote(tenant, safe='')}/{quote(user_id or '', safe='')}"
 
@@ -158,7 +158,7 @@ def _default(entity: type[Entity], name: str) -> Any:
 
 
 def _patterns(places: EndpointPartitions, old: type[Any], by: Mapping[str, str]) -> dict[str, Callable[[Query[Any]], Query[Any]]]:
-    """How the old tables answer the patterns of the new entity, until all items are copied."""
+    """How the patterns of the new entity are answered from the old tables until all items are copied."""
 
     def place(query: Query[Any]) -> str:
         return places.endpoint_of(query.values["partition"])
@@ -177,7 +177,7 @@ def _patterns(places: EndpointPartitions, old: type[Any], by: Mapping[str, str])
             if hasattr(old, pattern):
                 found: Query[Any] = getattr(old, pattern)(endpoint_id=place(query), **{attribute: wanted})
                 return found
-            # Indexes that the old tables have not: all items of the endpoint are read, and the others dropped.
+            # For indexes that the old tables do not have, all items of the endpoint are read and filtered.
             if attribute == "owner_id":
                 return whole(query).filter(old.user_id == str(wanted).partition("/")[2])
             return whole(query).filter(getattr(old, attribute) == wanted)

@@ -1,4 +1,4 @@
-"""What the pages share: whose partition is looked at, and what is shown of things that are not there."""
+"""The context of a console page: the user and the partition that the page shows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Visit:
-    """Somebody at a page, and the partition that they look at."""
+    """A user's visit to a page, with the partition that the page shows."""
 
     view: View
     resources: Resources[AgentsSettings]
@@ -29,19 +29,19 @@ class Visit:
 
     @classmethod
     def of(cls, view: View, resources: Resources[AgentsSettings], part: str = "") -> Visit:
-        """A visit to the caller's own part; those who may choose one name it."""
+        """A visit to the caller's own part, or to `part` for callers who may choose."""
         return cls(view, resources, assemble(view.principal, resources.settings, RequestedTenant(part_id=part or None)))
 
     @property
     def kept(self) -> dict[str, str]:
-        """What every address of the page has: the part, for those who have chosen one."""
+        """Query parameters that all links of the page keep: the part, if the caller has chosen one."""
         return {"part": self.context.part_id} if self.context.part_given and self.context.principal.tenant is None else {}
 
     async def do(self, work: Callable[[], Awaitable[Any]], done: str, go: str) -> None:
-        """Do something that the rules allow who looks, and show a page anew. What it refuses is shown."""
+        """Run an action of the caller and open a page afterwards. Errors are shown."""
         await carry_out_and_open(self.view, work, done, go)
 
 
 def show_not_found(what: str) -> None:
-    """Nothing of that name is there, or not for who looks."""
+    """Show that an item does not exist or is not visible to the caller."""
     components.show_not_found(what, button="All agents", href=HOME)

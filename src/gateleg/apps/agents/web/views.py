@@ -1,4 +1,4 @@
-"""What clients see of runs, in camel case."""
+"""Response bodies of runs, in camel case."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -15,25 +15,25 @@ CAMEL = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbi
 
 
 class View(BaseModel):
-    """What clients see."""
+    """The base of response bodies."""
 
     model_config = CAMEL
 
 
 class AskedView(View):
-    """A question that was taken: where its answer will be, and where it is streamed."""
+    """An accepted question: where to find its answer, and where to follow it."""
 
     agent_uuid: str
     thread_uuid: str
     run_uuid: str
     async_task_uuid: str
-    #: False when the same question was asked before with the same key
+    #: false if the same question was submitted before with the same key
     created: bool
     events: str
 
     @classmethod
     def of(cls, asked: SubmittedRun) -> "AskedView":
-        """What came of a question."""
+        """A submitted run."""
         return cls(
             agent_uuid=asked.agent_uuid,
             thread_uuid=asked.thread_uuid,
@@ -45,7 +45,7 @@ class AskedView(View):
 
 
 class BegunJob(View):
-    """The job that does what was asked for: `/api/agents/jobs/{jobId}` has its progress, error and result."""
+    """The job that carries out the request: `/api/agents/jobs/{jobId}` has its progress, error and result."""
 
     job_id: str
 
@@ -118,7 +118,7 @@ class RunView(View):
 
     @classmethod
     def of(cls, run: Run, transcript: Transcript | None = None) -> "RunView":
-        """A stored run, and what it has written."""
+        """A stored run with its messages and tool calls."""
         shown = {name: getattr(run, name) for name in cls.model_fields if name not in ("messages", "tool_calls")}
         if transcript is not None:
             shown["messages"] = [MessageView.of(one) for one in transcript.messages]

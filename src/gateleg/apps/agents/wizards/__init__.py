@@ -1,5 +1,5 @@
-"""Wizards: forms of elements that match a schema, groups of them, and filters that choose a group for somebody.
+"""Wizards: forms of elements that match a schema, groups of wizards, and filters that choose a group for a user.
 
-`criteria` and `patterns` decide about values, `checks` about wizards and answers; all three are pure. `forms` has the use cases of elements
-and wizards, `groups` those of groups and their wizards together, `choice` those of filters.
+`criteria` and `patterns` check values, `checks` checks wizards and answers; all three are pure. The use cases are in `forms` (elements and
+wizards), `groups` (groups with their wizards) and `choice` (filters).
 """

@@ -1,4 +1,4 @@
-"""Whether a wizard has the attributes of its schema, and whether answers are what its elements ask for. Pure."""
+"""Checks of wizards against their schemas, and of answers against the elements of a wizard. Pure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-#: What attributes of a type may be, by the words that schemas use. Types that are not listed take every value.
+#: The Python types of attribute values by schema type. Types that are not listed accept every value.
 _TYPES: Mapping[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("string", "text", "textarea", "email", "url", "password"), lambda value: isinstance(value, str)),
     **dict.fromkeys(("integer", "int"), lambda value: isinstance(value, int) and not isinstance(value, bool)),
@@ -42,17 +42,17 @@ _TYPES: Mapping[str, Callable[[Any], bool]] = {
 
 
 def check_schema(attributes: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse a schema whose attributes have no name, or the same one, or a pattern that cannot be used."""
+    """Refuse a schema with unnamed or duplicate attributes, or with an invalid pattern."""
     names = [one.get("name") for one in attributes]
     if not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
-        raise BadField("Every attribute of a schema needs a name of its own.", details={"field": "attributes"})
+        raise BadField("Every attribute of a schema needs a unique name.", details={"field": "attributes"})
     for one in attributes:
         if one.get("pattern"):
             compiled(str(one["pattern"]))
 
 
 def check_wizard(wizard: Wizard, schema: WizardSchema) -> None:
-    """Refuse a wizard whose attributes are not those of its schema. The error names every problem."""
+    """Refuse a wizard whose attributes do not match its schema. The error lists all problems."""
     known = {str(one["name"]): one for one in schema.attributes if one.get("name")}
     given = {str(one.get("name")): one.get("value") for one in wizard.wizard_attributes}
     problems = {name: "is not an attribute of the schema" for name in given if known and name not in known}
@@ -67,7 +67,7 @@ def check_wizard(wizard: Wizard, schema: WizardSchema) -> None:
 
 def _attribute_problem(attribute: Mapping[str, Any], value: Any) -> str | None:
     if value in _EMPTY:
-        return "must be given" if attribute.get("required") else None
+        return "is required" if attribute.get("required") else None
     return _value_problem(value, attribute.get("attribute_type"), attribute.get("options") or (), attribute.get("pattern"))
 
 
@@ -80,12 +80,12 @@ def _value_problem(value: Any, kind: Any, options: Sequence[Any], pattern: Any) 
     if choices and not all(one in choices for one in chosen):
         return f"must be one of {', '.join(map(str, choices))}"
     if pattern and not all(matches(str(pattern), one if isinstance(one, str) else str(one)) for one in chosen):
-        return "does not have the form that its pattern describes"
+        return "does not match its pattern"
     return None
 
 
 def check_element(element: WizardElement) -> None:
-    """Refuse an element whose pattern or conditions cannot be used."""
+    """Refuse an element with an invalid pattern or invalid conditions."""
     if element.pattern:
         compiled(element.pattern)
     for condition in element.conditions:
@@ -93,7 +93,7 @@ def check_element(element: WizardElement) -> None:
 
 
 def answer_problems(wizard: Wizard, elements: Mapping[str, WizardElement], answers: Mapping[str, Any]) -> dict[str, str]:
-    """What is wrong with answers to a wizard, by attribute. Elements whose conditions do not hold are not asked."""
+    """Problems of the answers to a wizard, by attribute. Elements whose conditions do not hold are not asked."""
     problems: dict[str, str] = {}
     asked = set()
     for entry in wizard.wizard_elements:
@@ -112,14 +112,14 @@ def answer_problems(wizard: Wizard, elements: Mapping[str, WizardElement], answe
 
 
 def is_asked(element: WizardElement, answers: Mapping[str, Any]) -> bool:
-    """Whether an element is shown to somebody who gave these answers: all its conditions hold."""
+    """Whether an element is shown for these answers: all its conditions hold."""
     return all(_condition_holds(condition, answers) for condition in element.conditions)
 
 
 def _condition_holds(condition: Mapping[str, Any], answers: Mapping[str, Any]) -> bool:
     name = condition.get("attribute_name", condition.get("name"))
     if not isinstance(name, str) or not name:
-        raise BadField("A condition names the attribute that it is about.", details={"field": "conditions"})
+        raise BadField("A condition needs the name of its attribute.", details={"field": "conditions"})
     if "operator" in condition:
         return is_fulfilled({"operator": condition["operator"], "value": condition.get("value")}, answers.get(name))
     return is_fulfilled(condition.get("value"), answers.get(name))

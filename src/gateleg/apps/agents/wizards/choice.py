@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.tenancy import Context
     from gateleg.store import AsyncStore
 
-#: The region of filters that hold everywhere.
+#: The region of filters that apply everywhere.
 EVERYWHERE = "*"
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenGroup:
-    """A group that somebody is shown, and the filter by which."""
+    """A chosen group, and the filter that chose it."""
 
     group: WizardGroup
     by: WizardGroupFilter
@@ -54,7 +54,7 @@ async def list_wizard_group_filters(
 
 
 async def save_wizard_group_filter(store: AsyncStore, context: Context, values: Mapping[str, Any]) -> WizardGroupFilter:
-    """A new filter, or a changed one (`wizard_group_filter_uuid`). Its group must exist, and its criteria be such as can be decided."""
+    """Create or update a filter (`wizard_group_filter_uuid`). Its group must exist, and its criteria must be valid."""
     check_editor(context)
     given = {**values, "updated_by": author(context, values)}
     if not values.get("wizard_group_filter_uuid"):
@@ -72,7 +72,7 @@ async def delete_wizard_group_filter(store: AsyncStore, context: Context, wizard
 async def choose_wizard_groups(
     store: AsyncStore, context: Context, region: str, facts: Mapping[str, Any], limit: int = 10
 ) -> list[ChosenGroup]:
-    """The groups for somebody in a region of whom these facts are known, the best first; each group once."""
+    """The groups for a region and the known facts of a user, best first; each group once."""
     filters = [one async for one in store.query(WizardGroupFilter.in_partition, partition=context.partition, consistent=True)]
     fitting = fitting_filters(filters, region, facts)
     uuids = list(dict.fromkeys(one.wizard_group_uuid for one in fitting if one.wizard_group_uuid is not None))
@@ -82,14 +82,15 @@ async def choose_wizard_groups(
 
 
 def fitting_filters(filters: Iterable[WizardGroupFilter], region: str, facts: Mapping[str, Any]) -> list[WizardGroupFilter]:
-    """The filters of a region, and of all regions, whose criteria these facts fulfil."""
+    """The filters of a region, and those for all regions, whose criteria the facts satisfy."""
     regions = {region.strip().casefold(), EVERYWHERE}
     found = [one for one in filters if one.region.strip().casefold() in regions]
     return [one for one in found if all(is_fulfilled(criterion, facts.get(name)) for name, criterion in one.criteria.items())]
 
 
 def ranked(fitting: Sequence[WizardGroupFilter], groups: Mapping[str, WizardGroup]) -> list[ChosenGroup]:
-    """Groups by the weight of their filter, then of the group, then the more criteria, then by name; each by its best filter."""
+    """Groups in the order of: weight of the filter, weight of the group, number of criteria, name. Each group counts with its best
+    filter."""
     pairs = [ChosenGroup(group, one) for one in fitting if (group := groups.get(one.wizard_group_uuid or "")) is not None]
     pairs.sort(key=lambda one: (-one.by.weight, -one.group.weight, -len(one.by.criteria), one.group.wizard_group_name))
     best: dict[str, ChosenGroup] = {}

@@ -1,8 +1,7 @@
-"""Criteria: whether a value is what a condition asks for. Pure.
+"""Criteria: whether a value satisfies a condition. Pure.
 
 A criterion is a plain value (the value equals it), a list (it is one of them), or a map: `{"operator": "greater_than", "value": 5}`, or
-bounds, `{"min": 1, "max": 10}`. Text is compared without regard to case. What is not known satisfies nothing but `missing` and the
-negations.
+bounds, `{"min": 1, "max": 10}`. Text is compared without regard to case. A missing value satisfies only `missing` and the negations.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ def _folded(value: Any) -> Any:
 
 def _same(value: Any, wanted: Any) -> bool:
     value, wanted = _folded(value), _folded(wanted)
-    # True is 1 to Python, and not to anybody else.
+    # Python treats True as 1; criteria do not.
     return bool(value == wanted) and isinstance(value, bool) == isinstance(wanted, bool)
 
 
@@ -71,7 +70,7 @@ _NEGATIONS = frozenset({"not_equals", "ne", "!=", "not_in", "exists", "missing"}
 
 
 def is_fulfilled(criterion: Any, value: Any) -> bool:
-    """Whether a value is what a criterion asks for. Raises `BadField` for an operator that does not exist."""
+    """Whether a value satisfies a criterion. Raises `BadField` for an unknown operator."""
     if isinstance(criterion, list):
         return value not in _MISSING and _one_of(value, criterion)
     if not isinstance(criterion, dict):
@@ -95,7 +94,7 @@ def _operated(name: str, value: Any, wanted: Any) -> bool:
 
 
 def check_criteria(criteria: Mapping[str, Any]) -> None:
-    """Refuse criteria that could not be decided."""
+    """Refuse invalid criteria."""
     for criterion in criteria.values():
         is_fulfilled(criterion, None)
         is_fulfilled(criterion, 0)

@@ -46,7 +46,7 @@ async def list_elements(
 
 
 async def save_element(store: AsyncStore, context: Context, values: Mapping[str, Any]) -> WizardElement:
-    """A new element, or a changed one (`element_uuid`)."""
+    """Create or update an element (`element_uuid`)."""
     check_editor(context)
     given = {**values, "updated_by": author(context, values)}
     if not values.get("element_uuid"):
@@ -57,13 +57,13 @@ async def save_element(store: AsyncStore, context: Context, values: Mapping[str,
 
 
 async def checked_element(element: WizardElement) -> WizardElement:
-    """The element, if its pattern and conditions can be used."""
+    """The element, if its pattern and conditions are valid."""
     check_element(element)
     return element
 
 
 async def delete_element(store: AsyncStore, context: Context, element_uuid: str) -> bool:
-    """Delete an element that no wizard has."""
+    """Delete an element that no wizard uses."""
     check_editor(context)
     return await delete_item(store, WizardElement, {"partition": context.partition, "element_uuid": element_uuid})
 
@@ -90,7 +90,7 @@ async def list_wizards(
 
 
 async def save_wizard(store: AsyncStore, context: Context, values: Mapping[str, Any]) -> Wizard:
-    """A new wizard, or a changed one (`wizard_uuid`), that matches its schema."""
+    """Create or update a wizard (`wizard_uuid`), which must match its schema."""
     check_editor(context)
     given = {**values, "updated_by": author(context, values)}
 
@@ -113,22 +113,22 @@ async def checked_wizard(store: AsyncStore, wizard: Wizard) -> Wizard:
     check_wizard(wizard, schema)
     elements = [one.get("element_uuid") for one in wizard.wizard_elements]
     if not all(isinstance(one, str) and one for one in elements) or len(set(elements)) < len(elements):
-        raise BadField("Every element of a wizard has an element_uuid, and is there once.", details={"field": "wizard_elements"})
+        raise BadField("Every element of a wizard needs an element_uuid, and must be listed once.", details={"field": "wizard_elements"})
     return wizard
 
 
 async def delete_wizard(store: AsyncStore, context: Context, wizard_uuid: str) -> bool:
-    """Delete a wizard that no group has."""
+    """Delete a wizard that no group uses."""
     check_editor(context)
     return await delete_item(store, Wizard, {"partition": context.partition, "wizard_uuid": wizard_uuid})
 
 
 async def check_answers(store: AsyncStore, context: Context, wizard_uuid: str, answers: Mapping[str, Any]) -> None:
-    """Refuse answers to a wizard that its elements do not permit. Raises `BadWizard`, which names each of them."""
+    """Refuse invalid answers to a wizard. Raises `BadWizard`, which lists all problems."""
     wizard = await get_item(store, Wizard, {"partition": context.partition, "wizard_uuid": wizard_uuid})
     refs = [WizardElement.key(partition=context.partition, element_uuid=one["element_uuid"]) for one in wizard.wizard_elements]
     elements = {one.element_uuid: one for one in await store.batch_get(refs, consistent=True) if one is not None}
     problems = answer_problems(wizard, elements, answers)
     if problems:
         listed = "; ".join(f"{name} {problem}" for name, problem in problems.items())
-        raise BadWizard(f"The answers are not complete: {listed}.", details={"answers": problems})
+        raise BadWizard(f"The answers are not valid: {listed}.", details={"answers": problems})

@@ -44,7 +44,7 @@ async def list_wizard_groups(
 
 
 async def save_wizard_group(store: AsyncStore, context: Context, values: Mapping[str, Any]) -> WizardGroup:
-    """A new group, or a changed one (`wizard_group_uuid`). Its wizards must exist."""
+    """Create or update a group (`wizard_group_uuid`). Its wizards must exist."""
     check_editor(context)
     given = {**values, "updated_by": author(context, values)}
     if not values.get("wizard_group_uuid"):
@@ -54,25 +54,25 @@ async def save_wizard_group(store: AsyncStore, context: Context, values: Mapping
 
 
 async def delete_wizard_group(store: AsyncStore, context: Context, wizard_group_uuid: str) -> bool:
-    """Delete a group that no filter names. Its wizards stay."""
+    """Delete a group that no filter refers to. Its wizards are kept."""
     check_editor(context)
     return await delete_item(store, WizardGroup, _group_ids(context, wizard_group_uuid))
 
 
 @dataclass
 class _Composite:
-    """A group with its wizards and their elements, while they are put together."""
+    """A group with its wizards and their elements, while it is assembled."""
 
     store: AsyncStore
     context: Context
     author: str
     changes: Changes
-    #: what is stored of it, by id
+    #: the stored items, by id
     wizards: dict[str, Wizard]
     elements: dict[str, WizardElement]
 
     def element(self, entry: Mapping[str, Any]) -> dict[str, Any]:
-        """An entry of a wizard: the element is created or changed, where the entry has it, and named."""
+        """An entry of a wizard. If the entry contains the element, the element is created or updated."""
         uuid, values = entry.get("element_uuid"), entry.get("element")
         if values is not None:
             given = {**{name: value for name, value in values.items() if value is not None}, "updated_by": self.author}
@@ -97,7 +97,7 @@ class _Composite:
         return uuid
 
     async def wizard(self, values: Mapping[str, Any]) -> str:
-        """A wizard of the group, created or changed, with its elements."""
+        """Create or update a wizard of the group, with its elements."""
         uuid = values.get("wizard_uuid")
         given = {name: value for name, value in values.items() if value is not None and name != "wizard_uuid"}
         if "wizard_elements" in given:
@@ -116,7 +116,7 @@ class _Composite:
         return before.wizard_uuid
 
     def drop_elements(self, before: Sequence[Wizard], kept: Sequence[Wizard] = ()) -> None:
-        """Delete the elements that only these wizards had, and no longer have."""
+        """Delete elements that only these wizards used and no longer use."""
         named = _named(kept)
         for uuid, count in _named(before).items():
             element = self.elements.get(uuid)
@@ -125,7 +125,7 @@ class _Composite:
 
 
 def _checked(given: Sequence[Any]) -> list[dict[str, Any]]:
-    """The wizards of a group as a client has sent them. Raises `BadField` for anything that is not an object."""
+    """The wizards that a client sent. Raises `BadField` for a value that is not an object."""
     for place, one in enumerate(given):
         _check_object(one, f"wizards.{place}")
         entries = one.get("wizard_elements") or []
@@ -146,9 +146,9 @@ def _check_object(given: object, field: str) -> None:
 async def save_wizard_group_with_wizards(store: AsyncStore, context: Context, values: Mapping[str, Any]) -> WizardGroup:
     """Write a group with its wizards and their elements, all or nothing.
 
-    `wizards` has the attributes of each wizard; one with a `wizard_uuid` is changed, the others are new. `wizard_elements` of a wizard name
-    an element, or have it in `element`. Wizards that the group had and that are no longer listed are deleted, unless another group has
-    them, and elements that nothing has any more as well. Raises `TooManyAtOnce` above what one transaction writes.
+    `wizards` has the attributes of each wizard; one with a `wizard_uuid` is updated, the others are created. Each entry of
+    `wizard_elements` names an element, or contains it in `element`. Wizards of the group that are no longer listed are deleted unless
+    another group uses them, and so are elements that are no longer used. Raises `TooManyAtOnce` if one transaction cannot hold all writes.
     """
     check_editor(context)
     wizards = _checked(values.get("wizards") or ())
@@ -177,7 +177,7 @@ async def save_wizard_group_with_wizards(store: AsyncStore, context: Context, va
 
 
 async def delete_wizard_from_wizard_group(store: AsyncStore, context: Context, wizard_group_uuid: str, wizard_uuid: str) -> bool:
-    """Take a wizard out of a group; it is deleted with its elements, unless something else has them. False when it is not in the group."""
+    """Remove a wizard from a group, and delete it and its elements if nothing else uses them. False if the wizard is not in the group."""
     check_editor(context)
 
     async def attempt() -> bool:
@@ -195,7 +195,7 @@ async def delete_wizard_from_wizard_group(store: AsyncStore, context: Context, w
 
 
 def _drop_wizards(work: _Composite, uuids: Sequence[str]) -> None:
-    """Delete wizards that the group no longer has, unless another group has them."""
+    """Delete wizards that are no longer in the group, unless another group uses them."""
     gone = [work.wizards[uuid] for uuid in uuids if uuid in work.wizards and work.wizards[uuid].reference_count <= 1]
     for wizard in gone:
         work.changes.delete(wizard)
@@ -205,7 +205,7 @@ def _drop_wizards(work: _Composite, uuids: Sequence[str]) -> None:
 async def _opened(
     store: AsyncStore, context: Context, author: str, wizards: Sequence[Mapping[str, Any]], group: WizardGroup | None
 ) -> _Composite:
-    """What is stored of a group's wizards and elements, read in two batches."""
+    """The stored wizards and elements of a group, read in two batches."""
     named = [one["wizard_uuid"] for one in wizards if one.get("wizard_uuid")]
     uuids = dict.fromkeys([*named, *(group.wizard_uuids if group is not None else ())])
     refs = [Wizard.key(partition=context.partition, wizard_uuid=uuid) for uuid in uuids]
@@ -218,7 +218,7 @@ async def _opened(
 
 
 def _named(wizards: Iterable[Wizard]) -> Counter[str]:
-    """How many of these wizards name each element."""
+    """The number of these wizards that use each element."""
     return Counter(
         uuid for one in wizards for uuid in {str(entry["element_uuid"]) for entry in one.wizard_elements if entry.get("element_uuid")}
     )

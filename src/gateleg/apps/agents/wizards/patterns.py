@@ -1,7 +1,7 @@
-"""Patterns that tenants give for answers: regular expressions that end in time. Pure.
+"""Regular expressions of tenants for answers, restricted to those that match in bounded time. Pure.
 
-Python tries every way to match an expression, which can take longer than anybody waits. Only expressions are taken in which repetitions are
-not nested and few are without an end, for answers of a bounded length.
+Python's regular expressions backtrack, which can take exponential time. Patterns are therefore limited in length, may not nest repetitions,
+and may contain only a few unbounded repetitions; answers are limited in length.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from functools import lru_cache
 
 from gateleg.apps.agents.errors import BadField
 
-#: Characters of a pattern, and of an answer that is compared with one.
+#: Maximum lengths in characters: of a pattern, and of an answer to match.
 LONGEST_PATTERN, LONGEST_ANSWER = 500, 500
-#: Repetitions without an end. Each multiplies the ways to match by the length of the answer.
+#: The maximum number of unbounded repetitions. Each multiplies the matching time by the length of the answer.
 MOST_REPETITIONS = 3
 _ENDLESS = re.compile(r"[*+]|\{\d*,\}")
 _REPEATED = re.compile(r"[*+?]|\{\d*,?\d*\}")
@@ -21,16 +21,17 @@ _SKIPPED = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
 
 
 def matches(pattern: str, answer: str) -> bool:
-    """Whether the whole of an answer is what a pattern describes. Raises `BadField` for a pattern that is refused."""
+    """Whether a pattern matches an entire answer. Raises `BadField` for a pattern that is not allowed."""
     return len(answer) <= LONGEST_ANSWER and compiled(pattern).fullmatch(answer) is not None
 
 
 @lru_cache(maxsize=1000)
 def compiled(pattern: str) -> re.Pattern[str]:
-    """A pattern, if it is one that ends in time."""
+    """A compiled pattern, if it is allowed."""
     problem = _problem(pattern)
     if problem is not None:
-        raise BadField(f"The pattern {problem}.", fix="Use a shorter, plainer one; alternatives and groups need no repetition.")
+        fix = "Use a shorter, simpler pattern; do not repeat groups that contain alternatives or repetitions."
+        raise BadField(f"The pattern {problem}.", fix=fix)
     try:
         return re.compile(pattern)
     except re.error as error:
@@ -39,14 +40,14 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 def _problem(pattern: str) -> str | None:
     if len(pattern) > LONGEST_PATTERN:
-        return f"has {len(pattern)} characters; {LONGEST_PATTERN} are permitted"
+        return f"has {len(pattern)} characters; the maximum is {LONGEST_PATTERN}"
     if re.search(r"\\[1-9]|\(\?P=|\(\?[=!<]", pattern.replace("(?P<", "(")):
-        return "refers to what it has matched, or looks ahead or behind"
-    # What is escaped or in brackets is one character.
+        return "uses a backreference, lookahead or lookbehind"
+    # Escapes and character classes count as one character.
     plain = _SKIPPED.sub("x", pattern)
     if len(_ENDLESS.findall(plain)) > MOST_REPETITIONS:
-        return f"has more than {MOST_REPETITIONS} repetitions without an end"
-    return "repeats a group in which something repeats or is an alternative" if _is_nested(plain) else None
+        return f"has more than {MOST_REPETITIONS} unbounded repetitions"
+    return "repeats a group that contains a repetition or alternatives" if _is_nested(plain) else None
 
 
 def _is_nested(plain: str) -> bool:
