@@ -35,6 +35,8 @@ class InlineEmbeddedTransport:
     def __init__(self, usual: AsyncEmbeddedTransport) -> None:
         self.usual = usual
         self._direct = EmbeddedTransport(usual.engine)
+        #: whether this thread holds the write lock, for which a request on another thread would wait forever
+        self._in_commit = False
 
     def answer(self, operation: str, request: dict[str, Any], statement: Hashable = None) -> dict[str, Any]:
         """The engine's answer."""
@@ -55,11 +57,14 @@ class InlineEmbeddedTransport:
             group = self.usual.engine.begin_group()
         except EngineError as error:
             raise _refusal(error) from None
+        self._in_commit = True
         try:
             yield
         except BaseException:
             group.roll_back()
             raise
+        finally:
+            self._in_commit = False
         try:
             group.commit()
         except EngineError as error:
@@ -72,9 +77,8 @@ class InlineEmbeddedTransport:
 
     async def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
         """The engine's answer."""
-        if _PLAIN:
-            return await self.usual.call(operation, request, timeout=timeout)
-        if operation in _SMALL or (operation == "Query" and request.get("Limit", _SHORT_PAGE + 1) <= _SHORT_PAGE):
+        small = operation in _SMALL or (operation == "Query" and request.get("Limit", _SHORT_PAGE + 1) <= _SHORT_PAGE)
+        if self._in_commit or (small and not _PLAIN):
             return self.answer(operation, request)
         return await self.usual.call(operation, request, timeout=timeout)
 
