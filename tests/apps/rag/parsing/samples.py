@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import struct
 import zipfile
+import zlib
 from email.message import EmailMessage
 from typing import Any
 
@@ -81,6 +83,51 @@ def docx_file() -> bytes:
     out = io.BytesIO()
     document.save(out)
     return out.getvalue()
+
+
+def edited_docx_file() -> bytes:
+    """A document with tracked changes, a content control, a text box in its two forms, a footnote and a merged cell."""
+    import docx
+    from docx.opc.constants import RELATIONSHIP_TYPE
+    from docx.opc.packuri import PackURI
+    from docx.opc.part import Part
+    from docx.oxml import parse_xml
+
+    names = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" xmlns:v="urn:schemas-microsoft-com:vml"'
+    names += ' xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
+    document = docx.Document()
+    fee = document.add_paragraph("The fee is ")._p
+    fee.append(parse_xml(f'<w:del {names} w:id="1" w:author="a"><w:r><w:delText>100 EUR</w:delText></w:r></w:del>'))
+    fee.append(parse_xml(f'<w:ins {names} w:id="2" w:author="a"><w:r><w:t>200 EUR</w:t></w:r></w:ins>'))
+    fee.append(parse_xml(f'<w:r {names}><w:t xml:space="preserve"> per month.</w:t></w:r>'))
+    control = "<w:sdtContent><w:p><w:r><w:t>Filled into a form</w:t></w:r></w:p></w:sdtContent>"
+    fee.addnext(parse_xml(f"<w:sdt {names}>{control}</w:sdt>"))
+    box = "<w:txbxContent><w:p><w:r><w:t>Written in a box</w:t></w:r></w:p></w:txbxContent>"
+    both = f'<mc:Choice Requires="v"><w:pict>{box}</w:pict></mc:Choice><mc:Fallback><w:pict>{box}</w:pict></mc:Fallback>'
+    document.add_paragraph()._p.append(parse_xml(f"<w:r {names}><mc:AlternateContent>{both}</mc:AlternateContent></w:r>"))
+    notes = f'<w:footnotes {names}><w:footnote w:id="1"><w:p><w:r><w:t>Without tax</w:t></w:r></w:p></w:footnote></w:footnotes>'
+    content_type = "application/vnd.openxmlformats-officedocument.wordprocessingml.footnotes+xml"
+    part = Part(PackURI("/word/footnotes.xml"), content_type, notes.encode(), document.part.package)
+    document.part.relate_to(part, RELATIONSHIP_TYPE.FOOTNOTES)
+    table = document.add_table(rows=2, cols=3)
+    for cell, text in zip(table.rows[0].cells, ("Name", "Region", "Total"), strict=True):
+        cell.text = text
+    table.cell(1, 0).merge(table.cell(1, 1)).text = "North and South"
+    table.cell(1, 2).text = "7"
+    out = io.BytesIO()
+    document.save(out)
+    return out.getvalue()
+
+
+def blank_picture(width: int, height: int) -> bytes:
+    """A PNG of one bit a pixel: small, and very large when it is decoded."""
+
+    def part(kind: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    header = struct.pack(">IIBBBBB", width, height, 1, 0, 0, 0, 0)
+    rows = zlib.compress(bytes((width + 7) // 8 + 1) * height)
+    return b"\x89PNG\r\n\x1a\n" + part(b"IHDR", header) + part(b"IDAT", rows) + part(b"IEND", b"")
 
 
 def pptx_file() -> bytes:

@@ -17,6 +17,7 @@ from gateleg.apps.rag.parsing import ParseBounds, ParsedDocument
 from gateleg.apps.rag.parsing.language import guess_language
 from gateleg.apps.rag.parsing.parser import parse_here
 from gateleg.apps.rag.parsing.plain import decode_text
+from gateleg.apps.rag.parsing.row_text import row_lines
 from tests.apps.rag.parsing import samples
 
 
@@ -76,6 +77,23 @@ def test_a_docx_keeps_headings_and_tables(tmp_path: Path) -> None:
     assert heading_paths(found.headings, [found.text.index("Call before")]) == ["Leave > Sickness"]
 
 
+def test_a_docx_is_read_with_its_tracked_changes_accepted(tmp_path: Path) -> None:
+    text = parsed(tmp_path, samples.edited_docx_file()).text
+    assert "The fee is 200 EUR per month." in text
+    assert "100 EUR" not in text
+
+
+def test_content_controls_text_boxes_and_footnotes_of_a_docx_are_read(tmp_path: Path) -> None:
+    text = parsed(tmp_path, samples.edited_docx_file()).text
+    assert "Filled into a form" in text
+    assert text.count("Written in a box") == 1
+    assert "Footnote 1: Without tax" in text
+
+
+def test_cells_beside_a_merged_one_keep_their_columns(tmp_path: Path) -> None:
+    assert "Name: North and South; Total: 7" in parsed(tmp_path, samples.edited_docx_file()).text
+
+
 def test_slides_are_pages_with_their_notes(tmp_path: Path) -> None:
     found = parsed(tmp_path, samples.pptx_file())
     assert [page.number for page in found.pages] == [1, 2]
@@ -88,6 +106,20 @@ def test_rows_of_a_spreadsheet_name_their_columns(tmp_path: Path) -> None:
     assert "Fruit: Apple; Price: 3\nFruit: Pear; Price: 4.5\n" in found.text
     assert [heading.title for heading in found.headings] == ["Prices", "Notes"]
     assert found.page_of(found.text.index("only one cell")) == 2
+
+
+def test_columns_are_named_below_a_title_and_in_each_table_of_a_sheet() -> None:
+    rows = [["Sales 2025"], ["", ""], ["Region", "Units", "Total"], ["North", "12", "120"], [], ["South", "7", "70"], [], ["Share", "0.25"]]
+    below = [[], ["City", "", "", "", "People"], ["Oslo", "", "", "", "709,000"]]
+    assert [line for line in row_lines([*rows, *below]) if line] == [
+        "Sales 2025",
+        "Region | Units | Total",
+        "Region: North; Units: 12; Total: 120",
+        "Region: South; Units: 7; Total: 70",
+        "Region: Share; Units: 0.25",
+        "City |  |  |  | People",
+        "City: Oslo; People: 709,000",
+    ]
 
 
 @pytest.mark.parametrize("content", [samples.docx_file(), samples.pptx_file(), samples.xlsx_file()], ids=["docx", "pptx", "xlsx"])
@@ -119,6 +151,12 @@ def test_the_article_of_a_page_that_does_not_mark_it_is_found(tmp_path: Path) ->
     found = parsed(tmp_path, page.encode())
     assert "Paragraph 7 tells" in found.text
     assert "Menu entry 3" not in found.text
+
+
+def test_what_a_page_does_not_show_is_not_read(tmp_path: Path) -> None:
+    hidden = '<p style="display: none">unseen one</p><div hidden>unseen two</div><span style="VISIBILITY:hidden">unseen three</span>'
+    text = parsed(tmp_path, f"<html><body><p>seen</p>{hidden}<p style='color: red'>also seen</p></body></html>".encode()).text
+    assert text.split() == ["seen", "also", "seen"]
 
 
 def test_a_page_that_is_nested_very_deeply_is_read(tmp_path: Path) -> None:
@@ -161,6 +199,32 @@ def test_tables_and_json_are_read_by_row(tmp_path: Path) -> None:
     )
     assert parsed(tmp_path, b'{"a": 1}\n{"a": 2}\n', "log.jsonl").text == "a: 1\n\na: 2\n\n"
     assert "x & y" in parsed(tmp_path, b"<?xml version='1.0'?><r><a>x &amp; y</a></r>").text
+
+
+def test_a_table_is_known_by_its_name_where_its_content_does_not_show_it(tmp_path: Path) -> None:
+    content = 'Name;Ort;Betrag\n"Müller; Söhne";Köln;1.234,50\n"Zwei\nZeilen";Bonn;5\n'.encode("utf-8-sig")
+    assert (
+        "Name: Müller; Söhne; Ort: Köln; Betrag: 1.234,50\nName: Zwei Zeilen; Ort: Bonn; Betrag: 5\n"
+        in parsed(tmp_path, content, "kunden.csv").text
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "said"),
+    [
+        (b'{"a": 1}\n{"a": 2}\nno json\n', "rows.jsonl", "line 3 is not"),
+        (b"[" * 100_000 + b"]" * 100_000, "deep.json", "nested too deeply"),
+        (b"PK\x03\x04 and nothing else", "contract.docx", "named like a Word document"),
+    ],
+)
+def test_files_that_cannot_be_read_say_where_or_why(tmp_path: Path, content: bytes, name: str, said: str) -> None:
+    with pytest.raises(UnreadableDocument, match=said):
+        parsed(tmp_path, content, name)
+
+
+def test_a_picture_of_very_many_pixels_is_not_decoded(tmp_path: Path) -> None:
+    with pytest.raises(DocumentTooLarge, match="more than 100 million pixels"):
+        parsed(tmp_path, samples.blank_picture(15_000, 15_000), "huge.png")
 
 
 def test_entities_of_xml_are_not_resolved(tmp_path: Path) -> None:

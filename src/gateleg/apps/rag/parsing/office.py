@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from contextlib import contextmanager
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.rag.errors import DocumentTooLarge, EncryptedDocument, UnreadableDocument
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Bytes that all parts of a document may unpack to, and one of its texts.
 _UNPACKED, _PART = 1_000_000_000, 200_000_000
+#: The namespace of Word's elements, as lxml writes it before their names.
+_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 #: How deep tables lie in tables, and shapes in groups.
 _DEEPEST = 8
 
@@ -60,42 +63,91 @@ def read_docx(path: Path, builder: DocumentBuilder) -> None:
         builder.title = document.core_properties.title or None
         if document.core_properties.author:
             builder.properties["author"] = document.core_properties.author[:500]
-        for block in document.iter_inner_content():
-            _write_block(block, builder, 0)
+        for block in _blocks(document.element.body, document):
+            _write_block(block, builder)
+        for note in _footnotes(document):
+            builder.paragraph(note)
 
 
-def _write_block(block: Any, builder: DocumentBuilder, depth: int) -> None:
+def _blocks(parent: Any, document: Any) -> Iterator[Any]:
+    """The paragraphs and tables of a body, in order, also those in content controls such as a cover page or a form."""
+    from docx.table import Table
+    from docx.text.paragraph import Paragraph
+
+    for element in parent:
+        match element.tag.rpartition("}")[2] if isinstance(element.tag, str) else None:
+            case "p":
+                yield Paragraph(element, document)
+            case "tbl":
+                yield Table(element, document)
+            case "sdt" | "sdtContent" | "customXml" | "ins" | "moveTo":
+                yield from _blocks(element, document)
+
+
+def _write_block(block: Any, builder: DocumentBuilder) -> None:
     if hasattr(block, "rows"):
-        if depth < _DEEPEST:
-            write_rows(_table_rows(block), builder)
-            builder.add("\n")
+        write_rows(_table_rows(block), builder)
+        builder.add("\n")
         return
+    text = _text(block._p)
     style = str(getattr(block.style, "name", None) or "")
     if style.startswith("Heading") and style[-1:].isdigit():
-        builder.heading(int(style[-1]), block.text)
+        builder.heading(int(style[-1]), text)
     elif style == "Title":
-        builder.heading(1, block.text)
-        builder.title = builder.title or block.text.strip() or None
+        builder.heading(1, text)
+        builder.title = builder.title or text.strip() or None
     elif style.startswith("List"):
-        builder.row(f"- {block.text}" if block.text.strip() else "")
+        builder.row(f"- {text}" if text.strip() else "")
     else:
-        builder.paragraph(block.text)
+        builder.paragraph(text)
+    for box in block._p.iter(f"{_WORD}txbxContent"):
+        if not _is_copy(box):
+            builder.paragraph("\n".join(_text(paragraph) for paragraph in box.iter(f"{_WORD}p")))
+
+
+def _text(paragraph: Any) -> str:
+    """The text of a paragraph as it reads with all tracked changes accepted, without that of text boxes."""
+    pieces = []
+    for node in paragraph.iter(*(f"{_WORD}{name}" for name in ("t", "tab", "br", "cr", "noBreakHyphen"))):
+        kind = node.tag.removeprefix(_WORD)
+        above = [one for one in takewhile(lambda one: one is not paragraph, node.iterancestors()) if isinstance(one.tag, str)]
+        hidden = any(one.tag.removeprefix(_WORD) in ("del", "moveFrom", "txbxContent", "tabs") for one in above)
+        if not hidden:
+            pieces.append({"tab": "\t", "noBreakHyphen": "-", "t": node.text or ""}.get(kind, "\n"))
+    return "".join(pieces)
+
+
+def _is_copy(box: Any) -> bool:
+    """Whether a text box is there for older programs only, beside its copy for newer ones."""
+    return any(isinstance(one.tag, str) and one.tag.endswith("}Fallback") for one in box.iterancestors())
+
+
+def _footnotes(document: Any) -> Iterator[str]:
+    """Footnotes and endnotes, with their numbers."""
+    from docx.oxml import parse_xml
+
+    for relation in document.part.rels.values():
+        kind = relation.reltype.rpartition("/")[2]
+        if kind in ("footnotes", "endnotes") and not relation.is_external:
+            for note in parse_xml(relation.target_part.blob):
+                number = next((value for name, value in note.items() if name.endswith("}id")), "")
+                text = " ".join(_text(paragraph) for paragraph in note.iter(f"{_WORD}p")).strip()
+                if text:
+                    yield f"{kind[:-1].capitalize()} {number}: {text}"
 
 
 def _table_rows(table: Any) -> Iterator[list[str]]:
     for row in table.rows:
-        cells: list[Any] = []
-        for cell in row.cells:
-            # A merged cell is listed once for each column that it covers.
-            if not cells or cell._tc is not cells[-1]._tc:
-                cells.append(cell)
-        yield [_cell_text(cell, 0) for cell in cells]
+        cells = list(row.cells)
+        # A merged cell is listed once for each column that it covers. Its text counts for the first, so that the others keep their columns.
+        again = [place > 0 and cell._tc is cells[place - 1]._tc for place, cell in enumerate(cells)]
+        yield ["" if repeated else _cell_text(cell, 0) for cell, repeated in zip(cells, again, strict=True)]
 
 
 def _cell_text(cell: Any, depth: int) -> str:
     """The text of a cell, with that of tables within it."""
     inner = [] if depth >= _DEEPEST else [_cell_text(one, depth + 1) for table in cell.tables for row in table.rows for one in row.cells]
-    return " ".join([cell.text, *inner])
+    return " ".join([*(_text(one._p) for one in _blocks(cell._tc, cell) if not hasattr(one, "rows")), *inner])
 
 
 def read_pptx(path: Path, builder: DocumentBuilder) -> None:

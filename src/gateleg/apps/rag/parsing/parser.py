@@ -28,6 +28,8 @@ _BY_CONTENT = {
     "text/csv": read_csv,
     "application/xml": read_xml,
 }
+#: What files with these endings are, if they are whole.
+_OFFICE = {"docx": "Word document", "pptx": "presentation", "xlsx": "spreadsheet"}
 _PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 #: Files of old office programs, of which spreadsheets can be read.
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -76,6 +78,8 @@ def content_type(path: Path, name: str) -> str:
         return "application/x-ndjson"
     if found == "text/csv" and ending in ("txt", "log", "yaml", "yml", "toml", "ini", "rst", "text"):
         return "text/plain"
+    if found == "text/plain" and ending in ("csv", "tsv"):
+        return "text/csv"
     if found == "application/octet-stream":
         with path.open("rb") as file:
             return "application/vnd.ms-office" if file.read(8) == _OLE else found
@@ -101,6 +105,8 @@ def _read(path: Path, name: str, builder: DocumentBuilder, depth: int, started: 
             read_picture(path, builder)
         case "message/rfc822":
             read_mail(path.read_bytes(), builder, _read_part, depth)
+        case "application/zip" if (named := _OFFICE.get(PurePath(name.lower()).suffix.removeprefix("."))) is not None:
+            raise UnreadableDocument(f"The file is named like a {named}, but its parts are missing or damaged.")
         case _:
             _read_text(path.read_bytes(), kind, builder)
 

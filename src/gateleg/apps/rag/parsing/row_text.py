@@ -9,17 +9,32 @@ if TYPE_CHECKING:
 
 
 def row_lines(rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """`Column: value; Column: value` for each row below the first, where the first has names; else its cells with bars between them."""
-    titles: list[str] | None = None
-    for number, cells in enumerate(rows):
+    """`Column: value; Column: value` for each row below the one that names the columns; without one, cells with bars between them.
+
+    Rows of one cell above the names are titles. Below an empty row, a row with other columns names those of the next table, and one that
+    fills few of the columns is not part of the table.
+    """
+    titles: list[str] = []
+    begins = True
+    for cells in rows:
         values = [" ".join(cell.split()) for cell in cells]
-        if number == 0 and _names_columns(values):
-            titles = values
+        filled = _filled(values)
+        if not filled:
+            begins = True
+            yield ""
+        elif begins and _names_columns(values) and filled != _filled(titles):
+            titles, begins = values, False
             yield " | ".join(values)
-        elif titles is not None:
+        elif titles and not (begins and 2 * len(filled) < len(_filled(titles))):
+            begins = False
             yield "; ".join(f"{title}: {value}" if title else value for title, value in _paired(titles, values) if value)
         else:
+            begins = begins and len(filled) == 1
             yield " | ".join(value for value in values if value)
+
+
+def _filled(values: Sequence[str]) -> set[int]:
+    return {place for place, value in enumerate(values) if value}
 
 
 def _names_columns(values: Sequence[str]) -> bool:

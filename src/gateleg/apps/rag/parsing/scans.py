@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gateleg.apps.rag.errors import UnreadableDocument
+from gateleg.apps.rag.errors import DocumentTooLarge, UnreadableDocument
 from gateleg.apps.rag.parsing.document import reason_of
 
 if TYPE_CHECKING:
@@ -90,7 +90,13 @@ def read_picture(path: Path, builder: DocumentBuilder) -> None:
     try:
         with Image.open(path) as opened:
             picture = opened.convert("L")
-    except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError, SyntaxError) as error:
+    except Image.DecompressionBombError:
+        # Pillow warns from its limit on, and refuses from twice the limit on.
+        most = 2 * MOST_PIXELS_DECODED // 1_000_000
+        raise DocumentTooLarge(
+            f"The picture has more than {most} million pixels.", fix=f"Scale it down to {most} million pixels or fewer, and send that."
+        ) from None
+    except (UnidentifiedImageError, OSError, ValueError, SyntaxError) as error:
         raise UnreadableDocument(f"The picture cannot be decoded: {reason_of(error)}.") from None
     picture.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
     scanner = Scanner()

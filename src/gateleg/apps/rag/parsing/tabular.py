@@ -41,19 +41,37 @@ def read_csv(content: bytes, builder: DocumentBuilder) -> None:
 
 def read_json(content: bytes, builder: DocumentBuilder) -> None:
     """JSON, or one value a line, as `path: value`, with an empty line behind each entry of a list."""
-    text = decode_text(content)[0]
-    try:
-        try:
-            values = [json.loads(text)]
-        except ValueError:
-            values = [json.loads(line) for line in text.splitlines() if line.strip()]
-    except (ValueError, RecursionError) as error:
-        raise UnreadableDocument(f"The JSON cannot be read: {reason_of(error)}.") from None
+    values = _json_values(decode_text(content)[0])
     entries = values[0] if len(values) == 1 and isinstance(values[0], list) else values
     for entry in entries:
         for path, value in _leaves(entry, "", 0):
             builder.row(f"{path}: {value}" if path else value)
         builder.add("\n")
+
+
+def _json_values(text: str) -> list[Any]:
+    try:
+        return [json.loads(text)]
+    except RecursionError:
+        raise UnreadableDocument("The JSON is nested too deeply.") from None
+    except ValueError as error:
+        lines = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
+        if len(lines) < 2 or not _is_json(lines[0][1]):
+            raise UnreadableDocument(f"The JSON cannot be read: {reason_of(error)}.") from None
+    wrong = next((number for number, line in lines if not _is_json(line)), None)
+    if wrong is not None:
+        raise UnreadableDocument(
+            f"Each line should be a JSON value; line {wrong} is not.", fix="Correct that line, and send the file again."
+        )
+    return [json.loads(line) for _, line in lines]
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _leaves(value: Any, path: str, depth: int) -> Iterator[tuple[str, str]]:

@@ -20,6 +20,7 @@ _BLOCKS = frozenset(
         "p div section article main ul ol dl dd dt blockquote figure figcaption address header body details summary fieldset center",
     )
 )
+_NOT_SHOWN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 #: Letters of a page below which it is not worth looking for its article.
 _ENOUGH = 400
 
@@ -34,6 +35,7 @@ def read_html(content: bytes, builder: DocumentBuilder) -> None:
     builder.title = None if title is None else " ".join(clean(title.text()).split()) or None
     language = tree.root.attributes.get("lang") if tree.root is not None else None
     builder.language = language[:2].lower() if language and language[:2].isalpha() else None
+    html = _without_hidden(tree) or html
     tree.strip_tags(_DROPPED)
     main = next((node for name in ("main", "article", "[role=main]") if len(nodes := tree.css(name)) == 1 for node in nodes), None)
     if main is None and tree.body is not None and len(tree.body.text()) > _ENOUGH:
@@ -42,6 +44,18 @@ def read_html(content: bytes, builder: DocumentBuilder) -> None:
     node = main or tree.body or tree.root
     if node is not None:
         _Walker(builder).walk(node)
+
+
+def _without_hidden(tree: Any) -> str | None:
+    """Remove what a page does not show, such as words for search engines or for models; the rest as HTML, None if nothing was hidden."""
+    hidden = [
+        node for node in tree.css("[hidden], [style]") if "hidden" in node.attributes or _NOT_SHOWN.search(node.attributes["style"] or "")
+    ]
+    for node in hidden:
+        if node.tag not in ("html", "body"):
+            node.decompose()
+    found: str | None = tree.html if hidden else None
+    return found
 
 
 def _decoded(content: bytes) -> str:
