@@ -157,3 +157,38 @@ def test_numbers_that_are_on_no_scale_are_refused(tmp_path: Path) -> None:
 def test_a_file_without_answers_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFile, match="has no answers"):
         read_spreadsheet(sheet(tmp_path, "More trees,Fewer cars\n"))
+
+
+def test_a_scale_of_three_points_goes_from_one_to_three(tmp_path: Path) -> None:
+    assert choices(tmp_path, "A,B,C\n1,2,3\n", scale=3) == {(0, 0): -1, (0, 1): 0, (0, 2): 1}
+
+
+def test_whole_numbers_may_have_decimals_after_a_point_or_a_comma(tmp_path: Path) -> None:
+    expected = {(0, 0): 1, (0, 1): -1, (0, 2): 0}
+    assert choices(tmp_path, "A;B;C\n5,0;1,0;3,0\n") == choices(tmp_path, "A,B,C\n5.0,1.0,3.0\n") == expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "choice"),
+    [
+        ("stimme eher zu", 1),
+        ("Stimme nicht zu", -1),
+        ("weiß nicht", 0),
+        ("Plutôt d’accord", 1),
+        ("pas d'accord", -1),
+        ("En desacuerdo", -1),
+    ],
+)
+def test_answers_may_be_words_of_other_languages(tmp_path: Path, answer: str, choice: int) -> None:
+    assert choices(tmp_path, f"A,B\n{answer},agree\n")[0, 0] == choice
+
+
+@pytest.mark.parametrize("title", ["person", "Respondent ID", "user_id", ""])
+def test_numbers_of_people_are_not_answers(tmp_path: Path, title: str) -> None:
+    assert choices(tmp_path, f"{title},A,B\n1,agree,no\n2,no,agree\n") == {(0, 0): 1, (0, 1): -1, (1, 0): -1, (1, 1): 1}
+
+
+def test_answers_below_a_heading_of_merged_cells_are_refused(tmp_path: Path) -> None:
+    merged = write_xlsx(tmp_path / "survey.xlsx", [["Survey 2026", None, None], ["id", "Parks", "Buses"], [1, "agree", "disagree"]])
+    with pytest.raises(UnreadableFile, match=r"Column 2 of survey.xlsx has no title, but line 2 .* without merged cells"):
+        read_spreadsheet(merged)

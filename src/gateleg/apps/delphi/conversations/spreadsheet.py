@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 #: Columns that are not statements: who answered and when, and what Polis counts.
-_PEOPLE = ("participant", "respondent", "voter-id", "id", "name", "e-mail", "email", "email address")
+_PEOPLE = ("participant", "respondent", "person", "user", "voter-id", "id", "name", "e-mail", "email", "email address", "username")
+_PEOPLE_IDS = ("participant id", "respondent id", "person id", "user id", "response id", "participant-id", "respondent-id", "user-id")
 _TIMES = ("timestamp", "time", "date", "datetime", "start time", "completion time", "submitted")
 _COUNTS = ("group-id", "n-comments", "n-votes", "n-agree", "n-disagree", "n-pass", "xid")
+#: Answers in a few languages; how strongly somebody agrees is taken off English ones first.
 _WORDS = {
     **dict.fromkeys(("agree", "yes", "y", "true", "for", "support", "like"), Choice.AGREE),
     **dict.fromkeys(("disagree", "no", "n", "false", "against", "oppose", "dislike"), Choice.DISAGREE),
@@ -35,9 +37,25 @@ _WORDS = {
         ("pass", "neutral", "unsure", "undecided", "skip", "don't know", "do not know", "dont know", "no opinion"), Choice.PASS
     ),
     **dict.fromkeys(("neither", "neither agree nor disagree", "n/a", "na", "not applicable", "prefer not to say", "mixed"), Choice.PASS),
+    **dict.fromkeys(("ja", "stimme zu", "stimme eher zu", "stimme voll zu", "stimme voll und ganz zu", "stimme völlig zu"), Choice.AGREE),
+    **dict.fromkeys(("trifft zu", "trifft eher zu", "trifft voll zu", "trifft voll und ganz zu", "dafür"), Choice.AGREE),
+    **dict.fromkeys(
+        ("nein", "stimme nicht zu", "stimme eher nicht zu", "stimme gar nicht zu", "stimme überhaupt nicht zu"), Choice.DISAGREE
+    ),
+    **dict.fromkeys(("trifft nicht zu", "trifft eher nicht zu", "trifft gar nicht zu", "lehne ab", "dagegen"), Choice.DISAGREE),
+    **dict.fromkeys(("weiß nicht", "weiss nicht", "keine angabe", "enthaltung", "teils teils", "teils/teils", "weder noch"), Choice.PASS),
+    **dict.fromkeys(("oui", "d'accord", "plutôt d'accord", "tout à fait d'accord"), Choice.AGREE),
+    **dict.fromkeys(("non", "pas d'accord", "plutôt pas d'accord", "pas du tout d'accord"), Choice.DISAGREE),
+    **dict.fromkeys(("neutre", "sans opinion", "ne sait pas", "ni d'accord ni pas d'accord"), Choice.PASS),
+    **dict.fromkeys(("sí", "si", "de acuerdo", "muy de acuerdo", "totalmente de acuerdo", "algo de acuerdo"), Choice.AGREE),
+    **dict.fromkeys(("en desacuerdo", "muy en desacuerdo", "totalmente en desacuerdo", "algo en desacuerdo"), Choice.DISAGREE),
+    **dict.fromkeys(("ni de acuerdo ni en desacuerdo", "no sabe", "no sé"), Choice.PASS),
 }
 _DEGREE = re.compile(r"^(?:strongly|totally|completely|fully|mostly|somewhat|slightly|rather|tend to|partly)\s+")
-_NUMBER = re.compile(r"-?\d+(?:\.0+)?")
+#: Spreadsheets write whole numbers with decimals at times, with a point or a comma.
+_NUMBER = re.compile(r"-?\d+(?:[.,]0+)?")
+#: What `_scale` finds where answers are words, or numbers around nought: -1 to 1, and -2 to 2.
+_THREE_AROUND_NOUGHT, _FIVE_AROUND_NOUGHT = -3, -5
 #: The longest scale: percentages.
 _MOST_POINTS = 100
 #: Scales that their highest point gives away.
@@ -55,6 +73,7 @@ def read_spreadsheet(
     problems = Problems()
     (_, titles), *listed = sheet_rows(answers) or [(1, [])]
     _check_not_votes(titles, answers.name)
+    _check_titles(titles, listed, answers.name)
     statements = _statements(titles, comments, answers.name)
     points = scale or _scale([row[place] for _, row in listed for place in statements if place < len(row)], answers.name)
     cast: list[tuple[int, int, int, int]] = []
@@ -88,6 +107,23 @@ def _check_not_votes(titles: Sequence[str], name: str) -> None:
         )
 
 
+def _check_titles(titles: Sequence[str], rows: Sequence[tuple[int, Sequence[str]]], name: str) -> None:
+    """Refuse answers below an empty title, which would be left out without a word: a heading above the statements, or merged cells.
+
+    An empty title above the first column is that of the numbers of rows, which programs write.
+    """
+    for place, title in enumerate(titles):
+        if (
+            place
+            and not title.strip()
+            and (line := next((line for line, row in rows if place < len(row) and row[place].strip()), None)) is not None
+        ):
+            raise UnreadableFile(
+                f"Column {place + 1} of {name} has no title, but line {line} has an answer in it.",
+                fix="Put the statements into the first line, one above each column of answers, without merged cells; nothing was loaded.",
+            )
+
+
 def as_export(conversation: Conversation) -> dict[str, str]:
     """The conversation as the two files of an export, by name."""
     votes, comments = io.StringIO(), io.StringIO()
@@ -113,7 +149,7 @@ def _people(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
 
 def _statements(titles: Sequence[str], texts: Mapping[int, str] | None, name: str) -> dict[int, Comment]:
     """The comment of each column that is one."""
-    left_out = {*_PEOPLE, *_TIMES, *_COUNTS}
+    left_out = {*_PEOPLE, *_PEOPLE_IDS, *_TIMES, *_COUNTS}
     places = [place for place, title in enumerate(titles) if title.strip() and column(title) not in left_out]
     if not places:
         raise UnreadableFile(
@@ -134,12 +170,12 @@ def _statements(titles: Sequence[str], texts: Mapping[int, str] | None, name: st
 
 
 def _scale(cells: Sequence[str], name: str) -> int:
-    """How many points answers have, by their numbers: 3 where they are words or -1, 0 and 1, and -5 where they go from -2 to 2."""
-    numbers = [int(cell.split(".")[0]) for cell in map(str.strip, cells) if _NUMBER.fullmatch(cell)]
+    """How many points answers have, by their numbers; below nought for a scale around nought."""
+    numbers = [_whole(cell) for cell in map(str.strip, cells) if _NUMBER.fullmatch(cell)]
     if not numbers or (min(numbers) >= -1 and max(numbers) <= 1):
-        return 3
+        return _THREE_AROUND_NOUGHT
     if min(numbers) < 0:
-        return -5
+        return _FIVE_AROUND_NOUGHT
     found = max(numbers)
     if found > _MOST_POINTS:
         raise UnreadableFile(
@@ -154,15 +190,18 @@ def _scale(cells: Sequence[str], name: str) -> int:
     return found
 
 
+def _whole(number: str) -> int:
+    return int(re.split(r"[.,]", number)[0])
+
+
 def _choice(cell: str, points: int) -> Choice | None:
     """What an answer says; None for one that was not given. `points` below nought are those of a scale around nought."""
     text = " ".join(cell.replace("’", "'").lower().split())
     if not text:
         return None
     if _NUMBER.fullmatch(text):
-        value = int(text.split(".")[0])
-        around = points == 3 or points < 0
-        low, high = (-(abs(points) // 2), abs(points) // 2) if around else (1, points)
+        value = _whole(text)
+        low, high = (-(abs(points) // 2), abs(points) // 2) if points < 0 else (1, points)
         if not low <= value <= high:
             raise ValueError(f"{value} is not on the scale from {low} to {high}")
         apart = 2 * value - (low + high)
