@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gateleg.web.keys import Keys
     from gateleg.web.tables import ApiKey
 
-app = typer.Typer(help="The API keys of a host.", no_args_is_help=True)
+app = typer.Typer(help="API keys of a host: create, list and revoke them.", no_args_is_help=True)
 R = TypeVar("R")
 
 
@@ -65,7 +65,7 @@ def _operator() -> Any:
 
 @app.command()
 def create(
-    name: Annotated[str, typer.Argument(help="Whose key it is: a person, or a program.")],
+    name: Annotated[str, typer.Argument(help="The person or program that will use the key.")],
     role: Annotated[
         Literal["member", "viewer", "operator", "admin"],
         typer.Option(help="viewer: read only; operator: also submit, cancel and edit; admin: also manage keys."),
