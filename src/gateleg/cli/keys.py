@@ -33,7 +33,7 @@ def _with_keys(
     import asyncio
 
     from gateleg.cli.host_runner import explain
-    from gateleg.commands.opening import CURSOR_KEY, require_store, tell_of_new_store
+    from gateleg.commands.opening import CURSOR_KEY, print_new_store, require_store
     from gateleg.store import AsyncStore
     from gateleg.web.audit import Audit
     from gateleg.web.keys import Keys
@@ -41,7 +41,7 @@ def _with_keys(
 
     settings = settings_from(config, store=store, prefix=prefix)
     if create:
-        tell_of_new_store(settings)
+        print_new_store(settings)
     else:
         require_store(settings)
 
