@@ -24,8 +24,8 @@ from gateleg.model import errors as model_errors
 from gateleg.net import errors as net_errors
 from gateleg.objects import errors as object_errors
 from gateleg.store import errors as store_errors
-from gateleg.web import delivery, health, streams
 from gateleg.web import errors as web_errors
+from gateleg.web import health, object_routes, streams
 from gateleg.web import secret_store as secret_errors
 from gateleg.web.api import ROUTERS
 from gateleg.web.app import flat_routes
@@ -210,7 +210,7 @@ def http() -> str:
         '```json\n{"error": {"code": "not-found", "message": "...", "details": {"fix": "..."}}}\n```\n',
     ]
     groups: dict[str, list[str]] = {}
-    for router in (health.router, *ROUTERS, webhooks.router, streams.router, delivery.router):
+    for router in (health.router, *ROUTERS, webhooks.router, streams.router, object_routes.router):
         for route in router.routes:
             if getattr(route, "include_in_schema", False):
                 groups.setdefault(str(route.tags[0]), []).append(_address(route))  # type: ignore[attr-defined]

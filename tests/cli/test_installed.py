@@ -153,3 +153,10 @@ def test_a_command_says_which_extra_it_misses(
     told = CliRunner().invoke(app, command)
     assert told.exit_code == 1
     assert told.stderr.startswith(f"gateleg: {module} is not installed. Install the extra `{extra}`: `pip install '.[{extra}]'`")
+
+
+def test_an_unknown_command_is_answered_with_similar_ones_also_of_groups_that_are_not_imported() -> None:
+    output = CliRunner().invoke(app, ["jbos"]).output
+    assert "No such command 'jbos'" in output
+    assert "Did you mean 'jobs'" in output
+    assert "Did you mean" not in CliRunner().invoke(app, ["xyzzy"]).output

@@ -10,7 +10,7 @@ from gateleg.net import Credentials
 from gateleg.objects import S3Objects, ThreadedObjects
 from gateleg.web.app import create_app
 from gateleg.web.host import Host
-from gateleg.web.object_routes import policy_of, told_type
+from gateleg.web.object_routes import policy_of, served_type
 from gateleg.web.principal import Role
 from tests.objects.s3.bucket import MemoryClient
 from tests.web.conftest import client_of
@@ -224,7 +224,7 @@ async def test_objects_of_a_bucket_are_read_through_the_host_and_written_to_the_
     ],
 )
 def test_a_text_is_told_to_be_utf_8_unless_it_says_what_it_is(kept: str, told: str) -> None:
-    assert told_type(kept) == told
+    assert served_type(kept) == told
 
 
 async def test_a_link_to_put_may_bound_the_length_without_knowing_it(host: Host, stranger: httpx.AsyncClient) -> None:

@@ -3,6 +3,7 @@
 Applications that are registered as entry points add their own: `gateleg {name} ...`.
 """
 
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -55,6 +56,13 @@ class Commands(TyperGroup):
             return super().get_command(ctx, cmd_name)
         command.name = cmd_name
         return command
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command. For an unknown one, suggest similar names; Typer knows only those of commands that are imported."""
+        names = self.list_commands(ctx)
+        if args and args[0] not in names and (similar := get_close_matches(args[0], names)):
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {' or '.join(map(repr, similar))}?")
+        return super().resolve_command(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help without importing any application."""

@@ -3,7 +3,7 @@
 import typer
 
 from gateleg.commands.options import ConfigOption, JsonOption
-from gateleg.commands.settings import bad_settings_told, settings_from
+from gateleg.commands.settings import explaining_bad_settings, settings_from
 
 app = typer.Typer(add_completion=False)
 
@@ -17,7 +17,7 @@ def config(config: ConfigOption = None, json: JsonOption = False) -> None:
 
     settings = settings_from(config)
     found = [*settings.table()]
-    with bad_settings_told():
+    with explaining_bad_settings():
         found += settings.section_table("models", ModelSettings)
         for application in installed_applications(settings):
             if application.settings is not None:

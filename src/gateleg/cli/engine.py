@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gateleg.endpoint import EndpointOptions
     from gateleg.store.addresses import StoreAddress
 
-app = typer.Typer(help="The embedded DynamoDB engine.", no_args_is_help=True)
+app = typer.Typer(help="The embedded DynamoDB engine: serve, check, compact and repair its database.", no_args_is_help=True)
 
 DataPath = Annotated[
     str | None, typer.Option("--path", help="Data folder (or database file); the embedded store of the settings by default.")
@@ -45,7 +45,8 @@ def serve(
         list[str] | None,
         typer.Option(
             envvar="GATELEG_ALLOW_ORIGIN",
-            help="Origin of web pages that may use the endpoint, such as https://example.com; may be repeated. This machine's always may.",
+            help="Origin of web pages that may use the endpoint, such as https://example.com; may be repeated. "
+            "Pages of this machine are always allowed.",
         ),
     ] = None,
     separate: Annotated[bool, typer.Option("--separate", help="Keep the tables of each access key id and region apart.")] = False,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 
 from gateleg.commands.failures import FAILED, fail
-from gateleg.commands.settings import bad_settings_told
+from gateleg.commands.settings import explaining_bad_settings
 
 if TYPE_CHECKING:
     import asyncio
@@ -79,7 +79,7 @@ def explain(error: Exception, settings: Settings) -> NoReturn:
     from gateleg.web.settings import BadSettings
 
     if isinstance(error, BadSettings):
-        with bad_settings_told():
+        with explaining_bad_settings():
             raise error
     if isinstance(error, Refusal | StoreError | ObjectsError | ModelError):
         fail(str(error), FAILED)

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from gateleg.commands.failures import MISUSED, fail
-from gateleg.commands.settings import bad_settings_told
+from gateleg.commands.settings import explaining_bad_settings
 from gateleg.extras import MissingPackage
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def find_installed(settings: Settings, *, demo: bool = False) -> Installed:
         from gateleg.cli.demo.application import application as demonstration
 
         installed.applications.append(demonstration)
-    with bad_settings_told():
+    with explaining_bad_settings():
         settings.check_sections({*kept, *(application.name for application in installed.applications)})
     return installed
 
@@ -187,8 +187,8 @@ def loaded(place: str, otherwise: str) -> Any:
         return getattr(found, name or otherwise)
     except AttributeError:
         known = [one for one in vars(found) if not one.startswith("_")]
-        told = did_you_mean(name or otherwise, known, otherwise="Use module:object.")
-        fail(f"{module} has no attribute {name or otherwise!r}. {told}", MISUSED)
+        suggestion = did_you_mean(name or otherwise, known, otherwise="Use module:object.")
+        fail(f"{module} has no attribute {name or otherwise!r}. {suggestion}", MISUSED)
 
 
 def import_named(name: str) -> Any:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gateleg.web.keys import Keys
     from gateleg.web.tables import ApiKey
 
-app = typer.Typer(help="The API keys of a host.", no_args_is_help=True)
+app = typer.Typer(help="API keys of a host: create, list and revoke them.", no_args_is_help=True)
 R = TypeVar("R")
 
 
@@ -33,7 +33,7 @@ def _with_keys(
     import asyncio
 
     from gateleg.cli.host_runner import explain
-    from gateleg.commands.opening import CURSOR_KEY, require_store, tell_of_new_store
+    from gateleg.commands.opening import CURSOR_KEY, print_new_store, require_store
     from gateleg.store import AsyncStore
     from gateleg.web.audit import Audit
     from gateleg.web.keys import Keys
@@ -41,7 +41,7 @@ def _with_keys(
 
     settings = settings_from(config, store=store, prefix=prefix)
     if create:
-        tell_of_new_store(settings)
+        print_new_store(settings)
     else:
         require_store(settings)
 
@@ -65,7 +65,7 @@ def _operator() -> Any:
 
 @app.command()
 def create(
-    name: Annotated[str, typer.Argument(help="Whose key it is: a person, or a program.")],
+    name: Annotated[str, typer.Argument(help="The person or program that will use the key.")],
     role: Annotated[
         Literal["member", "viewer", "operator", "admin"],
         typer.Option(help="viewer: read only; operator: also submit, cancel and edit; admin: also manage keys."),

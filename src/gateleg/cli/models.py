@@ -8,7 +8,7 @@ import typer
 from gateleg.commands.options import ConfigOption, JsonOption, PrefixOption, StoreOption
 from gateleg.commands.settings import settings_from
 
-app = typer.Typer(help="The models of a host.", no_args_is_help=True)
+app = typer.Typer(help="Models: their usage and cost.", no_args_is_help=True)
 _DAYS = ["%Y-%m-%d"]
 
 
@@ -21,8 +21,8 @@ def models() -> None:
 def usage(
     since: Annotated[datetime | None, typer.Option(formats=_DAYS, help="The first day, in UTC; today by default.")] = None,
     until: Annotated[datetime | None, typer.Option(formats=_DAYS, help="The last day, in UTC; today by default.")] = None,
-    application: Annotated[str | None, typer.Option(help="Only of this application.")] = None,
-    tenant: Annotated[str | None, typer.Option(help="Only of this tenant.")] = None,
+    application: Annotated[str | None, typer.Option(help="Only the usage of this application.")] = None,
+    tenant: Annotated[str | None, typer.Option(help="Only the usage of this tenant.")] = None,
     store: StoreOption = None,
     prefix: PrefixOption = None,
     config: ConfigOption = None,

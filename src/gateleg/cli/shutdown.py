@@ -42,20 +42,20 @@ def stopping_on_signals(stop: asyncio.Event, within: float, words: str) -> Itera
     Signal handlers run even if the event loop is blocked: then nobody sees the event, but the process still exits.
     """
     loop = asyncio.get_running_loop()
-    told = False
+    stopping = False
 
-    def tell(number: int, frame: object) -> None:
-        nonlocal told
-        if told and number == signal.SIGINT:
-            _say("Stopped at once; interrupted jobs are retried when their leases expire.")
+    def on_signal(number: int, frame: object) -> None:
+        nonlocal stopping
+        if stopping and number == signal.SIGINT:
+            _print("Stopped at once; interrupted jobs are retried when their leases expire.")
             exit_now(130)
-        if not told:
-            told = True
-            _say(f"Stopping: {words}. Press Ctrl-C again to stop at once.")
+        if not stopping:
+            stopping = True
+            _print(f"Stopping: {words}. Press Ctrl-C again to stop at once.")
             exit_soon(within)
             loop.call_soon_threadsafe(stop.set)
 
-    before = {number: signal.signal(number, tell) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
@@ -63,7 +63,7 @@ def stopping_on_signals(stop: asyncio.Event, within: float, words: str) -> Itera
             signal.signal(number, handler)
 
 
-def _say(text: str) -> None:
+def _print(text: str) -> None:
     """Print a line from a signal handler, which may have interrupted a print: so not through the same object."""
     with contextlib.suppress(OSError, ValueError):
         os.write(sys.stdout.fileno(), text.encode() + b"\n")

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _log = logging.getLogger("gateleg.cli")
 #: The first and the longest pause between attempts, in seconds.
-_AGAIN = (0.5, 15.0)
+_RETRY_PAUSES = (0.5, 15.0)
 #: Seconds between log lines about an unavailable store.
-_TELL_EVERY = 60.0
+_LOG_INTERVAL_SECONDS = 60.0
 
 
 @asynccontextmanager
@@ -47,16 +47,16 @@ async def _entered(stack: AsyncExitStack, make: Callable[[], AbstractAsyncContex
     from gateleg.store import NoAnswer, ServiceFailed, Throttled, TimedOut
     from gateleg.web.settings import format_setting
 
-    began, tries, told_at = time.monotonic(), 0, float("-inf")
+    began, tries, logged_at = time.monotonic(), 0, float("-inf")
     while True:
         try:
             opened = await stack.enter_async_context(make())
         except (NoAnswer, ServiceFailed, Throttled, TimedOut) as error:
             tries, now = tries + 1, time.monotonic()
-            if now >= told_at + _TELL_EVERY:
-                told_at = now
+            if now >= logged_at + _LOG_INTERVAL_SECONDS:
+                logged_at = now
                 _log.warning("The store %s is not available: %s Retrying until it is.", format_setting(settings.store), error.message)
-            await asyncio.sleep(span(tries, *_AGAIN) * (0.5 + random.random() / 2))
+            await asyncio.sleep(span(tries, *_RETRY_PAUSES) * (0.5 + random.random() / 2))
         else:
             if tries:
                 _log.warning("The store %s is available after %.0f s.", format_setting(settings.store), time.monotonic() - began)

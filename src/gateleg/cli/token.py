@@ -15,7 +15,7 @@ app = typer.Typer(add_completion=False)
 def token(
     data: Annotated[Path | None, typer.Option("--data", help="The data folder of the host.")] = None, config: ConfigOption = None
 ) -> None:
-    """Print the token of a host without keys, for `Authorization: Bearer ...`. The first key ends it."""
+    """Print the token of a host without keys, for `Authorization: Bearer ...`. It stops working once the first key is created."""
     from gateleg.cli.host_runner import explain
     from gateleg.web.local_access import token_from
 

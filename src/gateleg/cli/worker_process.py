@@ -78,9 +78,9 @@ async def _run_once(task: Task, stop: asyncio.Event) -> int:
     """Run the worker once, and return its exit status."""
     process = _started(task)
     assert process.stdin is not None
-    ended, told = asyncio.create_task(asyncio.to_thread(process.wait)), asyncio.create_task(stop.wait())
+    ended, stopped = asyncio.create_task(asyncio.to_thread(process.wait)), asyncio.create_task(stop.wait())
     try:
-        await asyncio.wait({ended, told}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({ended, stopped}, return_when=asyncio.FIRST_COMPLETED)
         with contextlib.suppress(OSError):
             process.stdin.close()
         try:
@@ -90,7 +90,7 @@ async def _run_once(task: Task, stop: asyncio.Event) -> int:
             return await ended
     finally:
         children.discard(process)
-        told.cancel()
+        stopped.cancel()
 
 
 def _started(task: Task) -> subprocess.Popen[bytes]:

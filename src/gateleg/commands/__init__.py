@@ -35,7 +35,7 @@ from gateleg.commands.options import (
 from gateleg.commands.packages import require_packages
 from gateleg.commands.printing import console, print_items, print_json, print_rows
 from gateleg.commands.progress import Steps
-from gateleg.commands.settings import bad_settings_told, settings_from, settings_of_folder
+from gateleg.commands.settings import explaining_bad_settings, settings_from, settings_of_folder
 
 __all__ = [
     "FAILED",
@@ -51,8 +51,8 @@ __all__ = [
     "PrefixOption",
     "Steps",
     "StoreOption",
-    "bad_settings_told",
     "console",
+    "explaining_bad_settings",
     "fail",
     "open_resources",
     "opened",

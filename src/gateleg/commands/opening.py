@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from gateleg.commands.failures import FAILED, fail
-from gateleg.commands.settings import bad_settings_told
+from gateleg.commands.settings import explaining_bad_settings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -44,7 +44,7 @@ async def open_resources(application: Application, settings: Settings, *, create
     """
     from gateleg.web.host import Host
 
-    with bad_settings_told(), _explained(settings, FAILED):
+    with explaining_bad_settings(), _explained(settings, FAILED):
         if not create:
             require_store(settings)
         async with Host.open(settings, [application]) as host:
@@ -73,7 +73,7 @@ def require_store(settings: Settings, status: int = FAILED) -> None:
         fail(problem, status)
 
 
-def tell_of_new_store(settings: Settings) -> None:
+def print_new_store(settings: Settings) -> None:
     """Say on standard error that a command creates an embedded store: its host may use another one."""
     from gateleg.store import StoreError
     from gateleg.store.addresses import parse_address

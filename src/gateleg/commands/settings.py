@@ -22,7 +22,7 @@ def settings_from(config: Path | None, **flags: Any) -> Settings:
 
     from gateleg.web.settings import load_settings
 
-    with bad_settings_told():
+    with explaining_bad_settings():
         return load_settings(flags=flags, environ=os.environ, file=config, given=config is not None)
 
 
@@ -34,7 +34,7 @@ def settings_of_folder(config: Path | None, *, store: str | None, data: Path | N
 
 
 @contextmanager
-def bad_settings_told() -> Iterator[None]:
+def explaining_bad_settings() -> Iterator[None]:
     """End the command with a line for every problem of the settings."""
     from gateleg.web.settings import BadSettings
 

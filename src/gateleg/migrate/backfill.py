@@ -78,13 +78,15 @@ def backfill(
     spec = spec_of(entity)
     report = Report(progress or ScanProgress.fresh(segments))
     rate = Rate(write_units, store.setup) if write_units is not None else None
-    asked: dict[Identity, Any] = {}
+    looked_up: dict[Identity, Any] = {}
     for item in store.reading(expired=True).scan(spec.table, progress=report.progress, read_units=read_units, consistent=True):
         if not belongs(item, spec):
             continue
         report.seen += 1
         try:
-            verdict = store.drive(_verdict(item, spec, store.setup, asked) if dry_run else bring_up(item, spec, store.setup, rate, asked))
+            verdict = store.drive(
+                _verdict(item, spec, store.setup, looked_up) if dry_run else bring_up(item, spec, store.setup, rate, looked_up)
+            )
         except ModelError as error:
             report.faults.append(Fault(_key(item, spec), str(error)))
             continue
@@ -92,7 +94,7 @@ def backfill(
         report.moved += verdict == "moved"
         if report.seen % every == 0:
             # Items read for upcasters may change meanwhile, and take memory.
-            asked.clear()
+            looked_up.clear()
             yield report
     yield report
 
@@ -103,9 +105,9 @@ def belongs(item: Item, spec: Spec[Any]) -> bool:
     return owner is spec or (owner is None and any(plan.fits(item) for plan in spec.key.legacy))
 
 
-def _verdict(item: Item, spec: Spec[Any], setup: Setup, asked: dict[Identity, Any]) -> Flow[Verdict]:
+def _verdict(item: Item, spec: Spec[Any], setup: Setup, looked_up: dict[Identity, Any]) -> Flow[Verdict]:
     """What a backfill would do with an item; reads the items that its upcasters need."""
-    return verdict_of(item, spec, (yield from brought_up_item(spec, item, setup, asked)))
+    return verdict_of(item, spec, (yield from brought_up_item(spec, item, setup, looked_up)))
 
 
 def verdict_of(item: Item, spec: Spec[Any], current: Item | None = None) -> Verdict:
@@ -128,12 +130,12 @@ def read_current(item: Item, spec: Spec[Any]) -> Any:
 
 
 def bring_up(
-    item: Item, spec: Spec[Any], setup: Setup, rate: Rate | None = None, asked: dict[Identity, Any] | None = None
+    item: Item, spec: Spec[Any], setup: Setup, rate: Rate | None = None, looked_up: dict[Identity, Any] | None = None
 ) -> Flow[Verdict]:
-    """Rewrite one item, retrying while others change it. `asked` caches the items that upcasters read."""
+    """Rewrite one item, retrying while others change it. `looked_up` caches the items that upcasters read."""
     name, key = setup.name_of(spec.table), _key(item, spec)
     for _ in range(_MAX_ATTEMPTS):
-        current = yield from brought_up_item(spec, item, setup, asked)
+        current = yield from brought_up_item(spec, item, setup, looked_up)
         verdict = verdict_of(item, spec, current)
         if verdict == "moved":
             moved = yield from migrate_to_current_key(spec.ref(read_current(current, spec)), setup)

@@ -1,4 +1,4 @@
-"""Compare declared with deployed tables and derive the steps between them. Pure; I/O is in `inspection` and `applying`."""
+"""Compare declared with deployed tables and derive the steps between them. Pure; I/O is in `inspection` and `execution`."""
 
 from __future__ import annotations
 

@@ -55,11 +55,11 @@ def subject_of(application: str) -> str:
 def migration_jobs(
     open_store: Callable[[], AbstractContextManager[Store]],
     migrations: Mapping[str, Sequence[Migration]],
-    tell: Callable[[str, str, dict[str, Any]], Coroutine[Any, Any, Any]] | None = None,
+    notify: Callable[[str, str, dict[str, Any]], Coroutine[Any, Any, Any]] | None = None,
 ) -> Jobs:
     """The job type for migrations, given those of each application by name. `open_store` opens a store for a job's thread.
 
-    `tell` is awaited with an application, an event (`migration.done` or `migration.stopped`) and its details.
+    `notify` is awaited with an application, an event (`migration.done` or `migration.stopped`) and its details.
     """
     jobs = Jobs()
 
@@ -75,7 +75,7 @@ def migration_jobs(
                 most_failures=config.most_failures,
                 most_seconds=config.most_seconds,
             )
-            report = Report(job.log, lambda task, progress: _tell(job, task, progress))
+            report = Report(job.log, lambda task, progress: _report_progress(job, task, progress))
             migrator = Migrator(
                 store, config.application, migrations[config.application], by=_operator(job), options=options, report=report
             )
@@ -83,12 +83,12 @@ def migration_jobs(
             try:
                 result = _done(migrator, config)
             except MoveError as error:
-                if tell is not None:
-                    job.wait(tell(config.application, "migration.stopped", {**about, "code": error.code, "message": error.message}))
+                if notify is not None:
+                    job.wait(notify(config.application, "migration.stopped", {**about, "code": error.code, "message": error.message}))
                 text = f"{error.message} Resume it, and retry this job." if isinstance(error, Paused) else str(error)
                 raise GiveUp(text) from error
-            if tell is not None:
-                job.wait(tell(config.application, "migration.done", {**about, "result": result}))
+            if notify is not None:
+                job.wait(notify(config.application, "migration.done", {**about, "result": result}))
             return result
 
     jobs.handler(MIGRATION_JOB, config=MigrationTask, retry=_RETRY, timeout=7 * 86_400)(migrate)
@@ -121,7 +121,7 @@ def _operator(job: JobContext) -> str:
     return f"{job.job.created_by}, job {job.job_id}" if job.job.created_by else f"job {job.job_id}"
 
 
-def _tell(job: JobContext, task: str, progress: dict[str, Any]) -> None:
+def _report_progress(job: JobContext, task: str, progress: dict[str, Any]) -> None:
     """Report progress, and stop between pages if the job is cancelled."""
     done = progress["seen"] / progress["total"] if progress["total"] else progress["segments_done"] / max(1, progress["segments"])
     job.progress(min(1.0, done), 1.0, f"{task}: {describe_progress(progress)}")

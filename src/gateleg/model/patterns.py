@@ -103,7 +103,7 @@ class Access(Generic[E]):
             if name not in allowed:
                 takes = (*self.required, *self.optional)
                 raise UnknownArgument(
-                    f"{self.name} does not ask by {name}.",
+                    f"{self.name} has no argument {name}.",
                     fix=did_you_mean(name, takes, otherwise=f"It takes {', '.join(takes)}; other attributes belong in .filter(...)."),
                 )
         values = spec.arguments(arguments, self.plan.names)

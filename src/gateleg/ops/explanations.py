@@ -131,10 +131,10 @@ def _remarks(access: Access[Any], cost: ReadCost, found: str) -> Iterator[str]:
     if few_partitions(spec, plan) and plan.shards == 1:
         yield (
             f"Hot partition: {', '.join(plan.hash[0].names)} has few values, and one partition serves {PARTITION_UNITS:,} read units a "
-            f"second: with {found}, it can answer this question {_rate(cost.per_second)}. Spread it with shards=."
+            f"second: with {found}, it can run this query {_rate(cost.per_second)}. Spread the items with shards=."
         )
     else:
-        yield f"With {found}, one partition can answer this question {_rate(cost.per_second)}."
+        yield f"With {found}, one partition can run this query {_rate(cost.per_second)}."
     if plan.shards > 1:
         yield f"Spread over {plan.shards} shards: one request for each, merged by the sort key."
     if plan.when:
@@ -147,11 +147,11 @@ def _remarks(access: Access[Any], cost: ReadCost, found: str) -> Iterator[str]:
         held = "the keys" if index.project == "keys" else ", ".join(index.project)
         yield f"The index holds only {held}: whole items need hydrate=True, which reads each from the table."
     if tag_condition(spec, plan) is not None:
-        yield f"Items of other entities in the partition are read, paid for, and dropped by {spec.table.tag}."
+        yield f"The query also reads, and pays for, items of other entities in the partition, which it filters out by {spec.table.tag}."
     if index.name and not index.local:
-        yield "A global index follows its table within moments: what was just written may be missing."
+        yield "A global index is eventually consistent: it may miss the latest writes."
     if index.local:
-        yield "With a local index, all items of one partition together have at most 10 GB."
+        yield "With a local index, all items with the same hash key can have at most 10 GB."
     if spec.ttl is not None:
         yield f"Expired items ({spec.ttl.wire}) stay visible until DynamoDB deletes them, within a few days."
 

@@ -44,7 +44,7 @@ def parse_address(text: str) -> StoreAddress:
         return StoreAddress("dynamodb", place)
     if kind in ("http", "https") and place.startswith("//") and len(place) > 2:
         return StoreAddress("endpoint", text)
-    raise BadAddress(f"{text!r} names no store.")
+    raise BadAddress(f"{text!r} is not the address of a store.")
 
 
 def _embedded(place: str, options: str) -> StoreAddress:
@@ -52,7 +52,8 @@ def _embedded(place: str, options: str) -> StoreAddress:
     if place and (not options or (name == "durability" and value in ("full", "relaxed"))):
         return StoreAddress("embedded", place, "relaxed" if value == "relaxed" else "full")
     raise BadAddress(
-        f"embedded:{place}?{options} names no store.", fix="After a question mark only durability=full or durability=relaxed may stand."
+        f"embedded:{place}?{options} is not the address of a store.",
+        fix="After the question mark, write durability=full or durability=relaxed.",
     )
 
 

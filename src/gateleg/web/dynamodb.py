@@ -114,26 +114,26 @@ class _Surface:
         principal: Principal | None = request.state.principal
         if principal is not None and not principal.may(Role.ADMIN):
             raise NotAllowed(f"This needs the role admin; {principal.name!r} has {principal.role.word}.")
-        asked = _wire_request(request)
+        wire_request = _wire_request(request)
         try:
             if principal is None:
-                principal = request.state.principal = await self._signer(request, asked)
+                principal = request.state.principal = await self._signer(request, wire_request)
         except EngineError as error:
-            return _response(request, asked, error_response(error, AMZ_JSON))
-        asked.body = await request.body()
-        decided = self._gate.decide(asked, authenticated=True)
+            return _response(request, wire_request, error_response(error, AMZ_JSON))
+        wire_request.body = await request.body()
+        decided = self._gate.decide(wire_request, authenticated=True)
         if isinstance(decided, Call):
             # In a thread of the event loop's pool: a write waits for the disk, and a scan takes long.
             found = await asyncio.to_thread(execute, self._engine, decided)
             await self._note(request, principal, decided, found)
             decided = found
-        return _response(request, asked, decided)
+        return _response(request, wire_request, decided)
 
-    async def _signer(self, request: Request, asked: WireRequest) -> Principal:
+    async def _signer(self, request: Request, wire_request: WireRequest) -> Principal:
         """The key of a signature, after verifying it."""
-        claim = read_claim(asked)
+        claim = read_claim(wire_request)
         if claim.key_id == LOCAL_ID:
-            return await self._local_signer(request, asked, claim)
+            return await self._local_signer(request, wire_request, claim)
         key = await self._host.keys.read(claim.key_id)
         try:
             if key is None:
@@ -141,8 +141,8 @@ class _Surface:
             check_usable(key, self._host.store.setup.now())
         except NotSignedIn:
             raise EngineError("UnrecognizedClientException", "The security token included in the request is invalid.") from None
-        asked.body = await request.body()
-        Verifier({key.key_id: signing_secret(self._host, key)}, self._host.store.setup.now).verify(asked, claim)
+        wire_request.body = await request.body()
+        Verifier({key.key_id: signing_secret(self._host, key)}, self._host.store.setup.now).verify(wire_request, claim)
         principal = principal_of(key)
         if not principal.may(Role.ADMIN):
             raise EngineError("AccessDeniedException", f"This needs the role admin; {principal.name!r} has {principal.role.word}.")
@@ -152,14 +152,14 @@ class _Surface:
             raise EngineError("ThrottlingException", error.message) from None
         return principal
 
-    async def _local_signer(self, request: Request, asked: WireRequest, claim: Claim) -> Principal:
+    async def _local_signer(self, request: Request, wire_request: WireRequest, claim: Claim) -> Principal:
         """The caller that signed with the host's token, while it has no keys."""
         try:
             found = await self._host.local.recognise(self._host.local.token, request.scope, request.headers)
         except (NotSignedIn, ForeignHost):
             raise EngineError("UnrecognizedClientException", "The security token included in the request is invalid.") from None
-        asked.body = await request.body()
-        Verifier({LOCAL_ID: self._host.local.token}, self._host.store.setup.now).verify(asked, claim)
+        wire_request.body = await request.body()
+        Verifier({LOCAL_ID: self._host.local.token}, self._host.store.setup.now).verify(wire_request, claim)
         return found
 
     async def _note(self, request: Request, principal: Principal, call: Call, answer: WireResponse) -> None:
@@ -182,8 +182,8 @@ def _wire_request(request: Request) -> WireRequest:
     return WireRequest(request.method.encode(), path + (b"?" + query if query else b""), headers, accepts=first)
 
 
-def _response(request: Request, asked: WireRequest, answer: WireResponse) -> Response:
-    body, encoding = encode_body(asked, answer)
+def _response(request: Request, wire_request: WireRequest, answer: WireResponse) -> Response:
+    body, encoding = encode_body(wire_request, answer)
     headers = {"x-amzn-RequestId": request.state.request_id, "x-amz-crc32": str(zlib.crc32(body)), "Cache-Control": "no-store"}
     if encoding is not None:
         headers["Content-Encoding"] = encoding.decode()

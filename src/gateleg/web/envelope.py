@@ -55,6 +55,9 @@ ADVICE: Mapping[type[Exception], str] = {
     model_errors.DelimiterInValue: "Send a value without that character.",
     model_errors.EmptyKey: "Send a value that is not empty.",
     model_errors.EmptySet: "Omit the list instead of sending an empty one.",
+    model_errors.KeyValueError: "Send a value of the type that the message names.",
+    model_errors.MissingComponent: "Send the values that the message names.",
+    model_errors.UnknownArgument: "Send only the arguments that the access pattern has.",
     model_errors.KeyRangeError: "Send a value within the range.",
     model_errors.NaiveTime: "Send the time with its zone, such as 2026-01-31T12:00:00Z.",
     model_errors.S3KeyRefused: "Send the key of an object, such as films/1/final.mp4, instead of a URL.",
@@ -63,7 +66,7 @@ ADVICE: Mapping[type[Exception], str] = {
     job_errors.BadEvent: _SMALLER,
     object_errors.ObjectExists: "Choose another key.",
     object_errors.ObjectMissing: "Check the key; the object may have been deleted.",
-    object_errors.OutsideRoot: "Look at the key; what was there may have been deleted.",
+    object_errors.OutsideRoot: "Check the key; the object may have been deleted.",
     object_errors.RangeOutside: "Request a range that starts before the end of the object.",
 }
 #: Error codes of plain HTTP errors, by status.

@@ -40,16 +40,16 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """A record as a line."""
-        told: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
         }
-        told |= {name: getattr(record, name) for name in (*_MEMBERS, *_ATTEMPT) if getattr(record, name, None) is not None}
+        fields |= {name: getattr(record, name) for name in (*_MEMBERS, *_ATTEMPT) if getattr(record, name, None) is not None}
         if record.exc_info:
-            told["trace"] = self.formatException(record.exc_info)
-        return one_line(redacted(json.dumps(told, ensure_ascii=False, default=str)))
+            fields["trace"] = self.formatException(record.exc_info)
+        return one_line(redacted(json.dumps(fields, ensure_ascii=False, default=str)))
 
 
 class HumanLines(logging.Formatter):
@@ -59,16 +59,16 @@ class HumanLines(logging.Formatter):
         """A record as a line, with the rest of its message and its traceback below."""
         moment = datetime.fromtimestamp(record.created).strftime("%H:%M:%S")
         if hasattr(record, "status"):
-            told = " ".join(str(getattr(record, name, "")) for name in ("status", "method", "path", "ms")) + " ms"
-            told += f" {caller}" if (caller := getattr(record, "caller", None)) else ""
+            text = " ".join(str(getattr(record, name, "")) for name in ("status", "method", "path", "ms")) + " ms"
+            text += f" {caller}" if (caller := getattr(record, "caller", None)) else ""
             below = []
         else:
-            told, *below = record.getMessage().split("\n")
+            text, *below = record.getMessage().split("\n")
         level = "" if record.levelno <= logging.INFO else f"{record.levelname.lower()}: "
         if record.exc_info:
             below += self.formatException(record.exc_info).split("\n")
         # Indented, so that no error message looks like a log line.
-        lines = [f"{moment} {level}{told}", *(f"    {line}" for line in below)]
+        lines = [f"{moment} {level}{text}", *(f"    {line}" for line in below)]
         return "\n".join(one_line(redacted(line)) for line in lines)
 
 

@@ -51,7 +51,7 @@ def policy_of(content_type: str) -> str:
     return _ROOM if kind in _ACTIVE or kind.endswith("+xml") else _SHOWN
 
 
-def told_type(content_type: str) -> str:
+def served_type(content_type: str) -> str:
     """The content type for browsers. For text without an encoding they would assume a legacy one."""
     kind, _, rest = content_type.partition(";")
     plain = kind.strip().lower()
@@ -65,7 +65,7 @@ def described(info: ObjectInfo, download: str | None = None) -> dict[str, str]:
         "ETag": f'"{info.etag}"',
         "Last-Modified": format_datetime(info.modified, usegmt=True),
         "Accept-Ranges": "bytes",
-        "Content-Type": told_type(info.content_type),
+        "Content-Type": served_type(info.content_type),
         "Cache-Control": "private, no-cache",
         "Content-Security-Policy": policy_of(info.content_type),
         "X-Frame-Options": "SAMEORIGIN",
@@ -76,14 +76,14 @@ def described(info: ObjectInfo, download: str | None = None) -> dict[str, str]:
 
 def wanted_range(headers: Any, info: ObjectInfo) -> ByteRange | None:
     """The requested range. None for the whole object, also if the client has part of another version."""
-    asked = ByteRange.parse(headers["range"]) if "range" in headers else None
+    requested = ByteRange.parse(headers["range"]) if "range" in headers else None
     condition = headers.get("if-range")
-    if asked is None or condition is None:
-        return asked
+    if requested is None or condition is None:
+        return requested
     if condition.startswith('"'):
-        return asked if condition == f'"{info.etag}"' else None
+        return requested if condition == f'"{info.etag}"' else None
     try:
-        return asked if parsedate_to_datetime(condition) == info.modified.replace(microsecond=0) else None
+        return requested if parsedate_to_datetime(condition) == info.modified.replace(microsecond=0) else None
     except ValueError:
         return None
 
@@ -111,18 +111,18 @@ async def get_object(request: Request, key: str) -> Response:
     headers = described(info, grant.download)
     if fits(request.headers.get("if-none-match"), headers["ETag"]):
         return Response(status_code=304, headers=headers)
-    asked = wanted_range(request.headers, info)
+    requested = wanted_range(request.headers, info)
     try:
-        start, stop = (0, info.size) if asked is None else asked.within(info.size)
+        start, stop = (0, info.size) if requested is None else requested.within(info.size)
     except RangeOutside as error:
         raise RangeRefused(error.message, headers={"Content-Range": f"bytes */{info.size}"}) from None
     headers["Content-Length"] = str(stop - start)
-    if asked is not None:
+    if requested is not None:
         headers["Content-Range"] = f"bytes {start}-{stop - 1}/{info.size}"
-    status = 200 if asked is None else 206
+    status = 200 if requested is None else 206
     if request.method == "HEAD":
         return Response(status_code=status, headers=headers)
-    download = await host.objects.stream(key, range=asked)
+    download = await host.objects.stream(key, range=requested)
     if download.info.etag != info.etag:
         await download.close()
         raise Unknown("The object was replaced meanwhile.", fix="Send the request again.")

@@ -38,10 +38,10 @@ def route_of(scope: Scope) -> str:
     template = getattr(scope.get("route"), "path", "")
     if not template:
         return "(console)"
-    asked = scope["path"].split("/")
+    segments = scope["path"].split("/")
     # An application's routes only know their path below `/api/{application}`.
-    below = asked[1] == "api" and not template.startswith("/api/") and len(asked) > 2
-    return f"/api/{asked[2]}{template}" if below else str(template)
+    below = segments[1] == "api" and not template.startswith("/api/") and len(segments) > 2
+    return f"/api/{segments[2]}{template}" if below else str(template)
 
 
 class RequestContextMiddleware:
@@ -96,11 +96,11 @@ class RequestContextMiddleware:
         finally:
             seconds = time.perf_counter() - started
             self._traffic.ended(scope["method"], route_of(scope), status, seconds)
-            self._tell(scope, status, seconds, request_id)
+            self._log_request(scope, status, seconds, request_id)
 
-    def _tell(self, scope: Scope, status: int, seconds: float, request_id: str) -> None:
+    def _log_request(self, scope: Scope, status: int, seconds: float, request_id: str) -> None:
         principal = scope["state"].get("principal")
-        told = {
+        fields = {
             "request_id": request_id,
             "method": scope["method"],
             "path": sent_path(scope),
@@ -109,4 +109,4 @@ class RequestContextMiddleware:
             "caller": None if principal is None else principal.name,
         }
         quiet = scope["path"].startswith("/_nicegui") or scope["path"] in ("/health", "/ready", "/metrics")
-        _log.log(logging.DEBUG if quiet else logging.INFO, "request", extra=told)
+        _log.log(logging.DEBUG if quiet else logging.INFO, "request", extra=fields)

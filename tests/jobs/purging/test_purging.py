@@ -284,7 +284,7 @@ def test_declarations_that_cannot_work_are_refused() -> None:
         Purge(Folder, children=[Chunk.of_file])
     with pytest.raises(BadPurge, match="ahead"):
         Purge(Folder, ahead=timedelta(0))
-    with pytest.raises(BadPurge, match="Sweep every 1800"):
+    with pytest.raises(BadPurge, match="Sweep at least every 1800"):
         purge_jobs(AsyncStore.embedded(), [Purge(Folder, ahead=timedelta(hours=1))], every=3600)
     with pytest.raises(BadPurge, match="two purges"):
         Purger(AsyncStore.embedded(), [Purge(Folder), Purge(Folder)])

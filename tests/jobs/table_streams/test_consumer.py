@@ -230,7 +230,7 @@ async def test_deletions_by_ttl_reach_their_handlers_and_are_marked(store: Async
     assert [one.key["order"]["S"] for one in deleted] == ["b"]
 
 
-@pytest.mark.parametrize(("hours", "reported"), [(25, "changes of Orders after"), (40, "a shard of Orders is gone")])
+@pytest.mark.parametrize(("hours", "reported"), [(25, "changes of Orders after"), (40, "a shard of Orders has expired unread")])
 async def test_records_that_are_gone_are_reported_and_the_rest_is_read(
     store: AsyncStore, engine: Engine, clock: ManualClock, caplog: pytest.LogCaptureFixture, hours: int, reported: str
 ) -> None:

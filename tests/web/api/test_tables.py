@@ -43,3 +43,12 @@ async def test_a_question_that_cannot_be_asked_is_refused(client: httpx.AsyncCli
     assert (await client.post("/api/tables/Songs/patterns/Song.nothing", json={})).status_code == 404
     assert (await client.post("/api/tables/Nothing/patterns/Song.of_artist", json={})).status_code == 404
     assert (await client.get("/api/tables/Nothing")).status_code == 404
+
+
+async def test_a_wrong_argument_is_refused_with_advice_for_http_clients(client: httpx.AsyncClient) -> None:
+    pattern = "/api/tables/Songs/patterns/Song.of_artist"
+    unknown = (await client.post(pattern, json={"arguments": {"artist": "Nina", "nope": 1}})).json()["error"]
+    assert unknown["message"] == "Song.of_artist has no argument nope."
+    assert ".filter" not in unknown["details"]["fix"]
+    missing = (await client.post(pattern, json={"arguments": {}})).json()["error"]
+    assert missing["details"]["fix"] == "Send the values that the message names."

@@ -40,26 +40,26 @@ def redact_key(message: str, key: str | None) -> str:
 
 def error_for(status: int, code: str, message: str, wait: float | None = None) -> AiError:
     """The error for a status, the service's error code and its message."""
-    told = f"The service answered {status}" + (f" ({code})" if code else "")
-    error = _refused(status, code, message, told + (f": {message[:_SHOWN].rstrip('.')}." if message else "."), wait)
+    text = f"The service answered {status}" + (f" ({code})" if code else "")
+    error = _refused(status, code, message, text + (f": {message[:_SHOWN].rstrip('.')}." if message else "."), wait)
     # A service's message may repeat what was sent; its codes do not.
     error.public = f"The service answered {status}" + (f" ({code})." if _CODE.fullmatch(code) else ".")
     return error
 
 
-def _refused(status: int, code: str, message: str, told: str, wait: float | None) -> AiError:
+def _refused(status: int, code: str, message: str, text: str, wait: float | None) -> AiError:
     if status in (401, 403):
-        return ModelAccessDenied(told)
+        return ModelAccessDenied(text)
     if status == 429:
-        limited = RateLimited(told, retry_after=wait)
+        limited = RateLimited(text, retry_after=wait)
         # Waiting does not fill an empty account.
         limited.passing = code not in ("insufficient_quota", "billing_hard_limit_reached")
         return limited
     if may_pass(status):
-        return ModelFailed(told, retry_after=wait)
+        return ModelFailed(text, retry_after=wait)
     if any(words in f"{code} {message}".lower() for words in _TOO_LONG):
-        return ContextExceeded(told)
-    return ModelRefused(told)
+        return ContextExceeded(text)
+    return ModelRefused(text)
 
 
 def _told(body: bytes) -> tuple[str, str]:

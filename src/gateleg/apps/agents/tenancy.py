@@ -153,19 +153,19 @@ class Context:
         return self.principal.may(Role.OPERATOR)
 
 
-def assemble(principal: Principal, settings: AgentsSettings, asked: RequestedTenant | None = None) -> Context:
+def assemble(principal: Principal, settings: AgentsSettings, requested: RequestedTenant | None = None) -> Context:
     """Build the context of a request. Raises `BadPartition` and `ForeignPart`.
 
     `endpoint_id` and `connection_id` come from the request or the settings; `part_id` from the key's tenant, the request, or the endpoint.
     """
-    asked = asked if asked is not None else RequestedTenant()
-    partition = Partition(endpoint_id=_endpoint(principal, settings, asked), part_id=_part(principal, settings, asked))
+    requested = requested if requested is not None else RequestedTenant()
+    partition = Partition(endpoint_id=_endpoint(principal, settings, requested), part_id=_part(principal, settings, requested))
     return Context(
         partition=partition,
         principal=principal,
-        user_id=asked.user_id or principal.name,
-        connection_id=asked.connection_id or settings.connection_id,
-        part_given=principal.tenant is not None or bool(asked.part_id),
+        user_id=requested.user_id or principal.name,
+        connection_id=requested.connection_id or settings.connection_id,
+        part_given=principal.tenant is not None or bool(requested.part_id),
         edits=settings.editors is None or settings.editors in principal.groups or principal.may(Role.OPERATOR),
     )
 
@@ -175,20 +175,20 @@ def _may_choose_tenant(principal: Principal) -> bool:
     return principal.tenant is None and principal.may(Role.OPERATOR)
 
 
-def _endpoint(principal: Principal, settings: AgentsSettings, asked: RequestedTenant) -> str:
-    if not asked.endpoint_id or asked.endpoint_id == settings.endpoint_id:
+def _endpoint(principal: Principal, settings: AgentsSettings, requested: RequestedTenant) -> str:
+    if not requested.endpoint_id or requested.endpoint_id == settings.endpoint_id:
         return settings.endpoint_id
-    check_name("endpoint_id", asked.endpoint_id)
+    check_name("endpoint_id", requested.endpoint_id)
     if not _may_choose_tenant(principal):
-        raise ForeignPart(f"{principal.name!r} does not belong to the endpoint {asked.endpoint_id!r}.")
-    return asked.endpoint_id
+        raise ForeignPart(f"{principal.name!r} does not belong to the endpoint {requested.endpoint_id!r}.")
+    return requested.endpoint_id
 
 
-def _part(principal: Principal, settings: AgentsSettings, asked: RequestedTenant) -> str:
-    if asked.part_id:
-        check_name("part_id", asked.part_id)
+def _part(principal: Principal, settings: AgentsSettings, requested: RequestedTenant) -> str:
+    if requested.part_id:
+        check_name("part_id", requested.part_id)
     if _may_choose_tenant(principal):
-        return asked.part_id or asked.endpoint_id or settings.endpoint_id
+        return requested.part_id or requested.endpoint_id or settings.endpoint_id
     own = principal.tenant if principal.tenant is not None else settings.endpoint_id
     check_name("part_id", own)
     if principal.tenant == settings.endpoint_id:
@@ -197,6 +197,6 @@ def _part(principal: Principal, settings: AgentsSettings, asked: RequestedTenant
             fix="Rename the tenant of these keys, or set another endpoint_id below [agents] in gateleg.toml.",
             details={"field": "part_id"},
         )
-    if asked.part_id and asked.part_id != own:
-        raise ForeignPart(f"{principal.name!r} does not belong to the part {asked.part_id!r}.")
+    if requested.part_id and requested.part_id != own:
+        raise ForeignPart(f"{principal.name!r} does not belong to the part {requested.part_id!r}.")
     return own

@@ -10,7 +10,7 @@ from gateleg.commands import (
     ConfigOption,
     Steps,
     StoreOption,
-    bad_settings_told,
+    explaining_bad_settings,
     fail,
     open_resources,
     read_config,
@@ -240,7 +240,7 @@ def _models() -> "Models":
     from gateleg.ai import Models, ModelSettings
 
     settings = settings_from(None)
-    with bad_settings_told():
+    with explaining_bad_settings():
         return Models(settings.section("models", ModelSettings))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from gateleg.commands import JsonOption, Steps, bad_settings_told, fail, print_json, require_packages, settings_from
+from gateleg.commands import JsonOption, Steps, explaining_bad_settings, fail, print_json, require_packages, settings_from
 
 if TYPE_CHECKING:
     from gateleg.apps.mv.callbacks import Progress
@@ -248,7 +248,7 @@ def _library() -> "Library":
     from gateleg.apps.mv.drawing.looks import open_library
 
     settings = settings_from(None)
-    with bad_settings_told():
+    with explaining_bad_settings():
         models = Models(settings.section("models", ModelSettings))
     return open_library(models.embeddings().embed)
 

@@ -10,8 +10,8 @@ from uuid import UUID
 import typer
 
 from gateleg.commands.failures import FAILED, MISUSED, fail
-from gateleg.commands.opening import opened, tell_of_new_store
-from gateleg.commands.settings import bad_settings_told
+from gateleg.commands.opening import opened, print_new_store
+from gateleg.commands.settings import explaining_bad_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +46,7 @@ def _jobs_of(found: Any, name: str, settings: Settings) -> Jobs:
     made = getattr(found, "jobs", found)
     if made is not found and callable(made):
         # Handlers that need resources are only listed here, not run.
-        with bad_settings_told():
+        with explaining_bad_settings():
             made = made(settings_only_resources(found, settings))
     if not isinstance(made, Jobs):
         fail(f"{name} is not a gateleg.jobs.Jobs or a gateleg.web.Application with jobs", MISUSED)
@@ -109,7 +109,7 @@ def submitting_queue(settings: Settings, app: str | None) -> Iterator[Queue]:
     from gateleg.jobs import JobError, Queue, UnknownJobType
 
     jobs = load_jobs(settings, app)
-    tell_of_new_store(settings)
+    print_new_store(settings)
     with opened(settings, create=True) as target:
         try:
             queue = Queue(target, jobs, tables=names_for(settings, app))

@@ -89,8 +89,8 @@ def operator() -> str:
 def _application(settings: Any, name: str) -> Any:
     found = _migrated(settings)
     if name not in found:
-        known = f"use one of {', '.join(found)}" if found else "no installed application has any"
-        fail(f"no migrations of application {name}; {known}", MISUSED)
+        known = f"use one of these: {', '.join(found)}" if found else "no installed application has any"
+        fail(f"the application {name} has no migrations; {known}", MISUSED)
     return found[name]
 
 

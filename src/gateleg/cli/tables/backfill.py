@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gateleg.store.operations import ScanProgress
 
 #: the maximum number of problems printed
-_TOLD = 20
+_MAX_PRINTED = 20
 
 
 def backfill(
@@ -58,7 +58,7 @@ def backfill(
         finally:
             _keep(resume, spec.name, progress)
     assert report is not None
-    _tell(report, dry_run, json)
+    _print_report(report, dry_run, json)
 
 
 def _entity(tables: "Iterable[Table]", name: str) -> "Spec[Any]":
@@ -97,7 +97,7 @@ def _keep(file: Path | None, entity: str, progress: "ScanProgress") -> None:
     new.replace(file)
 
 
-def _tell(report: "Report", dry_run: bool, as_json: bool) -> None:
+def _print_report(report: "Report", dry_run: bool, as_json: bool) -> None:
     left = report.rewritten + report.moved
     if as_json:
         faults = [{"key": fault.key, "why": fault.why} for fault in report.faults]
@@ -105,7 +105,7 @@ def _tell(report: "Report", dry_run: bool, as_json: bool) -> None:
     else:
         verb = "to be " if dry_run else ""
         typer.echo(f"{count(report.seen, 'item')} seen, {report.rewritten:,} {verb}rewritten, {report.moved:,} {verb}moved")
-    for fault in report.faults[:_TOLD]:
+    for fault in report.faults[:_MAX_PRINTED]:
         typer.echo(f"{json.dumps(fault.key, ensure_ascii=False)}: {fault.why}", err=True)
     if report.faults:
         fail(f"{count(len(report.faults), 'item')} cannot be brought up to date")

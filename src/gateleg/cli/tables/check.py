@@ -76,14 +76,14 @@ def _print(report: "ConsistencyReport", fix: bool) -> None:
     lines = [
         f"{wrong.entity}.{wrong.attribute} of {_key(wrong.key)} is {wrong.stored}, but there are {wrong.counted}" for wrong in report.counts
     ]
-    said = {
+    texts = {
         "missing": "the marker {key} of {holders} is missing",
         "orphaned": "no item has the values of the marker {key}",
         "shared": "several items have the values of the marker {key}: {holders}; change all but one of them",
     }
     for wrong in report.markers:
         holders = ", ".join(map(_key, wrong.holders))
-        lines.append(f"{wrong.table.name}: {said[wrong.kind].format(key=_key(wrong.key), holders=holders)}")
+        lines.append(f"{wrong.table.name}: {texts[wrong.kind].format(key=_key(wrong.key), holders=holders)}")
     lines += [f"{_key(fault.key)} cannot be read: {fault.why}" for fault in report.faults]
     for line in lines[:_SHOWN]:
         typer.echo(line)

@@ -74,8 +74,8 @@ def find_pattern(tables: Iterable[Table], name: str) -> Access[Any]:
     found = [access for access in patterns if access.pattern.name == short and owner in ("", access.entity.__name__, _table_name(access))]
     if not found:
         names = [access.name for access in patterns]
-        told = did_you_mean(name, names, otherwise=f"Declared are {', '.join(names) or 'none'}")
-        fail(f"unknown access pattern {name}. {told}", MISUSED)
+        suggestion = did_you_mean(name, names, otherwise=f"Declared are {', '.join(names) or 'none'}")
+        fail(f"unknown access pattern {name}. {suggestion}", MISUSED)
     if len(found) > 1:
         fail(f"{name} may be {' or '.join(access.name for access in found)}", MISUSED)
     return found[0]

@@ -96,20 +96,20 @@ def query(
     if missing:
         fail(f"{access.name} needs {' '.join(f'--arg {name}=...' for name in missing)}", MISUSED)
     try:
-        asked = access(**arguments)
+        query = access(**arguments)
         if where is not None:
-            asked = asked.where(read_comparison(access.entity, where))
+            query = query.where(read_comparison(access.entity, where))
         for comparison in filter or ():
-            asked = asked.filter(read_comparison(access.entity, comparison))
+            query = query.filter(read_comparison(access.entity, comparison))
     except ModelError as error:
         fail(str(error), MISUSED)
-    asked = asked.reversed() if reverse else asked
+    query = query.reversed() if reverse else query
     with opened(settings) as source:
         if only_count:
-            number = source.count(asked, consistent=consistent)
+            number = source.count(query, consistent=consistent)
             return print_json({"count": number}) if json else typer.echo(number)
         partial = access.plan.index.project != "all"
-        page = source.page(asked, limit=limit, cursor=cursor, consistent=consistent, hydrate=partial)
+        page = source.page(query, limit=limit, cursor=cursor, consistent=consistent, hydrate=partial)
     spec = spec_of(access.entity)
     items = [spec.encode(entry) for entry in page.items]
     if json:

@@ -34,50 +34,50 @@ def explain(
     access = find_pattern(load_tables(settings), pattern)
     try:
         values, names = read_arguments(arg), settings.table_names
-        told = explained(access, values, items=items, item_bytes=size, prefix=settings.prefix, table_names=names)
+        explanation = explained(access, values, items=items, item_bytes=size, prefix=settings.prefix, table_names=names)
     except ModelError as error:
         fail(str(error), MISUSED)
     if json:
-        print_json(told.data())
+        print_json(explanation.data())
     else:
-        _show(told)
+        _show(explanation)
 
 
-def _show(told: "Explanation") -> None:
+def _show(explanation: "Explanation") -> None:
     import json
 
     from rich.padding import Padding
     from rich.table import Table as Grid
 
     out = console()
-    out.print(f"{told.pattern}: {told.title}", style="bold")
-    if told.description:
-        out.print(told.description)
+    out.print(f"{explanation.pattern}: {explanation.title}", style="bold")
+    if explanation.description:
+        out.print(explanation.description)
     facts = Grid.grid(padding=(0, 3, 0, 0))
     facts.add_column(no_wrap=True, style="dim")
     facts.add_column(overflow="fold")
-    for name, text in _facts(told):
+    for name, text in _facts(explanation):
         facts.add_row(name, text)
     out.print(Padding(facts, (1, 0), expand=False))
-    shown = " (with sample arguments; pass your own with --arg)" if told.sampled else ""
-    out.print(f"Request{'' if len(told.requests) == 1 else f' 1 of {len(told.requests)}'}{shown}", style="dim")
-    typer.echo(json.dumps(told.requests[0], indent=2, ensure_ascii=False))
+    shown = " (with sample arguments; pass your own with --arg)" if explanation.sampled else ""
+    out.print(f"Request{'' if len(explanation.requests) == 1 else f' 1 of {len(explanation.requests)}'}{shown}", style="dim")
+    typer.echo(json.dumps(explanation.requests[0], indent=2, ensure_ascii=False))
     out.print()
-    for remark in told.remarks:
+    for remark in explanation.remarks:
         out.print(f"• {remark}")
 
 
-def _facts(told: "Explanation") -> list[tuple[str, str]]:
-    cost = told.cost
+def _facts(explanation: "Explanation") -> list[tuple[str, str]]:
+    cost = explanation.cost
     requests = count(cost.requests, "request")
-    price = f"{cost.units:,g} read units in {requests} for {count(told.items, 'item')} of {count(told.item_bytes, 'byte')}"
-    arguments = ", ".join([*told.required, *(f"[{name}]" for name in told.optional)])
+    price = f"{cost.units:,g} read units in {requests} for {count(explanation.items, 'item')} of {count(explanation.item_bytes, 'byte')}"
+    arguments = ", ".join([*explanation.required, *(f"[{name}]" for name in explanation.optional)])
     return [
-        ("arguments", f"{arguments}   (in brackets: optional, from the right)" if told.optional else arguments),
-        ("asks", f"{told.table}, {told.kind} {told.index}".rstrip()),
-        ("keys", ", ".join(f"{attribute} = {form}" for attribute, form in told.keys.items())),
-        ("condition", told.condition),
-        ("order", told.order),
+        ("arguments", f"{arguments}   (in brackets: optional, from the right)" if explanation.optional else arguments),
+        ("asks", f"{explanation.table}, {explanation.kind} {explanation.index}".rstrip()),
+        ("keys", ", ".join(f"{attribute} = {form}" for attribute, form in explanation.keys.items())),
+        ("condition", explanation.condition),
+        ("order", explanation.order),
         ("cost", price + (f", and {cost.hydrate:,g} to read whole items" if cost.hydrate else "")),
         ("consistent", f"possible, for {cost.consistent:,g} read units" if cost.consistent is not None else "not possible"),
     ]

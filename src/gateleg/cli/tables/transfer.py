@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 PlainOption = Annotated[bool, typer.Option("--plain", help="Plain JSON instead of DynamoDB JSON.")]
 #: the maximum number of problems printed
-_TOLD = 20
+_MAX_PRINTED = 20
 #: items between two lines of progress
 _STEP = 10_000
 
@@ -130,10 +130,10 @@ def _check(reader: "LineReader", lines: IO[bytes]) -> int:
         total += 1
         if fault is not None:
             faults.append(fault)
-    for fault in faults[:_TOLD]:
+    for fault in faults[:_MAX_PRINTED]:
         typer.echo(f"line {fault.line}: {fault.why}", err=True)
-    if len(faults) > _TOLD:
-        typer.echo(f"... and {len(faults) - _TOLD:,} more", err=True)
+    if len(faults) > _MAX_PRINTED:
+        typer.echo(f"... and {len(faults) - _MAX_PRINTED:,} more", err=True)
     if faults:
         fail(f"{len(faults):,} of {amount(total, 'line')} are not valid items of {reader.table.name}; nothing was written", FAILED)
     return total
@@ -143,12 +143,12 @@ def _load(store: "Store", reader: "LineReader", lines: IO[bytes], total: int, fi
     from gateleg.ops.transfer import load as write
     from gateleg.store import StoreError
 
-    done = told = first - 1
+    done = reported = first - 1
     try:
         for done in write(store, reader, lines, first):
-            if done - told >= _STEP:
+            if done - reported >= _STEP:
                 typer.echo(f"line {done:,}", err=True)
-                told = done
+                reported = done
     except (StoreError, KeyboardInterrupt) as error:
         why = "stopped" if isinstance(error, KeyboardInterrupt) else str(error)
         fail(f"{why}: lines up to {done:,} are loaded, later ones perhaps partly; continue with --from-line {done + 1}")

@@ -190,11 +190,11 @@ class Job(Entity, table=queue_table):
 
     queue: Attr[str] = field("default")
     readiness: Attr[Readiness] = field(Readiness.READY)
-    #: not to be started before
+    #: the earliest start time
     run_at: Attr[datetime | None] = field(None)
     #: the start of the delay that ends at `run_at`, by the clock that wrote both; absent if the submitter chose `run_at`
     delayed_at: Attr[datetime | None] = field(None)
-    #: not to be started after
+    #: the latest start time
     start_by: Attr[datetime | None] = field(None)
     #: the dependencies that have not completed yet
     waiting_for: Attr[set[str] | None] = field(None, max_length=MAX_DEPENDENCIES)

@@ -53,16 +53,16 @@ class PatternView(BaseModel):
     @classmethod
     def of(cls, access: Access[Any]) -> "PatternView":
         """A pattern, explained."""
-        told = explain(access)
+        explanation = explain(access)
         return cls(
-            name=told.pattern,
-            title=told.title,
-            description=told.description,
-            index=told.index,
-            required=list(told.required),
-            optional=list(told.optional),
-            order=told.order,
-            remarks=list(told.remarks),
+            name=explanation.pattern,
+            title=explanation.title,
+            description=explanation.description,
+            index=explanation.index,
+            required=list(explanation.required),
+            optional=list(explanation.optional),
+            order=explanation.order,
+            remarks=list(explanation.remarks),
         )
 
 

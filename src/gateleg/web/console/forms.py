@@ -112,41 +112,41 @@ def _span(least: Any, most: Any) -> str:
     return f"At least {least:g}" if least is not None else f"At most {most:g}" if most is not None else ""
 
 
-def read(asked: FormField, typed: Content) -> Any:
+def read(field: FormField, typed: Content) -> Any:
     """The parsed input; None if it is empty, so that the model's default applies."""
-    if asked.form == "boolean":
+    if field.form == "boolean":
         return bool(typed)
-    if asked.form == "choices":
+    if field.form == "choices":
         return list(typed) if isinstance(typed, list) else []
     text = str(typed)
     if not text.strip():
-        return [] if asked.form == "strings" else None
-    if asked.form == "strings":
+        return [] if field.form == "strings" else None
+    if field.form == "strings":
         return [line.strip() for line in text.splitlines() if line.strip()]
-    if asked.form == "string":
+    if field.form == "string":
         return text
     try:
-        return int(text) if asked.form == "integer" else float(text) if asked.form == "number" else json.loads(text)
+        return int(text) if field.form == "integer" else float(text) if field.form == "number" else json.loads(text)
     except json.JSONDecodeError as error:
         raise InvalidInput(f"This is not JSON: {error.msg.lower()} in line {error.lineno}.") from None
     except ValueError:
-        raise InvalidInput("Enter a whole number." if asked.form == "integer" else "Enter a number.") from None
+        raise InvalidInput("Enter a whole number." if field.form == "integer" else "Enter a number.") from None
 
 
 def read_all(fields: Sequence[FormField], typed: Mapping[str, Content]) -> tuple[dict[str, Any], dict[str, str]]:
     """The values of a form, and its problems by field. Empty fields are omitted."""
     values: dict[str, Any] = {}
     wrong: dict[str, str] = {}
-    for asked in fields:
+    for field in fields:
         try:
-            value = read(asked, typed.get(asked.name, asked.start))
+            value = read(field, typed.get(field.name, field.start))
         except InvalidInput as error:
-            wrong[asked.name] = str(error)
+            wrong[field.name] = str(error)
             continue
         if value is not None:
-            values[asked.name] = value
-        elif asked.required:
-            wrong[asked.name] = "This field is required."
+            values[field.name] = value
+        elif field.required:
+            wrong[field.name] = "This field is required."
     return values, wrong
 
 

@@ -66,19 +66,21 @@ class Live:
             return known
         return await topic.read()
 
-    def watch(self, topic: Topic[T], tell: Callable[[T | None, BaseException | None], None], known: T | None = None) -> Callable[[], None]:
-        """Call `tell` whenever a topic changes or fails; returns a function that stops it. `known` is a value the caller already has."""
+    def watch(
+        self, topic: Topic[T], notify: Callable[[T | None, BaseException | None], None], known: T | None = None
+    ) -> Callable[[], None]:
+        """Call `notify` whenever a topic changes or fails; returns a function that stops it. `known` is a value the caller already has."""
         poller = self._pollers.get(topic.name)
         if poller is None:
             poller = self._pollers[topic.name] = _Poller(topic, value=known, seen=known is not None)
             poller.task = asyncio.get_running_loop().create_task(self._poll(poller))
-        poller.watchers.append(tell)
+        poller.watchers.append(notify)
         if poller.seen or poller.error is not None:
-            tell(poller.value, poller.error)
+            notify(poller.value, poller.error)
 
         def leave() -> None:
-            if tell in poller.watchers:
-                poller.watchers.remove(tell)
+            if notify in poller.watchers:
+                poller.watchers.remove(notify)
             if not poller.watchers and self._pollers.get(topic.name) is poller:
                 del self._pollers[topic.name]
                 if poller.task is not None:
@@ -121,11 +123,11 @@ class Live:
 async def _tell_all(poller: _Poller) -> None:
     """Notify every watcher, yielding in between: drawing hundreds of pages would block the event loop."""
     last_yield = time.monotonic()
-    for tell in list(poller.watchers):
-        if tell not in poller.watchers:
+    for notify in list(poller.watchers):
+        if notify not in poller.watchers:
             continue
         try:
-            tell(poller.value, poller.error)
+            notify(poller.value, poller.error)
         except Exception:
             # One page that fails to draw must not keep the others from being updated.
             _log.exception("a page failed to show an update")
@@ -158,7 +160,7 @@ def follow(
     """
     client = context.client
 
-    def tell(value: T | None, error: BaseException | None) -> None:
+    def notify(value: T | None, error: BaseException | None) -> None:
         if client.is_deleted:
             return
         with client:
@@ -167,6 +169,6 @@ def follow(
             if error is None:
                 show(value)  # type: ignore[arg-type]
 
-    leave = live.watch(topic, tell, known)
+    leave = live.watch(topic, notify, known)
     client.on_delete(leave)
     return leave

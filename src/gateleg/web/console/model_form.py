@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound=BaseModel)
 
 
-def field_of(asked: FormField, *, placeholder: str = "") -> Field:
+def field_of(form_field: FormField, *, placeholder: str = "") -> Field:
     """The control for one field of a form."""
     return Field(
-        asked.label,
-        asked.start,
-        kind=asked.control,
-        hint=asked.hint,
+        form_field.label,
+        form_field.start,
+        kind=form_field.control,
+        hint=form_field.hint,
         placeholder=placeholder,
-        required=asked.required,
-        whole=asked.control in ("area", "ticks"),
-        rows=3 if asked.form == "strings" else 6,
-        choices=asked.choices,
-        least=asked.least,
-        most=asked.most,
+        required=form_field.required,
+        whole=form_field.control in ("area", "ticks"),
+        rows=3 if form_field.form == "strings" else 6,
+        choices=form_field.choices,
+        least=form_field.least,
+        most=form_field.most,
     )
 
 
@@ -59,15 +59,15 @@ class ModelForm(Generic[M]):
             if title:
                 tag("h3", title)
             with tag("div", classes="fields"):
-                self.fields = {asked.name: field_of(asked) for asked in self._form_field}
+                self.fields = {form_field.name: field_of(form_field) for form_field in self._form_field}
             self._problem = tag("div", classes="fill")
             with tag("div"):
                 button(submit, self.submit, look="first")
 
     def clear(self) -> None:
         """Reset the fields to their defaults."""
-        for asked in self._form_field:
-            self.fields[asked.name].set(asked.start)
+        for form_field in self._form_field:
+            self.fields[form_field.name].set(form_field.start)
 
     async def submit(self) -> None:
         """Validate the fields, and call `on_submit` with the model."""

@@ -188,7 +188,7 @@ def test_places_never_let_two_endpoints_meet() -> None:
             continue
         assert places.endpoint_of(places.partition_of(endpoint)) == endpoint
     for taken in ("b", "aws#x", "c#c"):
-        with pytest.raises(ValueError, match="place of another one"):
+        with pytest.raises(ValueError, match="belongs to another endpoint"):
             places.partition_of(taken)
     with pytest.raises(ValueError, match="cannot become one"):
         EndpointPartitions({"a": Partition(endpoint_id="z"), "b": Partition(endpoint_id="z")})

@@ -61,4 +61,4 @@ def test_snoozes_are_one_bar_that_tells_how_many_and_no_attempts() -> None:
     tried = [put_off, attempt(1, "completed", 40, 0)]
     details = job_details(job(JobStatus.COMPLETED, attempts=tried, started_at=before(40), completed_at=NOW, attempt=8, snoozes=7))
     assert details.attempt == 1
-    assert [bar.word for bar in bars(details, NOW)] == ["Waiting", "Snoozed 7 times", "Done"]
+    assert [bar.word for bar in bars(details, NOW)] == ["", "Snoozed 7 times", "Done"]

@@ -75,7 +75,7 @@ def _bar(bar: Bar) -> None:
             tag("span", classes=f"stretch k-{bar.kind}").style(f"left:{bar.left * 100:.2f}%;width:{bar.width * 100:.2f}%")
         with tag("span", classes=f"end k-{bar.kind}"):
             since(bar.since) if bar.since is not None else tag("span", bar.text, "num")
-            if bar.kind != "waiting":
+            if bar.word:
                 tag("span", bar.word, "meta word")
         if bar.error:
             tag("span", bar.error, "error meta")

@@ -36,6 +36,7 @@ class Bar:
 
     label: str
     kind: Kind
+    #: the outcome of an attempt; empty for a wait
     word: str
     left: float
     width: float
@@ -80,7 +81,7 @@ def error_text(attempt: Attempt) -> str | None:
 
 def _waiting(left: float, width: float, start: datetime, stop: datetime, *, going_on: bool) -> Bar:
     seconds = (stop - start).total_seconds()
-    return Bar("Waiting", "waiting", "Waiting", left, width, "" if going_on else duration(seconds), since=start if going_on else None)
+    return Bar("Waiting", "waiting", "", left, width, "" if going_on else duration(seconds), since=start if going_on else None)
 
 
 def _ended(attempt: Attempt, left: float, width: float) -> Bar:

@@ -5,7 +5,7 @@ list_page        `/migrations`
 migration_page   `/migrations/{application}/{number}`
 stage_page       `/migrations/{application}/{number}/{move}/{stage}`
 
-Pure modules, `shown` and `actions`, decide what they show; `topics` reads, and `buttons` submits jobs on behalf of the caller.
+Pure modules, `labels` and `actions`, decide what they show; `topics` reads, and `buttons` submits jobs on behalf of the caller.
 """
 
 from pathlib import Path

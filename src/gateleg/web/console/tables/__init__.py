@@ -6,7 +6,7 @@ table_page      `/tables/{name}`, with a module for each of its tabs
 item_page       `/tables/{name}/item`, and `/tables/{name}/new`
 
 Pure modules decide what they show: `table_snapshots`, `listing`, `diagrams`, `pattern_forms`, `inputs`, `grids`, `sheets`, `documents`,
-`snippets`, `costs` and `rules`. `answers` reads, `saving` writes, and `changes` writes on behalf of the caller.
+`snippets`, `costs` and `rules`. `query_results` reads, `item_writes` writes, and `changes` writes on behalf of the caller.
 """
 
 from pathlib import Path

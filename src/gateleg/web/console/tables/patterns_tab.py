@@ -103,22 +103,22 @@ async def _question(view: View, access: Access[Any], query: Mapping[str, str]) -
     """One pattern: its form, and the results once it is filled in."""
     texts = {name.removeprefix(_ARGUMENT): text for name, text in query.items() if name.startswith(_ARGUMENT)}
     reverse = query.get("order") == "reversed"
-    asked = build_query(access, texts, reverse=reverse) if texts else PatternQuery()
+    pattern_query = build_query(access, texts, reverse=reverse) if texts else PatternQuery()
     forbidden = why_not_read(view.principal, spec_of(access.entity).table.name)
     with card("editor", label=access.pattern.title):
         with tag("div", classes="stack"):
             tag("h2", access.pattern.title)
             tag("p", access.pattern.description or f"Query {arguments_text(access)}.", "meta")
-        _form(access, texts, asked, reverse)
+        _form(access, texts, pattern_query, reverse)
     if forbidden:
         empty("table", "Not allowed", forbidden)
-    elif asked.query is not None:
-        await _answer(view, access, texts, asked, query, reverse)
+    elif pattern_query.query is not None:
+        await _answer(view, access, texts, pattern_query, query, reverse)
     else:
         _explained(access)
 
 
-def _form(access: Access[Any], texts: Mapping[str, str], asked: PatternQuery, reverse: bool) -> None:
+def _form(access: Access[Any], texts: Mapping[str, str], pattern_query: PatternQuery, reverse: bool) -> None:
     table = spec_of(access.entity).table
     controls: dict[str, Field] = {}
 
@@ -133,10 +133,10 @@ def _form(access: Access[Any], texts: Mapping[str, str], asked: PatternQuery, re
     with tag("div", classes="fields"):
         for entry in fields_of(access):
             controls[entry.name] = argument_field(entry, texts.get(entry.name, ""), run)
-            if entry.name in asked.problems:
-                controls[entry.name].show_wrong(asked.problems[entry.name])
-    if asked.problems.get(""):
-        tag("p", asked.problems[""], "wrong", role="alert")
+            if entry.name in pattern_query.problems:
+                controls[entry.name].show_wrong(pattern_query.problems[entry.name])
+    if pattern_query.problems.get(""):
+        tag("p", pattern_query.problems[""], "wrong", role="alert")
     with tag("div", classes="line gap-2"):
         button("Run", run, icon="play_arrow", look="first")
         turned = Field("Reverse order", reverse, kind="tick")
@@ -152,10 +152,10 @@ def argument_field(entry: Input, text: str, enter: Any) -> Field:
 
 
 async def _answer(
-    view: View, access: Access[Any], texts: Mapping[str, str], asked: PatternQuery, query: Mapping[str, str], reverse: bool
+    view: View, access: Access[Any], texts: Mapping[str, str], pattern_query: PatternQuery, query: Mapping[str, str], reverse: bool
 ) -> None:
     """The results, the request, its cost, and how to run the same query elsewhere."""
-    assert asked.query is not None
+    assert pattern_query.query is not None
     table = spec_of(access.entity).table
     cursor = query.get("cursor") or None
     state = {name: text for name, text in query.items() if name != "cursor"}
@@ -179,12 +179,12 @@ async def _answer(
         _snippets(
             {
                 _REQUEST: requests,
-                "As Python": as_python(access, asked.values, limit=_LIMIT, reverse=reverse, location=location),
+                "As Python": as_python(access, pattern_query.values, limit=_LIMIT, reverse=reverse, location=location),
                 "On the command line": as_command(access, texts, limit=_LIMIT, reverse=reverse, location=location),
             }
         )
 
-    await show_when_loaded(query_page(view.host.store, asked.query, limit=_LIMIT, cursor=cursor), show, saying="Asking")
+    await show_when_loaded(query_page(view.host.store, pattern_query.query, limit=_LIMIT, cursor=cursor), show, saying="Asking")
 
 
 def _snippets(texts: Mapping[str, str]) -> None:
