@@ -12,14 +12,14 @@ import pytest
 from gateleg.jobs.queue import AsyncQueue, Queue
 from gateleg.model import Attr, Collection, Entity, Key, Pattern, Table, Version, field
 from gateleg.model.errors import MissingComponent, ModelError, NotAKeyCondition, UnknownArgument
-from gateleg.store import AsyncStore, Store, StoreError
-from gateleg.store.errors import KeyGivenTwice
+from gateleg.store import AsyncStore, Store, StoreError, check, create, delete, patch
+from gateleg.store.errors import KeyGivenTwice, OutOfScope
 from gateleg.store.group_commit import GroupCommitStore
 from gateleg.store.operations import bulk_deletes, collects, pages, queries, reads, saves, writes
 from gateleg.store.operations.operation import OPTIONS
 from gateleg.store.transports.embedded import open_async_embedded
 from gateleg.store.transports.inline_embedded import InlineEmbeddedTransport
-from tests.store.transports.openers import NETWORK
+from tests.store.transports.openers import ASYNC_NETWORK, NETWORK
 
 shots = Table("VerbShots", hash="PK", range="SK")
 
@@ -52,6 +52,9 @@ class Quiet:
 P, L = Shot.project, Shot.limit
 WHERE = (P == "a", L == 1)
 ABSENT = (P == "a", L == 9)
+#: What is stored of the first shot, and what somebody else has of it who has read another version.
+STORED = Shot(project="a", limit=1, version=1)
+STALE = Shot(project="a", limit=1, version=4)
 #: Each verb, called on a store that has the shots 1 to 3 of the project "a".
 CALLS: dict[str, Callable[[Any], Any]] = {
     "get": lambda store: store.get(Shot, *WHERE),
@@ -94,7 +97,50 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "ref": lambda store: store.ref(Shot, *WHERE),
     "ask": lambda store: store.ask(Shot.of_project, P == "a"),
     "delete_all": lambda store: store.delete_all(Shot.of_project, P == "a", L == 2),
+    "create on a condition": lambda store: store.create(Shot(project="a", limit=6), condition=Shot.title == "no"),
+    "put on a condition": lambda store: store.put(STORED, condition=Shot.title == "no"),
+    "put what was read": lambda store: store.put(STORED, returning="none"),
+    "put instead of another": lambda store: store.put(Shot(project="a", limit=1, title="x", version=1), replaces=STORED),
+    "patch and get the old one": lambda store: store.patch(STORED, Shot.title.set("x"), returning="old"),
+    "patch and get what changed": lambda store: store.patch(STORED, Shot.title.set("x"), returning="changed"),
+    "patch and get nothing": lambda store: store.patch(Shot, *WHERE, Shot.title.remove(), returning="none"),
+    "patch what was changed": lambda store: store.patch(STALE, Shot.title.set("x")),
+    "patch what was changed, unchecked": lambda store: store.patch(STALE, Shot.title.set("x"), check_version=False),
+    "upsert on a condition": lambda store: store.upsert(STORED, Shot.title.set("x"), condition=Shot.title == "no"),
+    "upsert what was changed": lambda store: store.upsert(STALE, Shot.title.set("x")),
+    "delete on a condition": lambda store: store.delete(STORED, condition=Shot.title == "no"),
+    "delete what was changed": lambda store: store.delete(STALE),
+    "delete what was changed, unchecked": lambda store: store.delete(STALE, check_version=False),
+    "save": lambda store: store.save(Shot(project="a", limit=1, title="x", version=1), before=STORED),
+    "save what was changed": lambda store: store.save(Shot(project="a", limit=1, title="x", version=5), before=STALE),
+    "query backwards": lambda store: store.query(Shot.of_project, P == "a", newest_first=True, consistent=True, page_size=1),
+    "query some attributes": lambda store: store.query(Shot.of_project, P == "a", project=[Shot.title], limit=2),
+    "query and hydrate": lambda store: store.query(Shot.of_project, P == "a", hydrate=True),
+    "page some attributes": lambda store: store.page(Shot.of_project, P == "a", limit=1, project=[Shot.limit], consistent=True),
+    "page a few at a time": lambda store: store.page(Shot.of_project, P == "a", L >= 2, limit=5, examine=1),
+    "page by another's cursor": lambda store: store.page(Shot.of_project, P == "a", limit=2, cursor="no cursor"),
+    "count consistently": lambda store: store.count(Shot.of_project, P == "a", consistent=True),
+    "collect consistently": lambda store: store.collect(everything, P == "a", consistent=True),
+    "delete_all slowly": lambda store: store.delete_all(Shot.of_project, P == "a", write_units=1000.0),
+    "batch_get": lambda store: store.batch_get([Shot.key(*WHERE), Shot.key(*ABSENT)], consistent=True),
+    "batch_write": lambda store: store.batch_write([Shot(project="a", limit=7)], deletes=[Shot.key(*WHERE)], check_version=False),
+    "batch_write what has a version": lambda store: store.batch_write([STORED]),
+    "transact": lambda store: store.transact([create(Shot(project="a", limit=8)), patch(STORED, Shot.title.set("x"))]),
+    "transact by a token": lambda store: store.transact([delete(STORED)], token="once"),
+    "transact what is refused": lambda store: store.transact([create(Shot(project="a", limit=8)), create(Shot(project="a", limit=2))]),
+    "transact what was changed": lambda store: store.transact([patch(STALE, Shot.title.set("x")), delete(Shot.key(P == "a", L == 2))]),
+    "transact one item twice": lambda store: store.transact([patch(STORED, Shot.title.set("x")), delete(STORED)]),
+    "transact a check": lambda store: store.transact([check(STORED, Shot.title == "no"), delete(Shot.key(P == "a", L == 2))]),
+    "transact_get": lambda store: store.transact_get([Shot.key(*WHERE), Shot.key(*ABSENT)]),
+    "run": lambda store: store.run(create(Shot(project="a", limit=1))),
+    "scan": lambda store: store.scan(shots, filter=Shot.limit == 2, page_size=1, consistent=True),
+    "scan in segments": lambda store: store.scan(shots, segments=2),
+    "export": lambda store: store.export(Shot, filter=Shot.limit >= 2),
+    "ensure_tables": lambda store: store.ensure_tables(shots),
+    "create_tables that are there": lambda store: store.create_tables(shots),
 }
+#: The verbs that read or change whole tables, which a scope does not allow.
+BEYOND_SCOPES = {"scan", "scan in segments", "export", "ensure_tables", "create_tables that are there"}
 
 
 class Quietly(Entity, table=Table("Quietlies", hash="name")):
@@ -108,6 +154,9 @@ def _seeds() -> list[Shot]:
 
 def _told(result: Any) -> Any:
     """A result in a form that can be compared."""
+    if isinstance(result, list) and result and isinstance(result[0], dict):
+        # A scan answers in the order of hashes, and one in segments in any order.
+        return sorted(result, key=str)
     return (result.items, result.next is None, result.previous is None) if isinstance(result, pages.Page) else result
 
 
@@ -123,7 +172,7 @@ async def _async_outcome(call: Callable[[], Any]) -> Any:
     try:
         result = call()
         if isinstance(result, AsyncIterator):
-            return [one async for one in result]
+            return _told([one async for one in result])
         return _told(await result if inspect.isawaitable(result) else result)
     except (ModelError, StoreError) as error:
         return type(error), str(error)
@@ -146,7 +195,8 @@ def _asked_on(store: Store, call: Callable[[Any], Any]) -> Any:
     plain.delete_all(Shot.of_project, P == "a")
     for shot in _seeds():
         plain.create(shot)
-    return _outcome(lambda: call(store))
+    outcome = _outcome(lambda: call(store))
+    return outcome, list(plain.query(Shot.of_project, P == "a"))
 
 
 @pytest.fixture(scope="module")
@@ -164,22 +214,29 @@ async def test_a_verb_is_the_same_on_every_kind_of_store(verb: str, kinds: dict[
     with Store.embedded() as store:
         expected = _asked_on(store, call)
     for name, other in kinds.items():
-        if name == "scoped" and isinstance(expected, tuple) and expected[0] is MissingComponent:
+        if name == "scoped" and isinstance(expected[0], tuple) and expected[0][0] is MissingComponent:
             # The scope has the component that the others miss.
+            continue
+        if name == "scoped" and verb in BEYOND_SCOPES:
+            assert _asked_on(other, call)[0][0] is OutOfScope
             continue
         assert _asked_on(other, call) == expected, name
     async with AsyncStore.embedded() as usual:
         assert await _awaited_on(usual, call) == expected, "async"
     transport = InlineEmbeddedTransport(open_async_embedded(str(tmp_path)))
     async with AsyncStore(transport) as near:
-        assert await _awaited_on(GroupCommitStore(near, transport), call) == expected, "shared"
+        assert await _awaited_on(GroupCommitStore(near, transport), call) == expected, "group commit"
+    with ExitStack() as stack:
+        async with ASYNC_NETWORK["wire"](stack, tmp_path) as remote:
+            assert await _awaited_on(remote, call) == expected, "async wire"
 
 
 async def _awaited_on(store: AsyncStore, call: Callable[[Any], Any]) -> Any:
     await store.create_tables(shots)
     for shot in _seeds():
         await store.create(shot)
-    return await _async_outcome(lambda: call(store))
+    outcome = await _async_outcome(lambda: call(store))
+    return outcome, [shot async for shot in store.query(Shot.of_project, P == "a")]
 
 
 def test_a_component_that_is_called_like_an_option_is_given_by_position() -> None:

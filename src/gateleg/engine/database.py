@@ -68,6 +68,7 @@ class Database:
         self._group_connection: Connection | None = None
         #: An in-memory database has one connection for all threads, guarded by a lock.
         self._shared: Connection | None = None
+        self._shared_cursor: apsw.Cursor | None = None
         self._shared_lock = threading.RLock()
         if path != ":memory:":
             self._restrict_permissions()
@@ -75,6 +76,7 @@ class Database:
         first = self._connect()
         if path == ":memory:":
             self._shared = first
+            self._shared_cursor = first.cursor()
         else:
             self._local.connection = first
         try:
@@ -153,15 +155,16 @@ class Database:
         Creating a cursor costs an eighth of such a query, so each thread keeps one. It fetches to the end, because an open read would keep
         the log from restarting.
         """
-        if self._shared is None:
+        if self._shared_cursor is None:
             try:
                 cursor: apsw.Cursor = self._local.cursor
             except AttributeError:
                 cursor = self._local.cursor = self.connection.cursor()
             rows = cursor.execute(sql, bindings).fetchall()
-            return rows[0] if rows else None
-        with self._shared_lock:
-            return self._shared.execute(sql, bindings).fetchone()
+        else:
+            with self._shared_lock:
+                rows = self._shared_cursor.execute(sql, bindings).fetchall()
+        return rows[0] if rows else None
 
     def rows(self, sql: str, bindings: Sequence[Any] = ()) -> list[Row]:
         """All rows of a query."""

@@ -103,18 +103,25 @@ class IndexLayout:
         projected = self.project(item)
         return item_size(projected), orjson.dumps(projected)
 
-    def change_statement(self, key: bytes, tie_breaker: bytes, old: Item | None, new: Item | None, new_size: int) -> "Statement | None":
-        """The statement that replaces the entry of one item by that of another with the same row key; None if nothing changes.
-
-        `tie_breaker` is the result of `Layout.tie_breaker`.
-        """
+    def key_change(self, old: Item | None, new: Item | None) -> tuple[bytes | None, bytes | None] | None:
+        """The keys of an item's entry before and after a write, without the tie breaker; None if the entry stays as it is."""
         was = None if old is None else self._build_key(old)
         now = None if new is None else self._valid_key(new)
         if was == now and (was is None or self._projects_all or not self._differs(old, new)):
             return None
+        return was, now
+
+    def change_statement(
+        self, key: bytes, tie_breaker: bytes, was: bytes | None, now: bytes | None, new: Item | None, new_size: int
+    ) -> "Statement":
+        """The statement that moves an entry from one key to another, as `key_change` found them; `key` is the item's row key.
+
+        `tie_breaker` is the result of `Layout.tie_breaker`.
+        """
         end = b"" if self._tie_breaker is None else tie_breaker
         if new is None or now is None:
-            return None if was is None else (self.delete, (was + end, key), None)
+            assert was is not None
+            return self.delete, (was + end, key), None
         size_, content = self.entry(new, new_size)
         if was is None or was == now:
             return self.insert, (now + end, key, size_, content), None

@@ -23,7 +23,7 @@ _TERMINATOR = b"\x00\x01"
 #: DynamoDB's limit for a partition key.
 _MAX_PARTITION_KEY_BYTES = 2048
 
-_md5: Callable[..., Any] = hashlib.md5
+_md5: Callable[..., Any] = partial(hashlib.md5, usedforsecurity=False)
 with suppress(ImportError):
     # CPython's own MD5 is seven times as fast as OpenSSL's for short input.
     _md5 = import_module("_md5").md5
@@ -49,7 +49,7 @@ def prefix_component(kind: str, content: str) -> bytes:
 
 def partition_hash(raw: bytes) -> bytes:
     """The partition hash, which determines the order of scans."""
-    digest: bytes = _md5(b"Outliers" + raw, usedforsecurity=False).digest()
+    digest: bytes = _md5(b"Outliers" + raw).digest()
     return digest[:HASH_BYTES]
 
 
@@ -67,6 +67,9 @@ def partition_prefix(attributes: tuple[KeyAttribute, ...], contents: list[str]) 
 
 def tie_breaker(attributes: tuple[KeyAttribute, ...]) -> Callable[[Item], bytes]:
     """A function from an item to the bytes that order it among equal keys of a GSI: the hash of its key in the table."""
+    if len(attributes) == 2 and all(a.type == "S" for a in attributes):
+        first, second = (a.name for a in attributes)
+        return lambda item: partition_hash((item[first]["S"] + item[second]["S"]).encode())
 
     def build(item: Item) -> bytes:
         return partition_hash(b"".join([_raw_bytes(a.type, item[a.name][a.type]) for a in attributes]))
@@ -196,6 +199,31 @@ def row_key_builder(hash_: tuple[KeyAttribute, ...], range_: tuple[KeyAttribute,
     return build
 
 
+def text_key_builder(names: tuple[str, ...], longest: int) -> Callable[[Any], bytes | None]:
+    """A function from the key of a request to its row key, for one or two attributes that are strings of at most `longest` characters.
+
+    Its result is None if the key needs the full checks.
+    """
+    build = _text_builder(*names) if len(names) == 2 else _text_builder(names[0], None)
+    number, first, second = len(names), names[0], names[-1]
+
+    def find(key: Any) -> bytes | None:
+        if type(key) is not dict or len(key) != number:
+            return None
+        head, tail = key.get(first), key.get(second)
+        if type(head) is not dict or type(tail) is not dict or len(head) != 1 or len(tail) != 1:
+            return None
+        head, tail = head.get("S"), tail.get("S")
+        if type(head) is not str or type(tail) is not str or not 0 < len(head) <= longest or not 0 < len(tail) <= longest:
+            return None
+        try:
+            return build(key)
+        except UnicodeEncodeError:
+            return None
+
+    return find
+
+
 def _text_hash_builder(hash_name: str, range_: KeyAttribute) -> Callable[[Item], bytes]:
     """`row_key_builder` for a string hash key and a range key of another type."""
     build_hash, range_name, range_type = _text_builder(hash_name, None), range_.name, range_.type
@@ -207,7 +235,7 @@ def _text_builder(hash_name: str, range_name: str | None) -> Callable[[Item], by
 
     def build_hash(item: Item) -> bytes:
         raw: bytes = item[hash_name]["S"].encode()
-        digest: bytes = _md5(b"Outliers" + raw, usedforsecurity=False).digest()
+        digest: bytes = _md5(b"Outliers" + raw).digest()
         return digest[:4] + raw.replace(b"\x00", b"\x00\xff") + _TERMINATOR
 
     if range_name is None:
@@ -216,7 +244,7 @@ def _text_builder(hash_name: str, range_name: str | None) -> Callable[[Item], by
     def build_both(item: Item) -> bytes:
         raw: bytes = item[hash_name]["S"].encode()
         tail: bytes = item[range_name]["S"].encode()
-        digest: bytes = _md5(b"Outliers" + raw, usedforsecurity=False).digest()
-        return digest[:4] + raw.replace(b"\x00", b"\x00\xff") + _TERMINATOR + tail.replace(b"\x00", b"\x00\xff") + _TERMINATOR
+        digest: bytes = _md5(b"Outliers" + raw).digest()
+        return b"".join((digest[:4], raw.replace(b"\x00", b"\x00\xff"), _TERMINATOR, tail.replace(b"\x00", b"\x00\xff"), _TERMINATOR))
 
     return build_both

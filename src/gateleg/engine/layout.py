@@ -66,7 +66,10 @@ class Layout:
         self.update_plans: dict[Hashable, Any] = {}
         self._affected_indexes: dict[frozenset[str], AffectedIndexes] = {}
         self._attributes = tuple((a.name, a.type) for a in table.keys.attributes)
-        self._texts = tuple(name for name, _ in self._attributes) if all(type_ == "S" for _, type_ in self._attributes) else None
+        #: `request_key` for short, non-empty strings, the common case; None if the key needs the full checks
+        self.quick_key: Callable[[Any], bytes | None] = lambda key: None
+        if all(type_ == "S" for _, type_ in self._attributes):
+            self.quick_key = keys.text_key_builder(tuple(name for name, _ in self._attributes), ALWAYS_SHORT_ENOUGH)
 
     @cached_property
     def indexes_by_name(self) -> tuple[IndexLayout, ...]:
@@ -95,32 +98,19 @@ class Layout:
         self._check_key_values(key)
         return self.key(key)
 
-    def quick_key(self, key: Any) -> bytes | None:
-        """`request_key` for short, non-empty strings, the common case; None if the key needs the full checks."""
-        texts = self._texts
-        if texts is None or type(key) is not dict or len(key) != len(texts):
-            return None
-        for name in texts:
-            value = key.get(name)
-            if type(value) is not dict or len(value) != 1:
-                return None
-            content = value.get("S")
-            if type(content) is not str or not 0 < len(content) <= ALWAYS_SHORT_ENOUGH:
-                return None
-        try:
-            return self.key(key)
-        except UnicodeEncodeError:
-            return None
-
     def item_key(self, item: Item) -> bytes:
         """The row key of an item to put, after checks of its table and index keys."""
+        short = True
         for name, type_ in self._attributes:
             value = item.get(name)
             if value is None:
                 raise invalid_parameter(f"Missing the key {name} in the item")
-            if type_ not in value:
+            content = value.get(type_)
+            if content is None:
                 raise invalid_parameter(f"Type mismatch for key {name} expected: {type_} actual: {next(iter(value))}")
-        self._check_key_values(item)
+            short = short and 0 < len(content) <= ALWAYS_SHORT_ENOUGH
+        if not short:
+            self._check_key_values(item)
         for name, wanted in self._index_keys:
             value = item.get(name)
             if value is not None and not 0 < len(value.get(wanted, "")) <= ALWAYS_SHORT_ENOUGH:
@@ -205,14 +195,16 @@ class Layout:
         item = old if new is None else new
         if not self.indexes or item is None:
             return []
-        tie_breaker = self.tie_breaker(key, item)
-        found = []
+        found: list[Statement] = []
+        tie_breaker: bytes | None = None
         for layout in self.indexes if old is None or written_attributes is None else self.affected_indexes(written_attributes).indexes:
             required = layout.required_attribute
             if (new is not None and required in new) or (old is not None and required in old):
-                statement = layout.change_statement(key, tie_breaker, old, new, new_size)
-                if statement is not None:
-                    found.append(statement)
+                change = layout.key_change(old, new)
+                if change is not None:
+                    if tie_breaker is None:
+                        tie_breaker = self.tie_breaker(key, item)
+                    found.append(layout.change_statement(key, tie_breaker, *change, new, new_size))
         return found
 
     def remember(self, key: bytes, bytes_: int, content: bytes) -> None:

@@ -109,6 +109,15 @@ def size(text: str) -> int:
 
 
 @lru_cache(maxsize=65536)
+def measured(text: str) -> tuple[str, int]:
+    """The canonical form of a number, and its size: every number that is written needs both."""
+    if len(text) > _MAX_CACHED_CHARACTERS:
+        measured.cache_clear()
+    clean = canonical(text)
+    return clean, size(clean)
+
+
+@lru_cache(maxsize=65536)
 def encode(text: str) -> bytes:
     """Order-preserving encoding: an exponent of base 100, then the digits, complemented for negative numbers."""
     digits, exponent, negative = _significant(text)

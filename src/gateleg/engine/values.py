@@ -73,16 +73,22 @@ def canonicalize_item(item: Any, sizes: dict[str, int] | None = None) -> tuple[I
 
 
 def _members(members: dict[str, Any], depth: int, overhead: int, sizes: dict[str, int] | None = None) -> tuple[dict[str, Any], int]:
-    """Named values in canonical form, and their size with `overhead` bytes each. Strings and numbers are handled inline."""
+    """Named values in canonical form, and their size with `overhead` bytes each. Strings, numbers and booleans are handled inline."""
     total = overhead * len(members) + text_size("".join(members))
     changed: dict[str, Any] | None = None
     for name, value in members.items():
         if type(value) is dict and len(value) == 1:
-            if type(content := value.get("S")) is str and content.isascii():
-                total += len(content)
-                continue
-            if type(content := value.get("N")) is str and numbers.canonical(content) == content:
-                total += numbers.size(content)
+            if type(content := value.get("S")) is str:
+                if content.isascii():
+                    total += len(content)
+                    continue
+            elif type(content := value.get("N")) is str:
+                number, bytes_ = numbers.measured(content)
+                if number == content:
+                    total += bytes_
+                    continue
+            elif (content := value.get("BOOL")) is True or content is False:
+                total += 1
                 continue
         clean, bytes_ = canonicalize(value, depth)
         total += bytes_
@@ -137,8 +143,8 @@ def _string(content: Any, _: int) -> tuple[str, int]:
 def _number(content: Any, _: int) -> tuple[str, int]:
     if type(content) is not str:
         raise serialization(wrong_json_type(content, "String"))
-    clean = numbers.canonical(content)
-    return (content if clean == content else clean), numbers.size(clean)
+    clean, bytes_ = numbers.measured(content)
+    return (content if clean == content else clean), bytes_
 
 
 def _binary(content: Any, _: int) -> tuple[str, int]:
@@ -188,6 +194,9 @@ def _list(content: Any, depth: int) -> tuple[list[Any], int]:
     total = 3
     changed: list[Any] | None = None
     for position, value in enumerate(content):
+        if type(value) is dict and len(value) == 1 and type(text := value.get("S")) is str and text.isascii():
+            total += 1 + len(text)
+            continue
         clean, bytes_ = canonicalize(value, depth + 1)
         total += 1 + bytes_
         if clean is not value:

@@ -176,4 +176,4 @@ def get(
     """
     if project:
         return Pick(locate(target, key, components), tuple(project), consistent)
-    return Find(locate(target, key, components), consistent, required=True)
+    return Find(locate(target, key, components), consistent, True)
