@@ -160,3 +160,11 @@ def test_items_of_a_list_are_no_record() -> None:
         "Queues: pause, drain and limit them.",
         "Workers: what they run, and when they were seen.",
     ]
+
+
+def test_each_element_of_a_list_of_data_is_a_row_of_its_own() -> None:
+    data = "station: Ben Vorlich\nsensors[1].id: TMP-7\nsensors[1].kind: thermometer\nsensors[2].id: WND-3\nsensors[2].kind: anemometer\n"
+    whole, first, second = read(data)
+    assert whole.text == "station: Ben Vorlich"
+    assert (first.text, first.before, first.kind) == ("id: TMP-7; kind: thermometer", "station: Ben Vorlich", "row")
+    assert second.quote == "sensors[2].id: WND-3\nsensors[2].kind: anemometer"

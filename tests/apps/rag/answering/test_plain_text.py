@@ -17,6 +17,9 @@ from gateleg.apps.rag.answering.plain_text import to_plain_text
         ("Read [the page](https://example.org/a_(b)) first[^2].", "Read the page first."),
         ("It is <b>closed</b><br>on <https://example.org>.", "It is closed on https://example.org."),
         ("> quoted\n> twice", "quoted twice"),
+        ('"""It opens after ten failures."""', "It opens after ten failures."),
+        ("// It is called when the settings change.", "It is called when the settings change."),
+        ("/** Removes all results. */", "Removes all results."),
         # Cut off at one end.
         ("*What a backup holds.** Tables.", "What a backup holds. Tables."),
         ("It is closed** on Mondays.", "It is closed on Mondays."),

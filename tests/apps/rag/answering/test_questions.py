@@ -42,3 +42,8 @@ def test_opposites_do_not_stand_for_each_other() -> None:
     assert are_opposites("new", "old")
     assert are_opposites("old", "new")
     assert not are_opposites("new", "young")
+
+
+def test_an_amount_need_not_be_called_high() -> None:
+    assert parse_question("How high is the deposit of the flat?").words == (("deposit",), ("flat",))
+    assert parse_question("How high is the tower?").words == (("high",), ("tower",))

@@ -20,6 +20,9 @@ def fitting(question: str, text: str, kind: Kind = "sentence", context: str = "p
         ("What is the name of the curator?", "Our curator, Ada Moreau, opens it."),
         ("What is the name of the curator?", "Ada Moreau is the curator."),
         ("How much is the fee?", "The fee is 3 EUR."),
+        ("What does the pump cost?", "The pump costs 12 EUR."),
+        ("What is the maximum delay?", "The delay never exceeds 30 seconds."),
+        ("Who repaired the pump?", "Tom repaired the pump."),
         ("What is a lease?", "A lease is the time for which a worker owns a job."),
         ("What is SQLite?", "SQLite (a library) is a database in a file."),
         ("What are access patterns?", "Access patterns are named queries."),
@@ -41,10 +44,25 @@ def test_it_has(question: str, text: str) -> None:
         ("What is a lease?", "A worker whose lease is over can change nothing."),
         ("What is a lease?", "A lease, or a role, is taken over by a worker."),
         ("What is a webhook?", "Webhooks of the tenant get the events."),
+        ("What does the pump cost?", "Prices of pumps may rise."),
+        ("What is the maximum delay?", "The delay before an attempt, in seconds."),
+        ("Who repaired the pump?", "The repair of the pump would cost 640 EUR."),
     ],
 )
 def test_it_has_not(question: str, text: str) -> None:
     assert not fitting(question, text)
+
+
+def test_what_is_counted_may_stand_in_the_sentence_before() -> None:
+    question = parse_question("How many guests are vegetarians?")
+    text = "Six of them are vegetarians."
+    assert fits(question, Candidate(1, text, 0, len(text), before="We expect 34 guests."))
+    assert not fits(question, Candidate(1, text, 0, len(text), before="We expect 34 boats."))
+
+
+def test_a_row_may_say_why_in_a_cell() -> None:
+    assert fitting("Why is the order on hold?", "order: A-1002; status: on hold; reason: credit check", "row")
+    assert not fitting("Why is the order on hold?", "order: A-1002; status: on hold", "row")
 
 
 def test_rows_and_headings_define() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
@@ -45,7 +45,9 @@ _SALUTATION = re.compile(
     re.IGNORECASE,
 )
 _MAIL_HEADER = re.compile(r"\s*From: [^\n]+\n(?:(?:To|Cc|Date|Subject): [^\n]+\n?)+")
-_LONGEST_HEADING, _LONGEST_TOP_LINE, _LONGEST_AROUND = 80, 40, 2_000
+_LONGEST_HEADING, _LONGEST_TOP_LINE, _LONGEST_AROUND, _LONGEST_WHOLE = 80, 40, 2_000, 200
+#: The path of an element of a list, in data.
+_ELEMENT = re.compile(r"[^\s:]*\[\d+\]\.")
 
 Kind = Literal["sentence", "row", "header", "line", "code", "command", "announced"]
 
@@ -173,9 +175,7 @@ class _Passage:
         """The rows of a block, and the sentences of what lies between them."""
         text = self.hit.text
         if _is_record(text[block.start : block.end]):
-            lines = text[block.start : block.end].strip().splitlines()
-            kind: Kind = "header" if _MAIL_HEADER.fullmatch(text, block.start, block.end) else "row"
-            yield self._candidate(block.start, block.end, "; ".join(to_plain_text(line) for line in lines), kind)
+            yield from self._of_record(block)
             return
         first = block.start
         for line in lines_of(text, block):
@@ -186,6 +186,21 @@ class _Passage:
                 yield self._candidate(line.start, line.end, to_plain_text(text[line.start : line.end]), "row")
             first = line.end
         yield from self._of_prose(first, block.end)
+
+    def _of_record(self, block: Block) -> Iterator[Candidate]:
+        """An entry of some data; each element of its lists alone, with what is said of the whole before it."""
+        text = self.hit.text
+        kind: Kind = "header" if _MAIL_HEADER.fullmatch(text, block.start, block.end) else "row"
+        place = block.start
+        whole = ""
+        for path, group in groupby(text[block.start : block.end].splitlines(keepends=True), key=_element):
+            lines = list(group)
+            end = place + sum(map(len, lines))
+            plain = "; ".join(to_plain_text(line.strip().removeprefix(path)) for line in lines if line.strip())
+            if plain:
+                yield self._candidate(place, end, plain, kind, whole)
+            whole = whole if path else plain[:_LONGEST_WHOLE]
+            place = end
 
     def _of_prose(self, start: int, end: int) -> Iterator[Candidate]:
         before: list[str] = []
@@ -274,6 +289,12 @@ def _is_record(block: str) -> bool:
     lines = block.strip().splitlines()
     named = all(_PAIR.fullmatch(line.strip()) and not is_row(line.strip()) and not _ITEM.match(line) for line in lines)
     return named and 2 <= len(lines) <= 40 and len(block) <= _LONGEST
+
+
+def _element(line: str) -> str:
+    """The path of the element of a list that a line of data belongs to: `sensors[2].` of `sensors[2].kind: thermometer`."""
+    found = _ELEMENT.match(line.strip())
+    return found[0] if found else ""
 
 
 def _is_list_of_lines(text: str) -> bool:

@@ -17,6 +17,8 @@ _MARKUP: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     for pattern, kept in (
         (r"<!--.*?-->", " "),
         (r"^[ \t]*(?:>[ \t]?)+", ""),
+        # The marks of a docstring or a comment of source code, around or before the text.
+        (r"^\s*(?:[rRuU]?(?:\"{3}|'{3})|/\*\*?|//+|\*/)\s*|\s*(?:\"{3}|'{3}|\*/)\s*$", ""),
         (r"^[ \t]*#{1,6}[ \t]+", ""),
         (r"<br\s*/?>", " "),
         (r"</?(?:a|abbr|b|code|em|i|kbd|mark|p|s|small|span|strong|sub|sup|u)(?:\s[^<>]*)?>", ""),

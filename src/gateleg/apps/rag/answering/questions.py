@@ -27,7 +27,11 @@ _ENGLISH = re.compile(
     re.IGNORECASE,
 )
 _ADJECTIVES = "much|heavy|tall|high|wide|deep|big|large|old|far|fast|loud|hot|warm|cold|thick|strong|expensive|bright|short|small"
-_QUANTITIES = "price|cost|fee|weight|height|width|depth|size|age|budget|speed|salary|capacity|power|limit|extension"
+_QUANTITIES = (
+    "price|cost|fee|weight|height|width|depth|size|age|budget|speed|salary|capacity|power|limit|extension|pressure|temperature|"
+    "rent|discount"
+)
+_EXTREMES = "maximum|minimum|maximal|minimal|highest|lowest|largest|smallest|greatest|total|average"
 _WANTED: tuple[tuple[Wanted, str], ...] = (
     ("count", r"\bhow many\b"),
     ("frequency", r"\bhow (?:often|frequently|regularly)\b"),
@@ -36,6 +40,8 @@ _WANTED: tuple[tuple[Wanted, str], ...] = (
     ("mail", r"\be-?mail address(?:es)?\b"),
     ("number", rf"\bhow (?:{_ADJECTIVES})\b"),
     ("number", rf"\bwhat (?:is|are|was|were) the (?:\w+ ){{0,2}}(?:{_QUANTITIES})s?\b"),
+    ("number", rf"\bwhat (?:is|are|was|were) the (?:{_EXTREMES}) \w+"),
+    ("number", r"\bwhat (?:do|does|did|will|would|should) (?:[\w'’-]+ ){1,6}(?:cost|weigh|measure|earn)\b"),
     ("number", r"\b(?:what|which) (?:port|percentage|amount|rate|temperature)\b"),
     ("day", r"\b(?:what|which) (?:day|weekday|date)s?\b"),
     ("time", r"\bwhen\b|\b(?:what|which) (?:time|year|month|week)\b|\bhow soon\b|\bsince when\b"),
@@ -54,6 +60,12 @@ _SAID_BY_KIND: dict[Wanted | None, tuple[str, ...]] = {
     "mail": ("address",),
     "colour": ("colour", "color"),
 }
+#: "How high is the rent?": what is high is an amount, of which no text says that it is high; a tower is not.
+_AMOUNT = re.compile(
+    rf"\bhow (high|large|big|low) (?:is|are|was|were) (?:the|my|our|your|their) (?:\w+ ){{0,2}}(?:{_QUANTITIES}|deposit|fine|tax|rate|"
+    r"interest|premium|amount|number|bill|loan|profit|loss|share|salary)s?\b",
+    re.IGNORECASE,
+)
 #: "What is a lease?", "What are scopes?": nothing else is said of it. What has "the" may be a value: "What is the new address?".
 _DEFINITION = re.compile(
     r"\W*what(?:'s| is| are)(?: an?)?((?!\s+(?:the|this|that|these|those|its?|their|my|your|our)\b)\s+[\w./-]+){1,3}\s*\??\s*",
@@ -97,6 +109,8 @@ def parse_question(text: str) -> Question:
         return Question(text, False, words, facts)
     wanted = _wanted(text)
     words = tuple(word for word in words if word not in _stems(_SAID_BY_KIND.get(wanted, ())))
+    amount = _AMOUNT.search(text)
+    words = tuple(word for word in words if amount is None or word != tuple(analyse(amount[1])))
     counted = next((chunk.words[0] for chunk in chunks if chunk.counted and chunk.words), "")
     verb = _TO_DO.search(text) if wanted == "steps" else None
     phrases = tuple(one.phrase for one in chunks if one.phrase)

@@ -22,6 +22,10 @@ _EVERY = re.compile(
 _UNIT = re.compile(
     r"\b(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|decades?|nights?|until|till|forever|ms|s|h)\b", re.IGNORECASE
 )
+#: "Six of them are vegetarians": they are what the sentence before counts.
+_OF_THEM = re.compile(rf"\b(?:\d+|{'|'.join(sorted(NUMBER_WORDS))}) of (?:them|these|those)\b", re.IGNORECASE)
+#: The cell of a row that says why.
+_REASON_CELL = re.compile(r"(?:^|; )(?:reason|cause|why|grounds?|because)\b[^:;]{0,20}: \S", re.IGNORECASE)
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*"
 _DAY = re.compile(
     rf"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}|{_MONTH} \d{{1,2}}|\d{{4}}-\d\d-\d\d|"
@@ -40,6 +44,8 @@ _WHO = re.compile(
 _BY = re.compile(r"\bby\b", re.IGNORECASE)
 #: A form of "be" right before a word, or with one or two between.
 _PASSIVE = re.compile(r"\b(?:is|are|was|were|be|been|being|gets?|got)\s+(?:[\w-]+\s+){0,2}$", re.IGNORECASE)
+#: An article right before a word, which is then a noun: "the repair".
+_NOUN = re.compile(r"\b(?:the|an?|this|that|no|any|each|every|its|his|her|our|their|your)\s+$", re.IGNORECASE)
 _ARTICLE = re.compile(r"(?:the|an?|each|every|this|our)\s+", re.IGNORECASE)
 #: A verb that says what its subject is; "is taken over" does not.
 _DEFINES = re.compile(
@@ -81,19 +87,20 @@ def fits(question: Question, candidate: Candidate) -> bool:
         case "place":
             return PLACES.search(text) is not None if candidate.kind != "row" else not relatives("where").isdisjoint(analyse(text))
         case "reason":
-            return REASONS.search(text) is not None
+            return REASONS.search(text) is not None or (candidate.kind == "row" and _REASON_CELL.search(text) is not None)
         case _:
             return not _leaves_out_who(question, text)
 
 
 def _leaves_out_who(question: Question, text: str) -> bool:
-    """Whether a text says that what a question asks about is done, and not by whom: "the valve is broken" does not say who broke it."""
+    """Whether a text says that what a question asks about is done, and not by whom: "the valve is broken" does not say who broke it, and
+    "the repair takes a week" does not say who repaired it."""
     asked = _WHO.match(question.text)
     if asked is None or _BY.search(text):
         return False
     verb = {stem for own in analyse(asked[1]) for stem in (own, *relatives(own))}
     forms = [place for place in re.finditer(r"[^\W\d_]+", text) if not verb.isdisjoint(analyse(place[0]))]
-    return bool(forms) and all(_PASSIVE.search(text, 0, place.start()) for place in forms)
+    return bool(forms) and all(_PASSIVE.search(text, 0, place.start()) or _NOUN.search(text, 0, place.start()) for place in forms)
 
 
 def has_number(text: str) -> bool:
@@ -106,6 +113,8 @@ def _counts(counted: tuple[str, ...], candidate: Candidate) -> bool:
     if candidate.kind == "row" or not counted:
         return has_number(candidate.text)
     words = list(split_words(candidate.text))
+    if _OF_THEM.search(candidate.text) and not set(counted).isdisjoint(analyse(candidate.before)):
+        return True
     for place, word in enumerate(words):
         if set(counted) & set(analyse(word)):
             nearby = words[max(0, place - 3) : place]

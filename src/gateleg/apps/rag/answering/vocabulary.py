@@ -46,7 +46,9 @@ _VERBS = """bear bore borne born, beat beaten, become became, begin began begun,
     wear wore worn, weave wove woven, win won, wind wound, write wrote written, die died dies dead death"""
 #: Words of which one in a question is answered by another in a sentence.
 _GROUPS = (
-    "price prices cost costs priced fee fees charge charges pay pays paid expensive cheap eur euro euros usd dollars pounds",
+    "price prices cost costs priced fee fees charge charges pay pays paid expensive cheap eur euro euros usd dollars pounds tariff tariffs",
+    "leave leaves depart departs departure",
+    "arrive arrives arrival",
     "weigh weighs weight heavy kg kilogram kilograms gram grams tonne tonnes lbs",
     "tall high height cm metre metres m mm inch inches feet",
     "wide width broad cm metre metres m mm inch inches",
