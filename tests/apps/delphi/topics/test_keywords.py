@@ -106,3 +106,28 @@ def test_a_language_is_told_by_its_stop_words() -> None:
 def test_no_texts_have_no_keywords() -> None:
     assert keywords_of(SpokenTexts.of([]), [], 0) == []
     assert keywords_of(SpokenTexts.of(["", "..."]), [0, -1], 1) == [()]
+
+
+CHINESE = [
+    f"{before}計程車{after}"
+    for before in ("我覺得", "如果", "台北", "這些", "我有用過Uber的")
+    for after in ("太貴", "不安全", "的司機", "要排班", "可以叫")
+]
+
+
+def test_pieces_of_chinese_sentences_are_not_keywords() -> None:
+    (found,) = keywords_of(SpokenTexts.of(CHINESE), [0] * len(CHINESE), 1)
+    terms = [one.term.lower() for one in found]
+    assert {"計程車", "uber"} <= set(terms)
+    assert not [term for term in terms if term[0] in "的我如這" or term[-1] in "的我" or term == "可以"]
+
+
+def test_a_latin_name_inside_of_chinese_is_a_word_of_its_own() -> None:
+    words = [token.word for clause in tokens("我有用過Uber的叫車", frozenset({"叫車"})) for token in clause]
+    assert words == ["uber", "叫車"]
+
+
+def test_keywords_say_how_many_comments_of_the_topic_have_them() -> None:
+    spoken = SpokenTexts.of(["The night bus is late", "A night bus for all", "Trams, please", "The night bus is late"])
+    (found,) = keywords_of(spoken, [0, 0, 0, 0], 1)
+    assert {one.term: one.comments for one in found}["night bus"] == 2

@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 from gateleg.ai import Reply, Structured, Usage
 from gateleg.ai.errors import BadStructure
 from gateleg.apps.delphi.errors import BadName
-from gateleg.apps.delphi.topics.naming import FROM_KEYWORDS, LONGEST_NAME, NameHistory, Naming, Unnamed, clean, name_topics
+from gateleg.apps.delphi.topics.naming import (
+    FROM_KEYWORDS,
+    LONGEST_NAME,
+    NameHistory,
+    Naming,
+    Unnamed,
+    clean,
+    name_from_keywords,
+    name_topics,
+)
 
 NOW = datetime(2026, 1, 5, tzinfo=UTC)
 
@@ -117,3 +126,18 @@ def test_a_topic_cannot_take_the_name_of_another() -> None:
 
 def test_what_is_said_about_the_length_of_a_name_is_true() -> None:
     assert f"2 to {LONGEST_NAME} characters" in BadName.fix
+
+
+def test_words_that_one_comment_alone_has_name_a_topic_only_where_nothing_else_is_left() -> None:
+    topic = Unnamed(["aid", "band", "broken", "bus"], [], [], shared=[], central=["game changer", "unintended consequences", "veterans"])
+    assert name_from_keywords(topic, ()) == "Game changer, unintended consequences"
+    assert name_from_keywords(topic, {"game changer, unintended consequences"}) == "Aid, band, broken"
+    assert name_from_keywords(Unnamed(["aid", "band"], [], [], shared=[]), ()) == "Aid, band"
+
+
+def test_keywords_that_several_comments_share_name_a_topic_and_one_alone_says_too_little() -> None:
+    words = ["tax", "flat", "accident"]
+    assert name_from_keywords(Unnamed(words, [], shared=["tax", "flat"], central=["flat rate"]), ()) == "Tax, flat"
+    assert name_from_keywords(Unnamed(words, [], shared=["tax"], central=["flat rate"]), ()) == "Flat rate"
+    assert name_from_keywords(Unnamed(words, [], shared=["workers rights"], central=["flat rate"]), ()) == "Workers rights"
+    assert name_from_keywords(Unnamed(words, [], shared=["tax", "flat"], central=["flat rate"]), {"tax, flat"}) == "Flat rate"

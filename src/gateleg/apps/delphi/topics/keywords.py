@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gateleg.apps.delphi.topics.segmentation import learn_words, segment
-from gateleg.apps.delphi.topics.stopwords import languages_of, stop_words
+from gateleg.apps.delphi.topics.stopwords import is_fragment, languages_of, stop_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -34,6 +34,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’ʼ\-‑][^\W\d_]+)*")
 #: Scripts that put no spaces between words: Thai and Lao, Japanese and Chinese.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 _RUN = re.compile(f"{_UNSPACED.pattern}+")
+_SCRIPTS = re.compile(f"({_UNSPACED.pattern}+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,8 @@ class Keyword:
 
     term: str
     score: float
+    #: comments of the topic that say it, copies counted once; 0 where that was not kept
+    comments: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,8 @@ class SpokenTexts:
     @classmethod
     def of(cls, texts: Sequence[str]) -> SpokenTexts:
         """The words of texts, which are read together: words without spaces between them are learnt from all of them."""
-        words = learn_words(run.group() for text in texts for run in _RUN.finditer(text))
+        learnt = learn_words(run.group() for text in texts for run in _RUN.finditer(text))
+        words = frozenset(word for word in learnt if not is_fragment(word))
         clauses = [list(tokens(text, words)) for text in texts]
         stops = stop_words(languages_of(token.word for text in clauses for clause in text for token in clause))
         return cls(texts, clauses, stops, _spellings(clauses))
@@ -82,8 +86,11 @@ def keywords_of(spoken: SpokenTexts, topics: Sequence[int], count: int, most: in
         seen.add((topic, text))
         in_topic[topic].update({term for clause in parts for term in _terms(clause, spoken.stops)})
     return [
-        tuple(Keyword(" ".join(spoken.written.get(word, word) for word in found.term.split(" ")), found.score) for found in chosen)
-        for chosen in (_chosen(scores, most) for scores in _scores(in_topic))
+        tuple(
+            Keyword(" ".join(spoken.written.get(word, word) for word in found.term.split(" ")), found.score, counts[found.term])
+            for found in _chosen(scores, most)
+        )
+        for counts, scores in zip(in_topic, _scores(in_topic), strict=True)
     ]
 
 
@@ -95,7 +102,7 @@ def is_unspaced(word: str) -> bool:
 def tokens(text: str, known: frozenset[str] = frozenset()) -> Iterator[list[Token]]:
     """The words of a text, clause by clause, without links, addresses and numbers.
 
-    Text without spaces between words is divided into the words that are `known`; where there are none, into pairs of signs.
+    Text without spaces between words is divided into the words that are `known`; where none at all are, into pairs of signs.
     """
     plain = unicodedata.normalize("NFKC", _UNBROKEN.sub(_unlinked, text)).replace("’", "'").replace("ʼ", "'").replace("‑", "-")
     for clause in _CLAUSE.split(plain):
@@ -114,13 +121,16 @@ def _unlinked(unbroken: re.Match[str]) -> str:
 
 def _words(clause: str, known: frozenset[str]) -> Iterator[str]:
     for match in _WORD.finditer(clause):
-        word = match.group()
-        if _UNSPACED.search(word) and (found := segment(word, known)):
-            yield from found
-        elif _UNSPACED.search(word) and len(word) > 2:
-            yield from (word[place : place + 2] for place in range(len(word) - 1))
-        else:
-            yield word
+        # A Latin name inside of Chinese is a word, and no part of the signs around it.
+        for word in filter(None, _SCRIPTS.split(match.group()) if known else (match.group(),)):
+            if not _UNSPACED.search(word):
+                yield word
+            elif known:
+                yield from segment(word, known)
+            elif len(word) > 2:
+                yield from (word[place : place + 2] for place in range(len(word) - 1))
+            else:
+                yield word
 
 
 def _plain(word: str) -> str:
@@ -135,9 +145,10 @@ def _terms(clause: list[Token], stops: frozenset[str]) -> Iterator[str]:
         usable = token.word not in stops and (len(token.word) > 2 or bool(_UNSPACED.search(token.word)) or token.written.isupper())
         if usable and len(token.word) > 1:
             yield token.word
-            if before and before != token.word and not _UNSPACED.search(token.word):
+            unspaced = bool(_UNSPACED.search(token.word))
+            if before and before != token.word and not unspaced:
                 yield f"{before} {token.word}"
-            before = token.word
+            before = "" if unspaced else token.word
         else:
             before = ""
 

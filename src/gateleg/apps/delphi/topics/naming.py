@@ -27,6 +27,7 @@ FROM_KEYWORDS = "keywords"
 LONGEST_NAME = 60
 _MOST_WORDS = 8
 _KEYWORDS_IN_NAME = 3
+_PHRASES_IN_NAME = 2
 _MARKUP = re.compile(r"[<>{}\[\]|\\`*_#~^]|https?:|www\.", re.IGNORECASE)
 _INTRODUCTION = re.compile(
     r"^\s*(?:the\s+)?(?:topic|label|name|title|category|cluster|answer)\s*(?:name|label|\d+)?\s*[:=\-–]\s*", re.IGNORECASE
@@ -81,6 +82,10 @@ class Unnamed:
     keywords: Sequence[str]
     examples: Sequence[str]
     phrases: Sequence[str] = ()
+    #: the keywords that two comments or more say; None where that is not known
+    shared: Sequence[str] | None = None
+    #: the phrases of its most central comment that has any, as they come
+    central: Sequence[str] = ()
 
 
 def clean(name: str) -> str | None:
@@ -120,11 +125,21 @@ def name_topics(
 
 
 def name_from_keywords(topic: Unnamed, taken: Collection[str]) -> str:
-    """The first phrase that is free, else the first keywords; more of them while the name is taken, and a number when they run out."""
+    """The first phrase that is free; else keywords that several comments share; else phrases of the most central comment.
+
+    Words that one comment alone has are accidents of its wording: picked from all over a topic they name nothing, while the phrases of its
+    most central comment say at least what that one is about. One shared word alone says too little. While a name is taken more keywords are
+    tried, and a number when they run out.
+    """
     for phrase in topic.phrases:
         if (said := clean(phrase)) is not None and _compared(said) not in taken:
             return said
-    usable = [word for word in topic.keywords if clean(word)]
+    shared = [word for word in (topic.keywords if topic.shared is None else topic.shared) if clean(word)]
+    central = _joined([phrase for phrase in topic.central if clean(phrase)][:_PHRASES_IN_NAME])
+    used_up = len(shared) < 2 or (len(shared) <= _KEYWORDS_IN_NAME and _compared(_joined(shared)) in taken)
+    if topic.shared is not None and used_up and " " not in "".join(shared) and central and _compared(central) not in taken:
+        return central
+    usable = shared or [word for word in topic.keywords if clean(word)]
     name = "Other comments"
     for length in range(min(_KEYWORDS_IN_NAME, len(usable)), len(usable) + 1):
         # The first keyword stays; what follows it changes, so that names do not grow.

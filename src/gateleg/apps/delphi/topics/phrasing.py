@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from gateleg.apps.delphi.topics.keywords import SpokenTexts, is_unspaced
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from gateleg.apps.delphi.topics.keywords import Token
 
@@ -79,6 +79,27 @@ def phrases_of(spoken: SpokenTexts, topics: Sequence[int], count: int) -> list[t
             phrases.insert(0, ", ".join(phrases[:2]))
         found.append(tuple(phrases))
     return found
+
+
+def phrases_in(spoken: SpokenTexts, place: int) -> tuple[str, ...]:
+    """The phrases of one text as they come, each as long as it can be, none of which overlaps the one before it."""
+    found: list[str] = []
+    text = _compared(spoken.texts[place])
+    for clause in spoken.clauses[place]:
+        taken: set[str] = set()
+        for phrase in _longest_first(_phrases(clause, spoken.stops)):
+            written = _written(phrase, spoken)
+            if taken.isdisjoint(phrase) and _compared(written) in text:
+                taken.update(phrase)
+                found.append(written)
+    return tuple(found)
+
+
+def _longest_first(phrases: Iterable[Phrase]) -> list[Phrase]:
+    """In the order in which they begin, of those that begin with the same word the longest first."""
+    listed = list(phrases)
+    beginnings = list(dict.fromkeys(phrase[0] for phrase in listed))
+    return sorted(listed, key=lambda phrase: (beginnings.index(phrase[0]), -len(phrase)))
 
 
 def _compared(text: str) -> str:

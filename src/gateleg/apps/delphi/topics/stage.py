@@ -20,7 +20,7 @@ from gateleg.apps.delphi.topics.keywords import Keyword, SpokenTexts, keywords_o
 from gateleg.apps.delphi.topics.layering import Layers, find_layers
 from gateleg.apps.delphi.topics.naming import Naming, Unnamed, name_topics
 from gateleg.apps.delphi.topics.neighbours import Edge, edges
-from gateleg.apps.delphi.topics.phrasing import phrases_of
+from gateleg.apps.delphi.topics.phrasing import phrases_in, phrases_of
 from gateleg.apps.delphi.topics.projecting import project
 from gateleg.apps.delphi.topics.words import LEAST_KNOWN, WORDS, known_share, word_vectors
 
@@ -198,11 +198,14 @@ def _topics(
     # Coarse topics choose their names first: there is less to choose from.
     order = sorted(range(len(drafts)), key=lambda place: (-drafts[place].layer, drafts[place].number))
     bodies = {comment.comment_id: comment.body for comment in comments}
+    rows = {comment.comment_id: row for row, comment in enumerate(comments)}
     unnamed = [
         Unnamed(
             [word.term for word in drafts[place].keywords],
             [bodies[number] for number in drafts[place].examples],
             drafts[place].phrases,
+            [word.term for word in drafts[place].keywords if word.comments > 1],
+            next(filter(None, (phrases_in(spoken, rows[number]) for number in drafts[place].examples)), ()),
         )
         for place in order
     ]

@@ -37,16 +37,21 @@ STOP_WORDS: dict[str, frozenset[str]] = {
             wouldn't wrong years yes yet you you'd you'll you're you've your yours yourself
         """,
         "de": """
-            aber alle allem allen aller alles als also am an andere anderen anderer anderes anders auch auf aus bei beim bin
-            bis bist da dabei dadurch dafür damit danach dann daran darauf darum darüber das dass davon dazu dein deine dem
-            den denen denn der deren des deshalb dessen die dies diese diesem diesen dieser dieses doch dort du durch ein eine
-            einem einen einer eines einfach einige er es etwas euch euer für gegen gibt ganz geht habe haben hat hatte hatten
-            hier hin hinter ich ihm ihn ihnen ihr ihre ihrem ihren ihrer im immer in indem ins ist ja jede jedem jeden jeder
-            jedes jetzt kann kein keine keinem keinen keiner können könnte machen man manche mehr mein meine mich mir mit muss
-            müssen nach nicht nichts noch nun nur ob oder ohne schon sehr sein seine seinem seinen seiner seit sich sie sind
-            so soll sollen sollte sollten sondern sonst über um und uns unser unsere unserem unseren unserer unter viel viele
-            vielen vom von vor war waren warum was wegen weil weiter welche welcher wenn wer werde werden wie wieder will wir
-            wird wirklich wo wollen wurde würde würden zu zum zur zwischen
+            aber alle allem allen aller alles allgemein als also am an andere anderen anderer anderes anders auch auf aus bei
+            beim bereits besonders besser beste bin bis bist brauche brauchen braucht bzw da dabei dadurch dafür damit danach
+            dann daran darauf darf darum darüber das dass davon dazu dein deine dem den denen denn der deren des deshalb
+            dessen deutlich die dies diese diesem diesen dieser dieses doch dort drei du durch dürfen eben eher eigene eigenen
+            eigentlich ein eine einem einen einer eines einfach einige endlich er erst erste es etc etwas euch euer für ganz
+            ganze gar gegen geht gehören gehört gerade gern gibt gibt's gleich gut gute habe haben halt hat hatte hatten hier
+            hin hinter ich ihm ihn ihnen ihr ihre ihrem ihren ihrer im immer in indem ins ist ja jahr jahre jahren jede jedem
+            jeden jeder jedes jemand jetzt kann kaum kein keine keinem keinen keiner können könnte lassen leider letztlich
+            lässt machen mal man manche mehr mein meine meisten mich mindestens mir mit muss muß möglich möglichst müssen nach
+            nein nicht nichts nie niemand noch notwendig nun nur nämlich nötig nötige ob oder oft ohne schaffen schnell schon
+            sehen sehr sein seine seinem seinen seiner seit selbst sich sie sind so sofort sogar solange solche soll sollen
+            sollte sollten sondern sonst soweit stark statt stärker tun um und uns unser unsere unserem unseren unserer unter
+            usw viel viele vielen voll vollständig vom von vor war waren warum was weder weg wegen weil weiter welche welcher
+            wenig wenige weniger wenn wer werde werden wichtig wie wieder will wir wird wirklich wo wollen wurde wäre würde
+            würden zb ziel zu zum zur zwei zwischen über überhaupt
         """,
         "fr": """
             à afin ai aient ainsi alors après au aucun aussi autre autres aux avaient avait avant avec avez avoir avons
@@ -133,8 +138,23 @@ STOP_WORDS: dict[str, frozenset[str]] = {
             היתה הייתה זה זאת זו יותר יש כבר כדי כי כך כל כמה כמו לא לה להיות לו לי להם לפני מאוד מה מי מן מאד עד עוד על עם פי
             צריך צריכים רק של שלא שלהם שלו שלי שלנו שם תמיד תחת
         """,
+        # Chinese, in both scripts, and pieces of its sentences that come up as often as words do.
+        "zh": """
+            我 你 您 他 她 它 我們 你們 他們 我们 你们 他们 大家 自己 我覺 我觉 我覺得 我觉得 我認 我认 我認為 我认为 覺得 觉得
+            認為 认为 應該 应该 應該要 应该要 都應該 都应该 不應該 不应该 該 可以 可能 能夠 能够 都能 都是 都要 都會 都会 都有
+            都可以 不能 不用 不要 不會 不会 不是 不可 不該 沒有 没有 還是 还是 還有 还有 還要 只是 只有 只要 只能 就是 就像 就會
+            就会 就能 也是 也會 也会 也要 也有 但是 但 而且 而是 而不是 如果 若 因為 因为 所以 因此 既然 雖然 虽然 然而 例如 比如
+            像是 什麼 什么 怎麼 怎么 為什麼 为什么 這個 这个 這樣 这样 這些 这些 那個 那个 那些 那麼 一個 一个 一樣 一样 一些 一定
+            一種 一种 是一 是一個 是一个 有一 的是 是否 以及 以上 或是 或者 已經 已经 現在 现在 目前 時候 时候 之後 之前 需要 希望
+            必須 必须 比較 比较 非常 更加 更多 很多 許多 许多 其他 其實 其实 對於 对于 關於 关于 由於 由于 根據 根据 透過 通過
+            通过 不同 問題 问题 部分 方面 有些 有人 的人
+        """,
     }.items()
 }
+#: Signs that join or end Chinese words and are none themselves: what begins or ends with one is a piece of a sentence.
+_JOINING = frozenset("的了是我你您他她它也就而與与和或及被把讓让這这那很更但並并嗎吗呢吧啊們们")
+#: Signs that a piece of a Chinese sentence begins with.
+_LEADING = frozenset("在以從从對对向跟比將将若如於于所")
 #: A language counts when its words make up so much of those of the language that has most.
 _SHARE = 0.4
 
@@ -150,6 +170,11 @@ def languages_of(words: Iterable[str]) -> tuple[str, ...]:
         return ()
     most = max(found.values())
     return tuple(language for language, count in sorted(found.items(), key=lambda pair: (-pair[1], pair[0])) if count >= _SHARE * most)
+
+
+def is_fragment(word: str) -> bool:
+    """Whether a run of Chinese signs is a piece of a sentence and not a word, by the signs at its ends."""
+    return word[:1] in _JOINING or word[-1:] in _JOINING or word[:1] in _LEADING
 
 
 def stop_words(languages: Iterable[str]) -> frozenset[str]:
