@@ -90,7 +90,7 @@ class Access(Generic[E]):
         """The arguments that may be given besides, from left to right."""
         return tuple(name for entry in self.plan.range for name in entry.names if name not in self.required)
 
-    def __call__(self, *conditions: Condition, **arguments: Any) -> Query[E]:
+    def __call__(self, *conditions: Condition[E], **arguments: Any) -> Query[E]:
         """The items for these arguments: `Album.on_label(Album.label == "Philips", Album.year >= 1960)`, or `on_label(label="Philips")`.
 
         Values are validated as the entity's attributes are. One condition may be a range of the next sort component, as in `where`.
