@@ -180,4 +180,4 @@ def _served(spec: EntityLayout[Any], plan: KeyPlan, pattern: Pattern) -> tuple[s
         return None
     if pattern.sorted_by is not None and (lead >= len(range_names) or range_names[lead] != pattern.sorted_by):
         return None
-    return (*hash_names, *range_names[:lead])
+    return tuple(dict.fromkeys((*hash_names, *range_names[:lead])))
