@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import enum
 import importlib
@@ -9,7 +10,7 @@ import inspect
 import re
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, is_typeddict
 
 from pydantic import BaseModel
 
@@ -100,7 +101,7 @@ def _class(name: str, value: type) -> list[str]:
         code = getattr(value, "code", None)
         lines.append(f"{f'Error code `{code}`. ' if code else ''}Subclass of `{value.__mro__[1].__name__}`.\n")
         return [*lines, _doc(value)]
-    if not issubclass(value, enum.Enum) and not _has_fields(value):
+    if not issubclass(value, enum.Enum) and not _has_fields(value) and not is_typeddict(value):
         lines.append(_code(_signature(name, value)))
     lines += [_doc(value), *_members(value), *_methods(name, value)]
     return lines
@@ -115,7 +116,10 @@ def _members(value: type) -> list[str]:
     if issubclass(value, enum.Enum):
         return ["Members: " + ", ".join(f"`{member.name}`" for member in value) + ".\n"]
     if issubclass(value, BaseModel):
-        found: dict[str, Any] = {name: field.annotation for name, field in value.model_fields.items()}
+        written = _written(value)
+        found: dict[str, Any] = {name: written.get(name, field.annotation) for name, field in value.model_fields.items()}
+    elif is_typeddict(value):
+        found = {name: kind for name, kind in _written(value).items() if name in value.__annotations__}
     elif dataclasses.is_dataclass(value):
         found = {field.name: field.type for field in dataclasses.fields(value) if not field.name.startswith("_")}
     else:
@@ -125,6 +129,19 @@ def _members(value: type) -> list[str]:
     comments = _comments(value)
     rows = [f"| `{name}` | `{_cell(_shown(kind))}` | {_cell(comments.get(name, ''))} |" for name, kind in found.items()]
     return ["| field | type | |", "| --- | --- | --- |", *rows, ""]
+
+
+def _written(value: type) -> dict[str, str]:
+    """The types of fields as the source has them: `Attr[Version]` says more than what the alias stands for."""
+    found: dict[str, str] = {}
+    for owner in reversed(value.__mro__):
+        try:
+            (body,) = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
+        except (OSError, TypeError, ValueError):
+            continue
+        fields = [line for line in getattr(body, "body", ()) if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)]
+        found |= {line.target.id: ast.unparse(line.annotation) for line in fields if isinstance(line.target, ast.Name)}
+    return found
 
 
 def _comments(value: type) -> dict[str, str]:

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gateleg.cli.commands import app
-from gateleg.cli.installed import find_installed, installed_applications, package_of, reason_for, registered
+from gateleg.cli.installed import Installed, LeftOut, find_installed, installed_applications, package_of, reason_for, registered
 from gateleg.web.settings import Settings
 from tests.cli.strangers import APPLICATION, install
 
@@ -55,6 +55,17 @@ def test_a_broken_application_is_reported_by_name_and_left_out(
     assert ("films" in names, "broken" in names) == (True, False)
     (record,) = [record for record in caplog.records if "application broken is not available" in record.getMessage()]
     assert (reason in record.getMessage(), record.levelno == logging.INFO) == (True, is_optional)
+
+
+def test_applications_of_gateleg_without_their_extra_take_one_line_of_the_log(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    absent = [LeftOut("rag", "numpy is not installed.", is_optional=True), LeftOut("mv", "av is not installed.", is_optional=True)]
+    monkeypatch.setattr("gateleg.cli.installed.find_installed", lambda settings, *, demo: Installed([], absent))
+    with caplog.at_level(logging.INFO, "gateleg.cli"):
+        assert installed_applications(Settings()) == []
+    (record,) = caplog.records
+    assert record.getMessage().startswith("Applications of Gateleg that are not installed: mv, rag. `gateleg doctor`")
 
 
 def test_a_package_that_an_extra_of_gateleg_holds_is_named_with_it() -> None:

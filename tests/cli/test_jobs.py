@@ -180,6 +180,12 @@ def test_the_beginning_of_an_id_must_name_one_job(desk: Desk) -> None:
     assert str(ids[0]) in desk.ok("show", str(ids[0])[:36])
 
 
+def test_a_queue_that_no_worker_serves_is_measured_too(desk: Desk) -> None:
+    desk.submit("echo", "--queue", "images")
+    found = {one["queue"]: one["waiting"] for one in desk.json("stats")}
+    assert found["images"] == 1
+
+
 def test_queues_are_paused_resumed_drained_and_measured(desk: Desk) -> None:
     assert desk.ok("pause", "default") == "default is paused\n"
     (found,) = desk.json("stats")

@@ -64,6 +64,15 @@ def test_a_bad_submission_is_refused_and_nothing_is_written(
     assert everything(queue) == []
 
 
+def test_jobs_with_keys_that_one_transaction_cannot_hold_are_refused_with_advice_that_helps(queue: Queue) -> None:
+    submissions = [Submission("plain", idempotency_key=f"k{number}") for number in range(51)]
+    with pytest.raises(TooManyDependencies, match=r"The 51 jobs need 102 writes .* takes 100\. Call `submit_many` several times"):
+        queue.submit_many(submissions)
+    assert everything(queue) == []
+    queue.submit_many(submissions[:50])
+    assert len(everything(queue)) == 50
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

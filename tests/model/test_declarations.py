@@ -236,3 +236,18 @@ def test_a_text_that_a_key_part_can_be_overlaps_with_it() -> None:
             place: Attr[Place]
             id: Attr[str]
             key = Key("{place}", "BRANCH#{id}")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"table": "Things"}, r"Thing: table='Things' is not a table\. Give the Table itself"),
+        ({"table": pair(), "tags": "x"}, r"Thing has no class option 'tags'\. Did you mean 'tag'\?"),
+    ],
+)
+def test_a_wrong_class_option_is_named(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadOption, match=message):
+
+        class Thing(Entity, **options):
+            id: Attr[str]
+            key = Key("{id}", "x")

@@ -6,6 +6,7 @@ import pytest
 from pydantic import Field
 
 from gateleg.model import GSI, LSI, TTL, Attr, Compressed, Entity, Key, Pattern, Record, S3Key, Table, Unique, field
+from gateleg.model.errors import MissingComponent
 from gateleg.model.inspection import lint
 from gateleg.model.inspection.findings import WHY
 from tests.model.seeds import agents, jobs, mv, rag
@@ -37,6 +38,25 @@ def test_lists_that_may_grow_are_found_also_inside_records() -> None:
         key = Key("{id}", "{sort}")
 
     assert findings(table, "unbounded-list") == ["Thing.open", "Thing.line.words"]
+
+
+def test_a_partition_by_day_whose_sort_key_has_the_same_time_is_found() -> None:
+    table = things(GSI("by-day", hash="gpk", range="gsk"), GSI("by-date", hash="dpk", range="dsk"))
+
+    class Visit(Entity, table=table):
+        id: Attr[str]
+        sort: Attr[str]
+        starts_at: Attr[datetime]
+        day: Attr[date]
+        key = Key("{id}", "{sort}")
+        day_key = Key("DAY#{starts_at:date}", "{starts_at}#{id}", index="by-day")
+        date_key = Key("DAY#{day}", "{day}#{starts_at}", index="by-date")
+        of_day = Pattern("by-day", title="The visits of a day")
+        of_date = Pattern("by-date", title="The visits of a date")
+
+    assert findings(table, "coarse-partition") == ["Visit.of_day"]
+    with pytest.raises(MissingComponent, match=r"Visit.of_day needs starts_at\. Give"):
+        Visit.of_day()
 
 
 def test_records_that_hold_themselves_are_looked_at_once() -> None:

@@ -109,7 +109,7 @@ def test_long_key_is_too_long_wherever_it_is_written(store: Store) -> None:
 def test_attribute_of_another_entity_is_named_with_those_that_there_are(memory: Store) -> None:
     memory.create_tables(shelf, titles)
     with pytest.raises(ExpressionError, match=r"Title\.title is not an attribute of Note.*Use the attributes of Note: book, number"):
-        memory.patch(Note.key(book="b", number=1), Title.title.set("x"))
+        memory.patch(Note.key(book="b", number=1), Title.title.set("x"))  # type: ignore[misc]
     assert spec_of(Note).name == "Note"
 
 

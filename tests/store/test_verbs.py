@@ -264,7 +264,7 @@ def test_conditions_that_cannot_be_a_key_are_refused() -> None:
     with pytest.raises(UnknownArgument, match="given twice"):
         Shot.key(P == "a", L == 1, L == 2)
     with pytest.raises(UnknownArgument, match=r"Quietly.name is not an attribute of Shot"):
-        Shot.key(Quietly.name == "a")
+        Shot.key(Quietly.name == "a")  # type: ignore[arg-type]
     with pytest.raises(KeyGivenTwice):
         reads.find(Shot.key(*WHERE), L == 1)  # type: ignore[call-overload]
 

@@ -109,8 +109,15 @@ def _add(installed: Installed, found: Application | LeftOut) -> None:
 def installed_applications(settings: Settings, *, demo: bool = False) -> list[Application]:
     """All applications of a host with these settings. Those that are left out are logged."""
     installed = find_installed(settings, demo=demo)
+    own = {name for name, entry in registered().items() if package_of(entry) == _OWN}
+    absent = sorted(one.name for one in installed.left_out if one.is_optional and one.name in own)
+    if absent:
+        _log.info(
+            "Applications of Gateleg that are not installed: %s. `gateleg doctor` lists the extras that they need.", ", ".join(absent)
+        )
     for one in installed.left_out:
-        _log.log(logging.INFO if one.is_optional else logging.ERROR, "application %s is not available: %s", one.name, one.reason)
+        if one.name not in absent:
+            _log.log(logging.INFO if one.is_optional else logging.ERROR, "application %s is not available: %s", one.name, one.reason)
     return installed.applications
 
 

@@ -103,7 +103,18 @@ class Entity(BaseModel, metaclass=ModelMeta):
         cls, *, table: Table | None = None, tag: str | None = None, case: Case | None = None, schema: int = 1, **options: Any
     ) -> None:
         """Note the options; the spec is built once pydantic has finished the class."""
-        super().__init_subclass__(**options)
+        try:
+            super().__init_subclass__(**options)
+        except TypeError as error:
+            if not options:
+                raise
+            unknown = next(iter(options))
+            fix = did_you_mean(unknown, ("table", "tag", "case", "schema"))
+            raise BadOption(f"{cls.__name__} has no class option {unknown!r}.", fix=fix) from error
+        if isinstance(table, str):
+            raise BadOption(
+                f"{cls.__name__}: table={table!r} is not a table.", fix='Give the Table itself: table=Table("Orders", hash="id").'
+            )
         if case is not None:
             type.__setattr__(cls, "__wire_case__", _read_case(cls, case))
         for name, value in (("__table__", table), ("__tag__", tag), ("__schema_number__", schema)):

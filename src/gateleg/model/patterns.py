@@ -90,7 +90,7 @@ class Access(Generic[E]):
         """The arguments that may be given besides, from left to right."""
         return tuple(name for entry in self.plan.range for name in entry.names if name not in self.required)
 
-    def __call__(self, *conditions: Condition, **arguments: Any) -> Query[E]:
+    def __call__(self, *conditions: Condition[E], **arguments: Any) -> Query[E]:
         """The items for these arguments: `Album.on_label(Album.label == "Philips", Album.year >= 1960)`, or `on_label(label="Philips")`.
 
         Values are validated as the entity's attributes are. One condition may be a range of the next sort component, as in `where`.
@@ -180,4 +180,4 @@ def _served(spec: EntityLayout[Any], plan: KeyPlan, pattern: Pattern) -> tuple[s
         return None
     if pattern.sorted_by is not None and (lead >= len(range_names) or range_names[lead] != pattern.sorted_by):
         return None
-    return (*hash_names, *range_names[:lead])
+    return tuple(dict.fromkeys((*hash_names, *range_names[:lead])))

@@ -124,7 +124,7 @@ class PatchModel(_RouteModel[E], Generic[E]):
     Key attributes are not among them, and states are not: they change by transition.
     """
 
-    def actions(self) -> list[Action]:
+    def actions(self) -> list[Action[E]]:
         """The actions of a patch: `store.patch(Task, *body.actions(), task_id=task_id)`; none when nothing was sent."""
         given = {name: getattr(self, name) for name in self._taken() if name in self.model_fields_set}
         return [getattr(self.__entity__, name).set(value) for name, value in given.items()]

@@ -65,11 +65,11 @@ class SharedViews:
         """
         return self._with(replace(self.setup, moves=moves))
 
-    def ask(self, pattern: Access[E], /, *conditions: Condition, **arguments: Any) -> Query[E]:
+    def ask(self, pattern: Access[E], /, *conditions: Condition[E], **arguments: Any) -> Query[E]:
         """A pattern's query with the scope's components, to be narrowed or filtered: `acme.ask(Agent.by_update).filter(...)`."""
         return build_query(pattern, (*conditions, *self._presets()), arguments)
 
-    def ref(self, entity: type[E], /, *key: Condition, **components: Any) -> Ref[E]:
+    def ref(self, entity: type[E], /, *key: Condition[E], **components: Any) -> Ref[E]:
         """A reference with the scope's components: `acme.batch_get([acme.ref(Agent, agent_version_uuid=v), ...])`."""
         return locate(entity, (*key, *self._presets()), components)
 

@@ -1,7 +1,13 @@
 """What must not type-check. Each line with an ignore is an error to both checkers; the test takes the ignores away and counts."""
 
-from gateleg.store import AsyncStore, Store
+from gateleg.model import PatchModel
+from gateleg.store import AsyncStore, Store, check, patch
 from tests.model.seeds.jobs import Job
+from tests.model.seeds.mv import Scene
+
+
+class SceneChanges(PatchModel[Scene]):
+    """What may be changed of a scene."""
 
 
 def called(store: Store, job: Job) -> None:
@@ -44,3 +50,27 @@ async def awaited(store: AsyncStore, job: Job) -> None:
         draft.priority = 3
     with store.lock("nightly", seconds=60):  # type: ignore
         pass
+
+
+def of_another_entity(store: Store, job: Job, scene: Scene) -> None:
+    store.get(Job, Scene.sequence == 1)  # type: ignore
+    store.find(Job, Job.priority == 1, Scene.sequence == 1)  # type: ignore
+    store.query(Job.ready, Scene.sequence == 1)  # type: ignore
+    store.page(Job.ready, Job.priority == 1, Scene.sequence == 1, limit=3)  # type: ignore
+    store.query(Job.ready(queue="q").filter(Scene.sequence == 1))  # type: ignore
+    store.query(Job.ready(queue="q").where(Scene.sequence > 1))  # type: ignore
+    store.count(Job.ready, Scene.sequence == 1)  # type: ignore
+    store.patch(job, Scene.sequence.set(1))  # type: ignore
+    store.patch(job.key, Job.priority.set(1), Scene.sequence.add(1))  # type: ignore
+    store.patch(Job, Job.job_id == job.job_id, Scene.sequence.set(1))  # type: ignore
+    store.patch(job, Job.priority.set(1), condition=Scene.sequence == 1)  # type: ignore
+    store.patch(job, Job.priority.set(1), condition=(Job.priority == 1) & (Scene.sequence == 1))  # type: ignore
+    store.upsert(job, Scene.sequence.set(1))  # type: ignore
+    store.create(job, condition=Scene.sequence == 1)  # type: ignore
+    store.delete(Job, Scene.sequence == 1)  # type: ignore
+    store.retrying(job, lambda found: [Scene.sequence.set(1)])  # type: ignore
+    patch(job, Scene.sequence.set(1))  # type: ignore
+    store.transact([check(job, Scene.sequence == 1)])  # type: ignore
+    store.patch(job, *SceneChanges().actions())  # type: ignore
+    Job.key(Scene.sequence == 1)  # type: ignore
+    Job.ready(Scene.sequence == 1)  # type: ignore

@@ -1,10 +1,10 @@
 """What must type-check, with the types that it must have. Never called."""
 
 from collections.abc import AsyncIterator, Iterator
-from typing import Any, assert_type
+from typing import Any, TypeVar, assert_type
 
-from gateleg.model import Item, Query, Ref
-from gateleg.store import AsyncStore, Page, Store, WriteOperation, create, delete, patch, put
+from gateleg.model import Action, Attr, Condition, Entity, Item, Key, PatchModel, Query, Ref, Table, field
+from gateleg.store import AsyncStore, Page, Store, WriteOperation, check, create, delete, patch, put
 from tests.model.seeds.jobs import Job, JobStatus, queue
 from tests.model.seeds.mv import Project, Scene, project_with_scenes
 
@@ -65,3 +65,38 @@ async def awaited(store: AsyncStore, job: Job) -> None:
     assert_type(store.scope(queue="q"), AsyncStore)
     async with store.edit(job) as draft:
         assert_type(draft, Job)
+
+
+class Named(Entity):
+    """What several entities have in common."""
+
+    name: Attr[str]
+    seen: Attr[int] = field(0)
+
+
+class Cat(Named, table=Table("Cats", hash="name")):
+    key = Key("{name}")
+
+
+class CatChanges(PatchModel[Cat]):
+    """What may be changed of a cat."""
+
+
+N = TypeVar("N", bound=Named)
+
+
+def of_a_base(store: Store, cat: Cat, cats: list[Cat], item: Cat | Job) -> None:
+    assert_type(store.patch(cat, Cat.name.set("Tom")), Cat)
+    assert_type(store.patch(cat, Named.name.set("Tom"), condition=(Named.seen == 0) & (Cat.name == "Tim")), Cat)
+    assert_type(store.get(Cat, Named.name == "Tom"), Cat)
+    assert_type(store.patch(Cat, *CatChanges().actions(), name="Tom"), Cat)
+    store.transact([*(patch(one, Named.seen.add(1)) for one in cats), check(cat.key, Named.seen == 0)])
+    conditions: list[Condition] = [Cat.name == "Tom"]
+    actions: list[Action] = [Cat.seen.add(1)]
+    store.patch(cat, *actions)
+    store.get(Cat, *conditions)
+    store.delete(item)
+
+
+def see(store: Store, entity: type[N], name: str) -> N:
+    return store.patch(entity, entity.name == name, entity.seen.add(1))

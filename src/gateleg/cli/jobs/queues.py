@@ -10,10 +10,13 @@ from gateleg.commands.options import ConfigOption, JobTablesOption, JsonOption, 
 from gateleg.commands.settings import settings_from
 
 if TYPE_CHECKING:
+    from gateleg.jobs import Queue
     from gateleg.jobs.monitor import QueueStats, Work
 
 QueueArgument = Annotated[str, typer.Argument(help="The queue's name.")]
 _BY = "command line"
+#: how many jobs are read to find queues
+_SAMPLE = 200
 
 
 def pause(
@@ -65,7 +68,7 @@ def stats(
     from gateleg.commands.printing import print_json, print_rows
 
     with opened_queue(settings_from(config, store=store, prefix=prefix, job_tables=job_tables)) as opened:
-        names = [queue] if queue else sorted({"default", *opened.states(), *(name for one in opened.workers() for name in one.queues)})
+        names = [queue] if queue else _queue_names(opened)
         found = [opened.stats(name, minutes=minutes) for name in names]
     if json:
         print_json([asdict(one) for one in found])
@@ -74,6 +77,19 @@ def stats(
     types = [(one.queue, name, work) for one in found for name, work in one.by_type.items()]
     if types:
         print_rows([{"queue": name, "type": kind, **_work(work)} for name, kind, work in types])
+
+
+def _queue_names(opened: "Queue") -> list[str]:
+    """The queues with a stored state or a worker, and those of the jobs that wait longest and of the newest ones.
+
+    A queue that no worker serves is known by its jobs only, and is the one to be found when jobs do not start.
+    """
+    from gateleg.jobs import JobStatus
+
+    served = [name for one in opened.workers() for name in one.queues]
+    longest = opened.store.query(opened.tables.job.in_status, status=JobStatus.PENDING, limit=_SAMPLE, project=[opened.tables.job.queue])
+    newest = opened.jobs_page(limit=_SAMPLE, internal=True)
+    return sorted({"default", *opened.states(), *served, *(job["queue"] for job in longest), *(job.queue for job in newest)})
 
 
 def _queue_row(found: "QueueStats") -> dict[str, str]:

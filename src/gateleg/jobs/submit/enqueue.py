@@ -185,6 +185,17 @@ def _check_queues(context: QueueContext, queues: set[str]) -> Flow[None]:
         context.draining_cache.record_open(queue, now + context.settings.open_for)
 
 
+def _too_many_writes(jobs: int, writes: int) -> TooManyDependencies:
+    """Why jobs cannot be submitted together. One job has too many dependencies; several can be submitted in several calls."""
+    if jobs == 1:
+        return TooManyDependencies(f"The job needs {writes} writes in one transaction, which takes {_MAX_TRANSACTION_WRITES}.")
+    return TooManyDependencies(
+        f"The {jobs} jobs need {writes} writes (jobs, their keys, and the jobs they depend on) in one transaction, which takes "
+        f"{_MAX_TRANSACTION_WRITES}.",
+        fix="Call `submit_many` several times, with fewer jobs each. Give the jobs idempotency keys, so that a repeated call adds none.",
+    )
+
+
 def _write_jobs(context: QueueContext, submissions: Sequence[Submission], jobs: list[Job], under: Job | None) -> Flow[list[Submitted]]:
     """Write jobs with their reservations and links; read and decide again when another writer was faster.
 
@@ -211,7 +222,7 @@ def _write_jobs(context: QueueContext, submissions: Sequence[Submission], jobs: 
             continue
         writes = _writes(context, placed, known, under, reservations)
         if len(writes) > _MAX_TRANSACTION_WRITES:
-            raise TooManyDependencies(f"The jobs need {len(writes)} writes in one transaction, which takes {_MAX_TRANSACTION_WRITES}.")
+            raise _too_many_writes(len(placed), len(writes))
         try:
             yield from transact(writes).flow(context.setup)
             there |= {job.job_id: Submitted(copy_unchecked(job, {"version": 1})) for job in placed}

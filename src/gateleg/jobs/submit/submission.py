@@ -50,6 +50,7 @@ class Submission:
     depends_on: Sequence[UUID] = ()
     #: the parent job
     parent: UUID | None = None
+    #: its label in the tree, which tells it apart from other children of its type
     stage: str | None = None
     max_retries: int | None = None
     timeout: int | None = None

@@ -220,6 +220,7 @@ class Job(Entity, table=queue_table):
 
     parent_job_id: Attr[UUID | None] = field(None)
     root_job_id: Attr[UUID | None] = field(None)
+    #: its label in the tree, which tells it apart from other children of its type
     job_stage: Attr[str | None] = field(None)
     #: the jobs from the root to this one; only on jobs that have a parent
     tree_path: Attr[str | None] = field(None)

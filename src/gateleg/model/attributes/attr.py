@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, cast, get_args, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, cast, get_args, overload
 
 from pydantic import BaseModel, PydanticSchemaGenerationError, TypeAdapter, ValidationError
+from typing_extensions import TypeVar
 
 from gateleg.model.attributes.annotations import read_annotation
 from gateleg.model.attributes.constraints import Bounds, bounds_of, validator_of, without_bounds
@@ -38,10 +39,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 E = TypeVar("E")
 S = TypeVar("S", bound=States)
+#: the class that the attribute was read from; Any in declarations
+Of = TypeVar("Of", default=Any)
+Owner = TypeVar("Owner")
 WireType = Literal["S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"]
 
 
-class Attr(Comparable[T], Generic[T]):
+class Attr(Comparable[T, Of], Generic[T, Of]):
     """An attribute of an entity or record.
 
     Declared as `status: Attr[JobStatus]`. On an instance it is the value; on the class it is an expression: compare it, combine it,
@@ -74,7 +78,7 @@ class Attr(Comparable[T], Generic[T]):
     if TYPE_CHECKING:
 
         @overload
-        def __get__(self, instance: None, owner: type[Any]) -> Self: ...
+        def __get__(self, instance: None, owner: type[Owner]) -> Attr[T, Owner]: ...
         @overload
         def __get__(self, instance: object, owner: type[Any]) -> T: ...
         def __get__(self, instance: object | None, owner: type[Any]) -> Any: ...
@@ -200,23 +204,23 @@ class Attr(Comparable[T], Generic[T]):
         """Its own."""
         yield self.path
 
-    def exists(self) -> Condition:
+    def exists(self) -> Condition[Of]:
         """That the attribute is there."""
         return Check("attribute_exists", (self,))
 
-    def missing(self) -> Condition:
+    def missing(self) -> Condition[Of]:
         """That the attribute is not there."""
         return Check("attribute_not_exists", (self,))
 
-    def is_type(self, kind: WireType) -> Condition:
+    def is_type(self, kind: WireType) -> Condition[Of]:
         """That the attribute has a wire type."""
         return Check("attribute_type", (self, Constant(kind, {"S": kind})))
 
-    def begins_with(self, prefix: str) -> Condition:
+    def begins_with(self, prefix: str) -> Condition[Of]:
         """That the stored text begins with a prefix."""
         return Check("begins_with", (self, Constant(prefix, wire(prefix))))
 
-    def contains(self, element: Any) -> Condition:
+    def contains(self, element: Any) -> Condition[Of]:
         """That a text holds another, or a set or list an element."""
         if isinstance(element, Operand):
             return Check("contains", (self, element))
@@ -224,11 +228,11 @@ class Attr(Comparable[T], Generic[T]):
             return Check("contains", (self, self._element().constant(element)))
         return Check("contains", (self, Constant(element, wire(element))))
 
-    def size(self) -> Size:
+    def size(self) -> Size[Of]:
         """The length of a text or binary, or the number of elements."""
         return Size(self)
 
-    def set(self, value: T | Operand[T]) -> Action:
+    def set(self, value: T | Operand[T]) -> Action[Of]:
         """Write a value, a copy of another attribute, or a sum. None removes the attribute."""
         if isinstance(value, Operand):
             return SetAction(self.path, self.owner, self.name, self._guarded, operand=value)
@@ -239,15 +243,15 @@ class Attr(Comparable[T], Generic[T]):
             return RemoveAction(self.path, self.owner, self.name, self._guarded)
         return SetAction(self.path, self.owner, self.name, self._guarded, operand=self.written(value))
 
-    def force(self, value: T) -> Action:
+    def force(self, value: T) -> Action[Of]:
         """Write a state without regard to its transitions: for repairs by hand."""
         return SetAction(self.path, self.owner, self.name, self._guarded, operand=self.written(value), forced=True)
 
-    def remove(self) -> Action:
+    def remove(self) -> Action[Of]:
         """Take the attribute away."""
         return RemoveAction(self.path, self.owner, self.name, self._guarded)
 
-    def add(self, value: T) -> Action:
+    def add(self, value: T) -> Action[Of]:
         """Add to a number (an absent one counts as 0) or put elements into a set."""
         return AddAction(self.path, self.owner, self.name, self._guarded, operand=self._added(value))
 
@@ -259,27 +263,27 @@ class Attr(Comparable[T], Generic[T]):
                 self._element().validate(element)
         return added
 
-    def delete(self, elements: T) -> Action:
+    def delete(self, elements: T) -> Action[Of]:
         """Take elements out of a set."""
         return DeleteAction(self.path, self.owner, self.name, self._guarded, operand=self.constant(elements))
 
     @overload
-    def append(self: Attr[list[E]], *values: E) -> Action: ...
+    def append(self: Attr[list[E], Of], *values: E) -> Action[Of]: ...
     @overload
-    def append(self: Attr[list[E] | None], *values: E) -> Action: ...
-    def append(self: Attr[Any], *values: Any) -> Action:
+    def append(self: Attr[list[E] | None, Of], *values: E) -> Action[Of]: ...
+    def append(self: Attr[Any, Of], *values: Any) -> Action[Of]:
         """Put elements at the end of a list; an absent list counts as empty."""
         return self._extend(values, at_end=True)
 
     @overload
-    def prepend(self: Attr[list[E]], *values: E) -> Action: ...
+    def prepend(self: Attr[list[E], Of], *values: E) -> Action[Of]: ...
     @overload
-    def prepend(self: Attr[list[E] | None], *values: E) -> Action: ...
-    def prepend(self: Attr[Any], *values: Any) -> Action:
+    def prepend(self: Attr[list[E] | None, Of], *values: E) -> Action[Of]: ...
+    def prepend(self: Attr[Any, Of], *values: Any) -> Action[Of]:
         """Put elements at the beginning of a list; an absent list counts as empty."""
         return self._extend(values, at_end=False)
 
-    def _extend(self, values: tuple[Any, ...], *, at_end: bool) -> Action:
+    def _extend(self, values: tuple[Any, ...], *, at_end: bool) -> Action[Of]:
         old: Operand[Any] = Call("if_not_exists", (self, Constant([], {"L": []})))
         new = self.constant([self._element().validate(value) for value in values])
         return SetAction(self.path, self.owner, self.name, self._guarded, operand=Call("list_append", (old, new) if at_end else (new, old)))
@@ -295,10 +299,10 @@ class Attr(Comparable[T], Generic[T]):
         return Term(self, self) - other
 
     @overload
-    def to(self: Attr[S], target: S) -> Action: ...
+    def to(self: Attr[S, Of], target: S) -> Action[Of]: ...
     @overload
-    def to(self: Attr[S | None], target: S) -> Action: ...
-    def to(self: Attr[Any], target: Any) -> Action:
+    def to(self: Attr[S | None, Of], target: S) -> Action[Of]: ...
+    def to(self: Attr[Any, Of], target: Any) -> Action[Of]:
         """Move to a state; the database refuses the write unless the present state may move there."""
         operand = self.written(target)
         state = operand.value
@@ -312,14 +316,14 @@ class Attr(Comparable[T], Generic[T]):
         return Transition(self.path, self.owner, self.name, self._guarded, operand=operand, target=state, sources=sources)
 
     @overload
-    def __getitem__(self, step: Attr[E]) -> Attr[E]: ...
+    def __getitem__(self, step: Attr[E, Any]) -> Attr[E, Of]: ...
     @overload
-    def __getitem__(self: Attr[list[E]], step: int) -> Attr[E]: ...
+    def __getitem__(self: Attr[list[E], Of], step: int) -> Attr[E, Of]: ...
     @overload
-    def __getitem__(self: Attr[dict[str, E]], step: str) -> Attr[E]: ...
+    def __getitem__(self: Attr[dict[str, E], Of], step: str) -> Attr[E, Of]: ...
     @overload
-    def __getitem__(self: Attr[Any], step: str | int) -> Attr[Any]: ...
-    def __getitem__(self: Attr[Any], step: Any) -> Attr[Any]:
+    def __getitem__(self: Attr[Any, Of], step: str | int) -> Attr[Any, Of]: ...
+    def __getitem__(self: Attr[Any, Of], step: Any) -> Attr[Any, Of]:
         """The element at an index, the value at a map's key, or an attribute of a record."""
         if isinstance(step, Attr):
             return Attr(self.owner, f"{self.name}.{step.name}", (*self.path, *step.path), step.annotation, leaf=step)

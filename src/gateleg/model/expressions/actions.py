@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
+
+from typing_extensions import TypeVar
 
 from gateleg.model.errors import EmptyUpdate, OverlappingPaths
 
@@ -15,8 +17,12 @@ if TYPE_CHECKING:
     from gateleg.model.expressions.nodes import Operand, Path, Placeholders
 
 
+#: the entity whose items the action changes, which type checkers compare with that of a verb; Any where it is not known
+E_contra = TypeVar("E_contra", contravariant=True, default=Any)
+
+
 @dataclass(frozen=True, eq=False)
-class Action:
+class Action(Generic[E_contra]):
     """One clause of an update: what it writes, under which entity and attribute it was made."""
 
     path: Path

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic
+
+from typing_extensions import TypeVar
 
 from gateleg.model.codec.wire import wire
 from gateleg.model.errors import ExpressionError, ExpressionValue
@@ -26,48 +28,50 @@ if TYPE_CHECKING:
     from gateleg.model.codec.wire import Value
 
 T = TypeVar("T")
+#: the entity whose items are compared; Any where it is not known
+Of = TypeVar("Of", default=Any)
 
 
-class Comparable(Operand[T], Generic[T]):
+class Comparable(Operand[T], Generic[T, Of]):
     """An operand that conditions compare."""
 
     def constant(self, value: Any) -> Operand[Any]:
         """The operand for a Python value that is compared with this one."""
         raise NotImplementedError
 
-    def _compare(self, operator: Operator, other: Any) -> Condition:
+    def _compare(self, operator: Operator, other: Any) -> Condition[Of]:
         return Comparison(self, operator, other if isinstance(other, Operand) else self.constant(other))
 
-    def __eq__(self, other: T | Operand[T] | None) -> Condition:  # type: ignore[override]
+    def __eq__(self, other: T | Operand[T] | None) -> Condition[Of]:  # type: ignore[override]
         if other is None:
             return Check("attribute_not_exists", (self,))
         return self._compare("=", other)
 
-    def __ne__(self, other: T | Operand[T] | None) -> Condition:  # type: ignore[override]
+    def __ne__(self, other: T | Operand[T] | None) -> Condition[Of]:  # type: ignore[override]
         if other is None:
             return Check("attribute_exists", (self,))
         return self._compare("<>", other)
 
-    def __lt__(self, other: T | Operand[T]) -> Condition:
+    def __lt__(self, other: T | Operand[T]) -> Condition[Of]:
         return self._compare("<", other)
 
-    def __le__(self, other: T | Operand[T]) -> Condition:
+    def __le__(self, other: T | Operand[T]) -> Condition[Of]:
         return self._compare("<=", other)
 
-    def __gt__(self, other: T | Operand[T]) -> Condition:
+    def __gt__(self, other: T | Operand[T]) -> Condition[Of]:
         return self._compare(">", other)
 
-    def __ge__(self, other: T | Operand[T]) -> Condition:
+    def __ge__(self, other: T | Operand[T]) -> Condition[Of]:
         return self._compare(">=", other)
 
-    def between(self, low: T, high: T) -> Condition:
+    def between(self, low: T, high: T) -> Condition[Of]:
         """Between two values, both included. The service refuses a range that ends before it begins, so it is refused here."""
         first, last = self.constant(low), self.constant(high)
         if isinstance(first, Constant) and isinstance(last, Constant) and _after(first.value, last.value):
             raise ExpressionValue(f"The range from {low!r} to {high!r} is empty.", fix="Give the lower value first.")
         return Between(self, first, last)
 
-    def is_in(self, choices: Iterable[T]) -> Condition:
+    def is_in(self, choices: Iterable[T]) -> Condition[Of]:
         """One of up to 100 values."""
         operands = tuple(self.constant(choice) for choice in choices)
         if not 1 <= len(operands) <= 100:
@@ -79,7 +83,7 @@ class Comparable(Operand[T], Generic[T]):
     __hash__ = object.__hash__
 
 
-class Size(Comparable[int]):
+class Size(Comparable[int, Of], Generic[Of]):
     """The size of a text, binary, set, list or map."""
 
     def __init__(self, of: Operand[Any]) -> None:
@@ -105,7 +109,7 @@ class Size(Comparable[int]):
 class Term(Operand[T], Generic[T]):
     """An operand of SET that numbers can be added to, such as `Job.tries.if_not_exists(0)`."""
 
-    def __init__(self, operand: Operand[T], of: Comparable[T]) -> None:
+    def __init__(self, operand: Operand[T], of: Comparable[T, Any]) -> None:
         self.operand = operand
         self._of = of
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn
+
+from typing_extensions import TypeVar
 
 from gateleg.model.errors import ConditionTruth, ExpressionError
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from gateleg.model.codec.wire import Value
 
 T_co = TypeVar("T_co", covariant=True)
+#: the entity whose items a condition is about, which type checkers compare with that of a verb; Any where it is not known
+E_contra = TypeVar("E_contra", contravariant=True, default=Any)
 Operator = Literal["=", "<>", "<", "<=", ">", ">="]
 Path = tuple[str | int, ...]
 _PLAIN = re.compile(r"[A-Za-z0-9_]+")
@@ -167,7 +171,7 @@ class Arithmetic(Operand[T_co]):
         yield from self.right.paths()
 
 
-class Condition:
+class Condition(Generic[E_contra]):
     """What must hold in the database. Combine with `&`, `|` and `~`."""
 
     def render(self, out: Placeholders) -> str:
@@ -182,16 +186,20 @@ class Condition:
         """The document paths it reads."""
         raise NotImplementedError
 
-    def __and__(self, other: Condition | None) -> Condition:
+    def __and__(self, other: Condition[E_contra] | None) -> Condition[E_contra]:
         return self if other is None else Both("AND", (*_terms(self, "AND"), *_terms(other, "AND")))
 
-    def __rand__(self, other: None) -> Condition:
-        return self
+    def __rand__(self, other: Condition[E_contra] | None) -> Condition[E_contra]:
+        return self  # called for None only; the type lets a condition of a base class stand before one of its subclass
 
-    def __or__(self, other: Condition) -> Condition:
+    def __or__(self, other: Condition[E_contra]) -> Condition[E_contra]:
         return Both("OR", (*_terms(self, "OR"), *_terms(other, "OR")))
 
-    def __invert__(self) -> Condition:
+    if TYPE_CHECKING:
+
+        def __ror__(self, other: Condition[E_contra]) -> Condition[E_contra]: ...
+
+    def __invert__(self) -> Condition[E_contra]:
         return self.condition if isinstance(self, Not) else Not(self)
 
     def __bool__(self) -> NoReturn:

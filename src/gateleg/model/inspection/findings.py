@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 #: What each rule is about, by its code.
 WHY = {
+    "coarse-partition": "An argument of a pattern fixes every part of the key that it is in, so the sort key is fixed with the partition.",
     "constant-local-index": "A local index orders the items of one partition. A sort key that they all share puts them in no order, "
     "and every write to the index is paid for.",
     "expired-still-counted": "Writes of a program move counters and markers. The service deletes expired items without them.",

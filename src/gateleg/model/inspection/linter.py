@@ -7,14 +7,16 @@ from datetime import date
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, get_origin
 
+from gateleg.model.codec.shapes import TimeShape
 from gateleg.model.inspection.findings import Finding
 from gateleg.model.inspection.lint_attributes import attribute_findings
+from gateleg.model.keys.components import DateComponent
 from gateleg.model.planning.queries import tag_condition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gateleg.model.keys.plans import KeyPlan
+    from gateleg.model.keys.plans import KeyField, KeyPlan
     from gateleg.model.patterns import Access
     from gateleg.model.spec import Spec, Table
 
@@ -72,6 +74,13 @@ def _patterns(spec: Spec[Any]) -> Iterator[Finding]:
                 f"{index.name} does not hold whole items, so each one is read from the table again.",
                 "Project all attributes, or ask with project=[...] for those that are there.",
             )
+        for name in _days_with_times(spec, access.plan):
+            yield Finding(
+                "coarse-partition",
+                access.name,
+                f"The partition has the day of {name}, and the sort key all of it: a query finds the items of one moment, not of a day.",
+                "Store the day in an attribute of its own, and make the partition of that.",
+            )
         unseen = _unseen_forms(spec, access)
         if unseen:
             yield Finding(
@@ -87,6 +96,20 @@ def _patterns(spec: Spec[Any]) -> Iterator[Finding]:
                 f"Its partition also holds other entities, which are read and dropped by {spec.table.tag}.",
                 "Begin the sort key of each entity with a text of its own, such as SCENE#.",
             )
+
+
+def _days_with_times(spec: Spec[Any], plan: KeyPlan) -> list[str]:
+    """The times of which the hash has the day only, and the range more than that."""
+    days = {name for entry in plan.hash for name in _rendered(entry, as_day=True) if isinstance(spec.sources[name].shape, TimeShape)}
+    return sorted(days & {name for entry in plan.range for name in _rendered(entry, as_day=False)})
+
+
+def _rendered(entry: KeyField, *, as_day: bool) -> list[str]:
+    """The components of a key attribute that are written as days, or the others."""
+    if entry.text is None:
+        return [] if as_day else list(entry.names)
+    pairs = zip(entry.names, entry.text.components, strict=True)
+    return [name for name, component in pairs if isinstance(component, DateComponent) is as_day]
 
 
 def _unseen_forms(spec: Spec[Any], access: Access[Any]) -> list[str]:

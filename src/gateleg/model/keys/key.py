@@ -70,7 +70,7 @@ class BoundKey(Generic[E]):
         self.entity = entity
         self.plan = plan
 
-    def __call__(self, *conditions: Condition, **components: Any) -> Ref[E]:
+    def __call__(self, *conditions: Condition[E], **components: Any) -> Ref[E]:
         """The item with these components: `Scene.key(Scene.sequence == 1, ...)` or `Scene.key(sequence=1, ...)`.
 
         Values are validated as the entity's attributes are.

@@ -45,13 +45,13 @@ class Query(Generic[E]):
         """Refuse arguments with gaps, and bounds that are not next in the key."""
         check_order(self.plan, self.values, self.bound)
 
-    def where(self, condition: Condition) -> Self:
+    def where(self, condition: Condition[E]) -> Self:
         """Narrow the sort key: one comparison of its next component."""
         if self.bound is not None:
             raise NotAKeyCondition("The key is already narrowed; one range is all that DynamoDB takes.")
         return replace(self, bound=read_bound(condition))
 
-    def filter(self, condition: Condition) -> Self:
+    def filter(self, condition: Condition[E]) -> Self:
         """Drop what does not satisfy a condition, after reading it: filtered items are paid for."""
         keys = condition.attributes() & set(self.plan.index.attributes)
         if keys:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel
 
 from gateleg.model import spec_of
 from gateleg.store.errors import LostRace, NotFound
@@ -18,8 +20,6 @@ from gateleg.store.rates import Rate
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pydantic import BaseModel
-
     from gateleg.model import Condition, Query
     from gateleg.model.keys.plans import KeyPlan
     from gateleg.store.flow import Flow
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from gateleg.store.setup import Setup
 
 __all__ = ["DeleteAll"]
+
+E = TypeVar("E", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ def _delete_one(instance: Any, setup: Setup) -> Flow[int]:
 
 
 def delete_all(
-    pattern: PatternOrQuery[Any], /, *conditions: Condition, write_units: float | None = None, **arguments: Any
+    pattern: PatternOrQuery[E], /, *conditions: Condition[E], write_units: float | None = None, **arguments: Any
 ) -> Operation[int]:
     """Remove everything that a pattern finds; the result is how many items there were. `write_units` bounds the capacity per second."""
     return DeleteAll(build_query(pattern, conditions, arguments), write_units)

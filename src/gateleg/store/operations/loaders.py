@@ -58,7 +58,7 @@ class Loader(Generic[E]):
         self._cache: dict[Identity, E | None] = {}
         self._unreadable: dict[Identity, Unreadable] = {}
 
-    def load(self, *key: Condition, **components: Any) -> E | None:
+    def load(self, *key: Condition[E], **components: Any) -> E | None:
         """One item, or None; `DecodeError` when it is there but cannot be read."""
         ref = self._keys.ref(key, components)
         found = self.load_many([ref])[0]
@@ -102,7 +102,7 @@ class AsyncLoader(Generic[E]):
         self._tasks: set[asyncio.Task[None]] = set()
         self._unreadable: dict[Identity, Unreadable] = {}
 
-    async def load(self, *key: Condition, **components: Any) -> E | None:
+    async def load(self, *key: Condition[E], **components: Any) -> E | None:
         """One item, or None; `DecodeError` when it is there but cannot be read."""
         ref = self._keys.ref(key, components)
         found = await self._future(ref)

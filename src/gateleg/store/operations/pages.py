@@ -105,7 +105,7 @@ def _page(
 def page(
     pattern: PatternOrQuery[E],
     /,
-    *conditions: Condition,
+    *conditions: Condition[E],
     project: Sequence[Attr[Any]],
     limit: int,
     cursor: str | None = None,
@@ -118,7 +118,7 @@ def page(
 def page(
     pattern: PatternOrQuery[E],
     /,
-    *conditions: Condition,
+    *conditions: Condition[E],
     project: None = None,
     limit: int,
     cursor: str | None = None,

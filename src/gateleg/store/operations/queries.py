@@ -263,7 +263,7 @@ def _not_a_question(given: object) -> NotAQuestion:
 def query(
     pattern: PatternOrQuery[E],
     /,
-    *conditions: Condition,
+    *conditions: Condition[E],
     project: Sequence[Attr[Any]],
     limit: int | None = None,
     newest_first: bool | None = None,
@@ -275,7 +275,7 @@ def query(
 def query(
     pattern: PatternOrQuery[E],
     /,
-    *conditions: Condition,
+    *conditions: Condition[E],
     project: None = None,
     limit: int | None = None,
     newest_first: bool | None = None,
@@ -307,7 +307,7 @@ def query(
 
 
 def count(
-    pattern: PatternOrQuery[Any], /, *conditions: Condition, consistent: bool = False, limit: int | None = None, **arguments: Any
+    pattern: PatternOrQuery[E], /, *conditions: Condition[E], consistent: bool = False, limit: int | None = None, **arguments: Any
 ) -> Operation[int]:
     """Count the items of a pattern, up to a limit. DynamoDB reads every item it counts, and charges for it.
 

@@ -140,10 +140,10 @@ def get_payload(table: str, key: Item, consistent: bool) -> Payload:
 
 
 @overload
-def find(target: type[E], /, *key: Condition, consistent: bool = False, **components: Any) -> Operation[E | None]: ...
+def find(target: type[E], /, *key: Condition[E], consistent: bool = False, **components: Any) -> Operation[E | None]: ...
 @overload
 def find(target: Ref[E] | E, /, *, consistent: bool = False) -> Operation[E | None]: ...
-def find(target: type[E] | Ref[E] | E, /, *key: Condition, consistent: bool = False, **components: Any) -> Operation[E | None]:
+def find(target: type[E] | Ref[E] | E, /, *key: Condition[E], consistent: bool = False, **components: Any) -> Operation[E | None]:
     """One item, or None: `find(Job, job_id=...)`, by reference `find(Job.key(job_id=...))`, or again `find(job)`.
 
     Components of the key are given by name, or by position as `find(Job, Job.job_id == ...)`, which type checkers know.
@@ -153,10 +153,10 @@ def find(target: type[E] | Ref[E] | E, /, *key: Condition, consistent: bool = Fa
 
 @overload
 def get(
-    target: type[E], /, *key: Condition, project: Sequence[Attr[Any]], consistent: bool = False, **components: Any
+    target: type[E], /, *key: Condition[E], project: Sequence[Attr[Any]], consistent: bool = False, **components: Any
 ) -> Operation[dict[str, Any]]: ...
 @overload
-def get(target: type[E], /, *key: Condition, project: None = None, consistent: bool = False, **components: Any) -> Operation[E]: ...
+def get(target: type[E], /, *key: Condition[E], project: None = None, consistent: bool = False, **components: Any) -> Operation[E]: ...
 @overload
 def get(target: Ref[E] | E, /, *, project: Sequence[Attr[Any]], consistent: bool = False) -> Operation[dict[str, Any]]: ...
 @overload
@@ -164,7 +164,7 @@ def get(target: Ref[E] | E, /, *, project: None = None, consistent: bool = False
 def get(
     target: type[E] | Ref[E] | E,
     /,
-    *key: Condition,
+    *key: Condition[E],
     project: Sequence[Attr[Any]] | None = None,
     consistent: bool = False,
     **components: Any,

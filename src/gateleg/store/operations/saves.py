@@ -33,7 +33,7 @@ class Retrying(Operation[E], Generic[E]):
     """A change that depends on what is there."""
 
     target: Ref[E] | E
-    decide: Callable[[E], Iterable[Action]]
+    decide: Callable[[E], Iterable[Action[E]]]
 
     def flow(self, setup: Setup) -> Flow[E]:
         """Read, decide, patch; after a lost race decide on the item that won, without reading it again."""
@@ -84,7 +84,9 @@ class Save(Operation[E], Generic[E]):
             yield ref.entity, spec_of(ref.entity).key, ref.values
 
 
-def retrying(target: type[E] | Ref[E] | E, decide: Callable[[E], Iterable[Action]], /, *key: Condition, **components: Any) -> Operation[E]:
+def retrying(
+    target: type[E] | Ref[E] | E, decide: Callable[[E], Iterable[Action[E]]], /, *key: Condition[E], **components: Any
+) -> Operation[E]:
     """Change an item depending on what it is: `retrying(Job, lambda job: [Job.priority.set(job.priority + 1)], job_id=j)`.
 
     `decide` is called with the present item and gives the actions; none leaves it as it is. When another writer is faster, it is called

@@ -19,29 +19,41 @@ if TYPE_CHECKING:
 E = TypeVar("E", bound=BaseModel)
 
 
-def create(instance: E, /, *, condition: Condition | None = None) -> WriteOperation[E]:
+def create(instance: E, /, *, condition: Condition[E] | None = None) -> WriteOperation[E]:
     """Write a new item; `AlreadyExists` when its key is taken. The result is the instance with its version and stamps."""
     return Put(instance, True, None, condition)
 
 
 @overload
 def put(
-    instance: E, /, *, replaces: E | None = None, condition: Condition | None = None, check_version: bool = True
+    instance: E, /, *, replaces: E | None = None, condition: Condition[E] | None = None, check_version: bool = True
 ) -> WriteOperation[E]: ...
 @overload
 def put(
-    instance: E, /, *, replaces: E | None = None, condition: Condition | None = None, check_version: bool = True, returning: Literal["old"]
+    instance: E,
+    /,
+    *,
+    replaces: E | None = None,
+    condition: Condition[E] | None = None,
+    check_version: bool = True,
+    returning: Literal["old"],
 ) -> WriteOperation[E | None]: ...
 @overload
 def put(
-    instance: E, /, *, replaces: E | None = None, condition: Condition | None = None, check_version: bool = True, returning: Literal["none"]
+    instance: E,
+    /,
+    *,
+    replaces: E | None = None,
+    condition: Condition[E] | None = None,
+    check_version: bool = True,
+    returning: Literal["none"],
 ) -> WriteOperation[None]: ...
 def put(
     instance: E,
     /,
     *,
     replaces: E | None = None,
-    condition: Condition | None = None,
+    condition: Condition[E] | None = None,
     check_version: bool = True,
     returning: Literal["new", "old", "none"] = "new",
 ) -> WriteOperation[Any]:
@@ -57,9 +69,9 @@ def put(
 def patch(
     target: type[E],
     /,
-    *changes: Action | Condition,
+    *changes: Action[E] | Condition[E],
     known: Mapping[str, Any] = ...,
-    condition: Condition | None = None,
+    condition: Condition[E] | None = None,
     check_version: bool = True,
     returning: Literal["new", "old"] = ...,
     **components: Any,
@@ -68,9 +80,9 @@ def patch(
 def patch(
     target: type[E],
     /,
-    *changes: Action | Condition,
+    *changes: Action[E] | Condition[E],
     known: Mapping[str, Any] = ...,
-    condition: Condition | None = None,
+    condition: Condition[E] | None = None,
     check_version: bool = True,
     returning: Literal["none"],
     **components: Any,
@@ -79,9 +91,9 @@ def patch(
 def patch(
     target: type[E],
     /,
-    *changes: Action | Condition,
+    *changes: Action[E] | Condition[E],
     known: Mapping[str, Any] = ...,
-    condition: Condition | None = None,
+    condition: Condition[E] | None = None,
     check_version: bool = True,
     returning: Literal["changed"],
     **components: Any,
@@ -90,9 +102,9 @@ def patch(
 def patch(
     target: Ref[E] | E,
     /,
-    *actions: Action,
+    *actions: Action[E],
     known: Mapping[str, Any] = ...,
-    condition: Condition | None = None,
+    condition: Condition[E] | None = None,
     check_version: bool = True,
     returning: Literal["new", "old"] = ...,
 ) -> WriteOperation[E]: ...
@@ -100,9 +112,9 @@ def patch(
 def patch(
     target: Ref[E] | E,
     /,
-    *actions: Action,
+    *actions: Action[E],
     known: Mapping[str, Any] = ...,
-    condition: Condition | None = None,
+    condition: Condition[E] | None = None,
     check_version: bool = True,
     returning: Literal["none"],
 ) -> WriteOperation[None]: ...
@@ -110,18 +122,18 @@ def patch(
 def patch(
     target: Ref[E] | E,
     /,
-    *actions: Action,
+    *actions: Action[E],
     known: Mapping[str, Any] = ...,
-    condition: Condition | None = None,
+    condition: Condition[E] | None = None,
     check_version: bool = True,
     returning: Literal["changed"],
 ) -> WriteOperation[dict[str, Any]]: ...
 def patch(
     target: type[E] | Ref[E] | E,
     /,
-    *changes: Action | Condition,
+    *changes: Action[E] | Condition[E],
     known: Mapping[str, Any] | None = None,
-    condition: Condition | None = None,
+    condition: Condition[E] | None = None,
     check_version: bool = True,
     returning: Literal["new", "old", "none", "changed"] = "new",
     **components: Any,
@@ -142,22 +154,27 @@ def patch(
 def upsert(
     target: type[E],
     /,
-    *changes: Action | Condition,
+    *changes: Action[E] | Condition[E],
     known: Mapping[str, Any] = ...,
-    condition: Condition | None = None,
+    condition: Condition[E] | None = None,
     check_version: bool = True,
     **components: Any,
 ) -> WriteOperation[E]: ...
 @overload
 def upsert(
-    target: Ref[E] | E, /, *actions: Action, known: Mapping[str, Any] = ..., condition: Condition | None = None, check_version: bool = True
+    target: Ref[E] | E,
+    /,
+    *actions: Action[E],
+    known: Mapping[str, Any] = ...,
+    condition: Condition[E] | None = None,
+    check_version: bool = True,
 ) -> WriteOperation[E]: ...
 def upsert(
     target: type[E] | Ref[E] | E,
     /,
-    *changes: Action | Condition,
+    *changes: Action[E] | Condition[E],
     known: Mapping[str, Any] | None = None,
-    condition: Condition | None = None,
+    condition: Condition[E] | None = None,
     check_version: bool = True,
     **components: Any,
 ) -> WriteOperation[E]:
@@ -187,9 +204,9 @@ def _place(target: type[E] | Ref[E] | E, key: Sequence[Condition], components: d
 def delete(
     target: type[E],
     /,
-    *key: Condition,
+    *key: Condition[E],
     must_exist: bool = False,
-    condition: Condition | None = None,
+    condition: Condition[E] | None = None,
     returning: Literal["old"],
     **components: Any,
 ) -> WriteOperation[E | None]: ...
@@ -197,9 +214,9 @@ def delete(
 def delete(
     target: type[E],
     /,
-    *key: Condition,
+    *key: Condition[E],
     must_exist: bool = False,
-    condition: Condition | None = None,
+    condition: Condition[E] | None = None,
     returning: Literal["none"] = "none",
     **components: Any,
 ) -> WriteOperation[None]: ...
@@ -209,7 +226,7 @@ def delete(
     /,
     *,
     must_exist: bool = False,
-    condition: Condition | None = None,
+    condition: Condition[E] | None = None,
     check_version: bool = True,
     returning: Literal["old"],
 ) -> WriteOperation[E | None]: ...
@@ -219,16 +236,16 @@ def delete(
     /,
     *,
     must_exist: bool = False,
-    condition: Condition | None = None,
+    condition: Condition[E] | None = None,
     check_version: bool = True,
     returning: Literal["none"] = "none",
 ) -> WriteOperation[None]: ...
 def delete(
     target: type[E] | Ref[E] | E,
     /,
-    *key: Condition,
+    *key: Condition[E],
     must_exist: bool = False,
-    condition: Condition | None = None,
+    condition: Condition[E] | None = None,
     check_version: bool = True,
     returning: Literal["none", "old"] = "none",
     **components: Any,
@@ -242,6 +259,6 @@ def delete(
     return Delete(place, must_exist, condition, check_version, returning)
 
 
-def check(target: Ref[Any] | BaseModel, condition: Condition, /) -> WriteOperation[None]:
+def check(target: Ref[E] | E, condition: Condition[E], /) -> WriteOperation[None]:
     """Demand something of an item that a transaction does not write: `check(Project.key(project_id=p), Project.status == "pending")`."""
     return Check(target, condition)

@@ -1,18 +1,19 @@
-"""Components for pages of applications, so that they look and behave like the console. Import from here.
+"""Components for pages of applications, so that they look and behave like the console.
 
+Import them from here:
 
-Page frame      `frame` puts navigation, search and heading around a page, and provides its `View`; `Crumb` is a breadcrumb
-Layout          `section` has a heading, `card` a border; `stack` and `line` place elements below and beside each other; `tag` is any HTML
-Table           `Grid` with `Column` and `Row`; cells are texts or come from `badge_cell`, `ago_cell`, `id_cell`, `link_cell`, `meta_cell`,
-                `bar_cell` and `button_cell`
-Form            `ModelForm` makes a form of a pydantic model; `Field` is a single control
-Uploads         `UploadField` sends files to the application's uploads, in parts and with progress; `FileForm` to any route in one request
-Actions         `button`; `confirm` asks first; `carry_out` checks the role, runs the action and shows the result;
-                `carry_out_and_open` opens a page afterwards
-Status          `badge` shows a state as icon, label and colour; `Statuses` those of an enumeration; `ago`, `since` and `duration` are times
-States of pages `empty` for an empty list, `show_not_found` for what does not exist or may not be seen, `trouble` for an error,
-                `show_when_loaded` while something slow is loading
-Live updates    `Topic` and `follow`: one poller per topic for all open pages
+    page      `frame` puts navigation, search and heading around a page, and provides its `View`; `Crumb` is a breadcrumb
+    layout    `section` has a heading, `card` a border; `stack` and `line` place elements below and beside each other; `tag` is any HTML
+    table     `Grid` with `Column` and `Row`; cells are texts or come from `badge_cell`, `ago_cell`, `id_cell`, `link_cell`, `meta_cell`,
+              `bar_cell` and `button_cell`
+    form      `ModelForm` makes a form of a pydantic model; `Field` is a single control
+    uploads   `UploadField` sends files to the application's uploads, in parts and with progress; `FileForm` to any route in one request
+    actions   `button`; `confirm` asks first; `carry_out` checks the role, runs the action and shows the result;
+              `carry_out_and_open` opens a page afterwards
+    status    `badge` shows a state as icon, label and colour; `Statuses` those of an enumeration; `ago`, `since` and `duration` are times
+    states    `empty` for an empty list, `show_not_found` for what does not exist or may not be seen, `trouble` for an error,
+              `show_when_loaded` while something slow is loading
+    updates   `Topic` and `follow`: one poller per topic for all open pages
 """
 
 from __future__ import annotations
