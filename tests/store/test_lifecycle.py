@@ -23,7 +23,7 @@ def test_tables_are_created_with_a_prefix(memory: Store) -> None:
 
 def test_table_that_is_there_is_refused_by_create_and_left_alone_by_ensure(memory: Store) -> None:
     memory.create_tables(shelf)
-    with pytest.raises(TableBusy):
+    with pytest.raises(TableBusy, match="use `ensure_tables`"):
         memory.create_tables(shelf)
     assert memory.ensure_tables(shelf, titles) == ["Titles"]
     assert memory.ensure_tables(shelf, titles) == []

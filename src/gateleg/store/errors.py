@@ -273,7 +273,7 @@ class TableBusy(StoreError):
 
     code = "table-busy"
     status = 503
-    fix = "Wait until the table is active."
+    fix = "If it exists already, use `ensure_tables`, which leaves it as it is; if it is being changed, wait until it is active."
 
 
 class Refused(StoreError):
