@@ -178,6 +178,13 @@ class BadHandler(JobError):
     fix = "Write `async def handle(job, config)`; one that runs in a process must be at the top level of a module."
 
 
+class WrongArgument(JobError, TypeError):
+    """A queue was created with an argument of the wrong type."""
+
+    code = "wrong-argument"
+    fix = "Give a store and a registry of handlers: Queue(store, jobs)."
+
+
 class BadPurge(JobError):
     """A `Purge` declaration cannot work."""
 

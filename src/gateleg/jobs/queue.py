@@ -11,7 +11,9 @@ from gateleg.jobs import admin, declared_schedules, other_tables, queue_admin
 from gateleg.jobs import schedules as _schedules
 from gateleg.jobs.change_feed import ChangeFeed
 from gateleg.jobs.claim import claims, delays, leases
+from gateleg.jobs.errors import WrongArgument
 from gateleg.jobs.finish import complete
+from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.monitor import counts, follow, listing, logs, trees
 from gateleg.jobs.monitor import history as _history
 from gateleg.jobs.monitor import stats as _stats
@@ -21,16 +23,16 @@ from gateleg.jobs.submit import enqueue
 from gateleg.jobs.submit.submission import Submitter
 from gateleg.jobs.tables.queue_tables import tables_named
 from gateleg.jobs.tables.table_names import PLAIN, TableNames
+from gateleg.store import AsyncStore, Store
 from gateleg.store.operations import tables as _tables
 from gateleg.store.verb_signatures import describe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from gateleg.jobs.handlers import Jobs
     from gateleg.jobs.submit.submission import Submission, Submitted
     from gateleg.jobs.tables.queue_tables import QueueTables
-    from gateleg.store import AsyncStore, Store, WriteOperation
+    from gateleg.store import WriteOperation
     from gateleg.store.flow import Flow
 
 P = ParamSpec("P")
@@ -42,6 +44,19 @@ def _ensure_tables(context: QueueContext) -> Flow[list[str]]:
     created = yield from _tables.ensure_tables(*context.tables.all).flow(context.setup)
     yield from other_tables.warn_of_other_tables(context)
     return created
+
+
+def _refuse(store: object, kind: type, fix: str) -> None:
+    """Refuse a store of the other kind, whose verbs the queue would call in the wrong way."""
+    if isinstance(store, kind):
+        raise WrongArgument(f"The queue was given a store of the wrong kind: {type(store).__name__}.", fix=fix)
+
+
+def _registry(jobs: Jobs) -> Jobs:
+    """The handlers of a queue; refused here if they are anything else, since the first submission would be late to find out."""
+    if not isinstance(jobs, Jobs):
+        raise WrongArgument(f"A queue takes a registry of handlers, and was given {type(jobs).__name__}.", fix="Give it the Jobs() itself.")
+    return jobs
 
 
 class Verb(Generic[P, R]):
@@ -161,8 +176,9 @@ class Queue(QueueVerbs, Submitter["Submitted"], within=""):
     store: Store
 
     def __init__(self, store: Store, jobs: Jobs, settings: QueueSettings | None = None, *, tables: TableNames = PLAIN) -> None:
+        _refuse(store, AsyncStore, "Use AsyncQueue, or give it a Store.")
         self.store = store
-        self.context = QueueContext(store.setup, jobs, settings or QueueSettings(), tables_named(tables))
+        self.context = QueueContext(store.setup, _registry(jobs), settings or QueueSettings(), tables_named(tables))
 
     def submit_task(self, submission: Submission) -> Submitted:
         """Submit a task's job, like `submit`."""
@@ -175,8 +191,9 @@ class AsyncQueue(QueueVerbs, Submitter["Coroutine[Any, Any, Submitted]"], within
     store: AsyncStore
 
     def __init__(self, store: AsyncStore, jobs: Jobs, settings: QueueSettings | None = None, *, tables: TableNames = PLAIN) -> None:
+        _refuse(store, Store, "Use Queue, or give it an AsyncStore.")
         self.store = store
-        self.context = QueueContext(store.setup, jobs, settings or QueueSettings(), tables_named(tables))
+        self.context = QueueContext(store.setup, _registry(jobs), settings or QueueSettings(), tables_named(tables))
         #: detects writes of other processes
         self.changes = ChangeFeed(store.transport)
 

@@ -13,6 +13,10 @@ from gateleg.model.errors import NotAnEntity
 def read_spec(entity: Any) -> Any:
     """The spec that was built with the class; `layout_of` and `spec_of` say its type."""
     try:
-        return entity.__spec__
+        found = entity.__spec__
     except AttributeError:
         raise NotAnEntity(f"{getattr(entity, '__name__', entity)!s} is not an entity.") from None
+    if isinstance(found, property):
+        # The class of an entity's class: a verb that takes an instance was given the entity itself.
+        raise NotAnEntity("An entity was given where an item is expected.", fix="Give an instance of the entity, such as Book(title=...).")
+    return found

@@ -229,6 +229,13 @@ class BadLimit(StoreError, ValueError):
     fix = "Ask for at least one result."
 
 
+class InvalidOption(StoreError, TypeError):
+    """An option of a verb has a value that the verb does not take."""
+
+    code = "invalid-option"
+    fix = "Use one of the values that the reference lists."
+
+
 class NotAnOperation(StoreError, TypeError):
     """A transaction was given something else than a write or a check."""
 

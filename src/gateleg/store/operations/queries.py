@@ -20,6 +20,7 @@ from gateleg.store.operations.legacy_forms import LegacyItem, with_present_key
 from gateleg.store.operations.legacy_merge import LegacyMerge
 from gateleg.store.operations.legacy_partitions import legacy_partitions
 from gateleg.store.operations.operation import Operation, Stream, by_position
+from gateleg.store.operations.reads import projected
 from gateleg.store.operations.shard_merge import Merge
 from gateleg.store.operations.unreadable import ListReader
 
@@ -302,7 +303,7 @@ def query(
     of the sort key around, or not, whatever the pattern says. `consistent` is refused on global indexes. `hydrate` reads the whole items
     from the table, for indexes that hold only a part. With `project=[Job.status]` the results are dictionaries of those attributes.
     """
-    reading = Reading(build_query(pattern, conditions, arguments, newest_first), consistent, hydrate, tuple(project or ()))
+    reading = Reading(build_query(pattern, conditions, arguments, newest_first), consistent, hydrate, projected(project or ()))
     return QueryStream(reading, limit, page_size)
 
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from gateleg.model import Ref, spec_of
 from gateleg.model.expressions import Placeholders
-from gateleg.store.errors import NotFound
+from gateleg.store.errors import InvalidOption, NotFound
 from gateleg.store.flow import Request
 from gateleg.store.operations.entity_reads import brought_up_item, needs_lookup, read_older
 from gateleg.store.operations.operation import Operation, SingleRequest, locate
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow, Payload, Reply
     from gateleg.store.setup import Setup
 
-__all__ = ["Find", "Pick"]
+__all__ = ["Find", "Pick", "projected"]
 
 E = TypeVar("E", bound=BaseModel)
 
@@ -126,6 +126,14 @@ class Pick(Operation[dict[str, Any]]):
         yield self.ref.entity, spec_of(self.ref.entity).key, self.ref.values
 
 
+def projected(attributes: Sequence[Attr[Any]]) -> tuple[Attr[Any], ...]:
+    """The attributes of a `project=`, which are given as attributes and not by name."""
+    for attribute in attributes:
+        if not hasattr(attribute, "path"):
+            raise InvalidOption(f"project= takes attributes, and was given {attribute!r}.", fix="Write project=[Book.title].")
+    return tuple(attributes)
+
+
 def decode_flow(spec: Spec[E], item: Item, setup: Setup) -> Flow[E]:
     """Decode an item, after reading the items that its upcasters ask for."""
     return spec.decode((yield from brought_up_item(spec, item, setup)))
@@ -175,5 +183,5 @@ def get(
     sees the most recent writes. With `project=[Job.status]` the answer is a dictionary of those attributes.
     """
     if project:
-        return Pick(locate(target, key, components), tuple(project), consistent)
+        return Pick(locate(target, key, components), projected(project), consistent)
     return Find(locate(target, key, components), consistent, True)

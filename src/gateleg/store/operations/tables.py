@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gateleg.model.errors import BadName
 from gateleg.store.errors import OutOfScope, TimedOut
 from gateleg.store.flow import Pause, Request
 from gateleg.store.operations.operation import Operation
@@ -25,6 +26,7 @@ __all__ = ["describe", "ensure_tables"]
 #: Seconds between two looks at a table that is being made or deleted, and how many looks there are.
 _INTERVAL = 1.0
 _LOOKS = 300
+_SHORTEST_NAME = 3
 
 
 class _TableOperation(Operation[list[str]]):
@@ -46,6 +48,7 @@ class CreateTables(_TableOperation):
         """Create all that is missing, wait until all are active, then switch on TTL. The result is the names of those created."""
         created: list[str] = []
         for table in self.tables:
+            _check_names(table, setup.name_of(table))
             created += yield from self._create(table, setup)
         for table in self.tables:
             yield from wait_active(setup.name_of(table))
@@ -105,6 +108,13 @@ class TableStates(Operation[dict[str, str]]):
     def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """None: it touches no items."""
         yield from ()
+
+
+def _check_names(table: Table, name: str) -> None:
+    """Refuse names that are too short for DynamoDB. A table's depends on the prefix, so its declaration cannot know."""
+    for one in (name, *(index.name for index in table.indexes)):
+        if len(one) < _SHORTEST_NAME:
+            raise BadName(f"The name {one!r} of {'a table' if one == name else f'an index of {name}'} is too short.")
 
 
 def describe(name: str) -> Flow[dict[str, Any] | None]:

@@ -340,6 +340,8 @@ def transact(operations: Sequence[WriteOperation[Any]], /, *, token: str | None 
     `token` names the transaction, and one is made when none is given. The result has the stored instance of each create and put, and None
     for the rest.
     """
+    if isinstance(operations, Operation):
+        raise NotAnOperation("A transaction takes a list of writes and checks, and was given a single one.", fix="Write transact([...]).")
     for operation in operations:
         if not isinstance(operation, Operation):
             raise NotAnOperation(f"A transaction takes writes and checks, and was given an instance of {type(operation).__name__}.")

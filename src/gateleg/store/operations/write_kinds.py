@@ -11,7 +11,7 @@ from gateleg.model import DecodeError, Ref, spec_of
 from gateleg.model.expressions import Transition
 from gateleg.model.planning import Write, guards_of, plan_check, plan_delete, plan_put, plan_update
 from gateleg.store.error_translation import Expectation
-from gateleg.store.errors import NotReturned
+from gateleg.store.errors import InvalidOption, NotReturned
 from gateleg.store.flow import Request
 from gateleg.store.operations.entity_reads import needs_lookup
 from gateleg.store.operations.operation import locate
@@ -19,7 +19,7 @@ from gateleg.store.operations.reads import decode_flow, get_payload
 from gateleg.store.operations.write_operation import WriteOperation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
 
     from gateleg.model import Action, Condition, Item
@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow, Reply
     from gateleg.store.setup import Setup
 
-__all__ = ["Check", "Delete", "Patch", "Put", "reread"]
+__all__ = ["Check", "Delete", "Patch", "Put", "invalid_returning", "reread"]
 
 E = TypeVar("E", bound=BaseModel)
+
+_RETURN_VALUES = {"new": "ALL_NEW", "old": "ALL_OLD", "none": "NONE", "changed": "UPDATED_NEW"}
 
 
 def reread(operation: WriteOperation[Any], setup: Setup) -> Flow[Any]:
@@ -46,6 +48,11 @@ def returned(entity: type[Any], item: Item, setup: Setup) -> Any:
     """The item that a write returned; a flow where its upcasters ask for others."""
     spec = spec_of(entity)
     return decode_flow(spec, item, setup) if needs_lookup(spec, item) else spec.decode(item)
+
+
+def invalid_returning(given: str, known: Iterable[str]) -> InvalidOption:
+    """The error of a `returning=` that a write does not have."""
+    return InvalidOption(f"returning={given!r} is not supported here.", fix=f"Use one of {', '.join(map(repr, known))}.")
 
 
 def written_unreadable(error: DecodeError) -> DecodeError:
@@ -190,7 +197,10 @@ class Patch(WriteOperation[Any], Generic[E]):
 
     def options(self, write: Write[Any]) -> dict[str, Any] | None:
         """What is to be returned."""
-        return {"ReturnValues": {"new": "ALL_NEW", "old": "ALL_OLD", "none": "NONE", "changed": "UPDATED_NEW"}[self.returning]}
+        try:
+            return {"ReturnValues": _RETURN_VALUES[self.returning]}
+        except KeyError:
+            raise invalid_returning(self.returning, _RETURN_VALUES) from None
 
     def finish(self, request: Request, reply: Reply, setup: Setup) -> Any:
         """The item as it is or was, or the attributes that changed."""

@@ -6,17 +6,20 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from pydantic import BaseModel
 
-from gateleg.model import Action
+from gateleg.model import Action, Condition
+from gateleg.store.errors import InvalidOption
 from gateleg.store.operations.operation import locate
-from gateleg.store.operations.write_kinds import Check, Delete, Patch, Put
+from gateleg.store.operations.write_kinds import Check, Delete, Patch, Put, invalid_returning
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gateleg.model import Condition, Ref
+    from gateleg.model import Ref
     from gateleg.store.operations.write_operation import WriteOperation
 
 E = TypeVar("E", bound=BaseModel)
+
+_PUT_RETURNS, _DELETE_RETURNS = ("new", "old", "none"), ("none", "old")
 
 
 def create(instance: E, /, *, condition: Condition[E] | None = None) -> WriteOperation[E]:
@@ -62,6 +65,8 @@ def put(
     `replaces` is the stored instance, where unique constraints or counters must know it. The result is the instance with its version and
     stamps; with `returning="old"` it is the one that was replaced.
     """
+    if returning not in _PUT_RETURNS:
+        raise invalid_returning(returning, _PUT_RETURNS)
     return Put(instance, False, replaces, condition, check_version, returning)
 
 
@@ -189,6 +194,9 @@ def _addressed(
     """The item that is changed, and the actions: conditions among the changes are components of its key."""
     actions = tuple([change for change in changes if isinstance(change, Action)])
     key: Any = [change for change in changes if not isinstance(change, Action)]
+    for change in key:
+        if not isinstance(change, Condition):
+            raise InvalidOption(f"A change is an action, and was given as {type(change).__name__}.", fix="Write Book.title.set('Emma').")
     if isinstance(target, type) or key or components:
         return _place(target, key, components), actions
     return target, actions
@@ -256,6 +264,8 @@ def delete(
     `returning="old"` the result is the item that was removed.
     """
     place: Ref[E] | E = _place(target, key, components) if isinstance(target, type) or key or components else target
+    if returning not in _DELETE_RETURNS:
+        raise invalid_returning(returning, _DELETE_RETURNS)
     return Delete(place, must_exist, condition, check_version, returning)
 
 
