@@ -78,12 +78,22 @@ class Gateleg:
         return [hit.key.ordinal for hit in hits]
 
     def hybrid(self, query: Any, text: str, k: int = K) -> list[int]:
+        """As `searching.search` does by default: rank, move the query towards the best hits, and rank again."""
+        from gateleg.apps.rag.searching.search import FEEDBACK_HITS, FEEDBACK_WEIGHT
+
+        best = self._ranked(query, text, k)[:FEEDBACK_HITS]
+        vectors = self.index.vectors(best)
+        moved = query + FEEDBACK_WEIGHT * np.mean([vectors[key] for key in best], axis=0) if best else query
+        moved = (moved / np.linalg.norm(moved)).astype(np.float32)
+        return [key.ordinal for key in self._ranked(moved, text, k)[:k]]
+
+    def _ranked(self, query: Any, text: str, k: int) -> list[Any]:
         from gateleg.apps.rag.searching.fusion import Candidate, rank
         from gateleg.apps.rag.searching.requests import SearchRequest
 
         hits = self.index.search(query, text, None, max(k, 100))
         ranked = rank([Candidate(0, hit.key, hit.similarity, hit.keyword) for hit in hits], "hybrid", SearchRequest(query=text))
-        return [one.candidate.key.ordinal for one in ranked[:k]]
+        return [one.candidate.key for one in ranked]
 
     def keyword(self, text: str, k: int = K) -> list[int]:
         hits = self.index.search(None, text, None, k)

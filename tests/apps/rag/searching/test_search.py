@@ -107,11 +107,24 @@ async def test_diversity_prefers_hits_that_differ(tools: SearchTools, manual: Co
 
 
 async def test_feedback_searches_again_nearer_to_the_best(tools: SearchTools, manual: Collection) -> None:
-    plain = await find(tools, manual, "motor too hot")
-    again = await find(tools, manual, "motor too hot", feedback=True)
+    plain = await find(tools, manual, "motor too hot", search_mode="vector")
+    again = await find(tools, manual, "motor too hot", search_mode="vector", feedback=True)
     assert again.hits[0].text == plain.hits[0].text
-    assert again.hits[0].similarity is not None
-    assert again.hits[0].similarity > (plain.hits[0].similarity or 0)
+    assert again.hits[0].score > plain.hits[0].score
+
+
+async def test_hybrid_searches_feed_back_unless_told_otherwise(tools: SearchTools, manual: Collection) -> None:
+    default, fed, plain = [await find(tools, manual, "motor too hot", **more) for more in ({}, {"feedback": True}, {"feedback": False})]
+    assert [hit.score for hit in default.hits] == [hit.score for hit in fed.hits]
+    assert [hit.score for hit in default.hits] != [hit.score for hit in plain.hits]
+
+
+async def test_feedback_changes_the_order_and_not_the_similarity_to_the_query(tools: SearchTools, manual: Collection) -> None:
+    own = {hit.text: hit.similarity for hit in (await find(tools, manual, "motor too hot", search_mode="vector")).hits}
+    for hit in (await find(tools, manual, "motor too hot")).hits:
+        assert hit.similarity == pytest.approx(own[hit.text], abs=1e-5)
+    least = sorted(own.values(), key=lambda value: -(value or 0))[1]
+    assert len((await find(tools, manual, "motor too hot", score_threshold=least)).hits) == 2
 
 
 async def test_only_the_current_generation_is_found(tools: SearchTools, manual: Collection, models: AsyncModels) -> None:

@@ -57,10 +57,16 @@ def rank(candidates: Sequence[Candidate], mode: Mode, request: SearchRequest) ->
         ranked = [_reciprocal_rank(one, vector_rank, keyword_rank, request) for one, vector_rank, keyword_rank in rows]
     else:
         ranked = _weighted(ordered, vector_ranks, keyword_ranks, request)
-    if request.score_threshold is not None:
-        ranked = [one for one in ranked if _passes(one.candidate, mode, request.score_threshold)]
+    ranked = above_threshold(ranked, mode, request)
     ranked.sort(key=lambda one: -one.score)
     return ranked
+
+
+def above_threshold(ranked: list[RankedCandidate], mode: Mode, request: SearchRequest) -> list[RankedCandidate]:
+    """The candidates that reach the score threshold of a request, if it has one."""
+    if request.score_threshold is None:
+        return ranked
+    return [one for one in ranked if _passes(one.candidate, mode, request.score_threshold)]
 
 
 def _passes(candidate: Candidate, mode: Mode, threshold: float) -> bool:

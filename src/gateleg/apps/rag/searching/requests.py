@@ -44,10 +44,18 @@ class SearchRequest(BaseModel):
     document_ids: list[str] | None = Field(default=None, max_length=1_000, description="search only these documents")
     diversity: float = Field(default=0.0, ge=0, le=1, description="how much hits should differ from each other (MMR); 0 turns it off")
     neighbours: int = Field(default=0, ge=0, le=5, description="chunks before and after each hit to return with it")
-    feedback: bool = Field(default=False, description="run a second vector search, nearer to the best three hits")
+    feedback: bool | None = Field(
+        default=None, description="run a second vector search, nearer to the best three hits; by default, hybrid searches do"
+    )
     rerank: bool = Field(default=True, description="let the configured reranker, if there is one, reorder the best hits")
     highlight: bool = Field(default=True, description="mark the words of the query in the texts")
     explain: bool = Field(default=False, description="explain why each hit was found")
+
+    def feeds_back(self, mode: Mode) -> bool:
+        """Whether a search in this mode runs a second vector search. By default, hybrid searches with weighted fusion do."""
+        if mode == "keyword":
+            return False
+        return mode == "hybrid" and self.fusion == "weighted" if self.feedback is None else self.feedback
 
     @model_validator(mode="before")
     @classmethod

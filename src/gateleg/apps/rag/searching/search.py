@@ -20,7 +20,7 @@ from gateleg.apps.rag.index.names import searched_index
 from gateleg.apps.rag.index.rebuilding import ready_index
 from gateleg.apps.rag.searching.citing import cite
 from gateleg.apps.rag.searching.diversity import diversify
-from gateleg.apps.rag.searching.fusion import Candidate, rank
+from gateleg.apps.rag.searching.fusion import Candidate, above_threshold, rank
 from gateleg.apps.rag.searching.results import SearchResult
 from gateleg.apps.rag.searching.verifying import HitReader
 
@@ -103,7 +103,7 @@ async def _search(tools: SearchTools, collections: Sequence[Collection], request
     reranks = bool(tools.reranker) and request.rerank
     pool = max(wanted, _POOL_HITS) if reranks or request.diversity else wanted
     # Hybrid needs deep rankings: a chunk far down in both can be first in the combination.
-    depth = min(max(_HYBRID_DEPTH if mode == "hybrid" or request.feedback else 0, 2 * pool), _MAX_DEPTH)
+    depth = min(max(_HYBRID_DEPTH if mode == "hybrid" or request.feeds_back(mode) else 0, 2 * pool), _MAX_DEPTH)
     verified: list[VerifiedHit] = []
     for _ in range(_MAX_WIDENINGS + 1):
         found = await _rank_candidates(tools, collections, request, mode, vectors, filters, depth)
@@ -157,11 +157,30 @@ async def _rank_candidates(
 ) -> _Ranking:
     candidates, cut = await _find_candidates(tools, collections, request, mode, vectors, filters, depth)
     ranking = rank(candidates, mode, request)
-    if request.feedback and mode != "keyword" and ranking:
+    if ranking and request.feeds_back(mode):
         nearer = await _move_towards(tools, collections, ranking[:FEEDBACK_HITS], vectors)
-        candidates, cut = await _find_candidates(tools, collections, request, mode, nearer, filters, depth)
-        ranking = rank(candidates, mode, request)
+        moved, cut = await _find_candidates(tools, collections, request, mode, nearer, filters, depth)
+        again = rank(moved, mode, request.model_copy(update={"score_threshold": None}))
+        ranking = above_threshold(await _with_own_similarities(tools, collections, again, candidates, vectors), mode, request)
     return _Ranking(ranking, cut)
+
+
+async def _with_own_similarities(
+    tools: SearchTools,
+    collections: Sequence[Collection],
+    ranking: Sequence[RankedCandidate],
+    first: Sequence[Candidate],
+    vectors: Vectors,
+) -> list[RankedCandidate]:
+    """A ranking by moved vectors, with the similarity of each candidate to the query itself: that is what hits and thresholds mean."""
+    own = {(one.source, one.key): one.similarity for one in first if one.similarity is not None}
+    unknown = [one for one in ranking if one.candidate.similarity is not None and (one.candidate.source, one.candidate.key) not in own]
+    for one, vector in zip(unknown, await _read_vectors(tools, collections, unknown), strict=True):
+        if vector is not None:
+            own[one.candidate.source, one.candidate.key] = float(vector @ vectors[one.candidate.model])
+    return [
+        one._replace(candidate=one.candidate._replace(similarity=own.get((one.candidate.source, one.candidate.key)))) for one in ranking
+    ]
 
 
 async def _find_candidates(

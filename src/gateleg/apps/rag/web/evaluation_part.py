@@ -214,7 +214,8 @@ class _Way:
                 self._mode = Field("By", mode, kind="choice", choices=modes)
                 self._fusion = Field("Combined", "weighted", kind="choice", choices=(("weighted", "by scores"), ("rrf", "by ranks (RRF)")))
                 self._weight = Field("Weight of meaning", "", kind="number", least=0, most=1, hint="0 to 1; the usual one when empty")
-                self._feedback = Field("Search again near the best hits", value=False, kind="tick")
+                again = (("", "as usual"), ("yes", "yes"), ("no", "no"))
+                self._feedback = Field("Search again near the best hits", "", kind="choice", choices=again)
 
     def configuration(self) -> Configuration | None:
         """What was chosen; None where nothing is to be measured."""
@@ -229,9 +230,9 @@ class _Way:
             if self._weight.text:
                 request["vectorWeight"] = float(self._weight.text)
                 words.append(f"weight {self._weight.text}")
-        if self._feedback.value:
-            request["feedback"] = True
-            words.append("feedback")
+        if self._feedback.text:
+            request["feedback"] = self._feedback.text == "yes"
+            words.append("feedback" if self._feedback.text == "yes" else "no feedback")
         return Configuration(name=", ".join(words), request=request)
 
 
