@@ -133,7 +133,7 @@ async def get_conversation(call: Using, conversation: Name) -> ConversationDetai
 
 @router.put("/conversations/{conversation}")
 async def upload(call: Using, conversation: Name, new: NewUpload) -> UploadView:
-    """Upload votes and comments, to a new conversation or in place of what counted before. Rows that cannot be read are told by line, and
+    """Upload votes and comments, to a new conversation or in place of what counted before. Rows that cannot be read are listed by line, and
     nothing is kept then."""
     current = await call.host.store.find(StoredConversation, conversation_id=conversation, consistent=True)
     rules.check_upload(call.principal, current, new.group)

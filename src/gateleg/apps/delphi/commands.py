@@ -66,7 +66,7 @@ def run(
         typer.Option(
             min=0,
             max=10_000,
-            help="Of exact mode, let clusters come about over time in so many updates, such as 200: assumes that Polis ran all the while.",
+            help="Of exact mode, build clusters over time in this many updates, such as 200: assumes that Polis ran all the while.",
         ),
     ] = 0,
     replay_from: Annotated[

@@ -105,7 +105,7 @@ async def run_votes(
 ) -> Run:
     """Analyse the votes of a conversation, write what follows from them under the job, and make the run the latest.
 
-    `report` is told how far the run is, from 0 to 1, and what it does; it may raise to end the run, which can then be begun again.
+    `report` is called with the progress of the run, from 0 to 1, and its current step; it may raise to end the run.
     """
     config = config or VotesConfig()
     run, upload = await start_run(store, origin, config.model_dump(mode="json"))

@@ -20,7 +20,7 @@ class Comment:
     body: str
     author_id: int | None = None
     created_at: datetime | None = None
-    #: -1 rejected by a moderator, 1 accepted, 0 not looked at
+    #: -1 rejected by a moderator, 1 accepted, 0 not reviewed
     moderated: int = 0
     #: about the voters rather than about the subject
     is_meta: bool = False

@@ -1,4 +1,4 @@
-"""CSV with a header, read so that every problem can be told by line and nothing is loaded when there is one."""
+"""CSV with a header, read so that every problem is reported by line and nothing is loaded when there is one."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ class VotesConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    #: only so many of the earliest votes
+    #: at most this many of the earliest votes
     max_votes: int | None = Field(default=None, ge=1)
     #: votes that are read at a time
     batch_size: int = Field(default=50_000, ge=1)

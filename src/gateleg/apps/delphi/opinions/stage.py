@@ -105,7 +105,7 @@ def analyse(
 ) -> Opinions:
     """Analyse the votes on some comments. The same votes give the same opinions, in whatever order they come.
 
-    `report` is told each step as it begins, and may raise to end the analysis.
+    `report` is called with each step as it begins, and may raise to end the analysis.
     """
     config = config or VotesConfig()
     report("matrix")

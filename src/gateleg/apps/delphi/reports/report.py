@@ -192,7 +192,7 @@ def _common(findings: Findings, sections: Mapping[str, Section]) -> Markup:
 
 def _bridges(findings: Findings) -> Markup | None:
     """What bridges groups, ranked by the least that the group agrees which agrees least, with the interval of every group."""
-    # What most of a group do not agree with is no bridge, however it ranks; data/bridging.csv has them all.
+    # What most of a group do not agree with is not a bridge, however it ranks; data/bridging.csv has them all.
     ranked = [one for one in findings.bridges() if all(count.share("agree") > 0.5 for count in one.groups)][:_MOST_RANKED]
     if len(findings.groups) < 2 or not ranked:
         return None

@@ -92,7 +92,7 @@ def _levels(graph: Graph, resolution: float, seed: int) -> Ints:
 
 
 def _moved(graph: Graph, resolution: float, order: list[int]) -> Ints:
-    """Every node in the community that gains most from it. A node is looked at again when a neighbour has moved away."""
+    """Every node in the community that gains most from it. A node is visited again when a neighbour has left."""
     starts, ends, weights = graph.weights.indptr.tolist(), graph.weights.indices.tolist(), graph.weights.data.tolist()
     degrees = graph.degrees.tolist()
     factor = resolution / graph.total if graph.total > 0 else 0.0

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gateleg.apps.delphi.conversations.votes import Flags, Floats, Ints
     from gateleg.apps.delphi.topics.neighbours import Distinct, Vectors
 
-#: Below so many different comments all make one topic.
+#: Below this many different comments all make one topic.
 _FEWEST_COMMENTS = 6
 _RESOLUTIONS = np.geomspace(0.1, 8.0, 17)
 #: Each comment is compared with so many times the square root of the number of comments, and with no fewer than eight.

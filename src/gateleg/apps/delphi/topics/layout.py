@@ -24,7 +24,7 @@ _REPELLED = 5
 #: No step is longer.
 _LONGEST_STEP = 4.0
 _SPREAD = 1.0
-#: Distances are kept to so many decimals: what lies below is rounding, and must not decide who is nearer.
+#: Distances are rounded to this many decimals: what lies below is rounding, and must not decide who is nearer.
 _DECIMALS = 9
 #: Rows that are compared with all others at a time.
 _BLOCK = 1_024

@@ -107,7 +107,7 @@ def name_topics(
     report: Callable[[int], object] = lambda named: None,
     fits: Callable[[int, str], bool] = lambda topic, name: True,
 ) -> list[Naming]:
-    """A name for each topic, no two the same. `report` is told how many are named, and may raise.
+    """A name for each topic, no two the same. `report` is called with how many are named, and may raise.
 
     `fits` says whether a model's name fits the topic at a place; one that does not gives way to keywords.
     """

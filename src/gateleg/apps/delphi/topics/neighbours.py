@@ -22,7 +22,7 @@ Vectors = npt.NDArray[np.floating[Any]]
 
 #: Rows that are compared with all others at a time, so that memory grows with the number of comments and not with its square.
 _BLOCK = 1024
-#: Similarities are kept to so many decimals: what lies below is rounding, and must not decide who is nearer.
+#: Similarities are rounded to this many decimals: what lies below is rounding, and must not decide who is nearer.
 _DECIMALS = 6
 #: How fast belonging falls with distance: chosen among several on planted topics of many sizes.
 _FALL = 0.6

@@ -132,7 +132,7 @@ def analyse_comments(
     """Find the topics of comments. The same comments give the same topics, in whatever order they come.
 
     `chat` names topics, keywords do without it. `known` has vectors by comment id that need not be computed again, `before` the topics of
-    an earlier run. `report` is told each step as it begins and how much of it is done, and may raise to end the analysis.
+    an earlier run. `report` is called with each step as it begins and how much of it is done, and may raise to end the analysis.
 
     Where the local model does not know the language, vectors come from the words that comments share, and from the `votes` on them, which
     are asked for only then.

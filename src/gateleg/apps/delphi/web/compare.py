@@ -100,7 +100,7 @@ class _Page:
         with card("stack gap-1", label="Settings"):
             tag("h3", "Settings that differ")
             if not self._found.settings:
-                tag("p", "None. Both runs were told the same, and read the same votes.", "meta")
+                tag("p", "None. Both runs had the same settings and read the same votes.", "meta")
                 return
             with tag("table", classes="delphi-table"):
                 _header("What", "Setting", "Left", "Right")

@@ -83,7 +83,7 @@ def _hint() -> None:
     ui.html(
         "<p class='meta'>Two files of an export are enough: <b>votes</b> (timestamp, comment-id, voter-id, vote) and <b>comments</b> "
         "(comment-id, comment-body). Flags of comments, moderated participants and the summary are taken too, and a ZIP of all of them. "
-        "Files are told apart by their columns.</p><p class='meta'>Or one <b>spreadsheet</b> (XLSX, ODS or CSV): a row for each person, a "
+        "Files are recognised by their columns.</p><p class='meta'>Or one <b>spreadsheet</b> (XLSX, ODS or CSV): a row for each person, a "
         "column for each statement, and answers such as agree, disagree and pass, or points from 1 to 5.</p>",
         sanitize=False,
     )

@@ -49,9 +49,9 @@ async def upload_files(
     inverted: Annotated[bool, Query(description="Whether a vote of -1 agrees and one of 1 disagrees.")] = False,
     new: Annotated[bool, Query(description="Whether the name must be free.")] = False,
 ) -> UploadView:
-    """Upload the CSV files of an export, or a ZIP of them, as a form with one or more files. They are told apart by their columns: votes,
+    """Upload the CSV files of an export, or a ZIP of them, as a form with one or more files. They are recognised by their columns: votes,
     comments, and if there are any flags, moderated participants and the summary. One spreadsheet alone (XLSX, XLS, ODS or CSV) has a row
-    for each person and a column for each statement. Rows that cannot be read are told by line, and nothing
+    for each person and a column for each statement. Rows that cannot be read are listed by line, and nothing
     is kept then."""
     store = call.host.store
     # Who may not upload is refused before anything is read.

@@ -21,7 +21,7 @@ _PARTS = ("participants", "comments", "choices", "times")
 _REFUSALS = (InvertedVotes, MissingColumns, UnreadableFile, UploadTooLarge)
 #: Bytes of what is read: votes take less room than in their files, which are bounded.
 _MOST = 2_000_000_000
-_FIX = "Send less at once. Whoever runs the host can raise upload_rows, upload_memory and upload_seconds."
+_FIX = "Send less at once. The operator of the host can raise upload_rows, upload_memory and upload_seconds."
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class ReadRequest:
     """What a process is asked to read."""
 
     files: tuple[str, ...]
-    #: what each file is, where that is known; otherwise they are told apart
+    #: what each file is, where that is known; otherwise they are recognised by their columns
     kinds: tuple[str, ...] | None
     #: where it writes what it has read
     folder: str

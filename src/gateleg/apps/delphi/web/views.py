@@ -56,12 +56,12 @@ class CommentView(BaseModel):
 
     comment_id: int
     body: str | None = Field(description="Null for a comment that a moderator has rejected.")
-    moderated: int = Field(description="-1 rejected by a moderator, 1 accepted, 0 not looked at.")
+    moderated: int = Field(description="-1 rejected by a moderator, 1 accepted, 0 not reviewed.")
     is_meta: bool
 
     @classmethod
     def of(cls, comment: StoredComment) -> "CommentView":
-        """A comment. Who wrote it is not told, nor what a rejected one says."""
+        """A comment. Its author is left out, and so is the text of a rejected one."""
         shown = {name: getattr(comment, name) for name in CommentView.model_fields}
         return cls(**shown | ({"body": None} if comment.moderated == -1 else {}))
 
