@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["one_blas_thread"]
 
-#: Modules that load a BLAS or OpenMP library of their own.
-_LOADERS = ("numpy", "scipy.linalg", "sklearn")
+#: Modules that load a BLAS library of their own.
+_LOADERS = ("numpy", "scipy.linalg")
 _lock = threading.Lock()
 _users = 0
 _limit: Any = None

@@ -168,3 +168,21 @@ def test_each_element_of_a_list_of_data_is_a_row_of_its_own() -> None:
     assert whole.text == "station: Ben Vorlich"
     assert (first.text, first.before, first.kind) == ("id: TMP-7; kind: thermometer", "station: Ben Vorlich", "row")
     assert second.quote == "sensors[2].id: WND-3\nsensors[2].kind: anemometer"
+
+
+@pytest.mark.parametrize(
+    "salutation",
+    ["Dear all,\n\n", "Hello Ms O'Brien,\n", "Dear Mr and Mrs Ng, ", "Sehr geehrte Frau Weiß,\n\n", "Bonjour à tous,\n", "Hi team!\n"],
+)
+def test_a_salutation_is_not_read_with_the_first_sentence_of_a_letter(salutation: str) -> None:
+    assert texts(f"{salutation}The lift will be repaired on Monday morning. Please use the stairs until then.") == [
+        "The lift will be repaired on Monday morning.",
+        "Please use the stairs until then.",
+    ]
+
+
+def test_the_header_of_a_message_is_one_candidate() -> None:
+    found = read(
+        "From: Ida Berg <ida@example.org>\nTo: office@example.org\nDate: 3 March 2026\nSubject: The lift\n\nThe lift is out of order again."
+    )
+    assert [one.kind for one in found] == ["header", "sentence"]
