@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from pydantic import BaseModel
 
 from gateleg.model import Action, Condition
+from gateleg.model.keys.key_arguments import Presets
 from gateleg.store.errors import InvalidOption
 from gateleg.store.operations.operation import locate
 from gateleg.store.operations.write_kinds import Check, Delete, Patch, Put, invalid_returning
@@ -195,7 +196,7 @@ def _addressed(
     actions = tuple([change for change in changes if isinstance(change, Action)])
     key: Any = [change for change in changes if not isinstance(change, Action)]
     for change in key:
-        if not isinstance(change, Condition):
+        if not isinstance(change, Condition | Presets):
             raise InvalidOption(f"A change is an action, and was given as {type(change).__name__}.", fix="Write Book.title.set('Emma').")
     if isinstance(target, type) or key or components:
         return _place(target, key, components), actions
