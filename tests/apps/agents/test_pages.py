@@ -23,7 +23,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 def _as(engine: Served, open_page: Open, role: str, path: str, **options: Any) -> Page:
     page = open_page(f"{engine.url}{path}", **options)
-    page.get_by_label("Your key").fill(engine.tokens[role])
+    page.get_by_label("API key").fill(engine.tokens[role])
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url(lambda url: "signin" not in url)
     return page
@@ -42,7 +42,7 @@ def test_an_agent_is_created_changed_and_asked(engine: Served, open_page: Open) 
     _create(page, engine, "Helper")
     page.get_by_role("link", name="New version").click()
     page.get_by_role("textbox", name="Instructions").fill("Answer in French.")
-    page.get_by_role("button", name="Make it the active version").click()
+    page.get_by_role("button", name="Save as active version").click()
     expect(page.locator("ins", has_text="Answer in French.")).to_be_visible()
     page.get_by_role("button", name="Use this version").click()
     expect(page.locator("article", has_text="Version 1")).to_contain_text("Active")
@@ -84,7 +84,7 @@ def test_a_prompt_is_previewed_changed_and_used_by_a_flow(engine: Served, open_p
     assert serious_faults(page) == []
     page.get_by_role("link", name="New version").click()
     page.get_by_role("textbox", name="Template").fill("Greet {count} guests.\n{flow_snippet}")
-    page.get_by_role("button", name="Make it the active version").click()
+    page.get_by_role("button", name="Save as active version").click()
     expect(page.locator("ins", has_text="Greet {count} guests.")).to_be_visible()
     page.goto(f"{engine.url}/agents/flow/new")
     page.get_by_role("textbox", name="Name").fill("Welcome")

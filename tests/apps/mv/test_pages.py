@@ -88,7 +88,7 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 def _as(studio: Served, open_page: Open, role: str, path: str, **options: Any) -> Page:
     page = open_page(f"{studio.url}{path}", **options)
-    page.get_by_label("Your key").fill(studio.tokens[role])
+    page.get_by_label("API key").fill(studio.tokens[role])
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url(lambda url: "signin" not in url)
     return page
@@ -104,7 +104,7 @@ def test_a_member_sees_and_edits_a_project(studio: Served, open_page: Open) -> N
     expect(page.get_by_role("heading", name="Scene 2")).to_be_visible()
     page.get_by_label("What the scene shows").fill("The robot sees a wide river")
     page.get_by_label("Lock").check()
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save", exact=True).click()
     expect(page.locator(".mv-scene").nth(1)).to_contain_text("wide river")
     page.get_by_role("button", name="Move earlier").click()
     expect(page.get_by_role("heading", name="Scene 1")).to_be_visible()

@@ -26,7 +26,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 def _as(library: Served, open_page: Open, role: str, path: str, **options: Any) -> Page:
     page = open_page(f"{library.url}{path}", **options)
-    page.get_by_label("Your key").fill(library.tokens[role])
+    page.get_by_label("API key").fill(library.tokens[role])
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url(lambda url: "signin" not in url)
     return page

@@ -185,7 +185,7 @@ def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 def sign_in(page: Page, served: Served, role: str) -> None:
-    page.get_by_label("Your key").fill(served.tokens[role])
+    page.get_by_label("API key").fill(served.tokens[role])
     page.get_by_role("button", name="Sign in").click()
 
 
@@ -218,7 +218,7 @@ def test_an_admin_makes_a_key_which_is_shown_once_and_takes_it_back(keyed: Serve
     token = page.locator(".sheet pre").inner_text()
     shown = {"Authorization": f"Bearer {token}"}
     assert page.request.get(f"{keyed.url}/api/jobs", headers=shown).status == 200
-    page.get_by_role("button", name="I have it").click()
+    page.get_by_role("button", name="I have copied it").click()
     row = page.locator("tr", has_text="robot")
     row.get_by_role("button", name="Revoke").click()
     page.get_by_role("dialog").get_by_role("button", name="Revoke").click()

@@ -59,7 +59,7 @@ def test_the_example_of_the_docs_works(pages: Served, open_page: OpenPage) -> No
     page = open_page(f"{pages.url}/loans")
     expect(page.get_by_text("Nothing is lent")).to_be_visible()
     page.get_by_role("button", name="Lend").click()
-    expect(page.get_by_text("This is needed.")).to_be_visible()
+    expect(page.get_by_text("This field is required.")).to_be_visible()
     page.get_by_label("Title").fill("Kindred")
     page.get_by_role("button", name="Lend").click()
     expect(page.locator("tr[data-id='Kindred'] .chip")).to_contain_text("On time")

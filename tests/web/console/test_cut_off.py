@@ -28,7 +28,7 @@ def page(browser: Browser, keyed: Served) -> Iterator[Page]:
     with browser.new_context(reduced_motion="reduce") as context:
         page = context.new_page()
         page.goto(keyed.url + FORM)
-        page.get_by_label("Your key").fill(keyed.tokens["operator"])
+        page.get_by_label("API key").fill(keyed.tokens["operator"])
         page.get_by_role("button", name="Sign in").click()
         expect(page.get_by_label("Title")).to_be_visible()
         yield page
@@ -39,7 +39,7 @@ def sign_out(page: Page, served: Served) -> None:
     other = page.context.new_page()
     other.goto(served.url + "/signout")
     other.get_by_role("button", name="Sign out", exact=True).click()
-    expect(other.get_by_label("Your key")).to_be_visible()
+    expect(other.get_by_label("API key")).to_be_visible()
 
 
 def test_a_page_whose_session_is_over_says_so_and_leads_to_the_sign_in_page(page: Page, keyed: Served) -> None:
@@ -56,7 +56,7 @@ def test_what_was_typed_is_there_when_the_session_is_over(page: Page, keyed: Ser
     page.get_by_label("Title").press_sequentially(", and more")
     with page.context.expect_page() as opened:
         page.get_by_role("link", name="Sign in again").click()
-    expect(opened.value.get_by_label("Your key")).to_be_visible()
+    expect(opened.value.get_by_label("API key")).to_be_visible()
     expect(page.get_by_label("Title")).to_have_value("Long thought about, and more")
 
 
@@ -95,9 +95,9 @@ def test_whoever_makes_the_first_key_sees_it_and_signs_in_with_it(browser: Brows
         page.get_by_label("Name").fill("Ann")
         page.get_by_role("button", name="Make", exact=True).click()
         token = page.get_by_role("dialog", name="The key of Ann").locator("pre").inner_text()
-        page.get_by_role("button", name="I have it").click()
+        page.get_by_role("button", name="I have copied it").click()
         expect(page.get_by_role("dialog")).to_be_hidden()
         page.get_by_role("link", name="Sign in again").click()
-        page.get_by_label("Your key").fill(token)
+        page.get_by_label("API key").fill(token)
         page.get_by_role("button", name="Sign in").click()
         expect(page.get_by_role("row", name="Ann")).to_contain_text("Good")

@@ -62,4 +62,4 @@ def test_a_song_is_sent_in_parts_over_a_connection_that_breaks(page: Page) -> No
 
 def test_content_of_another_type_is_refused_in_words(page: Page) -> None:
     choose(page, {"name": "song.wav", "mimeType": "audio/wav", "buffer": b"%PDF-1.7 not a song"})
-    expect(page.get_by_role("alert")).to_contain_text("song.wav is application/pdf by its content.")
+    expect(page.get_by_role("alert")).to_contain_text("The content of song.wav is application/pdf, which is not accepted here.")

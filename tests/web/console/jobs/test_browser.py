@@ -48,7 +48,7 @@ def test_what_is_wrong_is_said_at_its_field(served: Served, open_page: OpenPage)
     page = open_page(f"{served.url}/jobs/submit?type=REEL")
     page.get_by_label("Seconds").fill("9000")
     page.get_by_role("button", name="Submit").click()
-    expect(page.get_by_text("This is needed.")).to_be_visible()
+    expect(page.get_by_text("This field is required.")).to_be_visible()
     page.get_by_label("Title").fill("Too long")
     page.get_by_role("button", name="Submit").click()
     expect(page.get_by_text("less than or equal to 600")).to_be_visible()
@@ -125,7 +125,7 @@ def test_a_tree_is_drawn_and_walked(served: Served, open_page: OpenPage) -> None
     expect(page.get_by_role("heading", level=1)).to_have_text("REEL: Mix")
     expect(tree.locator("[aria-current]")).to_contain_text("Mix")
     page.get_by_role("link", name="Graph").click()
-    graph = page.get_by_role("group", name="What the job waits for")
+    graph = page.get_by_role("group", name="Dependencies of the job")
     expect(graph).to_contain_text("Intro")
     expect(graph).to_contain_text("Verse")
     expect(graph).not_to_contain_text("Chorus")
@@ -138,12 +138,12 @@ def test_the_graph_of_a_job_on_its_own_is_that_of_its_children(served: Served, o
     page = open_page(f"{served.url}/jobs/{album}")
     expect(page.get_by_role("region", name="Tree")).to_contain_text("5 of 5 done")
     page.get_by_role("link", name="Graph").click()
-    graph = page.get_by_role("group", name="What the job waits for")
+    graph = page.get_by_role("group", name="Dependencies of the job")
     for stage in ("Intro", "Verse", "Chorus", "Mix"):
         expect(graph).to_contain_text(stage)
     lone = submit(served, Submission("REEL", {"title": "Lone"}))
     page.goto(f"{served.url}/jobs/{lone}?tab=graph")
-    expect(page.get_by_text("On its own")).to_be_visible()
+    expect(page.get_by_text("No dependencies")).to_be_visible()
 
 
 def test_what_is_typed_into_a_filter_stays_when_rows_come(served: Served, open_page: OpenPage) -> None:

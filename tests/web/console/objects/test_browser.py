@@ -112,8 +112,8 @@ def test_a_link_can_be_read_by_whoever_has_it(guarded_objects: Served, open_page
     page.get_by_role("button", name=re.compile("sign in", re.IGNORECASE)).click()
     expect(page.locator(".preview pre")).to_have_text("hello")
     expect(page.get_by_role("button", name="Delete")).to_have_count(0)
-    page.get_by_role("button", name="Make a link").click()
-    link = page.get_by_role("region", name="A link to share").locator("pre")
+    page.get_by_role("button", name="Create a link").click()
+    link = page.get_by_role("region", name="Share a link").locator("pre")
     expect(link).to_contain_text("signature=")
     with urllib.request.urlopen(link.inner_text()) as answer:
         assert answer.read() == b"hello\n"
@@ -129,13 +129,13 @@ def test_files_are_uploaded_checked_and_deleted(objects_host: Served, open_page:
     page = open_page(objects_host.url + "/objects?prefix=uploads/")
     expect(page.get_by_text("This folder is empty")).to_be_visible()
     page.locator("input[type=file]").set_input_files([right, wrong])
-    expect(page.get_by_text("is stored")).to_be_visible()
-    expect(page.get_by_role("alert")).to_contain_text("does not begin like that")
+    expect(page.get_by_text("was stored")).to_be_visible()
+    expect(page.get_by_role("alert")).to_contain_text("but its content is something else")
     assert "uploads/new.png" in keys_of(objects_host)
     assert "uploads/false.png" not in keys_of(objects_host)
     page.goto(objects_host.url + "/objects?key=uploads/new.png")
     page.get_by_role("button", name="Delete").click()
-    page.get_by_role("dialog").get_by_role("button", name="Delete it").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(page).to_have_url(re.compile("prefix=uploads"))
     assert "uploads/new.png" not in keys_of(objects_host)
     with objects_host.store() as store:
@@ -145,9 +145,9 @@ def test_files_are_uploaded_checked_and_deleted(objects_host: Served, open_page:
 
 def test_an_object_that_is_not_there_is_said(objects_host: Served, open_page: Open) -> None:
     page = open_page(objects_host.url + "/objects?key=covers/nothing.png")
-    expect(page.get_by_text("There is no such object")).to_be_visible()
+    expect(page.get_by_text("Object not found")).to_be_visible()
     page.goto(objects_host.url + "/objects?key=../secret")
-    expect(page.get_by_text("There is no such object")).to_be_visible()
+    expect(page.get_by_text("Object not found")).to_be_visible()
 
 
 def test_axe_finds_nothing_serious(objects_host: Served, open_page: Open) -> None:

@@ -92,12 +92,12 @@ def test_a_lost_race_shows_both_sides_and_lets_one_be_chosen(library_host: Serve
     field.fill("Mine")
     page.get_by_role("button", name="Save").click()
     race = page.locator(".race")
-    expect(race).to_contain_text("Somebody changed the item after you opened it")
+    expect(race).to_contain_text("The item was changed after you opened it")
     expect(race).to_contain_text("Mine")
     expect(race).to_contain_text("99" if isinstance(instance, Book) else "hedy")
     with library_host.store() as store:
         assert getattr(store.get(instance.key), label) != "Mine"
-    race.get_by_role("button", name="Write my changes over it").click()
+    race.get_by_role("button", name="Overwrite with my changes").click()
     expect(race).to_have_count(0)
     with library_host.store() as store:
         won = store.get(instance.key)
@@ -123,8 +123,8 @@ def test_an_item_is_duplicated_and_deleted(library_host: Served, open_page: Open
     page.get_by_role("button", name="Create Book").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Ficciones, a copy")
     page.get_by_role("button", name="Delete").click()
-    expect(page.get_by_role("dialog")).to_contain_text("will be gone")
-    page.get_by_role("dialog").get_by_role("button", name="Delete it").click()
+    expect(page.get_by_role("dialog")).to_contain_text("will be deleted")
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(page).to_have_url(re.compile("tab=items"))
     with library_host.store() as store:
         titles = [book.title for book in store.export(Book)]

@@ -134,7 +134,7 @@ def _facts(info: ObjectInfo) -> None:
 
 def _link(view: View, info: ObjectInfo) -> None:
     with card(label="Share a link"):
-        tag("h3", "A link to share")
+        tag("h3", "Share a link")
         tag("p", "Anyone with the link can read this object without signing in, until the link expires.", "meta")
         with tag("div", classes="line gap-1 low"):
             lasts = Field("Valid for", "3600", kind="choice", choices=_EXPIRIES)
