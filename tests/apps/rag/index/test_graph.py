@@ -1,11 +1,12 @@
 """The graph of vectors, and the exact comparisons beside it."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gateleg.apps.rag.index.embedded import _EXTRA_CANDIDATES, _contenders
-from gateleg.apps.rag.index.graph import ROUNDING, VectorGraph, nearest_rows
+from gateleg.apps.rag.index.graph import ROUNDING, VectorGraph, nearest_rows, search_candidates
 from tests.apps.rag.index.made import DIMENSIONS, directions
 
 
@@ -70,3 +71,8 @@ def test_nothing_is_left_out_that_rounding_has_put_behind(made: list[tuple[float
     worst = np.sort(true[kept])[::-1][:k][-1]
     assert len(kept) >= min(k, len(made))
     assert not [place for place in range(len(made)) if place not in kept and true[place] > worst + 1e-6]
+
+
+@pytest.mark.parametrize(("vectors", "candidates"), [(5_000, 256), (100_000, 256), (400_000, 512), (1_000_000, 810)])
+def test_searches_of_large_graphs_consider_more_candidates(vectors: int, candidates: int) -> None:
+    assert search_candidates(vectors) == candidates

@@ -19,7 +19,7 @@ from gateleg.apps.rag.errors import BadVector, IndexDamaged
 from gateleg.apps.rag.index.analysis import DEFAULT_LANGUAGE
 from gateleg.apps.rag.index.database import IndexDatabase, Position, read_position, remove_files
 from gateleg.apps.rag.index.entries import IndexHit, entry_of, unpack_vector
-from gateleg.apps.rag.index.graph import EXACT, EXPANSION_SEARCH, KIND, ROUNDING, VectorGraph
+from gateleg.apps.rag.index.graph import EXACT, KIND, ROUNDING, VectorGraph, search_candidates
 from gateleg.apps.rag.index.postings import KeywordScores, Postings, with_phrases
 from gateleg.apps.rag.index.rows import Rows
 
@@ -383,7 +383,7 @@ class EmbeddedIndex:
 def _candidates(k: int, left: int, vectors: int, *, everything: bool) -> int:
     """How many candidates the graph should give, so that enough of them pass: as many more as there are vectors for each that passes."""
     needed = k + _EXTRA_CANDIDATES if everything else int(_FILTER_OVERSAMPLING * (k + _EXTRA_CANDIDATES) * vectors / left)
-    return min(max(needed, EXPANSION_SEARCH), vectors)
+    return min(max(needed, search_candidates(vectors)), vectors)
 
 
 def _contenders(places: NDArray[np.int64], similar: NDArray[np.float32], k: int) -> NDArray[np.int64]:

@@ -7,6 +7,7 @@ waits for the graph. Few vectors need no graph at all. The graph holds bfloat16;
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import threading
 import zlib
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 EXACT = 4_000
 #: HNSW: neighbours of a node, candidates while adding, and while searching. docs/why/rag.md has the figures that chose them.
 CONNECTIVITY, EXPANSION_ADD, EXPANSION_SEARCH = 16, 128, 256
+#: From this many vectors on, searches consider more candidates.
+_LARGE = 100_000
 #: The largest error of a similarity in the graph: bfloat16 rounds each number of two unit vectors by up to 1/512 of it.
 ROUNDING = 2 / 512
 #: Format of a saved graph; one of another format is not loaded.
@@ -224,6 +227,11 @@ class VectorGraph:
         vectors.extend(self._recent.view[done:])
         self._recent_ids, self._recent = ids, vectors
         return 0
+
+
+def search_candidates(vectors: int) -> int:
+    """How many candidates a search needs in a graph of this size: the same number finds fewer of the nearest in a larger one."""
+    return max(EXPANSION_SEARCH, round(EXPANSION_SEARCH * math.sqrt(vectors / _LARGE)))
 
 
 def _checksum(path: Path) -> int:
