@@ -1,9 +1,9 @@
-"""What each short way gains: verbs, claims and completions with one short way after another turned off by GATELEG_PLAIN.
+"""What each fast path gains: verbs, claims and completions with one fast path after another turned off by GATELEG_PLAIN.
 
     python bench/ablation.py [--rounds 3]
 
 The verbs are those of `bench/verbs.py`, claims and completions those of a worker (`bench/queues/claims.py`). Microseconds of processor
-time, the best of all rounds, and in brackets the Python functions that one call enters. A short way is turned off in a process of its
+time, the best of all rounds, and in brackets the Python functions that one call enters. A fast path is turned off in a process of its
 own; all take turns in every round, so that a machine that is slow for a while is slow for all. Under each figure that differs by more
 than a twentieth from the one with nothing turned off stands what that is.
 """
@@ -18,7 +18,7 @@ import orjson
 from rich.console import Console
 from rich.table import Table as Figures
 
-from gateleg.plain import SHORT_WAYS, VARIABLE
+from gateleg.plain import FAST_PATHS, VARIABLE
 
 HERE = Path(__file__).parent
 VERBS = ("get, rich", "create, rich", "patch, rich", "query of 100, rich")
@@ -30,7 +30,7 @@ Row = dict[str, tuple[float, int]]
 
 
 def measured(value: str) -> Row:
-    """The figures of everything with some short ways off."""
+    """The figures of everything with some fast paths off."""
     figures: Row = {}
     for program in PROGRAMS:
         environment = {**os.environ, VARIABLE: value, "PYTHONPATH": str(HERE)}
@@ -56,7 +56,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
     rounds = parser.parse_args().rounds
-    values = {"nothing": "0", **{name: name for name in SHORT_WAYS}, "everything": "1"}
+    values = {"nothing": "0", **{name: name for name in FAST_PATHS}, "everything": "1"}
     rows: dict[str, Row] = {}
     for _ in range(rounds):
         for name, value in values.items():
@@ -66,7 +66,7 @@ def main() -> None:
         table.add_row(name, *(shown(row[column], rows["nothing"][column]) for column in (*VERBS, *JOBS)))
     out = Console(width=140)
     out.print(table)
-    for name, what in SHORT_WAYS.items():
+    for name, what in FAST_PATHS.items():
         out.print(f"{name}: {what}", style="dim")
 
 

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table as Figures
 
 HERE = Path(__file__).parent
-#: The last commit before names, files and short ways were put in order.
+#: The last commit before names, files and fast paths were put in order.
 BEFORE = "6f719678"
 PROGRAMS = (["verbs.py", "--quick", "--json"], ["rows.py"])
 Row = dict[str, float]

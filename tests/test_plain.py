@@ -1,4 +1,4 @@
-"""`GATELEG_PLAIN`: which short ways it turns off, and that answers do not depend on them."""
+"""`GATELEG_PLAIN`: which fast paths it turns off, and that answers do not depend on them."""
 
 import functools
 import os
@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from gateleg.plain import SHORT_WAYS, is_plain, read_plain
+from gateleg.plain import FAST_PATHS, is_plain, read_plain
 
 #: Writes, reads and updates, printed as they are stored and read.
 SCRIPT = """
@@ -45,19 +45,19 @@ def printed(value: str) -> str:
     return run.stdout
 
 
-@pytest.mark.parametrize("value", ["1", *SHORT_WAYS])
+@pytest.mark.parametrize("value", ["1", *FAST_PATHS])
 def test_a_program_prints_the_same_without_short_ways(value: str) -> None:
     assert printed(value) == printed("0") != ""
 
 
 def test_one_turns_all_off_and_names_turn_some_off() -> None:
-    assert read_plain("1") == SHORT_WAYS.keys()
+    assert read_plain("1") == FAST_PATHS.keys()
     assert read_plain("") == read_plain("0") == frozenset()
     assert read_plain("decoder, plans") == {"decoder", "plans"}
 
 
 def test_a_name_that_is_not_a_short_way_is_refused() -> None:
-    with pytest.raises(ValueError, match="decodr, which is not a short way"):
+    with pytest.raises(ValueError, match="decodr, which is not a fast path"):
         read_plain("decodr")
-    with pytest.raises(ValueError, match="'decodr' is not in SHORT_WAYS"):
+    with pytest.raises(ValueError, match="'decodr' is not in FAST_PATHS"):
         is_plain("decodr")

@@ -1,11 +1,11 @@
-"""`GATELEG_PLAIN=1` turns every short way off.
+"""`GATELEG_PLAIN=1` turns every fast path off.
 
-A short way is a second, faster way to a result that the ordinary way gives too: decoding past pydantic, a plan that is kept and filled in,
-a request that is answered without a thread. Each of them asks `is_plain` when its module is imported, and is left out where the answer is
-yes. Answers and stored data are the same with and without: `make plain` runs the tests of the data layer and of jobs without any of them,
-and `bench/ablation.py` shows what each one gains.
+A fast path is a second, faster implementation that gives the same result as the ordinary one: decoding without pydantic, reusing a cached
+plan, answering a request without a thread. The module that has one calls `is_plain` when it is imported, and leaves the fast path out if
+the answer is yes. Answers and stored data are the same either way: `make plain` runs the tests of the data layer and the queue without any
+fast path, and `bench/ablation.py` shows what each one gains.
 
-The variable is read when a process starts. `GATELEG_PLAIN=decoder,plans` turns only these off; `SHORT_WAYS` has the names.
+The variable is read when a process starts. `GATELEG_PLAIN=decoder,plans` turns off these two only; `FAST_PATHS` has the names.
 """
 
 from __future__ import annotations
@@ -16,34 +16,34 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["SHORT_WAYS", "VARIABLE", "is_plain", "read_plain"]
+__all__ = ["FAST_PATHS", "VARIABLE", "is_plain", "read_plain"]
 
 VARIABLE = "GATELEG_PLAIN"
-#: Every short way: its name in the variable, and what it leaves out.
-SHORT_WAYS: Mapping[str, str] = {
-    "decoder": "decoding skips pydantic's validation where the type on the wire guarantees the result",
-    "instances": "instances of values that are known to be valid are made without pydantic",
-    "plans": "an update of a kind that was planned before is bound to new values",
-    "prepared": "claims and completions of jobs are bound from prepared updates, without looking for the plan of their kind",
+#: Every fast path: its name in the variable, and what it saves.
+FAST_PATHS: Mapping[str, str] = {
+    "decoder": "decoding skips pydantic's validation where the wire type already guarantees the result",
+    "instances": "instances whose values are known to be valid are built without pydantic",
+    "plans": "an update of a kind that was planned before only binds new values",
+    "prepared": "claims and completions of jobs bind prepared updates, without looking up the plan of their kind",
     "inline": "a worker's small requests to an engine in its process are answered without a thread",
-    "gets": "the engine answers a GetItem of a table and a key without looking at anything else",
-    "speculation": "an update is worked out on the row as it was left last, before others have to wait",
-    "update_plans": "the engine checks what updates of one prepared update have in common once",
+    "gets": "the engine answers a GetItem that has only a table and a key without checking for other parameters",
+    "speculation": "an update is computed on the last known content of its row before the write lock is taken",
+    "update_plans": "the engine validates what all updates of one prepared update share only once",
 }
 
 
 def read_plain(value: str) -> frozenset[str]:
-    """The short ways that a value of the variable turns off: `1` all of them, nothing or `0` none, else those that it names."""
+    """The fast paths that a value of the variable turns off: `1` means all, an empty value or `0` none, otherwise those that it names."""
     given = value.strip()
     if given in ("", "0"):
         return frozenset()
     if given == "1":
-        return frozenset(SHORT_WAYS)
+        return frozenset(FAST_PATHS)
     names = frozenset(name.strip() for name in given.split(","))
-    unknown = sorted(names - SHORT_WAYS.keys())
+    unknown = sorted(names - FAST_PATHS.keys())
     if unknown:
         raise ValueError(
-            f"{VARIABLE} names {', '.join(unknown)}, which is not a short way. Set it to 1, or to some of {', '.join(SHORT_WAYS)}."
+            f"{VARIABLE} names {', '.join(unknown)}, which is not a fast path. Set it to 1, or to some of {', '.join(FAST_PATHS)}."
         )
     return names
 
@@ -52,7 +52,7 @@ _OFF = read_plain(os.environ.get(VARIABLE, ""))
 
 
 def is_plain(name: str) -> bool:
-    """Whether a short way is turned off in this process."""
-    if name not in SHORT_WAYS:
-        raise ValueError(f"{name!r} is not in SHORT_WAYS.")
+    """Whether a fast path is turned off in this process."""
+    if name not in FAST_PATHS:
+        raise ValueError(f"{name!r} is not in FAST_PATHS.")
     return name in _OFF

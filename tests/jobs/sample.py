@@ -1,4 +1,4 @@
-"""Handlers and short ways for the tests of the queue."""
+"""Handlers and shortcuts for the tests of the queue."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the tests ask: the message with which a request's expressions are refused, and short ways to run them."""
+"""What the tests ask: the message with which a request's expressions are refused, and shortcuts to compile them."""
 
 from typing import Any
 

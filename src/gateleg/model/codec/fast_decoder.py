@@ -64,7 +64,7 @@ _SETTERS = {"set_values": set_values, "set_fields": set_fields, "set_extra": set
 
 
 class Odd(ValueError):
-    """A record that the short way does not understand."""
+    """A record that the fast path does not understand."""
 
 
 _PLAIN = is_plain("decoder")

@@ -140,7 +140,7 @@ def decode_flow(spec: Spec[E], item: Item, setup: Setup) -> Flow[E]:
 
 
 def get_payload(table: str, key: Item, consistent: bool) -> Payload:
-    """A GetItem request. Options are left out where they are the default: the engine has a short way for a table and a key alone."""
+    """A GetItem request. Options are left out where they are the default: the engine has a fast path for a table and a key alone."""
     payload: Payload = {"TableName": table, "Key": key}
     if consistent:
         payload["ConsistentRead"] = True
