@@ -22,10 +22,10 @@ import orjson
 from gateleg.engine import Engine
 from gateleg.engine.database import Database, WriteGroup, WriteTransaction
 from gateleg.jobs import AsyncQueue, Submission
+from gateleg.jobs.worker.group_commit import with_group_commit
 from gateleg.store import AsyncStore
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport
 from queues.claims import ROUND, Bench
-from gateleg.jobs.worker.group_commit import with_group_commit
 from queues.table import jobs
 
 #: Updates of one round, and the items that they take turns with.
