@@ -47,7 +47,7 @@ def test_files_are_added_found_and_asked(folder: Path) -> None:
 def test_a_collection_is_embedded_by_another_model(folder: Path) -> None:
     (folder / "docs" / "blob.bin").unlink()
     run(folder, "add", str(folder / "docs"))
-    assert run(folder, "reembed", "docs", "local:minilm")[1].endswith("documents/docs: embedded by local:minilm already\n")
+    assert run(folder, "reembed", "docs", "local:minilm")[1].endswith("documents/docs: already embedded with local:minilm\n")
     with second_model() as other:
         status, told = run(folder, "reembed", "docs", other.address)
         assert (status, told.splitlines()[-1]) == (0, "documents/docs: 2 chunks of 2 documents, 2 embedded")

@@ -1,4 +1,4 @@
-"""The pages of document collections in the console: `/rag` has the repositories, below it are collections and documents."""
+"""The console pages: `/rag` lists the repositories; collections and documents are below it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def register(resources: Resources[RagSettings]) -> None:
-    """Make the pages known to the console."""
+    """Register the pages with the console."""
     ui.add_css(Path(__file__).parent / "web" / "rag.css", shared=True)
 
     @ui.page(HOME, response_timeout=PAGE_TIMEOUT_SECONDS)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gateleg.web import Resources
 
 
-def premises_of(resources: Resources[RagSettings]) -> PurgeResources:
+def purge_resources(resources: Resources[RagSettings]) -> PurgeResources:
     """Where documents lie on this host."""
     return PurgeResources(resources.store, resources.objects, indexes_of(resources))
 
@@ -39,15 +39,15 @@ def deletion_jobs(resources: Resources[RagSettings]) -> Jobs:
 
     @jobs.handler(DELETE_COLLECTION, config=CollectionDeletion, result=Removal, priority=40, timeout=3600)
     async def collection(job: JobContext, config: CollectionDeletion) -> Removal:
-        return await delete_collection(job, premises_of(resources), resources.queue, config)
+        return await delete_collection(job, purge_resources(resources), resources.queue, config)
 
     @jobs.handler(DELETE_DOCUMENTS, config=DocumentsDeletion, result=Removal, priority=40, timeout=3600)
     async def documents(job: JobContext, config: DocumentsDeletion) -> Removal:
-        return await delete_documents(job, premises_of(resources), resources.queue, config)
+        return await delete_documents(job, purge_resources(resources), resources.queue, config)
 
     @jobs.handler(DELETE_REPOSITORY, config=RepositoryDeletion, result=Removal, priority=40, timeout=4 * 3600)
     async def repository(job: JobContext, config: RepositoryDeletion) -> Removal:
-        return await delete_repository(job, premises_of(resources), resources.queue, config)
+        return await delete_repository(job, purge_resources(resources), resources.queue, config)
 
     @jobs.every("0 3 * * *")
     @jobs.handler(PURGE, config=NoConfig, result=PurgeResult, priority=30, timeout=3600)

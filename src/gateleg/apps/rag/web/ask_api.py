@@ -12,7 +12,7 @@ from gateleg.apps.rag.answering.answering import AskRequest
 from gateleg.apps.rag.answering.answers import Answer, AnswerEvent
 from gateleg.apps.rag.answering.service import ask, ask_once, forget_conversation
 from gateleg.apps.rag.answering.tables import ConversationTurn
-from gateleg.apps.rag.api import mine
+from gateleg.apps.rag.api import resources_of
 from gateleg.apps.rag.searching.service import SearchScope
 from gateleg.apps.rag.web.search_api import PlaceBody
 from gateleg.apps.rag.web.views import View
@@ -63,10 +63,10 @@ def _request(body: AskRequest, *others: str) -> AskRequest:
 
 async def _answered(call: Call, places: list[SearchScope], request: AskRequest, accept: str) -> Response:
     if _STREAM not in accept:
-        found = await ask_once(mine(call), call.principal, places, request)
+        found = await ask_once(resources_of(call), call.principal, places, request)
         return Response(found.model_dump_json(by_alias=True), media_type="application/json")
     # What is refused is refused here, with its status, before the stream begins.
-    return EventStream(_events(await ask(mine(call), call.principal, places, request)), headers=stream_headers())
+    return EventStream(_events(await ask(resources_of(call), call.principal, places, request)), headers=stream_headers())
 
 
 async def _events(answer: AsyncIterator[AnswerEvent]) -> AsyncIterator[bytes]:
@@ -103,5 +103,5 @@ async def get_conversation(call: Using, conversation_id: ConversationId, limit: 
 @router.delete("/conversation/{conversation_id}", status_code=204)
 async def delete_conversation(call: Using, conversation_id: ConversationId) -> None:
     """Forget one of the caller's conversations."""
-    if not await forget_conversation(mine(call), call.principal, conversation_id):
+    if not await forget_conversation(resources_of(call), call.principal, conversation_id):
         raise Unknown(f"There is no conversation {conversation_id!r} of yours.")

@@ -6,12 +6,12 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Response
 
 from gateleg.apps.rag.access import Action, explain
-from gateleg.apps.rag.api import IfMatch, PageSize, Token, caller_of, clamped, expected, mine, tag
+from gateleg.apps.rag.api import IfMatch, PageSize, Token, caller_of, clamp_page_size, expected_version, resources_of, set_etag
+from gateleg.apps.rag.collection_list import CollectionFilter, SortBy, list_all_collections, list_collections, list_own_collections
 from gateleg.apps.rag.collections import OpenedCollection, create_collection, open_collection, soft_delete_collection, update_collection
 from gateleg.apps.rag.deleting.starting import impact_of, start_collection_deletion
 from gateleg.apps.rag.drafts import CollectionChanges, NewCollection
 from gateleg.apps.rag.host_checks import check_folders, check_model
-from gateleg.apps.rag.listing import CollectionFilter, SortBy, list_all_collections, list_collections, list_own_collections
 from gateleg.apps.rag.pipelines.following import follow_pipelines
 from gateleg.apps.rag.repositories import get_repository
 from gateleg.apps.rag.statistics import count_collection
@@ -78,7 +78,7 @@ def _wanted(text: str | None, status: CollectionStatus | None, label: str | None
 
 
 def _shown(response: Response, opened: OpenedCollection, warnings: tuple[str, ...] = ()) -> CollectionView:
-    tag(response, opened.collection.version)
+    set_etag(response, opened.collection.version)
     return CollectionView.of(opened, warnings)
 
 
@@ -97,7 +97,7 @@ async def list_user_collections(
     token: Token = None,
 ) -> CollectionsView:
     """The collections of all repositories that the caller can read."""
-    wanted, size, caller = _wanted(text, status, label, sort_by, order), clamped(page_size), caller_of(call)
+    wanted, size, caller = _wanted(text, status, label, sort_by, order), clamp_page_size(page_size), caller_of(call)
     if created_by is None:
         page = await list_all_collections(call.host.store, caller, wanted, size=size, token=token)
     else:
@@ -120,7 +120,7 @@ async def list_one_repository(
     token: Token = None,
 ) -> CollectionsView:
     """The collections of a repository that the caller can read, and how many they are."""
-    caller, size = caller_of(call), clamped(page_size)
+    caller, size = caller_of(call), clamp_page_size(page_size)
     repository = await get_repository(call.host.store, caller, repository_id)
     wanted = _wanted(text, status, label, sort_by, order)
     page = await list_collections(call.host.store, caller, repository, wanted, size=size, token=token)
@@ -131,11 +131,11 @@ async def list_one_repository(
 @router.post(_MANY, status_code=201)
 async def create(call: Using, repository_id: str, new: NewCollection, response: Response) -> CollectionView:
     """Create a collection."""
-    check_model(mine(call), new.embedding_model)
-    check_folders(mine(call).settings, new.pipelines)
+    check_model(resources_of(call), new.embedding_model)
+    check_folders(resources_of(call).settings, new.pipelines)
     opened = await create_collection(call.host.store, caller_of(call), repository_id, new)
     if opened.collection.pipelines:
-        await follow_pipelines(mine(call))
+        await follow_pipelines(resources_of(call))
     await call.note("rag.create-collection", f"{repository_id}/{opened.collection.collection_id}")
     response.headers["Location"] = f"/api/rag/repository/{repository_id}/collections/{opened.collection.collection_id}"
     return _shown(response, opened)
@@ -177,10 +177,10 @@ async def update(
     call: Using, repository_id: str, collection_id: str, changes: CollectionChanges, response: Response, if_match: IfMatch = None
 ) -> CollectionView:
     """Change what is sent; null clears. The status ARCHIVED puts a collection away, ACTIVE brings it back, also a deleted one."""
-    check_folders(mine(call).settings, changes.pipelines)
-    found = await update_collection(call.host.store, caller_of(call), repository_id, collection_id, changes, expected(if_match))
+    check_folders(resources_of(call).settings, changes.pipelines)
+    found = await update_collection(call.host.store, caller_of(call), repository_id, collection_id, changes, expected_version(if_match))
     if {"pipelines", "status"} & changes.model_fields_set:
-        await follow_pipelines(mine(call))
+        await follow_pipelines(resources_of(call))
     await call.note(
         "rag.update-collection", f"{repository_id}/{found.opened.collection.collection_id}", fields=sorted(changes.model_fields_set)
     )
@@ -201,7 +201,7 @@ async def delete(
     """Delete a collection. It can be restored for 90 days (200); with `hardDelete`, a job removes everything in it (202)."""
     if hard:
         return await _delete_for_good(call, repository_id, collection_id, response)
-    days = mine(call).settings.restore_days
+    days = resources_of(call).settings.restore_days
     opened = await soft_delete_collection(call.host.store, caller_of(call), repository_id, collection_id, days=days)
     await call.note("rag.delete-collection", f"{repository_id}/{opened.collection.collection_id}")
     return _shown(response, opened)

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Body, Query, Response
 from pydantic import Field
 
 from gateleg.apps.rag.access import Action
-from gateleg.apps.rag.api import IfMatch, PageSize, Token, caller_of, clamped, expected, mine, tag
+from gateleg.apps.rag.api import IfMatch, PageSize, Token, caller_of, clamp_page_size, expected_version, resources_of, set_etag
 from gateleg.apps.rag.collections import DEFAULT_ALIAS, open_collection
 from gateleg.apps.rag.deleting.starting import MOST_DOCUMENTS, DocumentOutcome, start_document_deletion
 from gateleg.apps.rag.documents import (
@@ -125,7 +125,7 @@ async def list_all(
 ) -> DocumentsView:
     """The documents of a collection, or of all collections of the repository that the caller can read."""
     wanted = DocumentFilter(text, status, label, descending=order.lower() == "desc")
-    size = clamped(page_size)
+    size = clamp_page_size(page_size)
     found = await list_documents(
         call.host.store, caller_of(call), repository_id, wanted, collection_id=collection_id, size=size, token=token
     )
@@ -165,7 +165,7 @@ async def get_one(call: Using, repository_id: str, document_id: str, response: R
     """A document."""
     found = (await _opened(call, repository_id, document_id)).document
     found = await reconcile_with_job(call.host.store, call.host.queue, found)
-    tag(response, found.version)
+    set_etag(response, found.version)
     return DocumentView.of(found)
 
 
@@ -175,13 +175,13 @@ async def update(
 ) -> DocumentView:
     """Change the name or the metadata of a document; null clears the metadata. A job brings the change to its chunks."""
     caller = caller_of(call)
-    opened = await update_document(call.host.store, caller, repository_id, document_id, changes, expected(if_match))
+    opened = await update_document(call.host.store, caller, repository_id, document_id, changes, expected_version(if_match))
     found = opened.document
     await call.note("rag.update-document", f"{repository_id}/{document_id}", fields=sorted(changes.model_fields_set))
     if found.generation is not None and found.source and opened.collection.status is CollectionStatus.ACTIVE:
         # What searches filter by and show lies in the chunks. Their vectors stay, so this costs little.
-        found = (await submit_again(mine(call), found, caller=caller)).document
-    tag(response, found.version)
+        found = (await submit_again(resources_of(call), found, caller=caller)).document
+    set_etag(response, found.version)
     return DocumentView.of(found)
 
 
@@ -196,7 +196,7 @@ async def delete_one(call: Using, repository_id: str, document_id: str) -> Docum
 async def download(call: Using, repository_id: str, document_id: str) -> str:
     """A link to the file, which expires after 300 seconds."""
     opened = await _opened(call, repository_id, document_id)
-    resources = mine(call)
+    resources = resources_of(call)
     bucket = opened.document.bucket
     objects = resources.objects if bucket is None else resources.objects_named(bucket)
     return await download_url(objects, opened, resources.settings.download_seconds)
@@ -232,7 +232,7 @@ async def sign_upload(call: Using, repository_id: str, wanted: Wanted, collectio
 
     The body is JSON, or the name of the file as plain text.
     """
-    resources = mine(call)
+    resources = resources_of(call)
     if isinstance(wanted, str):
         wanted = NewUpload(name=wanted)
     where = wanted.collection_id or collection_id or DEFAULT_ALIAS

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path
 from pydantic import Field
 
 from gateleg.apps.rag.access import Action
-from gateleg.apps.rag.api import caller_of, mine
+from gateleg.apps.rag.api import caller_of, resources_of
 from gateleg.apps.rag.collections import open_collection
 from gateleg.apps.rag.drafts import Draft
 from gateleg.apps.rag.evaluating.service import Configuration, SetDraft, create_set, delete_set, find_set, start_evaluation
@@ -131,7 +131,7 @@ async def list_sets(call: Using, repository_id: str, collection_id: str, limit: 
 @router.post(_ROOT, status_code=201)
 async def write_set(call: Using, repository_id: str, collection_id: str, draft: SetDraft) -> SetView:
     """Write a golden set, or have questions made from the documents of the collection."""
-    made = await create_set(mine(call), call.principal, repository_id, collection_id, draft)
+    made = await create_set(resources_of(call), call.principal, repository_id, collection_id, draft)
     await call.note("rag.create-golden-set", f"{repository_id}/{made.collection_id}/{made.set_id}")
     return SetView.of(made)
 
@@ -150,7 +150,7 @@ async def list_questions(
 @router.delete(_ROOT + "/{set_id}", status_code=204)
 async def remove_set(call: Using, repository_id: str, collection_id: str, set_id: SetId) -> None:
     """Delete a golden set; its evaluations stay."""
-    await delete_set(mine(call), call.principal, repository_id, collection_id, set_id)
+    await delete_set(resources_of(call), call.principal, repository_id, collection_id, set_id)
     await call.note("rag.delete-golden-set", f"{repository_id}/{collection_id}/{set_id}")
 
 
@@ -158,7 +158,9 @@ async def remove_set(call: Using, repository_id: str, collection_id: str, set_id
 async def evaluate(call: Using, repository_id: str, collection_id: str, new: NewEvaluation) -> EvaluationStarted:
     """Measure ways of searching with a golden set, by a job."""
     place = Subject(repository_id, collection_id)
-    run_id, job_id = await start_evaluation(mine(call), call.principal, place, new.set_id, new.configurations, k=new.k, answers=new.answers)
+    run_id, job_id = await start_evaluation(
+        resources_of(call), call.principal, place, new.set_id, new.configurations, k=new.k, answers=new.answers
+    )
     return EvaluationStarted(run_id=run_id, job_id=job_id)
 
 

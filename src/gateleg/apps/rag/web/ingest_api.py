@@ -8,7 +8,7 @@ from fastapi import APIRouter, Header, Query, Request
 from pydantic import Field
 
 from gateleg.apps.rag.access import Action
-from gateleg.apps.rag.api import caller_of, mine
+from gateleg.apps.rag.api import caller_of, resources_of
 from gateleg.apps.rag.chunking import legacy_strategy, parse_strategy, preview
 from gateleg.apps.rag.collections import DEFAULT_ALIAS, OpenedCollection, open_collection
 from gateleg.apps.rag.drafts import Draft, MetadataDraft
@@ -133,7 +133,7 @@ def _metadata(draft: MetadataDraft | None) -> DocumentMetadata | None:
 
 async def _ingested(call: Call, opened: OpenedCollection, batch: list[NewDocument]) -> IngestsView:
     collection = opened.collection
-    result = await ingest_batch(mine(call), caller_of(call), collection.repository_id, collection.collection_id, batch)
+    result = await ingest_batch(resources_of(call), caller_of(call), collection.repository_id, collection.collection_id, batch)
     if result.refused == len(batch) == 1:
         raise next(one for one in result.results if isinstance(one, GatelegError))
     where = f"{collection.repository_id}/{collection.collection_id}"
@@ -199,9 +199,9 @@ async def ingest_contents(call: Using, repository_id: str, body: Batch, once: On
 async def upload(call: Using, repository_id: str, request: Request, collection_id: Collection = None) -> IngestsView:
     """Send files, as a form or one as the body, and ingest them. A file that the caller sends again under its name replaces the earlier."""
     opened = await _target(call, repository_id, collection_id)
-    most = min(mine(call).settings.upload_bytes, call.host.settings.upload_limit)
+    most = min(resources_of(call).settings.upload_bytes, call.host.settings.upload_limit)
     async with upload_slot(call.principal), upload_folder() as folder:
-        files = await receive_files(request, folder, UploadRules(most, files=mine(call).settings.upload_files))
+        files = await receive_files(request, folder, UploadRules(most, files=resources_of(call).settings.upload_files))
         batch = [NewDocument(key=await _kept(call, opened, file), name=file.name) for file in files]
     return await _ingested(call, opened, batch)
 

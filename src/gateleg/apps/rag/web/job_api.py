@@ -7,8 +7,8 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 
 from gateleg.apps.rag.access import Action
-from gateleg.apps.rag.api import PageSize, Token, caller_of, clamped, mine
-from gateleg.apps.rag.job_listing import list_repository_jobs
+from gateleg.apps.rag.api import PageSize, Token, caller_of, clamp_page_size, resources_of
+from gateleg.apps.rag.job_list import list_repository_jobs
 from gateleg.apps.rag.repositories import get_repository
 from gateleg.apps.rag.subjects import parse_subject
 from gateleg.apps.rag.web.views import View
@@ -33,7 +33,7 @@ class JobsView(View):
 
 def _jobs_of(call: Call) -> MemberJobs:
     application = next(one for one in call.host.applications if one.name == "rag")
-    return MemberJobs(application, mine(call), call.principal)
+    return MemberJobs(application, resources_of(call), call.principal)
 
 
 def _is_about(job: Job | ArchivedJob, repository_id: str) -> bool:
@@ -51,11 +51,11 @@ async def list_jobs(
 ) -> JobsView:
     """The jobs that the caller has submitted for a repository, newest first; for its administrators, the jobs of everybody. A page may
     be short; the token leads on."""
-    caller, jobs, size = caller_of(call), _jobs_of(call), clamped(page_size)
+    caller, jobs, size = caller_of(call), _jobs_of(call), clamp_page_size(page_size)
     repository = await get_repository(call.host.store, caller, repository_id)
     since = call.host.store.setup.now() - timedelta(hours=hours)
     if caller.may(Action.CHANGE_PIPELINES, repository):
-        page = await list_repository_jobs(mine(call), call.principal, repository, jobs.sees, since=since, size=size, token=token)
+        page = await list_repository_jobs(resources_of(call), call.principal, repository, jobs.sees, since=since, size=size, token=token)
         shown = [JobDetail.of(job) for job in page.rows]
         return JobsView(jobs=shown, last_evaluated_key=page.next, has_next_page=page.next is not None, has_previous_page=token is not None)
     found = await jobs.page(limit=size, cursor=token)

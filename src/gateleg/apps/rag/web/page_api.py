@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Path, Response
 from pydantic import Field
 
-from gateleg.apps.rag.api import caller_of, mine
+from gateleg.apps.rag.api import caller_of, resources_of
 from gateleg.apps.rag.documents import open_document
 from gateleg.apps.rag.inspecting.drawing import DRAWN
 from gateleg.apps.rag.inspecting.page_chunks import chunks_on
@@ -33,7 +33,7 @@ class PageView(View):
 async def get_page(call: Using, repository_id: str, document_id: str, page: PageNumber) -> PageView:
     """A page of a PDF or a picture, with the passages on it; their `boxes` say where."""
     document = (await open_document(call.host.store, caller_of(call), repository_id, document_id)).document
-    drawn = await page_image(mine(call), document, page)
+    drawn = await page_image(resources_of(call), document, page)
     chunks = await chunks_on(call.host.store, document, page)
     return PageView(
         page=page,
@@ -50,9 +50,9 @@ async def get_page_image(
 ) -> Response:
     """The picture of a page. It is drawn when it is first asked for, which takes a second or two."""
     document = (await open_document(call.host.store, caller_of(call), repository_id, document_id)).document
-    drawn = await page_image(mine(call), document, page)
+    drawn = await page_image(resources_of(call), document, page)
     # Asked again each time: rights may have been taken away. What has not changed is not sent again.
     headers = {"Cache-Control": "private, no-cache", "ETag": f'"{document.generation}-{page}"'}
     if if_none_match == headers["ETag"]:
         return Response(status_code=304, headers=headers)
-    return Response(await mine(call).objects.get(drawn.key), media_type=DRAWN, headers=headers)
+    return Response(await resources_of(call).objects.get(drawn.key), media_type=DRAWN, headers=headers)

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from gateleg.apps.rag.api import JobStarted, caller_of, mine
+from gateleg.apps.rag.api import JobStarted, caller_of, resources_of
 from gateleg.apps.rag.pipelines.following import open_pipeline, start_look
 from gateleg.apps.rag.pipelines.job_types import PipelineConfig
 from gateleg.apps.rag.pipelines.running import state_of
@@ -35,7 +35,7 @@ class PipelineStatus(View):
 @router.get(_ONE)
 async def get_pipeline(call: Using, repository_id: str, pipeline_id: str, collection_id: Owner = None) -> PipelineStatus:
     """A pipeline and what came of its last look. For those who may change it."""
-    resources = mine(call)
+    resources = resources_of(call)
     opened = await open_pipeline(resources.store, caller_of(call), repository_id, pipeline_id, collection_id)
     config = PipelineConfig(repository_id=repository_id, owner_collection=opened.owner, pipeline_id=pipeline_id)
     state = await state_of(resources, config)
@@ -52,7 +52,7 @@ async def run_pipeline(
     dry_run: Annotated[bool, Query(alias="dryRun", description="Say what a look would do; the job's result has it.")] = False,
 ) -> JobStarted:
     """Have a pipeline look now, also while it is paused, and compare everything; or try what a look would do."""
-    resources, caller = mine(call), caller_of(call)
+    resources, caller = resources_of(call), caller_of(call)
     job = await start_look(resources, caller, repository_id, pipeline_id, collection=collection_id, dry_run=dry_run)
     await call.note("rag.run-pipeline", f"{repository_id}/{pipeline_id}", job=str(job.job_id), dry_run=dry_run)
     return JobStarted(job_id=job.job_id, status=job.status.value)

@@ -8,10 +8,10 @@ from nicegui import ui
 from pydantic import BaseModel, Field
 
 from gateleg.apps.rag.access import Action
+from gateleg.apps.rag.collection_list import CollectionFilter, list_collections
 from gateleg.apps.rag.collections import create_collection
 from gateleg.apps.rag.drafts import NewCollection
 from gateleg.apps.rag.host_checks import check_model
-from gateleg.apps.rag.listing import CollectionFilter, list_collections
 from gateleg.apps.rag.repositories import get_repository
 from gateleg.apps.rag.tables import CollectionStatus
 from gateleg.apps.rag.web.places import HOME, collection_place, repository_place

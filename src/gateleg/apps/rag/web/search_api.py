@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
-from gateleg.apps.rag.api import caller_of, mine
+from gateleg.apps.rag.api import caller_of, resources_of
 from gateleg.apps.rag.collections import DEFAULT_ALIAS
 from gateleg.apps.rag.errors import BadSearch
 from gateleg.apps.rag.repositories import get_repository
@@ -71,14 +71,14 @@ class SimilarView(BaseModel):
 async def search_places(call: Using, body: SearchBody) -> SearchResult:
     """Search collections of several repositories together."""
     places = [SearchScope(place.repository_id, place.collection_id) for place in body.places]
-    return await search(mine(call), call.principal, places, body.request())
+    return await search(resources_of(call), call.principal, places, body.request())
 
 
 @router.post("/repository/{repository_id}/search")
 async def search_repository(call: Using, repository_id: str, body: RepositorySearch) -> SearchResult:
     """Search collections of a repository: those that are named, or all that the caller may search."""
     places = [SearchScope(repository_id, one) for one in body.collection_ids] or [SearchScope(repository_id)]
-    return await search(mine(call), call.principal, places, body.request())
+    return await search(resources_of(call), call.principal, places, body.request())
 
 
 @router.get("/repository/{repository_id}/similaritySearch")
@@ -98,7 +98,7 @@ async def similarity_search(
     weights = {"vectorWeight": vector_weight, "lexicalWeight": lexical_weight}
     asked = {"query": query, "topK": top, "searchMode": mode, **{name: value for name, value in weights.items() if value is not None}}
     place = SearchScope(repository_id, await _named(call, repository_id, collection_id, model))
-    found = await search(mine(call), call.principal, [place], _checked(asked))
+    found = await search(resources_of(call), call.principal, [place], _checked(asked))
     used = {"search_mode": found.search_mode, "actual_mode_used": found.actual_mode_used, "backend": "embedded", "hybrid_supported": True}
     return SimilarView(docs=[Found(document=_excerpt(hit, score)) for hit in found.hits], metadata=used)
 

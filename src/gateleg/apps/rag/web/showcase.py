@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gateleg.apps.rag.access import Action, Caller
+from gateleg.apps.rag.collection_list import CollectionFilter, list_all_collections
 from gateleg.apps.rag.collections import find_collection
-from gateleg.apps.rag.listing import CollectionFilter, list_all_collections
 from gateleg.apps.rag.repositories import list_repositories
 from gateleg.apps.rag.subjects import parse_subject
 from gateleg.apps.rag.tables import Document, Repository

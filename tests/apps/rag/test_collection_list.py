@@ -6,16 +6,16 @@ from typing import Any
 import pytest
 
 from gateleg.apps.rag.access import Caller
-from gateleg.apps.rag.collections import OpenedCollection, create_collection, soft_delete_collection, update_collection
-from gateleg.apps.rag.drafts import CollectionChanges, NewCollection, NewRepository
-from gateleg.apps.rag.keyset import KeysetPage
-from gateleg.apps.rag.listing import (
+from gateleg.apps.rag.collection_list import (
     CollectionFilter,
     SortBy,
     list_all_collections,
     list_collections,
     list_own_collections,
 )
+from gateleg.apps.rag.collections import OpenedCollection, create_collection, soft_delete_collection, update_collection
+from gateleg.apps.rag.drafts import CollectionChanges, NewCollection, NewRepository
+from gateleg.apps.rag.keyset import KeysetPage
 from gateleg.apps.rag.repositories import create_repository
 from gateleg.apps.rag.tables import Collection, CollectionStatus, Repository
 from gateleg.jobs import ManualClock

@@ -1,11 +1,11 @@
-"""The jobs of a repository for those who administer it: about the repository itself and about each of its collections, newest first."""
+"""List the jobs of a repository and of its collections, newest first, for its administrators."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from gateleg.apps.rag.keyset import KeysetPage, Pager, in_order, merged
+from gateleg.apps.rag.keyset import KeysetPage, Pager, merge_streams, order_ties
 from gateleg.apps.rag.subjects import Subject
 from gateleg.apps.rag.tables import Collection
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gateleg.jobs import Job
     from gateleg.web import Principal, Resources
 
-_FORM = "%Y-%m-%dT%H:%M:%S.%f"
+_TIME_FORMAT = "%Y-%m-%dT%H:%M:%S.%f"
 
 
 async def list_repository_jobs(
@@ -31,18 +31,18 @@ async def list_repository_jobs(
     size: int,
     token: str | None,
 ) -> KeysetPage[Job]:
-    """A page of the jobs since a moment that `sees` lets the caller see. One index is asked once for each collection."""
-    question = ["jobs", repository.repository_id, principal.owner]
-    pager: Pager[Job] = Pager.of(resources.store, question, _place, descending=True, size=size, token=token)
+    """A page of the jobs since `since` for which `sees` is true. Makes one index query for each collection."""
+    identity = ["jobs", repository.repository_id, principal.owner]
+    pager: Pager[Job] = Pager.of(resources.store, identity, _sort_key, descending=True, size=size, token=token)
     own = repository.repository_id
     collections = [row.collection_id async for row in resources.store.query(Collection.in_repository, repository_id=own)]
     subjects = [Subject(own), *(Subject(own, one) for one in (repository.config.embedding_model_id, *collections))]
-    streams = [in_order(_of_subject(resources, subject, sees, since, pager.last), _place) for subject in dict.fromkeys(subjects)]
-    return await pager.take(merged(streams, _place, descending=True))
+    streams = [order_ties(_of_subject(resources, subject, sees, since, pager.last), _sort_key) for subject in dict.fromkeys(subjects)]
+    return await pager.take(merge_streams(streams, _sort_key, descending=True))
 
 
-def _place(job: Job) -> SortKey:
-    return job.created_at.astimezone(UTC).strftime(_FORM), str(job.job_id)
+def _sort_key(job: Job) -> SortKey:
+    return job.created_at.astimezone(UTC).strftime(_TIME_FORMAT), str(job.job_id)
 
 
 async def _of_subject(
@@ -51,8 +51,8 @@ async def _of_subject(
     kind = resources.queue.context.tables.job
     query = kind.of_subject(subject=str(subject))
     if last is not None:
-        # A little later: which of the jobs of one moment are due is for the pager to say.
-        query = query.where(kind.created_at <= datetime.strptime(str(last[0]), _FORM).replace(tzinfo=UTC) + timedelta(seconds=1))
+        # A second later, so that no job with the same time is missed; the pager skips those of earlier pages.
+        query = query.where(kind.created_at <= datetime.strptime(str(last[0]), _TIME_FORMAT).replace(tzinfo=UTC) + timedelta(seconds=1))
     async for job in resources.store.query(query):
         if job.created_at < since:
             return
