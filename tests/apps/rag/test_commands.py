@@ -54,8 +54,8 @@ def test_a_collection_is_embedded_by_another_model(folder: Path) -> None:
         (hit,) = json.loads(run(folder, "search", "High water comes twice a day", "--mode", "vector", "--json", "-k", "1")[1])
         assert hit["documentName"] == "deep/tides.txt"
         other.before = lambda: 400
-        assert "the collection is as it was" in run(folder, "reembed", "docs", f"{other.address}/other")[1]
-    assert "cannot be used here" in run(folder, "reembed", "docs", "local:unknown")[1]
+        assert "the collection was not changed" in run(folder, "reembed", "docs", f"{other.address}/other")[1]
+    assert "is not available on this host" in run(folder, "reembed", "docs", "local:unknown")[1]
 
 
 def test_what_is_wrong_is_said(folder: Path) -> None:

@@ -166,7 +166,7 @@ def test_the_embedding_model_of_a_collection_is_changed(library: Served, open_pa
     form = page.get_by_role("textbox", name="Embedding model")
     form.fill("local:unknown")
     page.get_by_role("button", name="Save").last.click()
-    expect(page.get_by_text("cannot be used here")).to_be_visible()
+    expect(page.get_by_text("is not available on this host")).to_be_visible()
     assert serious_faults(page) == []
     with second_model() as other:
         form.fill(other.address)

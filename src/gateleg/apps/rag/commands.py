@@ -223,7 +223,7 @@ def ask(
 
 
 async def _ask(question: str, repository: str | None, collection: str | None, settings: "Settings") -> Any:
-    from gateleg.apps.rag.answering.answering import AskRequest
+    from gateleg.apps.rag.answering.answer_stream import AskRequest
     from gateleg.apps.rag.answering.service import ask_once
     from gateleg.apps.rag.application import application
     from gateleg.web import LOCAL

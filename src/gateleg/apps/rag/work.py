@@ -1,6 +1,6 @@
-"""The job types of document collections: what ingests documents, what follows their sources, and what removes them.
+"""The job types of document collections: ingestion, re-embedding, pipelines, deletion and evaluation, with their handlers.
 
-An ingestion runs in the worker's event loop and waits most of the time: parsers are processes with limits, models have their own threads.
+Handlers run in the worker's event loop and mostly wait, because parsers run in separate processes and models in their own threads.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ if TYPE_CHECKING:
     from gateleg.jobs import JobContext
     from gateleg.web import Resources
 
-#: Seconds that the ingestion of one document may take: hours, for models that are slow and documents that are long.
+#: Timeout of a job in seconds. It is long, because slow models need hours for long documents.
 _LONGEST = 4 * 3600
 
 
 def rag_jobs(resources: Resources[RagSettings]) -> Jobs:
-    """The job types with their handlers."""
+    """All job types of document collections, with their handlers."""
     jobs = Jobs()
     limit = resources.settings.ingestions_per_worker or max(os.cpu_count() or 2, 2)
 
@@ -85,7 +85,7 @@ def rag_jobs(resources: Resources[RagSettings]) -> Jobs:
     async def run_one(job: JobContext, config: PipelineConfig) -> PipelineResult:
         return await run_pipeline(job, config, resources)
 
-    # The API does both at once when a repository or a pipeline changes; this is for rows that other programs write.
+    # The API does both when a repository or a pipeline changes. This schedule covers rows that other programs write.
     @jobs.every(900)
     @jobs.handler(FOLLOW_PIPELINES, config=NoConfig, result=FollowedPipelines, priority=40, timeout=600)
     async def follow(job: JobContext, config: NoConfig) -> FollowedPipelines:

@@ -206,5 +206,5 @@ async def test_nothing_of_an_embedded_collection_is_left(library: Library, other
 
 
 async def test_a_model_that_the_host_cannot_use_is_refused(library: Library) -> None:
-    with pytest.raises(BadField, match="cannot be used here"):
+    with pytest.raises(BadField, match="is not available on this host"):
         await start_reembedding(library.resources, ADMIN, "books", library.collection_id, "local:unknown")

@@ -1,4 +1,4 @@
-"""The handlers of deletions. Each may be interrupted anywhere, and begins again without harm."""
+"""The handlers of deletion jobs. Each is safe to repeat after an interruption."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ if TYPE_CHECKING:
     from gateleg.jobs import AsyncQueue, Job, JobContext
     from gateleg.store import AsyncStore
 
-#: Seconds until it is seen again whether cancelled ingestions have stopped.
+#: Seconds between two checks whether cancelled ingestions have stopped.
 _LOOK_AGAIN = 0.5
-#: Statuses of a repository that keeps none of its collections.
+#: Statuses of a repository whose default collection is removed, too.
 _REMOVED = (RepositoryStatus.DELETE_IN_PROGRESS, RepositoryStatus.DELETE_FAILED)
 _FINISHED = (JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.CANCELLED)
 
 
 class NotRemoved(RagError):
-    """Something was still there after everything was removed: another writer has added it meanwhile."""
+    """Something was left after a purge, because another writer added it meanwhile."""
 
     code = "not-removed"
     status = 500
-    fix = "The job tries again by itself."
+    fix = "The job retries automatically."
 
 
 async def delete_collection(job: JobContext, resources: PurgeResources, queue: AsyncQueue, config: CollectionDeletion) -> Removal:
-    """The handler: remove a collection."""
+    """Remove a collection."""
     store = resources.store
     repository = await store.find(Repository, repository_id=config.repository_id, consistent=True)
     row = await store.find(Collection, collection_id=config.collection_id, repository_id=config.repository_id, consistent=True)
@@ -81,14 +81,14 @@ async def _removed(job: JobContext, resources: PurgeResources, queue: AsyncQueue
     removed = await purge_collection(resources, config.repository_id, config.collection_id, report)
     left = await count_left(resources, config.repository_id, config.collection_id)
     if left:
-        raise NotRemoved(f"After everything was removed there were still {left}.")
-    # Counting has made an empty index.
+        raise NotRemoved(f"The purge left {left}.")
+    # Counting has created an empty index.
     await drop_indexes(resources, config.repository_id, config.collection_id)
     return removed
 
 
 async def _close_collection(store: AsyncStore, repository: Repository | None, row: Collection) -> None:
-    """Delete the row, which frees the name; a default collection, empty now, is in use again."""
+    """Delete the row, which releases the name. A default collection, now empty, becomes active again."""
     current = await store.find(row.key, consistent=True)
     if current is None:
         return
@@ -101,7 +101,7 @@ async def _close_collection(store: AsyncStore, repository: Repository | None, ro
 
 
 async def _stop_ingestions(job: JobContext, queue: AsyncQueue, subject: Subject) -> None:
-    """Cancel all other jobs about a subject, and come back until they have stopped."""
+    """Cancel all other jobs of a subject; snooze this job until they have stopped."""
     running = [one async for one in _unfinished(queue, str(subject)) if one.job_id != job.job_id]
     for one in running:
         await queue.cancel(one.job_id, reason="its collection is being deleted")
@@ -123,7 +123,7 @@ async def _unfinished(queue: AsyncQueue, subject: str) -> AsyncIterator[Job]:
 
 
 async def delete_repository(job: JobContext, resources: PurgeResources, queue: AsyncQueue, config: RepositoryDeletion) -> Removal:
-    """The handler: remove a repository, collection by collection, its own row last."""
+    """Remove a repository: its collections one by one, and its own row last."""
     store = resources.store
     row = await store.find(Repository, repository_id=config.repository_id, consistent=True)
     if row is None:
@@ -147,7 +147,7 @@ async def _removed_collections(job: JobContext, resources: PurgeResources, queue
     store, repository_id = resources.store, repository.repository_id
     rows = [row async for row in store.query(Collection.in_repository, repository_id=repository_id)]
     known = {row.collection_id for row in rows} | {repository.config.embedding_model_id}
-    # Documents whose collection has no row.
+    # Include documents whose collection has no row.
     found = store.query(Document.in_repository, repository_id=repository_id, project=[Document.collection_id])
     ids = sorted(known | {one["collection_id"] async for one in found})
     total = Counts()
@@ -164,7 +164,7 @@ async def _removed_collections(job: JobContext, resources: PurgeResources, queue
 
 
 async def delete_documents(job: JobContext, resources: PurgeResources, queue: AsyncQueue, config: DocumentsDeletion) -> Removal:
-    """The handler: remove documents."""
+    """Remove documents."""
     store = resources.store
     repository = await store.find(Repository, repository_id=config.repository_id, consistent=True)
     if repository is None:

@@ -1,4 +1,4 @@
-"""Keeping a document from searches while it is removed."""
+"""Hide a document from searches while it is being removed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 async def hide_document(store: AsyncStore, repository: Repository, document_id: str, job_id: UUID) -> Document | None:
-    """The document, marked as being deleted and with no generation that a search may find."""
+    """Mark a document as being deleted, and clear the generation that searches find. Return None if it does not exist."""
     found = await find_document(store, repository, document_id)
     if found is None:
         return None

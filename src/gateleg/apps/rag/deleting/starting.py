@@ -1,4 +1,4 @@
-"""Use cases: begin the removal of collections, documents and repositories. Asked again, each answers with the job that is under way."""
+"""Start the removal of collections, documents and repositories. If a removal is already running, its job is returned."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from gateleg.jobs.tables import ArchivedJob
     from gateleg.store import AsyncStore
 
-#: Documents that one request may name.
+#: Maximum documents in one request.
 MOST_DOCUMENTS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class StartedDeletion:
-    """The job that removes something. `created` is False for a job that was there already."""
+    """The job of a deletion. `created` is False if the job already existed."""
 
     job: Job | ArchivedJob
     created: bool = True
@@ -48,14 +48,14 @@ class StartedDeletion:
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """What a deletion will remove: documents of people, and of pipelines, whose files stay where they were found."""
+    """The number of documents that a deletion will remove: uploaded ones, and those found by pipelines, whose source files are kept."""
 
     uploaded: int
     found: int
 
 
 async def impact_of(store: AsyncStore, opened: OpenedCollection) -> Impact:
-    """What the deletion of a collection will remove."""
+    """Count the documents that the deletion of a collection will remove."""
     uploaded = found = 0
     collection = opened.collection
     everything = Document.in_partition(repository_id=collection.repository_id, collection_id=collection.collection_id)
@@ -70,7 +70,7 @@ async def impact_of(store: AsyncStore, opened: OpenedCollection) -> Impact:
 async def start_collection_deletion(
     queue: AsyncQueue, caller: Caller, repository_id: str, id_or_name: str
 ) -> tuple[OpenedCollection, StartedDeletion]:
-    """Have a job remove a collection for good; of the default collection, everything in it. Asked again, it answers with the same job."""
+    """Start a job that removes a collection for good, or the contents of a default collection. Calling it again returns the same job."""
     store = queue.store
     opened = await open_collection(store, caller, repository_id, id_or_name, Action.CHANGE_COLLECTION)
     row = await ensure_stored(store, opened)
@@ -83,7 +83,7 @@ async def start_collection_deletion(
     if not enlisted.created:
         return opened, StartedDeletion(enlisted.job, created=False)
     actions = [Collection.delete_job_id.set(enlisted.job.job_id), Collection.deleted_at.remove()]
-    if row.status is not CollectionStatus.DELETE_IN_PROGRESS:  # else its job was cancelled or lost
+    if row.status is not CollectionStatus.DELETE_IN_PROGRESS:  # otherwise its job was cancelled or lost
         actions.append(Collection.status.to(CollectionStatus.DELETE_IN_PROGRESS))
     try:
         await store.transact([patch(row, *actions), *enlisted.writes])
@@ -97,7 +97,7 @@ async def start_collection_deletion(
 
 
 async def _running(queue: AsyncQueue, deleting: bool, job_id: UUID | None) -> StartedDeletion | None:
-    """The job that removes something already, unless it has failed or was cancelled."""
+    """The running job of a deletion, unless it has failed or was cancelled."""
     if not deleting or job_id is None:
         return None
     try:
@@ -108,7 +108,7 @@ async def _running(queue: AsyncQueue, deleting: bool, job_id: UUID | None) -> St
 
 
 async def start_repository_deletion(queue: AsyncQueue, caller: Caller, repository_id: str) -> StartedDeletion:
-    """Have a job remove a repository with all its collections. Asked again, it answers with the same job."""
+    """Start a job that removes a repository with all its collections. Calling it again returns the same job."""
     store = queue.store
     row = await get_repository(store, caller, repository_id, Action.CHANGE_REPOSITORY)
     if (running := await _running(queue, row.status is RepositoryStatus.DELETE_IN_PROGRESS, row.delete_job_id)) is not None:
@@ -132,10 +132,10 @@ async def start_repository_deletion(queue: AsyncQueue, caller: Caller, repositor
 
 @dataclass(frozen=True, slots=True)
 class DocumentOutcome:
-    """What becomes of one document that was to be deleted."""
+    """The outcome of a deletion request for one document."""
 
     document_id: str
-    #: why it is not deleted; None if it is
+    #: why the document was refused; None if it will be deleted
     error: RagError | None = None
     source: str = ""
 
@@ -143,7 +143,7 @@ class DocumentOutcome:
 async def start_document_deletion(
     queue: AsyncQueue, caller: Caller, repository_id: str, document_ids: Sequence[str]
 ) -> tuple[StartedDeletion | None, list[DocumentOutcome]]:
-    """Have a job remove documents. Each has an outcome of its own: those that cannot be deleted do not keep the others from it."""
+    """Start a job that removes documents. Each has its own outcome: a document that is refused does not stop the others."""
     store = queue.store
     await get_repository(store, caller, repository_id)
     outcomes: list[DocumentOutcome] = []
@@ -162,6 +162,6 @@ async def start_document_deletion(
     submitted = await queue.submit(submitted_by(caller.principal, submission))
     repository = await get_repository(store, caller, repository_id)
     for document_id in wanted:
-        # So that searches stop finding it at once; the job does the same for what is not reached here.
+        # Searches stop finding it at once. If this loop is interrupted, the job hides the rest.
         await hide_document(store, repository, document_id, submitted.job.job_id)
     return StartedDeletion(submitted.job), outcomes

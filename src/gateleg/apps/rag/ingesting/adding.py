@@ -1,4 +1,4 @@
-"""Adds local files to a collection, for the command line and the demo."""
+"""Add local files to a collection, for the command line and the demo."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ async def open_or_create(
     title: str | None = None,
     strategy: Mapping[str, Any] | None = None,
 ) -> OpenedCollection:
-    """A collection by its name, made with its repository where they do not exist."""
+    """Open a collection by its name. Create it and its repository if they do not exist."""
     store = resources.store
     if await store.find(Repository, repository_id=repository_id, consistent=True) is None:
         default_model = resources.settings.embedding_model or str(resources.models.embeddings().model)

@@ -17,7 +17,7 @@ from gateleg.ai import AiError
 from gateleg.apps.rag.errors import BadSearch, IndexDamaged, IndexReplaced
 from gateleg.apps.rag.index.filters import parse_filter
 from gateleg.apps.rag.index.names import searched_index
-from gateleg.apps.rag.index.rebuilding import ready_index
+from gateleg.apps.rag.index.rebuild import ready_index
 from gateleg.apps.rag.searching.citing import cite
 from gateleg.apps.rag.searching.diversity import diversify
 from gateleg.apps.rag.searching.fusion import Candidate, above_threshold, rank

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Header, Path
 from fastapi.responses import Response
 from pydantic import Field
 
-from gateleg.apps.rag.answering.answering import AskRequest
+from gateleg.apps.rag.answering.answer_stream import AskRequest
 from gateleg.apps.rag.answering.answers import Answer, AnswerEvent
 from gateleg.apps.rag.answering.service import ask, ask_once, forget_conversation
 from gateleg.apps.rag.answering.tables import ConversationTurn

@@ -5,7 +5,7 @@ from __future__ import annotations
 from secrets import token_urlsafe
 from typing import TYPE_CHECKING
 
-from gateleg.apps.rag.answering.answering import AskRequest
+from gateleg.apps.rag.answering.answer_stream import AskRequest
 from gateleg.apps.rag.answering.answers import NOT_FOUND
 from gateleg.apps.rag.answering.service import ask
 from gateleg.apps.rag.searching.service import SearchScope

@@ -9,9 +9,9 @@ from pydantic import BaseModel
 from pydantic import Field as Described
 
 from gateleg.apps.rag.access import Action
+from gateleg.apps.rag.evaluating.question_lines import parse_questions
 from gateleg.apps.rag.evaluating.service import Configuration, SetDraft, create_set, delete_set, start_evaluation
 from gateleg.apps.rag.evaluating.tables import EvaluationRun, GoldenQuestion, GoldenSet
-from gateleg.apps.rag.evaluating.written import parse_questions
 from gateleg.apps.rag.subjects import Subject
 from gateleg.apps.rag.web.run_part import run_part
 from gateleg.apps.rag.web.visiting import do

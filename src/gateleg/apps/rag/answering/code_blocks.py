@@ -1,4 +1,4 @@
-"""Code that a passage shows: commands, each with what is said about it, and paragraphs of source code. Pure."""
+"""Extract commands and paragraphs of source code from the fenced code of a passage. Pure."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _OPENING = re.compile(r" {0,3}(?:`{3,}|~{3,})[ \t]*(\w*)[^\n]*\n?")
 _CLOSING = re.compile(r" {0,3}(?:`{3,}|~{3,})[ \t]*$")
 _SHELL = frozenset(["console", "sh", "shell", "bash", "shellsession", "powershell"])
 _PROMPT = "$ "
-#: What of a command is a remark.
+#: The start of a comment in a command.
 _REMARK = re.compile(r"\s+#\s+(?=\S)")
-#: Lines that show nothing to do: imports, and what comes out.
+#: Lines that do nothing by themselves: imports, comments and empty lines.
 _IDLE = re.compile(r"\s*(?:from \S+ import |import |#|$)")
-#: Characters of a piece of code that an answer shows.
+#: Minimum and maximum characters of code in an answer.
 SHORTEST, LONGEST = 20, 500
 
 
 @dataclass(frozen=True, slots=True)
-class ShownCode:
-    """A command or a paragraph of code: where it stands, and how it reads."""
+class CodeSnippet:
+    """A command or a paragraph of code, with its position and its text."""
 
     start: int
     end: int
@@ -33,8 +33,9 @@ class ShownCode:
     kind: Literal["code", "command"]
 
 
-def shown_code(text: str, block: Block) -> Iterator[ShownCode]:
-    """What a block of fenced code shows. Nothing is taken of one that names no language, unless a chunk has cut off its beginning."""
+def code_snippets(text: str, block: Block) -> Iterator[CodeSnippet]:
+    """The commands or paragraphs of a block of fenced code. Yields nothing for a block without a language, unless the chunk boundary has
+    cut off its opening fence."""
     opening = _OPENING.match(text, block.start, block.end)
     start = block.start if opening is None else opening.end()
     if opening is not None and not opening[1]:
@@ -46,21 +47,21 @@ def shown_code(text: str, block: Block) -> Iterator[ShownCode]:
         yield from _paragraphs(text, start, block.end)
 
 
-def _commands(text: str, start: int, end: int) -> Iterator[ShownCode]:
-    """Each command. Where some lines have a prompt, those without are what comes out."""
+def _commands(text: str, start: int, end: int) -> Iterator[CodeSnippet]:
+    """Each command. If some lines have a prompt, the others are output."""
     lines = text[start:end].splitlines(keepends=True)
     prompted = any(line.startswith(_PROMPT) for line in lines)
     place = start
     for line in lines:
         bare = line.strip()
         if bare and not _CLOSING.match(line.rstrip("\n")) and (line.startswith(_PROMPT) or not prompted) and not bare.startswith("#"):
-            yield ShownCode(place, place + len(line), _REMARK.sub("  # ", bare.removeprefix(_PROMPT), count=1), "command")
+            yield CodeSnippet(place, place + len(line), _REMARK.sub("  # ", bare.removeprefix(_PROMPT), count=1), "command")
         place += len(line)
 
 
-def _paragraphs(text: str, start: int, end: int) -> Iterator[ShownCode]:
-    """The statements of a piece of source code that stand together and do something, with what is indented below them; those that are
-    long or tiny are left out."""
+def _paragraphs(text: str, start: int, end: int) -> Iterator[CodeSnippet]:
+    """Paragraphs of source code: statements with the lines indented below them, separated by empty lines. Leaves out very long and very
+    short ones, and those that do nothing."""
     first = last = place = start
     lines: list[str] = []
     gap = False
@@ -69,7 +70,7 @@ def _paragraphs(text: str, start: int, end: int) -> Iterator[ShownCode]:
         if lines and (closed or (gap and line.strip() and _margin(line) <= _margin(lines[0]))):
             shown = _dedented(lines)
             if len(shown) >= SHORTEST and last - first <= LONGEST and not all(_IDLE.match(one) for one in lines):
-                yield ShownCode(first, last, shown, "code")
+                yield CodeSnippet(first, last, shown, "code")
             lines = []
         if line.strip() and not closed:
             first = place if not lines else first

@@ -2,13 +2,13 @@
 
 import pytest
 
+from gateleg.apps.rag.answering.answer_types import has_answer_type
 from gateleg.apps.rag.answering.candidates import Candidate, Kind
 from gateleg.apps.rag.answering.questions import parse_question
-from gateleg.apps.rag.answering.values import fits
 
 
 def fitting(question: str, text: str, kind: Kind = "sentence", context: str = "page") -> bool:
-    return fits(parse_question(question), Candidate(1, text, 0, len(text), kind=kind, context=context))
+    return has_answer_type(parse_question(question), Candidate(1, text, 0, len(text), kind=kind, context=context))
 
 
 @pytest.mark.parametrize(
@@ -56,8 +56,8 @@ def test_it_has_not(question: str, text: str) -> None:
 def test_what_is_counted_may_stand_in_the_sentence_before() -> None:
     question = parse_question("How many guests are vegetarians?")
     text = "Six of them are vegetarians."
-    assert fits(question, Candidate(1, text, 0, len(text), before="We expect 34 guests."))
-    assert not fits(question, Candidate(1, text, 0, len(text), before="We expect 34 boats."))
+    assert has_answer_type(question, Candidate(1, text, 0, len(text), before="We expect 34 guests."))
+    assert not has_answer_type(question, Candidate(1, text, 0, len(text), before="We expect 34 boats."))
 
 
 def test_a_row_may_say_why_in_a_cell() -> None:
@@ -73,5 +73,5 @@ def test_rows_and_headings_define() -> None:
 
 
 def test_what_the_may_ask_for_a_value() -> None:
-    assert parse_question("What is the new address?").wanted is None
-    assert parse_question("What is a step operation?").wanted == "definition"
+    assert parse_question("What is the new address?").answer_type is None
+    assert parse_question("What is a step operation?").answer_type == "definition"

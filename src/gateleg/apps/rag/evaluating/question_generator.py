@@ -1,8 +1,6 @@
-"""Questions made from documents themselves: a few telling words of one passage, whose document is then to be found. Pure.
+"""Generate questions from documents: distinctive words of a passage, whose document is the expected result. Pure.
 
-This is known-item search: what somebody types who remembers a passage and not its words. It measures whether search finds what is
-there; it is easier than questions of people, so its figures compare configurations with each other and not with those of labelled
-sets.
+This is known-item search. It is easier than real questions, so its figures compare configurations with each other, not with labelled sets.
 """
 
 from __future__ import annotations
@@ -12,22 +10,22 @@ import random
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from gateleg.apps.rag.answering.injection import speaks_to_a_model
+from gateleg.apps.rag.answering.injection import is_injection
 from gateleg.apps.rag.chunking.sentences import sentences
 from gateleg.apps.rag.index.analysis import analyse, language_of, split_words, stop_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-#: Words of a question, at least and at most.
+#: Minimum and maximum words of a question.
 _FEWEST, _MOST = 3, 7
 _SHORTEST_SENTENCE = 40
 
 
-def make_questions(
+def generate_questions(
     passages: Sequence[tuple[str, str]], count: int, *, seed: int = 1, language: str | None = None
 ) -> list[tuple[str, list[str]]]:
-    """Up to `count` questions with their documents, from passages given as (document, text); the same for the same seed."""
+    """Up to `count` questions with their documents, from passages as (document, text). Deterministic for a seed."""
     rng = random.Random(seed)
     code = language_of(language)
     frequencies = Counter(word for _, text in passages for word in set(analyse(text, code)))
@@ -36,7 +34,7 @@ def make_questions(
     found: list[tuple[str, list[str]]] = []
     asked: set[str] = set()
     used: Counter[str] = Counter()
-    # Documents take turns, so that a long one does not fill the set.
+    # Take the documents in turn, so that a long one does not fill the set.
     for place in sorted(order, key=lambda place: _turn(used, passages[place][0])):
         if len(found) == count:
             break
@@ -54,9 +52,9 @@ def _turn(used: Counter[str], document: str) -> int:
 
 
 def _question(text: str, frequencies: Mapping[str, int], total: int, rng: random.Random, language: str) -> str | None:
-    """Telling words of one sentence, in the order in which they stand there."""
+    """Distinctive words of one sentence, in their order; None if the passage has no usable sentence."""
     usable = [
-        part for start, end in sentences(text) if len(part := text[start:end].strip()) >= _SHORTEST_SENTENCE and not speaks_to_a_model(part)
+        part for start, end in sentences(text) if len(part := text[start:end].strip()) >= _SHORTEST_SENTENCE and not is_injection(part)
     ]
     if not usable:
         return None

@@ -1,4 +1,4 @@
-"""Answers that a chat model writes, checked sentence by sentence while they come."""
+"""Check the streamed answer of a chat model sentence by sentence."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from gateleg.apps.rag.answering.answers import AnswerSentence
 from gateleg.apps.rag.answering.candidates import context_of
-from gateleg.apps.rag.answering.injection import speaks_to_a_model, withhold
-from gateleg.apps.rag.answering.prompting import NO_ANSWER
+from gateleg.apps.rag.answering.injection import is_injection, remove_injections
+from gateleg.apps.rag.answering.prompts import NO_ANSWER
 from gateleg.apps.rag.answering.support import cited_numbers, support, without_citations
 from gateleg.apps.rag.chunking.sentences import sentences
 from gateleg.apps.rag.index.analysis import DEFAULT_LANGUAGE
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
     from gateleg.apps.rag.searching.results import SearchHit
 
-#: Passages that a sentence without citations is compared with: the best hits.
+#: Number of best hits that a sentence without a valid citation is compared with.
 _COMPARED = 5
 
 
 @dataclass(slots=True)
 class Checker:
-    """Takes a text as it comes and gives back the sentences that passages support.
+    """Receives pieces of text and returns the complete sentences that passages support.
 
-    A citation that does not support its sentence is dropped. A sentence without one that does is compared with the best passages; if
-    none of them supports it, it is not shown.
+    A citation that does not support its sentence is dropped. A sentence without any valid citation is compared with the best passages, and
+    dropped if none of them supports it.
     """
 
     hits: Sequence[SearchHit]
@@ -38,10 +38,10 @@ class Checker:
     _passages: dict[int, str] = field(default_factory=dict)
 
     def add(self, piece: str) -> Iterator[AnswerSentence]:
-        """More text; the sentences that it completes."""
+        """Add a piece of text and return the supported sentences that it completes."""
         self._pending += piece
         whole = list(sentences(self._pending))
-        # The last sentence may go on, and citations may follow its full stop.
+        # The last sentence may continue, and citations may follow its full stop.
         complete = whole[:-2]
         if complete:
             taken = [self._pending[start:end] for start, end in complete]
@@ -49,7 +49,7 @@ class Checker:
             yield from self._checked(taken)
 
     def finish(self) -> Iterator[AnswerSentence]:
-        """The rest."""
+        """Return the supported sentences of the remaining text."""
         taken = [self._pending[start:end] for start, end in sentences(self._pending)]
         self._pending = ""
         yield from self._checked(taken)
@@ -71,26 +71,26 @@ class Checker:
         scores = {number: self._support(bare, number) for number in named}
         kept = {number: score for number, score in scores.items() if score > 0}
         if not kept:
-            # The best passage that supports it, if the model has named a wrong one or none.
+            # The model has cited a wrong passage or none: find the best one that supports the sentence.
             others = {
                 number: self._support(bare, number) for number in range(1, min(len(self.hits), _COMPARED) + 1) if number not in scores
             }
             best = max(others, key=lambda number: others[number], default=None)
             kept = {best: others[best]} if best is not None and others[best] > 0 else {}
-        if not kept or speaks_to_a_model(bare):
+        if not kept or is_injection(bare):
             self.dropped += 1
             return None
         return AnswerSentence(text=bare, citations=sorted(kept), support=round(max(kept.values()), 3))
 
     def _support(self, sentence: str, number: int) -> float:
         if number not in self._passages:
-            self._passages[number] = withhold(self.hits[number - 1].text)
+            self._passages[number] = remove_injections(self.hits[number - 1].text)
         found = support(sentence, self._passages[number], self.languages, context_of(self.hits[number - 1]))
         return found.score if found.holds else 0.0
 
 
 def _with_their_citations(taken: Sequence[str]) -> Iterator[str]:
-    """Sentences with the citations that stand behind their full stops."""
+    """Join citations that follow a full stop to their sentence."""
     current = ""
     for text in taken:
         if current and cited_numbers(text) and not any(letter.isalpha() for letter in without_citations(text)):

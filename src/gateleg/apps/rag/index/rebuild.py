@@ -1,4 +1,4 @@
-"""Filling an index from the documents and chunks tables, which are the truth: when it is new, was lost, or may have missed something."""
+"""Rebuild an index from the tables of documents and chunks, which are the source of truth."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
     from gateleg.store import AsyncStore
 
 _log = logging.getLogger(__name__)
-#: Chunks that are read and added at a time.
+#: Chunks read and added at a time.
 _BATCH = 500
-#: Seconds that a search waits for its index to be rebuilt.
+#: Seconds that a search waits for a rebuild.
 PATIENCE = 20.0
 
 
 async def ready_index(store: AsyncStore, indexes: Indexes, collection: Collection, patience: float = PATIENCE) -> None:
-    """See to it that a collection's index has been compared with the tables since it was made; at once if it has.
+    """Rebuild a collection's index unless it is complete.
 
-    A large collection takes longer than `patience` seconds: `IndexRebuilding` says so, while a task of this process goes on with it.
-    Raises `IndexReplaced` if the collection has another index by now.
+    Raises `IndexRebuilding` after `patience` seconds, while a task of this process continues the rebuild, and `IndexReplaced` if the
+    collection has another index by now.
     """
     place = (collection.repository_id, searched_index(collection))
     if await indexes.run(*place, lambda index: index.complete):
         return
     now = await store.find(collection.key, consistent=True)
     if now is not None and now.index_number != collection.index_number:
-        raise IndexReplaced(f"The collection {collection.collection_id!r} was embedded anew.")
+        raise IndexReplaced(f"The collection {collection.collection_id!r} has been re-embedded.")
     rebuild = indexes.rebuild(*place, lambda: _rebuilt(store, indexes, collection))
     try:
         await asyncio.wait_for(asyncio.shield(rebuild), patience)
@@ -52,7 +52,7 @@ async def _rebuilt(store: AsyncStore, indexes: Indexes, collection: Collection) 
 async def rebuild_index(
     store: AsyncStore, indexes: Indexes, collection: Collection, progress: Callable[[int], Awaitable[None]] | None = None
 ) -> int:
-    """Add what an index lacks and remove what it should not have; how many chunks were added. `progress` is told of documents."""
+    """Add missing chunks to an index and remove stale ones. Return the number of added chunks. `progress` receives the documents done."""
     repository_id, collection_id, index_id = collection.repository_id, collection.collection_id, searched_index(collection)
     counts = await indexes.run(repository_id, index_id, lambda index: index.counts())
     current: set[tuple[str, int]] = set()
@@ -65,7 +65,7 @@ async def rebuild_index(
         done += 1
         if progress is not None:
             await progress(done)
-    # Generations that are not current yet may be those of an ingestion that is under way: it removes them, or makes them current.
+    # A newer generation may belong to a running ingestion, which will publish or remove it.
     stale = [key for key in counts if key not in current and not await _is_coming(store, repository_id, collection_id, *key)]
     for document_id, generation in stale:
         await indexes.run(repository_id, index_id, _removal(document_id, generation))
@@ -97,7 +97,7 @@ async def _add_document(store: AsyncStore, indexes: Indexes, collection: Collect
 
 
 async def _is_coming(store: AsyncStore, repository_id: str, collection_id: str, document_id: str, generation: int) -> bool:
-    """Whether a generation is newer than the one that a document has."""
+    """Whether a generation is not older than the document's current one."""
     document = await store.find(
         Document, repository_id=repository_id, collection_id=collection_id, document_id=document_id, consistent=True
     )

@@ -1,4 +1,4 @@
-"""Whether a candidate has a value of the kind that a question wants: a number, a day, a name, a definition. Pure."""
+"""Check that a candidate has a value of the expected answer type: a number, a day, a name, a definition. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.answering.candidates import Candidate
     from gateleg.apps.rag.answering.questions import Question
 
-#: A number; the digits of a code such as ERR-7 or B12 are none.
+#: A number, but not the digits of a code such as ERR-7 or B12.
 _NUMBER = re.compile(r"(?<![\w.,])(?<![^\W\d_]-)\d")
 _PHONE = re.compile(r"\+?\d(?:[\d /().-]*\d){4,}")
 _MAIL = re.compile(r"[^\s@]+@[^\s@]+\.\w")
@@ -22,9 +22,9 @@ _EVERY = re.compile(
 _UNIT = re.compile(
     r"\b(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|decades?|nights?|until|till|forever|ms|s|h)\b", re.IGNORECASE
 )
-#: "Six of them are vegetarians": they are what the sentence before counts.
+#: "Six of them are vegetarians": "them" refers to the previous sentence.
 _OF_THEM = re.compile(rf"\b(?:\d+|{'|'.join(sorted(NUMBER_WORDS))}) of (?:them|these|those)\b", re.IGNORECASE)
-#: The cell of a row that says why.
+#: The cell of a row that gives a reason.
 _REASON_CELL = re.compile(r"(?:^|; )(?:reason|cause|why|grounds?|because)\b[^:;]{0,20}: \S", re.IGNORECASE)
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*"
 _DAY = re.compile(
@@ -32,36 +32,36 @@ _DAY = re.compile(
     r"\d{1,2}[./]\d{1,2}[./]\d{2,4}|today|tomorrow|yesterday|weekdays?|weekends?|days?)\b",
     re.IGNORECASE,
 )
-#: One or several words with a capital letter.
+#: One or more capitalized words.
 _NAME = re.compile(r"[^\W\d_a-zß-öø-ÿ][\w'’-]+(?: [^\W\d_a-zß-öø-ÿ][\w'’-]+)*")
-#: What may stand between a name and what it is the name of.
+#: Words that may link a name to the thing that it names.
 _LINKS = frozenset(["is", "was", "are", "were", "called", "named", "a", "an", "the", "our", "their", "its", "his", "her", "by", "of"])
-#: "Who broke ...", "Who will repair ...": the verb. What "Who is ..." asks for is no deed.
+#: The verb of "Who broke ..." or "Who will repair ...". "Who is ..." does not ask for an action.
 _WHO = re.compile(
     r"\W*(?:and\s+|but\s+|so\s+)?who\s+(?:(?:will|may|can|could|must|should|has|have|had)\s+)?(?!is\b|are\b|was\b|were\b|be\b)([^\W\d_]+)",
     re.IGNORECASE,
 )
 _BY = re.compile(r"\bby\b", re.IGNORECASE)
-#: A form of "be" right before a word, or with one or two between.
+#: A form of "be" before a word, with at most two words between them.
 _PASSIVE = re.compile(r"\b(?:is|are|was|were|be|been|being|gets?|got)\s+(?:[\w-]+\s+){0,2}$", re.IGNORECASE)
-#: An article right before a word, which is then a noun: "the repair".
+#: An article before a word, which is then a noun: "the repair".
 _NOUN = re.compile(r"\b(?:the|an?|this|that|no|any|each|every|its|his|her|our|their|your)\s+$", re.IGNORECASE)
 _ARTICLE = re.compile(r"(?:the|an?|each|every|this|our)\s+", re.IGNORECASE)
-#: A verb that says what its subject is; "is taken over" does not.
+#: A verb that defines its subject, unlike "is taken over".
 _DEFINES = re.compile(
     r"\W*(?:\([^()]*\)\s*)?(?:(?:is|was)\s+(?:an?|the|one|any|what|how|where|when|your|its|their|our)\b|(?:are|were)\s+(?!(?:not|only|also)\b|(?!named|called)\w+(?:ed|en)\b)"
     r"|(?:means?|denotes?|refers? to|stands? for|describes?|consists? of)\b)"
 )
 
 
-def fits(question: Question, candidate: Candidate) -> bool:
-    """Whether a candidate has what a question wants."""
+def has_answer_type(question: Question, candidate: Candidate) -> bool:
+    """Whether a candidate has a value of the question's expected answer type."""
     text = candidate.text
-    if candidate.kind in ("code", "command", "announced") and question.wanted != "steps":
+    if candidate.kind in ("code", "command", "announced") and question.answer_type != "steps":
         return False
     if candidate.kind == "header" and all(message_stems().isdisjoint(word) for word in question.words):
         return False
-    match question.wanted:
+    match question.answer_type:
         case "number":
             return has_number(text)
         case "phone":
@@ -93,7 +93,7 @@ def fits(question: Question, candidate: Candidate) -> bool:
 
 
 def _leaves_out_who(question: Question, text: str) -> bool:
-    """Whether a text says that what a question asks about is done, and not by whom: "the valve is broken" does not say who broke it, and
+    """Whether a text mentions the action of a "who" question but not the person: "the valve is broken" does not say who broke it, and
     "the repair takes a week" does not say who repaired it."""
     asked = _WHO.match(question.text)
     if asked is None or _BY.search(text):
@@ -104,12 +104,12 @@ def _leaves_out_who(question: Question, text: str) -> bool:
 
 
 def has_number(text: str) -> bool:
-    """Whether a text has a number, in digits or words."""
+    """Whether a text contains a number, in digits or words."""
     return _NUMBER.search(text) is not None or not (NUMBER_WORDS - {"one", "once"}).isdisjoint(split_words(text))
 
 
 def _counts(counted: tuple[str, ...], candidate: Candidate) -> bool:
-    """Whether a number stands before what is counted; a row may have it in any cell."""
+    """Whether a number precedes the counted noun; a row may have it in any cell."""
     if candidate.kind == "row" or not counted:
         return has_number(candidate.text)
     words = list(split_words(candidate.text))
@@ -124,7 +124,7 @@ def _counts(counted: tuple[str, ...], candidate: Candidate) -> bool:
 
 
 def _names(question: Question, candidate: Candidate) -> bool:
-    """Whether a name stands beside what it belongs to: "the tenant is Ada Moreau", "our curator, Ada Moreau". A row has it in a cell."""
+    """Whether a name is next to the thing that it names: "the tenant is Ada Moreau", "our curator, Ada Moreau". A row has it in a cell."""
     text = candidate.text
     if candidate.kind in ("row", "header"):
         return any(_NAME.fullmatch(value) for _, value in _cells(text))
@@ -139,7 +139,7 @@ def _is_linked(text: str, one: tuple[int, int], other: tuple[int, int]) -> bool:
 
 
 def _defines(question: Question, candidate: Candidate) -> bool:
-    """Whether a candidate says what something is: by its beginning, a cell, or the heading right above it."""
+    """Whether a candidate defines the question's term: at its beginning, in a cell, or below a heading with the term."""
     wanted = [stem for word in question.words for stem in word]
     if candidate.kind == "row":
         return any(analyse(value) == wanted for _, value in _cells(candidate.text))
@@ -151,5 +151,5 @@ def _defines(question: Question, candidate: Candidate) -> bool:
 
 
 def _cells(row: str) -> list[tuple[str, str]]:
-    """Names of columns and values of a row."""
+    """The column names and values of a row."""
     return [(name, value.strip()) for name, _, value in (cell.partition(": ") for cell in row.split("; "))]

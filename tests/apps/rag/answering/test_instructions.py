@@ -3,8 +3,8 @@
 import pytest
 
 from gateleg.apps.rag.answering.candidates import candidates_of
-from gateleg.apps.rag.answering.extracting import choose, judge
-from gateleg.apps.rag.answering.procedures import identifier_words
+from gateleg.apps.rag.answering.extraction import score_candidates, select_sentences
+from gateleg.apps.rag.answering.instructions import identifier_stems
 from gateleg.apps.rag.answering.questions import parse_question
 from tests.apps.rag.answering.test_candidates import hit
 
@@ -43,7 +43,7 @@ def answers(question: str, *passages: tuple[str, str]) -> list[str]:
     """What answers a question, without a model."""
     asked = parse_question(question)
     hits = [hit(text, heading=heading) for heading, text in passages]
-    return [one.text for one in choose(asked, judge(asked, candidates_of(hits)))]
+    return [one.text for one in select_sentences(asked, score_candidates(asked, candidates_of(hits)))]
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_code_answers_no_other_question() -> None:
 
 
 def test_names_in_code_are_taken_apart() -> None:
-    assert identifier_words("allowedGroups=['x'], depends_on") == ["allow", "group", "x", "depend", "on"]
+    assert identifier_stems("allowedGroups=['x'], depends_on") == ["allow", "group", "x", "depend", "on"]
 
 
 def test_two_words_of_a_verb_may_be_written_as_one() -> None:

@@ -1,11 +1,11 @@
-"""Searching the questions of a golden set and measuring what is found."""
+"""Search and answer the questions of a golden set, and measure the results."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gateleg.apps.rag.answering.answering import AnswerTools, AskRequest, answer
+from gateleg.apps.rag.answering.answer_stream import AnswerTools, AskRequest, answer
 from gateleg.apps.rag.answering.support import ENOUGH, facts_of, support
 from gateleg.apps.rag.evaluating.measures import Measures, mean, measure
 from gateleg.apps.rag.searching.requests import SearchRequest
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.evaluating.tables import GoldenQuestion
     from gateleg.apps.rag.tables import Collection
 
-#: Chunks that are searched for each document that is measured: several may be of one document.
+#: Chunks to retrieve for each document that is measured, because several may belong to one document.
 _CHUNKS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedQuestion:
-    """A question, what was found for it, and how good that is."""
+    """A question with the documents that were found, and their metrics."""
 
     question: GoldenQuestion
     documents: list[str]
@@ -35,18 +35,18 @@ class EvaluatedQuestion:
 
 @dataclass(slots=True)
 class Outcome:
-    """All questions with one configuration."""
+    """The results of all questions with one configuration."""
 
     asked: list[EvaluatedQuestion] = field(default_factory=list)
 
     @property
     def searched(self) -> list[Measures]:
-        """The measures of questions that have relevant documents."""
+        """The metrics of all questions with relevant documents."""
         return [one.measures for one in self.asked if one.question.documents]
 
     @property
     def mean(self) -> Measures:
-        """Their means."""
+        """The means of these metrics."""
         return mean(self.searched)
 
     @property
@@ -55,7 +55,7 @@ class Outcome:
         return sum(one.milliseconds for one in self.asked) / len(self.asked) if self.asked else 0.0
 
     def part(self, holds: Callable[[EvaluatedQuestion], bool | None]) -> float | None:
-        """The part of the questions for which something holds, of those for which it can be said."""
+        """The share of questions for which `holds` is true, among those for which it is not None; None if there are none."""
         decided = [found for one in self.asked if (found := holds(one)) is not None]
         return sum(decided) / len(decided) if decided else None
 
@@ -70,7 +70,7 @@ async def run_questions(
     answers: bool = False,
     progress: Callable[[int], Awaitable[None]] | None = None,
 ) -> Outcome:
-    """Search every question with one configuration; `answers` has them answered, too."""
+    """Search every question with one configuration; with `answers`, also answer them."""
     outcome = Outcome()
     for number, question in enumerate(questions, 1):
         request = SearchRequest.model_validate({**options, "query": question.question, "topK": min(_CHUNKS * k, 100), "highlight": False})
@@ -91,12 +91,12 @@ async def _answer(tools: AnswerTools, collection: Collection, question: GoldenQu
 
 
 def is_answered(one: EvaluatedQuestion) -> bool | None:
-    """Whether a question that the documents answer was answered."""
+    """Whether a question with relevant documents was answered."""
     return one.answer.found if one.answer is not None and one.question.documents else None
 
 
 def is_correct(one: EvaluatedQuestion) -> bool | None:
-    """Whether an answer has the numbers and names of the right one, and most of its words."""
+    """Whether an answer has the numbers and names of the expected answer, and most of its words."""
     if one.answer is None or one.question.answer is None:
         return None
     if not one.answer.found:
@@ -116,5 +116,5 @@ def cites_relevant(one: EvaluatedQuestion) -> bool | None:
 
 
 def is_refused(one: EvaluatedQuestion) -> bool | None:
-    """Whether a question that the documents do not answer was said not to be in them."""
+    """Whether a question without relevant documents was correctly refused."""
     return not one.answer.found if one.answer is not None and not one.question.documents else None

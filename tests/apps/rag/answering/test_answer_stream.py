@@ -7,10 +7,10 @@ import pytest
 from gateleg.ai import AsyncModels, Script
 from gateleg.ai.errors import ModelRefused
 from gateleg.apps.rag.access import Caller
-from gateleg.apps.rag.answering.answering import AnswerTools, AskRequest, answer
+from gateleg.apps.rag.answering.answer_stream import AnswerTools, AskRequest, answer
 from gateleg.apps.rag.answering.answers import NOT_FOUND, Answer, AnswerEvent
-from gateleg.apps.rag.answering.followups import PreviousTurn, complete
-from gateleg.apps.rag.answering.injection import speaks_to_a_model
+from gateleg.apps.rag.answering.followups import PreviousTurn, resolve_followup
+from gateleg.apps.rag.answering.injection import is_injection
 from gateleg.apps.rag.collections import create_collection
 from gateleg.apps.rag.drafts import NewCollection
 from gateleg.apps.rag.searching.search import SearchTools
@@ -96,7 +96,7 @@ async def test_follow_up_questions_are_completed(tools: SearchTools, manual: Col
     ],
 )
 def test_pronouns_stand_for_what_was_asked_about(before: str, question: str, completed: str) -> None:
-    assert complete(question, [PreviousTurn(before)]) == completed
+    assert resolve_followup(question, [PreviousTurn(before)]) == completed
 
 
 async def test_an_answer_is_not_given_twice(tools: SearchTools, manual: Collection) -> None:
@@ -146,7 +146,7 @@ async def test_a_model_that_fails_leaves_an_extracted_answer(tools: SearchTools,
     whole = await ask(AnswerTools(tools, models.chat_with(Script([ModelRefused("Out of order.")]))), manual, "What does error E42 mean?")
     assert (whole.way, whole.found) == ("extracted", True)
     assert whole.note is not None
-    assert "did not answer" in whole.note
+    assert "did not respond" in whole.note
 
 
 async def test_instructions_in_a_document_change_no_extracted_answer(tools: SearchTools, manual: Collection, models: AsyncModels) -> None:
@@ -196,7 +196,7 @@ async def test_names_headings_and_cells_do_not_speak_to_a_model(
     whole = await ask(AnswerTools(tools, models.chat_with(script)), manual, "What colour is the valve V-9?")
     assert "brown" in whole.text
     prompt = str(script.requests[0].messages[-1])
-    assert not speaks_to_a_model(prompt)
+    assert not is_injection(prompt)
     extracted = await ask(AnswerTools(tools), manual, "What colour is the valve V-9?")
     assert [one.text for one in extracted.sentences] == [text.split("\n")[0]]
 

@@ -1,4 +1,4 @@
-"""Purging collections before the date at which the database drops their rows: it would leave everything else of them behind."""
+"""Purge deleted collections before their rows expire by TTL, which would leave everything else behind."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from gateleg.web import Principal, Role
 if TYPE_CHECKING:
     from gateleg.jobs import AsyncQueue
 
-#: How long before its date a collection is purged: the sweep runs daily, and may miss a day.
+#: How long before its expiry a collection is purged: the sweep runs daily, and may miss a day.
 AHEAD = timedelta(days=2)
 _SWEEPER = Caller(Principal("system", Role.OPERATOR))
 
 
 async def purge_deleted(queue: AsyncQueue) -> int:
-    """Begin the removal of every deleted collection whose time to be restored is nearly over, or over; how many there were."""
+    """Start the removal of every deleted collection that has expired or is about to. Return their number."""
     store = queue.store.reading(expired=True)
     now = store.setup.now()
     begun = 0
@@ -32,7 +32,7 @@ async def purge_deleted(queue: AsyncQueue) -> int:
             if row.deleted_at is None or row.deleted_at > now + AHEAD:
                 continue
             if row.deleted_at <= now:
-                # No sweep ran in time. The row is still there, and must be until everything else is gone.
+                # No sweep ran in time. Extend the TTL: the row must exist until everything else is removed.
                 with suppress(NotFound):
                     await store.patch(row.key, Collection.deleted_at.set(now + AHEAD))
             await start_collection_deletion(queue, _SWEEPER, row.repository_id, row.collection_id)

@@ -3,8 +3,8 @@
 import pytest
 
 from gateleg.apps.rag.errors import BadField
+from gateleg.apps.rag.evaluating.question_lines import parse_questions
 from gateleg.apps.rag.evaluating.tables import ConfigurationResult, EvaluationRun
-from gateleg.apps.rag.evaluating.written import parse_questions
 from gateleg.apps.rag.web.run_part import comparison_text, rows_of
 
 

@@ -1,7 +1,6 @@
-"""How well something says what to do: for questions that ask for steps. Pure.
+"""Score candidates as answers to how-to questions ("How do I ...?"). Pure.
 
-A sentence that has the words of "How do I ...?" need not say how. What does is a command, code, or a sentence that tells the reader to do
-something, in the section that is about the task.
+A sentence with the words of the question need not explain how. A command, code or an instruction in the section about the task does.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.answering.candidates import Candidate
     from gateleg.apps.rag.answering.questions import Question
 
-#: Verbs that documents tell their readers to do something with.
+#: Verbs of instructions, in the imperative.
 _VERBS = """add allow apply ask attach build call change check choose click clean close configure connect copy create declare define delete
     deploy disable download drop edit enable enter export fill fit follow give go hold import insert install keep leave let load
     make mark mount move name open pass place plug point press pull push put raise read remove rename repeat replace reset restart restore
@@ -26,25 +25,25 @@ _TELLS = re.compile(rf"(?:^|[,:;] |\bthen |\bfirst |\band |\bso )(?:{'|'.join(_V
 _CODE_SPAN = re.compile(r"`[^`\n]+`")
 _DENIAL = re.compile(r"\b(?:not|cannot|never|without|no longer)\b((?:\W+\w+){1,3})", re.IGNORECASE)
 _FIRST_CELL = re.compile(r"[^:;]{1,60}: ([^;]+);")
-#: A row about something that is wrong, and a question about that.
+#: A table row about a problem, and a question about a problem.
 _SYMPTOM = re.compile(r"(?:symptom|problem|error|fault|code)s?: ", re.IGNORECASE)
 _TROUBLE = re.compile(r"\b(?:when|if|error|errors|wrong|fails?|failed|failing|broken|fix|solve)\b", re.IGNORECASE)
-#: What a candidate gains: by showing what to write, by telling what to do or quoting code, by standing in the section that was found
-#: first, by headings that name the task, by the verb of the question as it is written, and by a row that is named after it; and what it
-#: loses by denying what is asked for, or by being about trouble that nobody has.
+#: Bonuses of a candidate: for code, for an instruction, for a code span, for the rank of its hit, for headings that name the task, for the
+#: question's verb in its base form, and for a row that starts with it. The last is the penalty for negating the question or for a row about
+#: a problem that the question does not mention.
 _SHOWS, _ORDERS, _QUOTES_CODE, _SECTION, _HEADINGS, _VERB, _ROW, _DENIED = 0.16, 0.10, 0.08, 0.2, 0.12, 0.06, 0.1, 0.15
-#: The part of a question's words that code has together with its headings, and that a paragraph of source code has itself.
+#: Minimum share of the question's words in code with its headings, and in a paragraph of source code itself.
 _MOST, _SOME = 0.6, 0.5
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
-def instruction(question: Question, candidate: Candidate) -> float:
-    """What a candidate gains as an answer to a question for steps."""
-    gain = _SECTION * candidate.standing + _HEADINGS * share(question, set(analyse(candidate.headings)))
+def instruction_bonus(question: Question, candidate: Candidate) -> float:
+    """The bonus of a candidate as an answer to a how-to question."""
+    gain = _SECTION * candidate.standing + _HEADINGS * word_coverage(question, set(analyse(candidate.headings)))
     if candidate.kind in ("code", "command", "announced"):
         gain += _SHOWS if candidate.kind != "announced" or _announces(candidate.text) else _SHOWS / 2
     else:
-        gain += _ORDERS if tells_to_do(candidate.text) else 0.0
+        gain += _ORDERS if is_instruction(candidate.text) else 0.0
         gain += _QUOTES_CODE if _CODE_SPAN.search(candidate.quote) else 0.0
     if question.verb and question.verb not in GENERIC:
         gain += _VERB if _has_word(candidate.text, question.verb) else 0.0
@@ -54,53 +53,53 @@ def instruction(question: Question, candidate: Candidate) -> float:
 
 
 def _announces(text: str) -> bool:
-    """Whether the sentence before some code is about it: it ends with a colon, or tells to do something."""
+    """Whether the sentence before the code introduces it: it ends with a colon or is an instruction."""
     sentence = text.partition("\n")[0]
-    return sentence.endswith(":") or tells_to_do(sentence)
+    return sentence.endswith(":") or is_instruction(sentence)
 
 
-def tells_to_do(text: str) -> bool:
-    """Whether a text tells its reader to do something."""
+def is_instruction(text: str) -> bool:
+    """Whether a text is an instruction to the reader."""
     return _TELLS.search(text) is not None
 
 
-def tells(candidate: Candidate) -> bool:
-    """Whether a candidate says what to do, or shows it."""
-    return candidate.kind in ("code", "command", "announced") or tells_to_do(candidate.text) or bool(_CODE_SPAN.search(candidate.quote))
+def is_instruction_or_code(candidate: Candidate) -> bool:
+    """Whether a candidate is an instruction or contains code."""
+    return candidate.kind in ("code", "command", "announced") or is_instruction(candidate.text) or bool(_CODE_SPAN.search(candidate.quote))
 
 
 def _has_word(text: str, word: str) -> bool:
-    """Whether a text has a word as it is written, also as a part of a name: an instruction has the plain form of its verb."""
+    """Whether a text contains a word in exactly this form, also within an identifier: instructions use the base form of a verb."""
     return word in re.split(r"[\W_]+", _HUMP.sub(" ", text).lower())
 
 
 def _is_about_trouble(question: Question, candidate: Candidate) -> bool:
-    """Whether a row says what to do about something that is wrong, and nothing is."""
+    """Whether a candidate is a table row about a problem, while the question mentions none."""
     return candidate.kind == "row" and bool(_SYMPTOM.match(candidate.text)) and not _TROUBLE.search(question.text)
 
 
 def _denies(question: Question, text: str) -> bool:
-    """Whether a text says that something of a question is not done."""
+    """Whether a text negates a word of the question, while the question has no negation."""
     asked = {stem for word in question.words for one in word for stem in (one, *relatives(one))}
     return not _DENIAL.search(question.text) and any(not asked.isdisjoint(analyse(found[1])) for found in _DENIAL.finditer(text))
 
 
 def is_about(question: Question, candidate: Candidate) -> bool:
-    """Whether code is about the task of a question, and not only beside something that is: it has most of its words, with the headings
-    above it. A command may have all of them there; a paragraph of source code has some itself."""
+    """Whether code is about the question's task: most of the question's words are in the code or its headings. For a command, all of them
+    may be in the headings; a paragraph of source code must contain some itself."""
     if candidate.kind not in ("code", "command"):
         return True
-    own = set(identifier_words(candidate.text))
-    whole = share(question, own | set(analyse(candidate.headings)))
-    return whole >= _MOST and (candidate.kind == "command" or share(question, own) >= _SOME)
+    own = set(identifier_stems(candidate.text))
+    whole = word_coverage(question, own | set(analyse(candidate.headings)))
+    return whole >= _MOST and (candidate.kind == "command" or word_coverage(question, own) >= _SOME)
 
 
-def share(question: Question, stems: set[str]) -> float:
-    """The part of a question's words that some stems have."""
+def word_coverage(question: Question, stems: set[str]) -> float:
+    """The share of the question's words that are among the stems."""
     held = sum(stems.issuperset(word) or (len(word) == 1 and not stems.isdisjoint(relatives(word[0]))) for word in question.words)
     return held / (len(question.words) or 1)
 
 
-def identifier_words(text: str) -> list[str]:
-    """The stems of a text whose names are taken apart: `allowedGroups` has two."""
+def identifier_stems(text: str) -> list[str]:
+    """The stems of a text, with identifiers split into words: `allowedGroups` has two."""
     return analyse(_HUMP.sub(" ", text))

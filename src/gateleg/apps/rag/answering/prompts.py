@@ -1,4 +1,4 @@
-"""What a chat model is asked. Pure. Passages are data between marks that no document can know, and instructions in them are withheld."""
+"""The prompts for the chat model. Pure. Passages are delimited by random tags that no document can guess, without detected injections."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import secrets
 from typing import TYPE_CHECKING
 
 from gateleg.ai import Message, System, User
-from gateleg.apps.rag.answering.injection import speaks_to_a_model, withhold
+from gateleg.apps.rag.answering.injection import is_injection, remove_injections
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateleg.apps.rag.searching.results import SearchHit
 
-#: What a model says when the passages do not answer.
+#: The model's reply if the passages do not answer the question.
 NO_ANSWER = "NOT IN THE PASSAGES"
-#: Characters of passages that a prompt may hold.
+#: Maximum characters of passages in a prompt.
 _MOST_CHARACTERS = 24_000
 
 _SYSTEM = f"""You answer questions from numbered passages of documents.
@@ -31,12 +31,12 @@ Write the question alone. If it can be understood already, repeat it."""
 
 
 def answer_messages(question: str, hits: Sequence[SearchHit], nonce: str | None = None) -> list[Message]:
-    """The messages for an answer."""
+    """The messages that ask for an answer."""
     mark = nonce or secrets.token_hex(4)
     parts = []
     left = _MOST_CHARACTERS
     for number, hit in enumerate(hits, 1):
-        text = withhold(hit.text)[:left]
+        text = remove_injections(hit.text)[:left]
         left -= len(text)
         if text:
             parts.append(f"<passage-{mark} number={number} from={_name(hit.citation)!r}>\n{text}\n</passage-{mark}>")
@@ -44,11 +44,11 @@ def answer_messages(question: str, hits: Sequence[SearchHit], nonce: str | None 
 
 
 def rewrite_messages(question: str, earlier: Sequence[str]) -> list[Message]:
-    """The messages that make a follow-up question complete."""
+    """The messages that ask for a follow-up question to be rewritten."""
     asked = "\n".join(f"{place}. {one}" for place, one in enumerate(earlier, 1))
     return [System(_REWRITE), User(f"Questions so far:\n{asked}\n\nLast question: {question}")]
 
 
 def _name(text: str) -> str:
-    """The name of a document, which somebody else has chosen: one that speaks to a model is left out."""
-    return "document" if speaks_to_a_model(text) else re.sub(r"[^\w .,()-]", "_", text)[:120]
+    """Sanitize the name of a document, which is untrusted: replace it if it addresses a model."""
+    return "document" if is_injection(text) else re.sub(r"[^\w .,()-]", "_", text)[:120]
