@@ -28,10 +28,11 @@ def test_two_ways_are_compared_in_a_sentence() -> None:
     first, second = result("hybrid", 0.5), result("vector", 0.4)
     lost = {"better": 1, "equal": 2, "worse": 9, "difference": -0.1, "chance": 0.02}
     assert comparison_text(first, second, lost) == (
-        "Beside hybrid, vector is better on 1, equal on 2 and worse on 9 questions (nDCG -0.100): so large a difference is hardly chance."
+        "Compared with hybrid, vector is better on 1, equal on 2 and worse on 9 questions (nDCG -0.100): "
+        "the difference is significant (p = 0.02)."
     )
-    assert "chance gives in 34% of cases" in comparison_text(first, second, {**lost, "chance": 0.34})
-    assert "as well" in comparison_text(first, second, {**lost, "better": 0, "worse": 0})
+    assert "the difference may be chance (p = 0.34)" in comparison_text(first, second, {**lost, "chance": 0.34})
+    assert "equally well" in comparison_text(first, second, {**lost, "better": 0, "worse": 0})
 
 
 def test_measures_of_answers_are_shown_where_there_are_any() -> None:

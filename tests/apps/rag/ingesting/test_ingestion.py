@@ -155,7 +155,7 @@ async def test_a_document_that_cannot_be_read_says_why(library: Library) -> None
     await library.resources.objects.put(key, samples.pdf([["x"]], encrypted=True))
     document, job = await library.ingest(NewDocument(key=key))
     assert (document.status, document.generation) == (DocumentStatus.FAILED, None)
-    assert document.error_message == "The PDF can only be opened with a password."
+    assert document.error_message == "The PDF is protected by a password."
     assert (job.status.value, len(job.attempts)) == ("FAILED", 1)
     assert await count_chunks(library) == 0
     await library.resources.objects.put(key, samples.pdf([["Open now."]]))

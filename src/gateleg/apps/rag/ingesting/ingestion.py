@@ -1,4 +1,4 @@
-"""Ingestion of one document in stages: fetch, parse, chunk, embed, write, index, and finally the one update that publishes it."""
+"""Ingest one document in stages: fetch, parse, chunk, embed, write, index, and finally publish it with one update."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ async def ingest(job: JobContext, config: IngestConfig, resources: Resources[Rag
     except Superseded:
         return IngestResult(document_id=config.document_id, outcome="superseded")
     except (RagError, AddressRefused, AnswerTooLarge, TooManyRedirects, StoreNotConfigured) as error:
-        # A retry would fail in the same way.
+        # A retry would fail, too.
         await record_failure(resources, config, job, error.message)
         raise GiveUp(str(error)) from error
     except AiError as error:
@@ -156,7 +156,7 @@ async def record_failure(resources: Resources[Any], config: IngestConfig, job: J
 
 
 class _Ingestion:
-    """One attempt."""
+    """One attempt of an ingestion."""
 
     def __init__(self, job: JobContext, config: IngestConfig, resources: Resources[RagSettings], indexes: Indexes) -> None:
         self.job = job
@@ -193,7 +193,7 @@ class _Ingestion:
         return self._result("ingested", done, reused, similar)
 
     async def _in_index(self, index_id: str, act: Callable[[CollectionIndex], Any]) -> None:
-        """Change an index. A damaged one is emptied, changed, and rebuilt from the tables before it is searched."""
+        """Change an index. A damaged index is emptied first, and rebuilt from the tables before its next search."""
         try:
             await self.indexes.run(self.config.repository_id, index_id, act)
         except IndexDamaged:

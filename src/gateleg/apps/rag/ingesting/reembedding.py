@@ -1,4 +1,4 @@
-"""Embeds the chunks of a collection with another model.
+"""Embed the chunks of a collection with another model.
 
 The new vectors are written next to the current ones and into a shadow index. One update of the collection's row then switches searches to
 that index and its model; until then they use the old ones, whatever is interrupted. Ingestions in the meantime write to both indexes, and
@@ -55,7 +55,7 @@ async def start_reembedding(
 
 
 async def reembed(job: JobContext, config: ReembedConfig, resources: Resources[RagSettings], indexes: Indexes) -> ReembedResult:
-    """Job handler. It can be interrupted anywhere and run again; chunks that are already embedded are skipped."""
+    """The job handler. It can be interrupted anywhere and run again; chunks that are already embedded are skipped."""
     work = _Reembedding(job, config, resources, indexes)
     try:
         return await work.run()
@@ -75,7 +75,7 @@ async def reembed(job: JobContext, config: ReembedConfig, resources: Resources[R
 
 
 class _Reembedding:
-    """One attempt."""
+    """One attempt of a re-embedding."""
 
     def __init__(self, job: JobContext, config: ReembedConfig, resources: Resources[RagSettings], indexes: Indexes) -> None:
         self.job = job

@@ -1,4 +1,4 @@
-"""Documents whose job ended without updating them: it was cancelled before it began, or its worker died."""
+"""Mark documents as failed if their job ended without updating them, because it was cancelled before it began or its worker died."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WAITING = (DocumentStatus.PENDING, DocumentStatus.IN_PROGRESS)
 
 
 async def reconcile_with_job(store: AsyncStore, queue: AsyncQueue, document: Document) -> Document:
-    """Return the document; if it waits for a job that has ended without success, mark it as failed first."""
+    """Return the document. If it waits for a job that has failed or was cancelled, first mark it as failed."""
     if document.status not in _WAITING or document.job_id is None:
         return document
     message = await _failure(queue, document)

@@ -1,4 +1,4 @@
-"""Copies the content of a document to a local file: from an object store, a folder, or a URL (through the guard)."""
+"""Copy the content of a document to a local file: from an object store, a folder, or a URL (through the guard for outgoing requests)."""
 
 from __future__ import annotations
 
@@ -64,9 +64,7 @@ async def _fetch_url(resources: Resources[Any], url: str, path: Path, max_bytes:
     answer = await replace(resources.outgoing, limit=max_bytes).open(request)
     if answer.status != 200:
         answer.close()
-        raise SourceMissing(
-            f"{url} returned status {answer.status}.", fix="Give the address of a page that can be read without signing in."
-        )
+        raise SourceMissing(f"{url} returned status {answer.status}.", fix="Use the URL of a page that can be read without signing in.")
     size, digest = await _write_file(aiter(answer), path, max_bytes)
     return FetchedSource(path, size, digest, answer.headers.get("content-type"), answer.url)
 

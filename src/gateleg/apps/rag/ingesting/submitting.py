@@ -1,4 +1,4 @@
-"""Use cases: ingest uploaded objects, texts, URLs and pre-made chunks, one at a time or in batches. Each document is a job."""
+"""Submit the ingestion of uploaded objects, texts, URLs and pre-made chunks, one at a time or in batches. Each document is one job."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _DELETING = (DocumentStatus.DELETE_IN_PROGRESS, DocumentStatus.DELETE_FAILED)
 class NewDocument:
     """A document to ingest: one of `key`, `text`, `url` and `chunks` is its content."""
 
-    #: an object that was uploaded
+    #: the key of an uploaded object
     key: str | None = None
     text: str | None = None
     url: str | None = None

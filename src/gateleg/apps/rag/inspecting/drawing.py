@@ -1,4 +1,4 @@
-"""`draw_page`: a page of a file that somebody has sent, as a picture, drawn in a process with limits on time, memory and output."""
+"""Render a page of an untrusted file as an image, in a process with limits on time, memory and output."""
 
 from __future__ import annotations
 
@@ -13,54 +13,54 @@ from gateleg.limited_process import LimitReached, ProcessLimits, run_limited
 
 PDF = "application/pdf"
 PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-#: The content type of what is drawn.
+#: The content type of page images.
 DRAWN = "image/webp"
-#: Pixels of a point: 144 an inch, sharp on most screens.
+#: Pixels per point: 144 per inch, sharp on most screens.
 _SCALE = 2.0
-#: Pixels of a drawn page at most, along one side and in all.
+#: Maximum pixels of a page image, along one side and in total.
 _LONGEST, _MOST_PIXELS = 4_000, 6_000_000
 _QUALITY = 80
-#: Bytes of a drawn page.
+#: Maximum bytes of a page image.
 _MOST_BYTES = 20_000_000
 _REFUSALS = (EncryptedDocument, PageNotDrawn, UnreadableDocument)
-#: What the process imports before its limit on memory holds.
+#: Modules that the process imports before its memory limit applies.
 _IMPORTS = ("pypdfium2", "PIL.Image", "PIL.WebPImagePlugin")
 
 
 @dataclass(frozen=True, slots=True)
 class PageSize:
-    """How large a page is, in the unit of the boxes of its passages: points, or pixels of a picture."""
+    """The size of a page in the unit of its passages' boxes: points, or pixels of an image."""
 
     width: float
     height: float
 
 
 def has_pages_to_draw(content_type: str | None) -> bool:
-    """Whether pages of such a document can be drawn."""
+    """Whether pages of documents of this type can be rendered."""
     return content_type == PDF or content_type in PICTURES
 
 
 async def draw_page(source: Path, target: Path, content_type: str, page: int, *, seconds: float, memory: int) -> PageSize:
-    """Draw a page, counted from 1, into the file `target`. Raises `PageNotDrawn` where there is no such page or it costs too much."""
+    """Render a page, counted from 1, into the file `target`. Raises `PageNotDrawn` if the page does not exist or exceeds a limit."""
     asked = {"source": str(source), "target": str(target), "kind": content_type, "page": page}
     limits = ProcessLimits(seconds, memory, _MOST_BYTES)
     try:
         found = await run_limited(f"{__name__}:answer", asked, limits, refusals=_REFUSALS, imports=_IMPORTS)
     except LimitReached as reached:
-        raise PageNotDrawn(f"Page {page} cannot be drawn: {reached.message[:1].lower()}{reached.message[1:]}") from None
+        raise PageNotDrawn(f"Page {page} cannot be rendered: {reached.message[:1].lower()}{reached.message[1:]}") from None
     return PageSize(found["width"], found["height"])
 
 
 def answer(asked: dict[str, Any]) -> dict[str, Any]:
-    """Draw the page that a request names: what the process of `draw_page` calls."""
+    """Render the page of a request; called in the limited process."""
     source, target = Path(asked["source"]), Path(asked["target"])
     try:
         size = _draw_pdf(source, target, asked["page"]) if asked["kind"] == PDF else _draw_picture(source, target, asked["page"])
     except (GatelegError, MemoryError, OSError):
         raise
     except Exception as error:
-        # Libraries raise errors of any class for a broken file.
-        raise PageNotDrawn(f"Page {asked['page']} cannot be drawn: {type(error).__name__}: {str(error)[:200]}.") from error
+        # Libraries raise arbitrary exceptions for a damaged file.
+        raise PageNotDrawn(f"Page {asked['page']} cannot be rendered: {type(error).__name__}: {str(error)[:200]}.") from error
     return {"width": size.width, "height": size.height}
 
 
@@ -71,11 +71,11 @@ def _draw_pdf(source: Path, target: Path, number: int) -> PageSize:
         document = pypdfium2.PdfDocument(source)
     except pypdfium2.PdfiumError as error:
         if "password" in str(error).lower():
-            raise EncryptedDocument("The PDF can only be opened with a password.") from None
-        raise UnreadableDocument(f"The PDF is broken: {error}.") from None
+            raise EncryptedDocument("The PDF is protected by a password.") from None
+        raise UnreadableDocument(f"The PDF is damaged: {error}.") from None
     with document:
         if not 1 <= number <= len(document):
-            raise PageNotDrawn(f"The document has {len(document)} pages, so there is no page {number}.")
+            raise PageNotDrawn(f"The document has {len(document)} pages; page {number} does not exist.")
         page = document[number - 1]
         width, height = page.get_size()
         picture = page.render(scale=_scale(width, height)).to_pil()
@@ -89,11 +89,11 @@ def _draw_picture(source: Path, target: Path, number: int) -> PageSize:
     from gateleg.apps.rag.parsing.scans import LONGEST_SIDE, MOST_PIXELS_DECODED
 
     if number != 1:
-        raise PageNotDrawn(f"A picture has one page, so there is no page {number}.")
+        raise PageNotDrawn(f"An image has one page; page {number} does not exist.")
     Image.MAX_IMAGE_PIXELS = MOST_PIXELS_DECODED
     with Image.open(source) as opened:
         picture = opened.convert("RGB")
-    # As it was made smaller when it was read: boxes are in these pixels.
+    # Scale it down as for OCR, because the boxes are in these pixels.
     picture.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
     size = PageSize(*map(float, picture.size))
     scale = min(1.0, _scale(size.width, size.height))
@@ -103,7 +103,7 @@ def _draw_picture(source: Path, target: Path, number: int) -> PageSize:
 
 
 def _scale(width: float, height: float) -> float:
-    """Pixels of a point for a page of that size."""
+    """Pixels per point for a page of this size."""
     return min(_SCALE, _LONGEST / max(1.0, width, height), math.sqrt(_MOST_PIXELS / max(1.0, width * height)))
 
 

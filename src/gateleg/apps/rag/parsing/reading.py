@@ -1,4 +1,4 @@
-"""`parse`: reads a file that somebody has sent, in a process with limits on time, memory and output."""
+"""Parse an untrusted file in a process with limits on time, memory and output."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gateleg.errors import GatelegError
 from gateleg.limited_process import LimitReached, ProcessLimits, run_limited
 
 _REFUSALS = (DocumentTooLarge, EmptyDocument, EncryptedDocument, UnreadableDocument, UnsupportedDocument)
-#: What reads documents, loaded once. The library of vector indexes must not be among them: Tesseract fails beside it.
+#: Libraries to preload in the process that the parsers are forked from. Not usearch: Tesseract fails when both are loaded.
 _LIBRARIES = (
     "docx",
     "lxml.etree",
@@ -33,12 +33,12 @@ _LIBRARIES = (
     "trafilatura",
     "PIL.Image",
 )
-#: Bytes of an answer for each character: its text, and the places of lines.
+#: Maximum bytes of output per character of text, including the positions of lines.
 _BYTES = 12
 
 
 async def parse(path: Path, name: str, bounds: ParseBounds | None = None) -> ParsedDocument:
-    """The text of a file, with pages, lines and headings. Raises `DocumentRefused`; a file made to do harm costs its limits."""
+    """Parse a file into text with pages, lines and headings. Raises `DocumentRefused`. A malicious file can only use up the limits."""
     bounds = bounds or ParseBounds()
     kind = await asyncio.to_thread(content_type, path, name)
     asked = {"path": str(path), "name": name, "bounds": asdict(bounds), "kind": kind}
@@ -47,17 +47,17 @@ async def parse(path: Path, name: str, bounds: ParseBounds | None = None) -> Par
         found = await run_limited(f"{__name__}:answer", asked, limits, refusals=_REFUSALS, imports=_LIBRARIES, preloaded=True)
     except LimitReached as reached:
         if reached.limit == "crash":
-            raise UnreadableDocument(f"{name} broke the program that reads such files.") from None
-        raise DocumentTooLarge(f"{name} cannot be read: {reached.message[:1].lower()}{reached.message[1:]}") from None
+            raise UnreadableDocument(f"{name} crashed the parser.") from None
+        raise DocumentTooLarge(f"{name} cannot be parsed: {reached.message[:1].lower()}{reached.message[1:]}") from None
     return ParsedDocument.from_json(found)
 
 
 def answer(asked: dict[str, Any]) -> dict[str, Any]:
-    """Read the file that a request names: what the process of `parse` calls."""
+    """Parse the file of a request; called in the limited process."""
     try:
         return parse_here(Path(asked["path"]), asked["name"], ParseBounds(**asked["bounds"]), asked["kind"]).to_json()
     except (GatelegError, MemoryError, OSError):
         raise
     except Exception as error:
-        # Libraries raise errors of any class for a broken file; the class is in the message, in case that it is a mistake of ours.
-        raise UnreadableDocument(f"{asked['name']} cannot be read: {type(error).__name__}: {reason_of(error)}.") from error
+        # Libraries raise arbitrary exceptions for a damaged file. The message names the class, in case it is a bug of ours.
+        raise UnreadableDocument(f"{asked['name']} cannot be parsed: {type(error).__name__}: {reason_of(error)}.") from error

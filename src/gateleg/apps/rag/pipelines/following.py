@@ -1,7 +1,7 @@
-"""Use cases: look now, or try what a look would do; and the schedules of the queue by which pipelines look.
+"""Run a pipeline now or as a dry run, and keep the queue's schedules of pipelines up to date.
 
-Directory stores and folders send no events, and those of a bucket may be lost: so pipelines with the trigger `event` look every minute,
-and compare what is there with what was ingested. A run that was missed during an outage is made up for.
+Folders send no events, and events of a bucket may be lost. Pipelines with the trigger `event` therefore run every `pipeline_seconds` and
+compare the objects with what was ingested. A run that was missed during an outage is caught up.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from gateleg.web import Resources
 
 _SCHEDULES = "rag.pipeline/"
-#: Seconds after which a run that was missed is not made up for: a week.
+#: Seconds after which a missed run is no longer caught up: a week.
 _MAX_DELAY = 7 * 86_400
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedPipeline:
-    """A pipeline that the caller may change, and the collection that has it; None if the repository does."""
+    """A pipeline that the caller may change, and the collection that declares it; None if the repository declares it."""
 
     pipeline: Pipeline
     owner: str | None
@@ -49,7 +49,7 @@ class OpenedPipeline:
 async def open_pipeline(
     store: AsyncStore, caller: Caller, repository_id: str, pipeline_id: str, collection: str | None = None
 ) -> OpenedPipeline:
-    """A pipeline of a repository, or of a collection. Raises `UnknownPipeline`."""
+    """Read a pipeline of a repository or a collection, and require the right to change it. Raises `UnknownPipeline`."""
     repository = await get_repository(store, caller, repository_id, Action.CHANGE_PIPELINES)
     pipelines, owner = repository.config.pipelines, None
     if collection is not None:
@@ -57,7 +57,7 @@ async def open_pipeline(
         pipelines, owner = opened.collection.pipelines, opened.collection.collection_id
     pipeline = next((one for one in pipelines or () if one.pipeline_id == pipeline_id), None)
     if pipeline is None:
-        raise UnknownPipeline(f"There is no pipeline {pipeline_id!r} there.")
+        raise UnknownPipeline(f"There is no pipeline {pipeline_id!r} in the {'repository' if collection is None else 'collection'}.")
     return OpenedPipeline(pipeline, owner)
 
 
@@ -70,7 +70,7 @@ async def start_look(
     collection: str | None = None,
     dry_run: bool = False,
 ) -> Job:
-    """Have a pipeline look now, or try what a look would do. `collection` is the one that has it; without, the repository does."""
+    """Start a run of a pipeline, or a dry run. `collection` declares the pipeline; None if the repository does."""
     opened = await open_pipeline(resources.store, caller, repository_id, pipeline_id, collection)
     check_source(resources.settings, frozenset(resources.stores), opened.pipeline)
     config = PipelineConfig(
@@ -84,13 +84,13 @@ def _submission(config: PipelineConfig) -> Submission:
         RUN_PIPELINE,
         config,
         subject=str(Subject(config.repository_id, config.owner_collection)),
-        # Two looks at once would only see the same.
+        # Two runs at once would see the same objects.
         concurrency_key=f"rag:pipeline:{config.pipeline_id}",
     )
 
 
 async def follow_pipelines(resources: Resources[RagSettings], warn: Callable[[str], None] = lambda text: None) -> FollowedPipelines:
-    """See to it that every pipeline has its schedule and no other has one. `warn` hears of times that cannot be followed."""
+    """Create, update and remove schedules so that exactly the active pipelines have one. `warn` receives messages about invalid times."""
     schedules = {one.name: one for one in await resources.queue.schedules() if one.name.startswith(_SCHEDULES)}
     found = FollowedPipelines()
     async for config, pipeline in all_pipelines(resources):
@@ -106,7 +106,7 @@ async def follow_pipelines(resources: Resources[RagSettings], warn: Callable[[st
         try:
             await resources.queue.schedule(name, _submission(config), cron=cron, every=every, timezone=timezone, max_delay=_MAX_DELAY)
         except BadSchedule as error:
-            warn(f"The pipeline {pipeline.pipeline_id} of {config.repository_id} is not followed: {error}")
+            warn(f"The pipeline {pipeline.pipeline_id} of {config.repository_id} is not scheduled: {error}")
         else:
             found.scheduled += 1
     for name in schedules:
@@ -117,7 +117,7 @@ async def follow_pipelines(resources: Resources[RagSettings], warn: Callable[[st
 
 
 async def all_pipelines(resources: Resources[Any]) -> AsyncIterator[tuple[PipelineConfig, Pipeline]]:
-    """The pipelines of all repositories and collections that take documents."""
+    """The pipelines of all repositories and collections that accept documents."""
     async for repository in listed_repositories(resources.store):
         if repository.status not in READY:
             continue

@@ -1,4 +1,4 @@
-"""One look of a pipeline: what is new or has changed is ingested, what is gone is removed. Interrupted, it goes on where it was."""
+"""Run a pipeline: ingest new and changed objects, and remove documents whose objects are gone. An interrupted run resumes."""
 
 from __future__ import annotations
 
@@ -33,29 +33,29 @@ if TYPE_CHECKING:
     from gateleg.web import Resources
 
 SYSTEM = Caller(Principal("system", Role.OPERATOR))
-#: What was changed this long before the last look is known to be ingested; clocks of stores differ by less.
+#: Objects modified earlier than this before the last run were seen by it; the clocks of stores differ by less.
 _MARGIN = timedelta(minutes=10)
 _SHOWN = 100
-#: Documents that are deleted by one job.
+#: Maximum documents deleted by one job.
 _REMOVED = 100
 
 
 @dataclass
 class _PipelineRun:
-    """What a look has found so far."""
+    """The state of a run."""
 
     config: PipelineConfig
     pipeline: Pipeline
     collection: Collection
     state: PipelineState
     result: PipelineResult
-    #: the documents of all objects that are there; None when an interrupted look went on, which has not seen them all
+    #: the document ids of all objects; None for a resumed run, which has not seen all objects
     present: set[str] | None = field(default_factory=set)
     new: int = 0
 
 
 async def run_pipeline(job: JobContext, config: PipelineConfig, resources: Resources[RagSettings]) -> PipelineResult:
-    """The handler: look once."""
+    """The job handler: run a pipeline once."""
     found = await load_pipeline(resources, config)
     if found is None:
         return PipelineResult(note="The pipeline was removed.")
@@ -74,7 +74,7 @@ async def run_pipeline(job: JobContext, config: PipelineConfig, resources: Resou
 
 
 async def load_pipeline(resources: Resources[Any], config: PipelineConfig) -> tuple[Repository, Collection, Pipeline] | None:
-    """A pipeline with its repository and the collection that it fills; None when one of them is gone."""
+    """Read a pipeline with its repository and its target collection; None if one of them no longer exists."""
     repository = await resources.store.find(Repository, repository_id=config.repository_id, consistent=True)
     if repository is None:
         return None
@@ -88,13 +88,13 @@ async def load_pipeline(resources: Resources[Any], config: PipelineConfig) -> tu
 
 
 async def state_of(resources: Resources[Any], config: PipelineConfig) -> PipelineState:
-    """How far a pipeline is."""
+    """Read the state of a pipeline."""
     found = await resources.store.find(PipelineState, pipeline_id=config.pipeline_id, consistent=True)
     return found or PipelineState(pipeline_id=config.pipeline_id, repository_id=config.repository_id)
 
 
 async def _save(resources: Resources[Any], state: PipelineState, **changes: Any) -> PipelineState:
-    """Write how far a pipeline is. A second look at the same time writes the same."""
+    """Write the state of a pipeline. A lost race is ignored: the other run has written the same."""
     made = state.model_copy(update=changes)
     with suppress(LostRace):
         return await resources.store.put(made)
@@ -122,7 +122,7 @@ async def _look(job: JobContext, look: _PipelineRun, resources: Resources[RagSet
 
 
 async def _take(look: _PipelineRun, page: Sequence[SourceObject], resources: Resources[RagSettings]) -> None:
-    """Ingest what is due among the objects of a page."""
+    """Ingest the new and changed objects of a page."""
     wanted = [one for one in page if takes(look.pipeline, one.key)]
     look.result.left_out += len(page) - len(wanted)
     look.result.found += len(wanted)
@@ -146,7 +146,7 @@ async def _take(look: _PipelineRun, page: Sequence[SourceObject], resources: Res
 
 
 def _is_recent(look: _PipelineRun, seen: SourceObject) -> bool:
-    """Whether an object may have changed since the last complete look. Somebody who asks for a look has all of them compared."""
+    """Whether an object may have changed since the last complete run. A run started by hand compares all objects."""
     before = look.state.looked_at
     return look.config.now or look.config.dry_run or before is None or seen.modified > before - _MARGIN
 
@@ -181,7 +181,7 @@ async def _submit(look: _PipelineRun, seen: SourceObject, document: Document | N
 
 
 async def _remove_gone(job: JobContext, look: _PipelineRun, resources: Resources[RagSettings]) -> None:
-    """Remove the documents whose objects are gone. If as many are there as were at the last look, and none is new, none is gone."""
+    """Remove documents whose objects are gone. Skipped if the known objects are as many as in the last run, because then none is gone."""
     before = look.state
     if look.present is None or (before.looked_at is None and not look.config.now and not look.config.dry_run):
         return

@@ -1,4 +1,4 @@
-"""Turns verified hits into results: text, location in the document, neighbours, highlights and explanation."""
+"""Turn verified hits into results: text, location in the document, neighbours, highlights and explanation."""
 
 from __future__ import annotations
 
@@ -85,12 +85,12 @@ def _explain(ranked: RankedCandidate, words: list[str], rerank: float | None, mo
     candidate = ranked.candidate
     reasons = []
     if candidate.similarity is not None and mode != "keyword":
-        reasons.append(f"its meaning is near to the query's (cosine {candidate.similarity:.2f}, place {ranked.vector_rank})")
+        reasons.append(f"its meaning is similar to the query's (cosine {candidate.similarity:.2f}, rank {ranked.vector_rank})")
     if candidate.keyword is not None and mode != "vector":
-        shown = ", ".join(words[:8]) or "words of its heading"
-        reasons.append(f"it has {shown} (BM25 {candidate.keyword:.2f}, place {ranked.keyword_rank})")
+        shown = ", ".join(words[:8]) or "words in its heading"
+        reasons.append(f"it contains {shown} (BM25 {candidate.keyword:.2f}, rank {ranked.keyword_rank})")
     if rerank is not None:
-        reasons.append(f"the reranker gives it {rerank:.2f}")
+        reasons.append(f"the reranker scores it {rerank:.2f}")
     return HitExplanation(
         vector_rank=ranked.vector_rank,
         keyword_rank=ranked.keyword_rank,

@@ -1,4 +1,4 @@
-"""Finds the words of a query in a text. Pure."""
+"""Find the words of a query in a text. Pure."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _forms(word: str, languages: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def matched_words(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
-    """The words at the spans, without repetition, in lower case."""
+    """The distinct words at the spans, in lower case."""
     return list(dict.fromkeys(text[start:end].casefold() for start, end in spans))
 
 

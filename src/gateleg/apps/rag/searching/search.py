@@ -172,7 +172,7 @@ async def _with_own_similarities(
     first: Sequence[Candidate],
     vectors: Vectors,
 ) -> list[RankedCandidate]:
-    """A ranking by moved vectors, with the similarity of each candidate to the query itself: that is what hits and thresholds mean."""
+    """A ranking by moved vectors, with the similarity of each candidate to the query itself, which hits show and thresholds use."""
     own = {(one.source, one.key): one.similarity for one in first if one.similarity is not None}
     unknown = [one for one in ranking if one.candidate.similarity is not None and (one.candidate.source, one.candidate.key) not in own]
     for one, vector in zip(unknown, await _read_vectors(tools, collections, unknown), strict=True):
@@ -285,8 +285,8 @@ async def _diversify(
     wanted: int,
 ) -> tuple[list[VerifiedHit], dict[int, float]]:
     vectors = await _read_vectors(tools, collections, [one.ranked for one in verified])
-    worth = [scores.get(place, one.ranked.score) for place, one in enumerate(verified)]
-    order = diversify(worth, vectors, request.diversity, wanted)
+    relevance = [scores.get(place, one.ranked.score) for place, one in enumerate(verified)]
+    order = diversify(relevance, vectors, request.diversity, wanted)
     return [verified[place] for place in order], {new: scores[old] for new, old in enumerate(order) if old in scores}
 
 

@@ -1,4 +1,4 @@
-"""Verification of hits against the tables: only chunks of their document's current generation pass, whatever an index still holds."""
+"""Verify hits against the tables: only chunks of a document's current generation pass, even if an index still contains others."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class VerifiedHit:
 
 @dataclass(slots=True)
 class HitReader:
-    """Reads each document and each chunk once per search, batched and strongly consistent."""
+    """Reads each document and each chunk once per search, in batches, with strong consistency."""
 
     store: AsyncStore
     collections: Sequence[Collection]
@@ -74,7 +74,7 @@ class HitReader:
 
 
 async def read_chunks(store: AsyncStore, keys: Sequence[ChunkKey]) -> dict[ChunkKey, Chunk]:
-    """Chunks by document, generation and ordinal, without those that no longer exist."""
+    """Read chunks by their keys; chunks that no longer exist are left out."""
     unique = list(dict.fromkeys(keys))
     found = await store.batch_get([_chunk_ref(key) for key in unique], consistent=True) if unique else []
     return {key: chunk for key, chunk in zip(unique, found, strict=True) if chunk is not None}

@@ -1,4 +1,4 @@
-"""What can be done with a collection from its page. Every deed asks the rules again: a page may be old."""
+"""The actions on a collection's page. Each checks access again, because the page may be out of date."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 
 
 class ChangesForm(BaseModel):
-    """What can be changed of a collection on its page."""
+    """The form for changes to a collection."""
 
     name: str = Field(default="", title="Name", max_length=100)
     description: str = Field(default="", title="Description", max_length=2_000)
-    private: bool = Field(default=False, title="Private: for its creator and administrators only")
-    groups: list[str] = Field(default_factory=list, title="Groups", description="of the repository, one on each line; all when empty")
+    private: bool = Field(default=False, title="Private: visible only to its creator and administrators")
+    groups: list[str] = Field(default_factory=list, title="Groups", description="groups of the repository, one per line; all when empty")
 
     def changes(self) -> CollectionChanges:
-        """The changes as the rules want them."""
+        """The changes as a request."""
         found = CollectionChanges(description=self.description or None, private=self.private, allowed_groups=self.groups or None)
         return found.model_copy(update={"name": self.name}) if self.name else found
 
 
 def deeds_part(visit: Visit) -> None:
-    """The buttons of a collection."""
+    """Show the action buttons of a collection."""
     found, store = visit.opened.collection, visit.resources.store
     if not visit.caller.may(Action.CHANGE_COLLECTION, visit.opened.repository, found):
         return
@@ -48,15 +48,15 @@ def deeds_part(visit: Visit) -> None:
 
     async def delete() -> None:
         days = visit.resources.settings.restore_days
-        if await confirm("Delete this collection?", f"It is not searched any more, and can be restored for {days} days.", verb="Delete"):
+        if await confirm("Delete this collection?", f"It can no longer be searched. It can be restored for {days} days.", verb="Delete"):
             await do(visit.view, lambda: soft_delete_collection(store, visit.caller, *where, days=days), "Deleted", visit.here)
 
     async def remove() -> None:
-        loss = "Documents, passages, vectors and files are removed for good. A job does it and counts that nothing is left."
+        loss = "A job removes its documents, passages, vectors and files for good, and verifies that nothing is left."
         if await confirm("Remove it for good?", loss, verb="Remove"):
             queue = visit.resources.queue
             there = repository_place(found.repository_id)
-            await do(visit.view, lambda: start_collection_deletion(queue, visit.caller, *where), "Removal has begun", there)
+            await do(visit.view, lambda: start_collection_deletion(queue, visit.caller, *where), "Removal started", there)
 
     with tag("div", classes="deeds"):
         match found.status:
@@ -74,23 +74,26 @@ def deeds_part(visit: Visit) -> None:
 
 
 class ModelChange(BaseModel):
-    """The embedding model that a collection is changed to."""
+    """The form for another embedding model."""
 
     embedding_model: str = Field(
         default="",
         title="Embedding model",
         min_length=1,
         max_length=200,
-        description="such as local:minilm. All passages are embedded anew, beside the index that is searched until they are complete.",
+        description="such as local:minilm. All passages are embedded again; searches use the old vectors until that is complete.",
     )
 
 
 def model_part(visit: Visit) -> None:
-    """A form that changes the embedding model; while a job does it, the way to that job."""
+    """Show a form for another embedding model, or a link to the job that is embedding the collection."""
     found = visit.opened.collection
     if found.shadow_job_id is not None:
         with section("Embedding model"), tag("p"):
-            tag("span", f"The collection is being embedded by {found.shadow_model}. Searches use {found.embedding_model} until then. ")
+            tag(
+                "span",
+                f"The collection is being embedded with {found.shadow_model}. Until that is complete, searches use {found.embedding_model}. ",
+            )
             tag("a", "Follow or cancel the job", "link", href=f"/jobs/{found.shadow_job_id}")
         return
 
@@ -102,7 +105,7 @@ def model_part(visit: Visit) -> None:
 
 
 def settings_part(visit: Visit) -> None:
-    """A form for what may be changed, and what never changes."""
+    """Show a form for changes, and the fields that never change."""
     found = visit.opened.collection
     if visit.caller.may(Action.CHANGE_COLLECTION, visit.opened.repository, found):
 
@@ -128,7 +131,7 @@ def settings_part(visit: Visit) -> None:
         facts = {
             "Id": found.collection_id,
             "Created by": found.created_by,
-            "Chunking": str(strategy.get("type", "as the host usually does")),
+            "Chunking": str(strategy.get("type", "default")),
         }
         for name, value in facts.items():
             tag("dt", name)

@@ -1,4 +1,4 @@
-"""The page of a collection: its documents, a search in them, who can read it and why, and what can be done with it."""
+"""The page of a collection, with a tab for each part."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _COLUMNS = (
     Column("added", "Added", desk=True),
 )
 _SIZE = 50
-#: Seconds between two looks at the documents of a page.
+#: Seconds between two refreshes of the documents.
 _EVERY = 1.0
 TABS = (
     ("documents", "Documents"),
@@ -70,7 +70,7 @@ TABS = (
 async def collection_page(
     resources: Resources[RagSettings], repository_id: str, collection_id: str, tab: str = "", cursor: str = "", item: str = ""
 ) -> None:
-    """A collection, if who looks can read it. `item` names something that a tab shows by itself."""
+    """Show a collection, if the viewer can read it. `item` selects a golden set or a run of the evaluation tab."""
     with frame(title="Collection", section="rag", crumbs=[Crumb("Documents", HOME)], titled=False) as view:
         caller = caller_of(view, resources)
         try:
@@ -144,7 +144,7 @@ async def _documents(visit: Visit, cursor: str) -> None:
         FileForm(address(where, {"collectionId": found.collection_id}), method="POST", words=words, max_bytes=most, multiple=True)
     with section("Documents"):
         grid = Grid("Documents", _COLUMNS, [_row(one) for one in first.page.rows])
-        nothing = empty("tray", "No documents yet", "Send files above, or let a pipeline of the collection fetch them.")
+        nothing = empty("tray", "No documents yet", "Upload files above, or create a pipeline.")
         pager(visit.here, {}, cursor=cursor or None, following=first.page.next, shown=len(first.page.rows))
 
     def show(now: DocumentPage) -> None:
@@ -153,7 +153,7 @@ async def _documents(visit: Visit, cursor: str) -> None:
         nothing.set_visibility(not now.page.rows)
 
     show(first)
-    # What is seen depends on who looks: pages of one person share one look.
+    # The list depends on the viewer's rights, so only pages of the same user share a refresh.
     topic = Topic(("rag", found.repository_id, found.collection_id, visit.caller.user, cursor), look, _EVERY)
     follow(visit.view.live, topic, show)
 

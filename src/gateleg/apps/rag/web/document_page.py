@@ -1,4 +1,4 @@
-"""The page of a document: what is known of it, what can be done with it, and its passages where they stand."""
+"""The page of a document: its properties and actions, and its passages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 async def document_page(
     resources: Resources[RagSettings], repository_id: str, document_id: str, pointer: Pointer, cursor: str = ""
 ) -> None:
-    """A document, if who looks can read its collection, at the place that `pointer` names."""
+    """Show a document at the position of `pointer`, if the viewer can read its collection."""
     with frame(title="Document", section="rag", crumbs=[Crumb("Documents", HOME)], titled=False) as view:
         caller = caller_of(view, resources)
         try:
@@ -84,8 +84,8 @@ async def _deeds(view: View, resources: Resources[RagSettings], caller: Caller, 
     where = collection_place(opened.repository.repository_id, opened.collection.collection_id)
 
     async def delete() -> None:
-        if await confirm("Delete this document?", "Its file, its passages and their vectors are removed.", verb="Delete"):
+        if await confirm("Delete this document?", "Its file, passages and vectors are removed.", verb="Delete"):
             repository_id, wanted = opened.repository.repository_id, [document.document_id]
-            await do(view, lambda: start_document_deletion(resources.queue, caller, repository_id, wanted), "Deletion has begun", where)
+            await do(view, lambda: start_document_deletion(resources.queue, caller, repository_id, wanted), "Deletion started", where)
 
     button("Delete", delete, icon="delete", look="small danger")

@@ -1,4 +1,4 @@
-"""The page of all repositories that somebody can read."""
+"""The home page: all repositories that the viewer can read."""
 
 from __future__ import annotations
 
@@ -27,16 +27,18 @@ NEW = f"{HOME}/new"
 
 
 class RepositoryForm(BaseModel):
-    """What a new repository is asked for."""
+    """The form for a new repository."""
 
-    repository_id: str = Field(title="Id", description="3 to 20 lower-case letters, digits and hyphens: it stands in addresses")
+    repository_id: str = Field(title="Id", description="3 to 20 lower-case letters, digits and hyphens; it is part of addresses")
     name: str = Field(default="", title="Name", max_length=100)
     description: str = Field(default="", title="Description", max_length=2_000)
-    groups: list[str] = Field(default_factory=list, title="Groups", description="who can read it, one on each line; everybody when empty")
+    groups: list[str] = Field(
+        default_factory=list, title="Groups", description="groups that can read it, one per line; everybody when empty"
+    )
     allow_user_collections: bool = Field(default=True, title="Readers may create collections")
 
     def draft(self) -> NewRepository:
-        """The repository as the rules want it."""
+        """The repository as a request."""
         return NewRepository(
             repository_id=self.repository_id,
             repository_name=self.name or None,
@@ -47,7 +49,7 @@ class RepositoryForm(BaseModel):
 
 
 async def home_page(resources: Resources[RagSettings]) -> None:
-    """All repositories that who looks can read."""
+    """Show all repositories that the viewer can read."""
     with frame(title="Documents", section="rag", titled=False) as view:
         with tag("div", classes="head"):
             tag("h1", "Documents")
@@ -58,7 +60,7 @@ async def home_page(resources: Resources[RagSettings]) -> None:
 
         def show(found: Sequence[Repository]) -> None:
             if not found:
-                sentence = "A repository holds collections of documents that can be searched and asked. Administrators create them."
+                sentence = "A repository contains collections of documents to search and ask. Administrators create repositories."
                 more = {"button": "New repository", "href": NEW} if view.may(Role.ADMIN) else {}
                 empty("folder", "No repositories yet", sentence, **more)
             with tag("div", classes="tiles"):
@@ -80,7 +82,7 @@ def _tile(one: Repository) -> None:
 
 
 def new_page(resources: Resources[RagSettings]) -> None:
-    """A new repository."""
+    """Show a form for a new repository."""
     with frame(title="New repository", section="rag", crumbs=[Crumb("Documents", HOME)]) as view:
 
         async def make(form: RepositoryForm) -> None:

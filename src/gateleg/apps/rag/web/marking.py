@@ -1,4 +1,4 @@
-"""Parts of a text that are marked, and boxes on the picture of a page. Pure: everything is escaped, numbers are written as numbers."""
+"""HTML for marked spans of a text, and an SVG overlay for page images. Pure. All text is escaped."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.inspecting.drawing import PageSize
     from gateleg.apps.rag.inspecting.page_chunks import Box
 
-#: Digits of a number in an address: no document has more characters.
+#: A span in an address. No document has more than nine digits of characters.
 _SPAN = re.compile(r"(\d{1,9})-(\d{1,9})")
 
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """A passage on a page: its boxes, where its link leads, and whether it is the one that is looked at."""
+    """The outline of a passage on a page: its boxes, its link, and whether it is the selected passage."""
 
     label: str
     href: str
@@ -28,7 +28,7 @@ class Outline:
 
 
 def marked(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """A text as HTML, with spans of it marked."""
+    """Convert a text to HTML with marked spans."""
     parts, at = [], 0
     for start, end in sorted(spans):
         if start < at:
@@ -39,7 +39,7 @@ def marked(text: str, spans: Sequence[tuple[int, int]]) -> str:
 
 
 def parse_span(text: str) -> tuple[int, int] | None:
-    """The span that an address names, `start-end`; None for anything else."""
+    """Parse a span, `start-end`, from an address; None if it is invalid."""
     found = _SPAN.fullmatch(text)
     if found is None or int(found[1]) >= int(found[2]):
         return None
@@ -47,14 +47,14 @@ def parse_span(text: str) -> tuple[int, int] | None:
 
 
 def within(span: tuple[int, int] | None, start: int, end: int) -> list[tuple[int, int]]:
-    """The part of a span that lies in [start, end), counted from `start`."""
+    """The part of a span within [start, end), relative to `start`."""
     if span is None or span[1] <= start or span[0] >= end:
         return []
     return [(max(span[0], start) - start, min(span[1], end) - start)]
 
 
 def overlay(size: PageSize, outlines: Sequence[Outline], span: Sequence[Box] = ()) -> str:
-    """The passages of a page as SVG, to lie over its picture; the boxes of `span` are marked."""
+    """An SVG overlay for a page image, with outlined passages and the boxes of `span` marked."""
     links = "".join(
         f'<a href="{escape(one.href)}" aria-label="{escape(one.label)}" class="{"pointed" if one.pointed else ""}">'
         f"<title>{escape(one.label)}</title>{''.join(_rect(box) for box in one.boxes)}</a>"

@@ -1,4 +1,4 @@
-"""`/api/rag`: pipelines look now, and say how far they are. They are changed with their repository or collection."""
+"""The routes of `/api/rag` that show and run pipelines. Pipelines are changed with their repository or collection."""
 
 from datetime import datetime
 from typing import Annotated
@@ -16,12 +16,17 @@ from gateleg.web.api.calls import Using
 router = APIRouter()
 _ONE = "/repository/{repository_id}/pipelines/{pipeline_id}"
 Owner = Annotated[
-    str | None, Query(alias="collectionId", max_length=200, description="The collection that has the pipeline; the repository without it.")
+    str | None,
+    Query(
+        alias="collectionId",
+        max_length=200,
+        description="The collection that declares the pipeline; by default, the repository declares it.",
+    ),
 ]
 
 
 class PipelineStatus(View):
-    """A pipeline, and what came of its last complete look."""
+    """A pipeline, and the result of its last complete run."""
 
     pipeline: PipelineView
     looked_at: datetime | None
@@ -34,7 +39,7 @@ class PipelineStatus(View):
 
 @router.get(_ONE)
 async def get_pipeline(call: Using, repository_id: str, pipeline_id: str, collection_id: Owner = None) -> PipelineStatus:
-    """A pipeline and what came of its last look. For those who may change it."""
+    """Read a pipeline and the result of its last run. Requires the right to change it."""
     resources = resources_of(call)
     opened = await open_pipeline(resources.store, caller_of(call), repository_id, pipeline_id, collection_id)
     config = PipelineConfig(repository_id=repository_id, owner_collection=opened.owner, pipeline_id=pipeline_id)
@@ -49,9 +54,9 @@ async def run_pipeline(
     repository_id: str,
     pipeline_id: str,
     collection_id: Owner = None,
-    dry_run: Annotated[bool, Query(alias="dryRun", description="Say what a look would do; the job's result has it.")] = False,
+    dry_run: Annotated[bool, Query(alias="dryRun", description="Only report what a run would do, in the result of the job.")] = False,
 ) -> JobStarted:
-    """Have a pipeline look now, also while it is paused, and compare everything; or try what a look would do."""
+    """Run a pipeline now, even if it is paused, and compare all objects; or do a dry run."""
     resources, caller = resources_of(call), caller_of(call)
     job = await start_look(resources, caller, repository_id, pipeline_id, collection=collection_id, dry_run=dry_run)
     await call.note("rag.run-pipeline", f"{repository_id}/{pipeline_id}", job=str(job.job_id), dry_run=dry_run)

@@ -1,4 +1,4 @@
-"""The addresses of pages. Ids may hold any character: the default collection is called like its embedding model."""
+"""The addresses of pages. Ids may contain any character, because the id of a default collection is that of its embedding model."""
 
 from urllib.parse import quote
 
@@ -6,21 +6,21 @@ HOME = "/rag"
 
 
 def repository_place(repository_id: str) -> str:
-    """The page of a repository."""
+    """The address of a repository's page."""
     return f"{HOME}/{quote(repository_id, safe='')}"
 
 
 def collection_place(repository_id: str, collection_id: str) -> str:
-    """The page of a collection."""
+    """The address of a collection's page."""
     return f"{repository_place(repository_id)}/collection/{quote(collection_id, safe='')}"
 
 
 def document_place(repository_id: str, document_id: str) -> str:
-    """The page of a document."""
+    """The address of a document's page."""
     return f"{repository_place(repository_id)}/document/{quote(document_id, safe='')}"
 
 
 def passage_place(repository_id: str, document_id: str, ordinal: int, span: tuple[int, int] | None = None) -> str:
-    """The page of a document at a passage. `span` marks characters of the document's extracted text."""
+    """The address of a passage on its document's page. `span` marks characters of the extracted text."""
     marked = "" if span is None else f"&span={span[0]}-{span[1]}"
     return f"{document_place(repository_id, document_id)}?chunk={ordinal}{marked}"

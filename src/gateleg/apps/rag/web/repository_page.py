@@ -1,4 +1,4 @@
-"""The page of a repository: its collections, and a form for a new one."""
+"""The page of a repository: its collections, and a form for a new collection."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ _SIZE = 50
 
 
 class CollectionForm(BaseModel):
-    """What a new collection is asked for."""
+    """The form for a new collection."""
 
     name: str = Field(title="Name", min_length=1, max_length=100)
     description: str = Field(default="", title="Description", max_length=2_000)
-    private: bool = Field(default=False, title="Private: for you and administrators only")
-    groups: list[str] = Field(default_factory=list, title="Groups", description="of the repository, one on each line; all when empty")
+    private: bool = Field(default=False, title="Private: visible only to you and administrators")
+    groups: list[str] = Field(default_factory=list, title="Groups", description="groups of the repository, one per line; all when empty")
 
     def draft(self) -> NewCollection:
-        """The collection as the rules want it."""
+        """The collection as a request."""
         return NewCollection(name=self.name, description=self.description or None, private=self.private, allowed_groups=self.groups or None)
 
 
 async def repository_page(resources: Resources[RagSettings], repository_id: str, cursor: str = "", deleted: str = "") -> None:
-    """A repository, if who looks can read it."""
+    """Show a repository, if the viewer can read it."""
     with frame(title="Repository", section="rag", crumbs=[Crumb("Documents", HOME)], titled=False) as view:
         caller = caller_of(view, resources)
         try:
@@ -94,7 +94,7 @@ async def _collections(resources: Resources[RagSettings], caller: Caller, reposi
             empty(
                 "folder",
                 "No collections",
-                "Deleted collections are kept here until their date." if deleted else "Create the first one below.",
+                "Deleted collections are listed here until they are purged." if deleted else "Create the first one below.",
             )
         state = {"deleted": "1"} if deleted else {}
         pager(here, state, cursor=cursor or None, following=page.next, shown=len(page.rows))

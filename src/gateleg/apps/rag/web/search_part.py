@@ -1,4 +1,4 @@
-"""Searching a collection on its page: what was found, with its words marked, and why each passage was found."""
+"""The Search tab of a collection: passages with the query's words marked, and why each was found."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MODES = (("hybrid", "Words and meaning"), ("vector", "Meaning"), ("keyword", "W
 
 
 def search_part(visit: Visit) -> None:
-    """A search box, and below it the passages that were found."""
+    """Show a search form, and the passages that were found."""
     with tag("div", classes="line gap-1 rag-search", role="search"):
         query = Field("Search for", "", placeholder="Words, or a question", whole=True, on_enter=lambda: look())
         mode = Field("By", "hybrid", kind="choice", choices=_MODES)
@@ -46,11 +46,11 @@ def search_part(visit: Visit) -> None:
 
 def _show(result: SearchResult) -> None:
     if not result.hits:
-        empty("search", "Nothing found", "No passage has these words or anything like them.")
+        empty("search", "Nothing found", "No passage matches the query.")
         return
     with section(f"{len(result.hits)} passages"):
         if result.actual_mode_used != result.search_mode:
-            tag("p", f"Searched by {result.actual_mode_used}: the embedding model did not answer.", "note")
+            tag("p", f"Searched by {result.actual_mode_used} only, because the embedding model did not respond.", "note")
         for hit in result.hits:
             _hit(hit)
 
@@ -79,7 +79,7 @@ def _hit(hit: SearchHit) -> None:
 
 
 def _text(hit: SearchHit, start: int, end: int) -> None:
-    """A part of a passage with the words of the query marked."""
+    """Show a part of a passage with the query's words marked."""
     spans = [(first - start, last - start) for first, last in hit.highlights if start <= first and last <= end]
     before, after = "… " if start else "", " …" if end < len(hit.text) else ""
     ui.html(f"{before}{marked(hit.text[start:end], spans)}{after}", sanitize=False).classes("rag-text").props("dir=auto")

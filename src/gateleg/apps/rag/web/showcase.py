@@ -1,4 +1,4 @@
-"""What the console shows of document collections outside of their own pages: the newest on the overview, and what a search finds."""
+"""Document collections elsewhere in the console: the newest on the overview, search by name, and the subjects of jobs."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from gateleg.web import Principal, Resources
 
 _SHOWN = 4
-#: Things of each kind that a search shows; repositories whose documents it looks through, and how many of the newest of each.
+#: Maximum results of each kind, repositories whose documents are searched, and documents searched in each, newest first.
 _FOUND, _REPOSITORIES, _SEARCHED = 5, 20, 500
 
 
 async def newest_collections(resources: Resources[RagSettings], principal: Principal) -> list[Tile]:
-    """The newest collections that somebody can read."""
+    """Tiles for the newest collections that the principal can read."""
     caller = Caller(principal, resources.settings.admin_group)
     page = await list_all_collections(resources.store, caller, CollectionFilter(), size=_SHOWN)
     return [Tile(_name(one), _place(one), _about(one.repository), at=one.collection.created_at) for one in page.rows]
 
 
 async def find_by_name(resources: Resources[RagSettings], principal: Principal, text: str) -> list[Found]:
-    """Repositories, collections and documents that somebody can read with a text in their name or description."""
+    """Find readable repositories, collections and documents by a substring of their name or description."""
     caller, store = Caller(principal, resources.settings.admin_group), resources.store
     repositories = await list_repositories(store, caller)
     found = [
@@ -52,7 +52,7 @@ async def find_by_name(resources: Resources[RagSettings], principal: Principal, 
 
 
 async def found_subject(resources: Resources[RagSettings], principal: Principal, text: str | None) -> Found | None:
-    """The repository or collection that a job is about, with its name and its page; None where somebody cannot read it."""
+    """The repository or collection that a job is about, with a link to its page; None if the principal cannot read it."""
     subject, caller = parse_subject(text), Caller(principal, resources.settings.admin_group)
     if subject is None:
         return None
@@ -69,7 +69,7 @@ async def found_subject(resources: Resources[RagSettings], principal: Principal,
 
 
 async def _documents(resources: Resources[RagSettings], caller: Caller, repository: Repository, text: str) -> AsyncIterator[Document]:
-    """Some documents with a text in their name, among the newest of a repository, of collections that the caller can read."""
+    """Find readable documents by a substring of their name, among the newest of a repository."""
     store, readable, left = resources.store, dict[str, bool](), _FOUND
     async for row in store.query(Document.in_repository, repository_id=repository.repository_id, limit=_SEARCHED):
         if not _has(text, row.document_name):

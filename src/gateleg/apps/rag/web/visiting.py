@@ -1,4 +1,4 @@
-"""What the pages share: who looks, as the rules know them, and what is shown of things that are not there for them."""
+"""What the pages share: the viewer's identity, not-found messages, and carrying out actions."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from gateleg.web.console.components import View
 
 
-#: What the rules raise for things that are not there, or not for who asks.
+#: Errors for things that do not exist or that the viewer may not read.
 NOT_THERE = (UnknownRepository, UnknownCollection, UnknownDocument)
 
 
 def caller_of(view: View, resources: Resources[RagSettings]) -> Caller:
-    """Who looks at a page."""
+    """The viewer of a page, for access decisions."""
     return Caller(view.principal, resources.settings.admin_group)
 
 
 @dataclass(frozen=True)
 class Visit:
-    """Somebody at the page of a collection."""
+    """A viewer's visit to a collection's page."""
 
     view: View
     resources: Resources[RagSettings]
@@ -46,10 +46,10 @@ class Visit:
 
 
 def show_not_found(what: str) -> None:
-    """Nothing of that name is there, or not for who looks."""
+    """Show that something does not exist or may not be read by the viewer."""
     components.show_not_found(what, button="All repositories", href=HOME)
 
 
 async def do(view: View, work: Callable[[], Awaitable[Any]], done: str, go: str) -> None:
-    """Do something that the rules allow who looks, and show a page anew. What it refuses is shown."""
+    """Carry out an action, show `done` and open the page `go`; show the error if it fails."""
     await carry_out_and_open(view, work, done, go)
