@@ -1,6 +1,6 @@
 """Marked texts, spans in addresses and boxes over a page: nothing of a document is taken for markup."""
 
-from gateleg.apps.rag.inspecting.drawing import PageSize
+from gateleg.apps.rag.inspecting.page_rendering import PageSize
 from gateleg.apps.rag.web.marking import Outline, marked, overlay, parse_span, within
 from gateleg.apps.rag.web.page_inspector import Pointer
 

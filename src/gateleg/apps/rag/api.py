@@ -7,10 +7,10 @@ from uuid import UUID
 from fastapi import APIRouter, Header, Query, Response
 
 from gateleg.apps.rag.access import Caller
-from gateleg.apps.rag.deleting.starting import start_repository_deletion
+from gateleg.apps.rag.deleting.submission import start_repository_deletion
 from gateleg.apps.rag.drafts import NewRepository, RepositoryChanges
 from gateleg.apps.rag.host_checks import check_folders, check_model
-from gateleg.apps.rag.pipelines.following import follow_pipelines
+from gateleg.apps.rag.pipelines.schedules import sync_schedules
 from gateleg.apps.rag.repositories import create_repository, get_repository, list_repositories, page_repositories, update_repository
 from gateleg.apps.rag.settings import RagSettings
 from gateleg.apps.rag.tables import Repository, RepositoryStatus
@@ -100,7 +100,7 @@ async def create(call: Using, new: NewRepository, response: Response) -> Reposit
     check_folders(resources.settings, new.pipelines)
     made = await create_repository(call.host.store, caller_of(call), new, usual)
     if made.config.pipelines:
-        await follow_pipelines(resources)
+        await sync_schedules(resources)
     await call.note("rag.create-repository", made.repository_id)
     response.headers["Location"] = f"/api/rag/repository/{made.repository_id}"
     return _with_etag(response, made)
@@ -120,7 +120,7 @@ async def update(
     check_folders(resources_of(call).settings, changes.pipelines)
     found = await update_repository(call.host.store, caller_of(call), repository_id, changes, expected_version(if_match))
     if "pipelines" in changes.model_fields_set:
-        await follow_pipelines(resources_of(call))
+        await sync_schedules(resources_of(call))
     await call.note("rag.update-repository", repository_id, fields=sorted(changes.model_fields_set))
     return _with_etag(response, found)
 

@@ -23,8 +23,8 @@ from gateleg.commands import (
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine
 
-    from gateleg.apps.rag.ingesting.adding import AddResult, LocalFile
     from gateleg.apps.rag.ingesting.job_types import ReembedResult
+    from gateleg.apps.rag.ingesting.local_files import AddResult, LocalFile
     from gateleg.apps.rag.searching.results import SearchHit
     from gateleg.apps.rag.searching.service import SearchScope
     from gateleg.apps.rag.settings import RagSettings
@@ -54,7 +54,7 @@ def add(
 ) -> None:
     """Add files to a collection. The repository and the collection are created if they do not exist; unchanged files are skipped."""
     _require()
-    from gateleg.apps.rag.ingesting.adding import find_files
+    from gateleg.apps.rag.ingesting.local_files import find_files
 
     found = find_files(paths)
     if not found:
@@ -74,7 +74,7 @@ async def _add(
 ) -> "tuple[AddResult, dict[str, str]]":
     from gateleg.apps.rag.access import Caller
     from gateleg.apps.rag.application import application
-    from gateleg.apps.rag.ingesting.adding import add_files, open_or_create
+    from gateleg.apps.rag.ingesting.local_files import add_files, open_or_create
     from gateleg.web import LOCAL
 
     async with open_resources(application, settings, create=True) as resources:
@@ -89,7 +89,7 @@ async def _add(
 
 async def _run_jobs(resources: "Resources[RagSettings]", added: "AddResult", report: "Callable[[float], None]") -> dict[str, str]:
     """Run the jobs of the files until all have ended, beside any other worker. Return an error message for each file that failed."""
-    from gateleg.apps.rag.ingesting.settling import failure_message
+    from gateleg.apps.rag.ingesting.job_failures import failure_message
     from gateleg.jobs import JobStatus, follow_async
 
     if not added.jobs:
@@ -142,9 +142,9 @@ def reembed(
 async def _reembed(repository: str, collection: str, model: str, settings: "Settings") -> "ReembedResult":
     from gateleg.apps.rag.access import Caller
     from gateleg.apps.rag.application import application
+    from gateleg.apps.rag.ingesting.job_failures import failure_message
     from gateleg.apps.rag.ingesting.job_types import ReembedResult
     from gateleg.apps.rag.ingesting.reembedding import start_reembedding
-    from gateleg.apps.rag.ingesting.settling import failure_message
     from gateleg.jobs import Job, JobStatus, follow_async
     from gateleg.web import LOCAL
 

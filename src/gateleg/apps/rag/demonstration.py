@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gateleg.apps.rag.access import Caller
-from gateleg.apps.rag.ingesting.adding import LocalFile, add_files, open_or_create
+from gateleg.apps.rag.ingesting.local_files import LocalFile, add_files, open_or_create
 from gateleg.web import Principal, Role
 
 if TYPE_CHECKING:

@@ -27,7 +27,6 @@ from gateleg.apps.rag.ingesting.job_types import (
 )
 from gateleg.apps.rag.ingesting.reembedding import reembed
 from gateleg.apps.rag.ingesting.reingestion import reingest
-from gateleg.apps.rag.pipelines.following import follow_pipelines
 from gateleg.apps.rag.pipelines.job_types import (
     FOLLOW_PIPELINES,
     RUN_PIPELINE,
@@ -35,7 +34,8 @@ from gateleg.apps.rag.pipelines.job_types import (
     PipelineConfig,
     PipelineResult,
 )
-from gateleg.apps.rag.pipelines.running import run_pipeline
+from gateleg.apps.rag.pipelines.run import run_pipeline
+from gateleg.apps.rag.pipelines.schedules import sync_schedules
 from gateleg.apps.rag.repository_list import reconcile
 from gateleg.jobs import Jobs, Retry
 
@@ -91,7 +91,7 @@ def rag_jobs(resources: Resources[RagSettings]) -> Jobs:
     async def follow(job: JobContext, config: NoConfig) -> FollowedPipelines:
         if changed := await reconcile(resources.store):
             job.log(f"{changed} entries of the list of repositories were added or removed")
-        return await follow_pipelines(resources, lambda text: job.log(text, "WARNING"))
+        return await sync_schedules(resources, lambda text: job.log(text, "WARNING"))
 
     jobs.include(deletion_jobs(resources))
     jobs.include(evaluation_jobs(resources))

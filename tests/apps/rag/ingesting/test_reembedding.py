@@ -13,7 +13,7 @@ from gateleg.apps.rag.index.registry import indexes_of
 from gateleg.apps.rag.ingesting import reembedding
 from gateleg.apps.rag.ingesting.job_types import ReembedResult
 from gateleg.apps.rag.ingesting.reembedding import start_reembedding
-from gateleg.apps.rag.ingesting.submitting import NewDocument, SubmittedDocument
+from gateleg.apps.rag.ingesting.submission import NewDocument, SubmittedDocument
 from gateleg.apps.rag.purging import PurgeResources, count_left, purge_collection
 from gateleg.apps.rag.searching import search as searching
 from gateleg.apps.rag.searching.requests import SearchRequest

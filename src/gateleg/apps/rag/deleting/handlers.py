@@ -6,7 +6,7 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from gateleg.apps.rag.deleting.hiding import hide_document
+from gateleg.apps.rag.deleting.document_hiding import hide_document
 from gateleg.apps.rag.deleting.job_types import CollectionDeletion, DocumentsDeletion, Removal, RepositoryDeletion
 from gateleg.apps.rag.documents import find_document
 from gateleg.apps.rag.errors import RagError

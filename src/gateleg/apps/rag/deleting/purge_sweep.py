@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from gateleg.apps.rag.access import Caller
-from gateleg.apps.rag.deleting.starting import start_collection_deletion
+from gateleg.apps.rag.deleting.submission import start_collection_deletion
 from gateleg.apps.rag.repository_list import listed_repositories
 from gateleg.apps.rag.tables import Collection, CollectionStatus
 from gateleg.store import NotFound

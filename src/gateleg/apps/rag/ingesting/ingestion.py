@@ -34,15 +34,15 @@ from gateleg.apps.rag.ingesting.preparation import (
     PreparedChunks,
     chosen_strategy,
     chunks_metadata,
-    cut_document,
     document_facts,
     find_pipeline,
     ingestion_digest,
     merged_metadata,
     parse_bounds,
     read_source,
+    split_document,
 )
-from gateleg.apps.rag.ingesting.sourcing import fetch_source
+from gateleg.apps.rag.ingesting.source_download import fetch_source
 from gateleg.apps.rag.object_keys import source_key
 from gateleg.apps.rag.rules import check_accepts_documents
 from gateleg.apps.rag.tables import Chunk, Document, DocumentStatus, Metadata, Repository
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.chunking import Strategy
     from gateleg.apps.rag.index.entries import CollectionIndex, IndexEntry
     from gateleg.apps.rag.ingesting.job_types import IngestConfig
-    from gateleg.apps.rag.ingesting.sourcing import FetchedSource
+    from gateleg.apps.rag.ingesting.source_download import FetchedSource
     from gateleg.apps.rag.settings import RagSettings
     from gateleg.apps.rag.tables import Collection
     from gateleg.jobs import JobContext
@@ -171,7 +171,7 @@ class _Ingestion:
         document = opened.document
         if document.generation is not None and document.ingestion_digest == digest and not self.config.force:
             return await self._unchanged(opened)
-        cut = await self._cut(opened, fetched)
+        cut = await self._prepare_chunks(opened, fetched)
         chunks, reused = await self._chunks(opened, cut)
         document = await begin_generation(self.resources.store, document, self.job.job_id)
         generation = document.last_generation
@@ -257,13 +257,13 @@ class _Ingestion:
         await self._clean(opened, done)
         return self._result("unchanged", done, done.chunks, SimilarDocuments())
 
-    async def _cut(self, opened: _IngestionTarget, fetched: FetchedSource) -> PreparedChunks:
+    async def _prepare_chunks(self, opened: _IngestionTarget, fetched: FetchedSource) -> PreparedChunks:
         self._report("parse", 0.0, self.config.name)
         bounds = parse_bounds(self.resources.settings)
         cut = await read_source(fetched.path, self.config.name, fetched.content_type, bounds)
         self._report("chunk", 0.0, opened.strategy.type.value)
         models = self.resources.models.for_threads()
-        cut = await cut_document(cut, opened.strategy, models.embeddings(opened.model, cache=False).embed)
+        cut = await split_document(cut, opened.strategy, models.embeddings(opened.model, cache=False).embed)
         if len(cut.spans) > MAX_CHUNKS:
             raise RagError(f"The document has {len(cut.spans):,} chunks; {MAX_CHUNKS:,} are allowed.", fix="Raise chunkSize.")
         return cut

@@ -129,7 +129,7 @@ async def read_source(path: Path, name: str, content_type: str | None, bounds: P
     return PreparedChunks(await parse(path, name, bounds), [])
 
 
-async def cut_document(cut: PreparedChunks, strategy: Strategy, embed: Any) -> PreparedChunks:
+async def split_document(cut: PreparedChunks, strategy: Strategy, embed: Any) -> PreparedChunks:
     """Split a parsed document into spans, unless it has them already. `embed` is used by SEMANTIC, in a thread."""
     if cut.spans:
         return cut

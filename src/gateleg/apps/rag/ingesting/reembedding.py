@@ -21,7 +21,7 @@ from gateleg.apps.rag.index.entries import entry_of, pack_vector
 from gateleg.apps.rag.index.names import index_name, stored_vector
 from gateleg.apps.rag.ingesting.embedding import BATCH, embedded_text
 from gateleg.apps.rag.ingesting.job_types import REEMBED, ReembedConfig, ReembedResult
-from gateleg.apps.rag.ingesting.shadows import begin_shadow, check_unclaimed, end_shadow, is_swapped, swap_index
+from gateleg.apps.rag.ingesting.shadow_index import begin_shadow, check_unclaimed, end_shadow, is_swapped, swap_index
 from gateleg.apps.rag.rules import check_accepts_documents
 from gateleg.apps.rag.subjects import Subject
 from gateleg.apps.rag.tables import Chunk, Collection, Document

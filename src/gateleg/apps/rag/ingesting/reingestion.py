@@ -12,7 +12,7 @@ from gateleg.apps.rag.collections import open_collection
 from gateleg.apps.rag.documents import open_document
 from gateleg.apps.rag.errors import BadField, RagError, SourceMissing
 from gateleg.apps.rag.ingesting.job_types import REINGEST, IngestConfig, ReingestConfig, ReingestResult, SourceConfig
-from gateleg.apps.rag.ingesting.submitting import SubmittedDocument, check_not_deleting, submit_ingestion
+from gateleg.apps.rag.ingesting.submission import SubmittedDocument, check_not_deleting, submit_ingestion
 from gateleg.apps.rag.rules import check_accepts_documents
 from gateleg.apps.rag.subjects import Subject
 from gateleg.apps.rag.tables import Document, DocumentStatus

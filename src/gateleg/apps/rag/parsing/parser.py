@@ -34,7 +34,7 @@ _PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 #: The signature of legacy office files; of these, only spreadsheets are supported.
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 #: The name of a stream in a legacy file that contains an encrypted office document.
-_LOCKED = "EncryptedPackage".encode("utf-16-le")
+_ENCRYPTED_STREAM = "EncryptedPackage".encode("utf-16-le")
 #: File extensions of text formats that cannot be detected from the content.
 _MARKDOWN = frozenset({"md", "markdown", "mdown", "mkd"})
 _CODE = {
@@ -98,7 +98,7 @@ def _read(path: Path, name: str, builder: DocumentBuilder, depth: int, started: 
         case "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet":
             read_sheets(path, builder)
         case "application/vnd.ms-office":
-            _read_old(path, builder)
+            _read_legacy_office(path, builder)
         case _ if kind in _PICTURES:
             if not builder.bounds.ocr:
                 raise UnsupportedDocument("The file is an image, and OCR is switched off.")
@@ -128,8 +128,8 @@ def _read_text(content: bytes, kind: str, builder: DocumentBuilder) -> None:
         raise UnsupportedDocument(f"Files of the type {kind} are not supported.")
 
 
-def _read_old(path: Path, builder: DocumentBuilder) -> None:
-    if _LOCKED in path.read_bytes():
+def _read_legacy_office(path: Path, builder: DocumentBuilder) -> None:
+    if _ENCRYPTED_STREAM in path.read_bytes():
         raise EncryptedDocument("The office document is protected by a password.")
     try:
         read_sheets(path, builder, zipped=False)

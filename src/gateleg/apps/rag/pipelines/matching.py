@@ -49,12 +49,12 @@ def _is_like(key: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(key if "/" in pattern else last, pattern) for pattern in patterns)
 
 
-def takes(pipeline: Pipeline, key: str) -> bool:
+def includes_key(pipeline: Pipeline, key: str) -> bool:
     """Whether a pipeline includes a key."""
     return matches(key, pipeline.s3_prefix if pipeline.folder is None else "", pipeline.include, pipeline.exclude)
 
 
-def is_due(seen: SourceObject, document: Document | None, *, again: bool = False) -> bool:
+def needs_ingestion(seen: SourceObject, document: Document | None, *, again: bool = False) -> bool:
     """Whether to ingest an object: it is new, or has changed since it was last ingested; with `again`, also if its ingestion failed."""
     if document is None or document.source_etag != seen.etag:
         return True

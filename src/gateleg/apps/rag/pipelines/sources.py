@@ -36,7 +36,7 @@ def check_source(settings: RagSettings, stores: frozenset[str], pipeline: Pipeli
         )
 
 
-async def look_around(
+async def list_source(
     resources: Resources[RagSettings], pipeline: Pipeline, after: str | None
 ) -> AsyncIterator[tuple[list[SourceObject], str | None]]:
     """List the objects of a source page by page. Each page comes with the cursor that continues after it, to pass as `after`; None for the

@@ -18,11 +18,11 @@ from gateleg.apps.rag.errors import BadSearch, IndexDamaged, IndexReplaced
 from gateleg.apps.rag.index.filters import parse_filter
 from gateleg.apps.rag.index.names import searched_index
 from gateleg.apps.rag.index.rebuild import ready_index
-from gateleg.apps.rag.searching.citing import cite
+from gateleg.apps.rag.searching.citations import cite
 from gateleg.apps.rag.searching.diversity import diversify
 from gateleg.apps.rag.searching.fusion import Candidate, above_threshold, rank
 from gateleg.apps.rag.searching.results import SearchResult
-from gateleg.apps.rag.searching.verifying import HitReader
+from gateleg.apps.rag.searching.verification import HitReader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.index.registry import Indexes
     from gateleg.apps.rag.searching.fusion import RankedCandidate
     from gateleg.apps.rag.searching.requests import Mode, SearchRequest
-    from gateleg.apps.rag.searching.verifying import VerifiedHit
+    from gateleg.apps.rag.searching.verification import VerifiedHit
     from gateleg.apps.rag.tables import Collection
     from gateleg.store import AsyncStore
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from gateleg.apps.rag.access import Decision
     from gateleg.apps.rag.collections import OpenedCollection
-    from gateleg.apps.rag.web.visiting import Visit
+    from gateleg.apps.rag.web.visit import Visit
     from gateleg.web import Principal
 
 #: The actions on a collection, in words.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from gateleg.apps.rag.answering.answers import Answer, AnswerSentence
     from gateleg.apps.rag.searching.results import SearchHit
-    from gateleg.apps.rag.web.visiting import Visit
+    from gateleg.apps.rag.web.visit import Visit
     from gateleg.web.console.components import Tag
 
 

@@ -9,10 +9,10 @@ from gateleg.apps.rag.access import Action, explain
 from gateleg.apps.rag.api import IfMatch, PageSize, Token, caller_of, clamp_page_size, expected_version, resources_of, set_etag
 from gateleg.apps.rag.collection_list import CollectionFilter, SortBy, list_all_collections, list_collections, list_own_collections
 from gateleg.apps.rag.collections import OpenedCollection, create_collection, open_collection, soft_delete_collection, update_collection
-from gateleg.apps.rag.deleting.starting import impact_of, start_collection_deletion
+from gateleg.apps.rag.deleting.submission import impact_of, start_collection_deletion
 from gateleg.apps.rag.drafts import CollectionChanges, NewCollection
 from gateleg.apps.rag.host_checks import check_folders, check_model
-from gateleg.apps.rag.pipelines.following import follow_pipelines
+from gateleg.apps.rag.pipelines.schedules import sync_schedules
 from gateleg.apps.rag.repositories import get_repository
 from gateleg.apps.rag.statistics import count_collection
 from gateleg.apps.rag.tables import CollectionStatus
@@ -137,7 +137,7 @@ async def create(call: Using, repository_id: str, new: NewCollection, response: 
     check_folders(resources_of(call).settings, new.pipelines)
     opened = await create_collection(call.host.store, caller_of(call), repository_id, new)
     if opened.collection.pipelines:
-        await follow_pipelines(resources_of(call))
+        await sync_schedules(resources_of(call))
     await call.note("rag.create-collection", f"{repository_id}/{opened.collection.collection_id}")
     response.headers["Location"] = f"/api/rag/repository/{repository_id}/collections/{opened.collection.collection_id}"
     return _shown(response, opened)
@@ -182,7 +182,7 @@ async def update(
     check_folders(resources_of(call).settings, changes.pipelines)
     found = await update_collection(call.host.store, caller_of(call), repository_id, collection_id, changes, expected_version(if_match))
     if {"pipelines", "status"} & changes.model_fields_set:
-        await follow_pipelines(resources_of(call))
+        await sync_schedules(resources_of(call))
     await call.note(
         "rag.update-collection", f"{repository_id}/{found.opened.collection.collection_id}", fields=sorted(changes.model_fields_set)
     )

@@ -12,13 +12,13 @@ from gateleg.apps.rag.documents import DocumentFilter, list_documents
 from gateleg.apps.rag.statistics import count_collection
 from gateleg.apps.rag.web.access_part import access_part
 from gateleg.apps.rag.web.ask_part import ask_part
-from gateleg.apps.rag.web.collection_deeds import deeds_part, settings_part
+from gateleg.apps.rag.web.collection_actions import actions_part, settings_part
 from gateleg.apps.rag.web.evaluation_part import evaluation_part
 from gateleg.apps.rag.web.pipeline_part import pipeline_part
 from gateleg.apps.rag.web.places import HOME, document_place, repository_place
 from gateleg.apps.rag.web.search_part import search_part
 from gateleg.apps.rag.web.statuses import collection_badge, document_cell
-from gateleg.apps.rag.web.visiting import NOT_THERE, Visit, caller_of, show_not_found
+from gateleg.apps.rag.web.visit import NOT_FOUND_ERRORS, Visit, caller_of, show_not_found
 from gateleg.web.console.components import (
     Column,
     Crumb,
@@ -55,7 +55,7 @@ _COLUMNS = (
 )
 _SIZE = 50
 #: Seconds between two refreshes of the documents.
-_EVERY = 1.0
+_REFRESH_SECONDS = 1.0
 TABS = (
     ("documents", "Documents"),
     ("search", "Search"),
@@ -75,7 +75,7 @@ async def collection_page(
         caller = caller_of(view, resources)
         try:
             opened = await open_collection(resources.store, caller, repository_id, collection_id)
-        except NOT_THERE:
+        except NOT_FOUND_ERRORS:
             show_not_found("collection")
             return
         visit = Visit(view, resources, caller, opened)
@@ -119,13 +119,13 @@ async def _head(visit: Visit) -> None:
                 tag("span", f"{counted.chunks:,} passages", "num")
                 tag("span", size_text(counted.size), "num")
                 tag("span", found.embedding_model)
-        deeds_part(visit)
+        actions_part(visit)
 
 
 async def _documents(visit: Visit, cursor: str) -> None:
     found = visit.opened.collection
 
-    async def look() -> DocumentPage:
+    async def load() -> DocumentPage:
         return await list_documents(
             visit.resources.store,
             visit.caller,
@@ -136,7 +136,7 @@ async def _documents(visit: Visit, cursor: str) -> None:
             token=cursor or None,
         )
 
-    first = await look()
+    first = await load()
     if visit.caller.may(Action.INGEST, visit.opened.repository, found):
         where = f"/api/rag/repository/{quote(found.repository_id, safe='')}/document"
         most = min(visit.resources.settings.upload_bytes, visit.view.host.settings.upload_limit)
@@ -154,7 +154,7 @@ async def _documents(visit: Visit, cursor: str) -> None:
 
     show(first)
     # The list depends on the viewer's rights, so only pages of the same user share a refresh.
-    topic = Topic(("rag", found.repository_id, found.collection_id, visit.caller.user, cursor), look, _EVERY)
+    topic = Topic(("rag", found.repository_id, found.collection_id, visit.caller.user, cursor), load, _REFRESH_SECONDS)
     follow(visit.view.live, topic, show)
 
 

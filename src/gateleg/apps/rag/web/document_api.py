@@ -9,7 +9,7 @@ from pydantic import Field
 from gateleg.apps.rag.access import Action
 from gateleg.apps.rag.api import IfMatch, PageSize, Token, caller_of, clamp_page_size, expected_version, resources_of, set_etag
 from gateleg.apps.rag.collections import DEFAULT_ALIAS, open_collection
-from gateleg.apps.rag.deleting.starting import MOST_DOCUMENTS, DocumentOutcome, start_document_deletion
+from gateleg.apps.rag.deleting.submission import MOST_DOCUMENTS, DocumentOutcome, start_document_deletion
 from gateleg.apps.rag.documents import (
     DocumentChanges,
     DocumentFilter,
@@ -20,8 +20,8 @@ from gateleg.apps.rag.documents import (
     update_document,
 )
 from gateleg.apps.rag.drafts import Draft
+from gateleg.apps.rag.ingesting.job_failures import reconcile_with_job
 from gateleg.apps.rag.ingesting.reingestion import submit_again
-from gateleg.apps.rag.ingesting.settling import reconcile_with_job
 from gateleg.apps.rag.object_keys import source_key
 from gateleg.apps.rag.rules import check_accepts_documents
 from gateleg.apps.rag.tables import Chunk, CollectionStatus, DocumentStatus

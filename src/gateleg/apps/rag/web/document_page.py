@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from gateleg.apps.rag.access import Action
-from gateleg.apps.rag.deleting.starting import start_document_deletion
+from gateleg.apps.rag.deleting.submission import start_document_deletion
 from gateleg.apps.rag.documents import download_url, open_document
 from gateleg.apps.rag.errors import UnknownDocument
-from gateleg.apps.rag.ingesting.sourcing import store_of
+from gateleg.apps.rag.ingesting.source_download import store_of
 from gateleg.apps.rag.web.page_inspector import inspector
 from gateleg.apps.rag.web.places import HOME, collection_place
 from gateleg.apps.rag.web.statuses import document_badge
-from gateleg.apps.rag.web.visiting import NOT_THERE, caller_of, do, show_not_found
+from gateleg.apps.rag.web.visit import NOT_FOUND_ERRORS, caller_of, do, show_not_found
 from gateleg.objects import ObjectMissing
 from gateleg.web.console.components import Crumb, button, confirm, frame, size_text, tag
 from gateleg.web.errors import StoreNotConfigured
@@ -36,7 +36,7 @@ async def document_page(
         caller = caller_of(view, resources)
         try:
             opened = await open_document(resources.store, caller, repository_id, document_id)
-        except NOT_THERE:
+        except NOT_FOUND_ERRORS:
             show_not_found("document")
             return
         await _head(view, resources, caller, opened)
@@ -63,13 +63,13 @@ async def _head(view: View, resources: Resources[RagSettings], caller: Caller, o
                 for fact in filter(None, facts):
                     tag("span", fact)
         with tag("div", classes="deeds"):
-            await _deeds(view, resources, caller, opened)
+            await _actions(view, resources, caller, opened)
     if document.error_message:
         with tag("div", classes="note failed", role="status"):
             tag("span", document.error_message)
 
 
-async def _deeds(view: View, resources: Resources[RagSettings], caller: Caller, opened: OpenedDocument) -> None:
+async def _actions(view: View, resources: Resources[RagSettings], caller: Caller, opened: OpenedDocument) -> None:
     document = opened.document
     try:
         url = await download_url(store_of(resources, document.bucket), opened, resources.settings.download_seconds)

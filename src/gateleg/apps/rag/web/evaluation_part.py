@@ -14,7 +14,7 @@ from gateleg.apps.rag.evaluating.service import Configuration, SetDraft, create_
 from gateleg.apps.rag.evaluating.tables import EvaluationRun, GoldenQuestion, GoldenSet
 from gateleg.apps.rag.subjects import Subject
 from gateleg.apps.rag.web.run_part import run_part
-from gateleg.apps.rag.web.visiting import do
+from gateleg.apps.rag.web.visit import do
 from gateleg.web.console.components import (
     Column,
     Field,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from gateleg.apps.rag.web.visiting import Visit
+    from gateleg.apps.rag.web.visit import Visit
 
 MODES = (("hybrid", "Words and meaning"), ("vector", "Meaning"), ("keyword", "Words"))
 _SETS = (Column("name", "Golden set"), Column("questions", "Questions", right=True), Column("origin", "Origin"), Column("made", "Made"))
@@ -51,7 +51,7 @@ _QUESTIONS = (
 )
 _SIZE = 50
 #: Seconds between two refreshes of the runs.
-_EVERY = 2.0
+_REFRESH_SECONDS = 2.0
 
 
 class SetForm(BaseModel):
@@ -98,10 +98,10 @@ async def _everything(visit: Visit) -> None:
     store = visit.resources.store
     sets = list(await store.page(GoldenSet.of_collection(**_ids(visit)), limit=_SIZE))
 
-    async def look() -> list[EvaluationRun]:
+    async def load() -> list[EvaluationRun]:
         return list(await store.page(EvaluationRun.of_collection(**_ids(visit)), limit=_SIZE))
 
-    first = await look()
+    first = await load()
     with section("Golden sets"):
         if sets:
             Grid("Golden sets", _SETS, [_set_row(visit, one) for one in sets])
@@ -123,7 +123,7 @@ async def _everything(visit: Visit) -> None:
         nothing.set_visibility(not runs)
 
     show(first)
-    follow(visit.view.live, Topic(("rag-runs", *_ids(visit).values()), look, _EVERY), show)
+    follow(visit.view.live, Topic(("rag-runs", *_ids(visit).values()), load, _REFRESH_SECONDS), show)
     if visit.caller.may(Action.CHANGE_COLLECTION, visit.opened.repository, visit.opened.collection):
         _new_set(visit)
 
@@ -175,15 +175,15 @@ def _new_run(visit: Visit, sets: Sequence[GoldenSet]) -> None:
             golden = Field("Golden set", sets[0].set_id, kind="choice", choices=[(one.set_id, one.name) for one in sets])
             depth = Field("Documents to measure (k)", "10", kind="number", least=1, most=25, hint="the first k of each search")
         with tag("div", classes="fields"):
-            first = _Way("First configuration", "hybrid", MODES)
-            second = _Way("Second configuration", "vector", (("", "none"), *MODES))
+            first = _ConfigurationFields("First configuration", "hybrid", MODES)
+            second = _ConfigurationFields("Second configuration", "vector", (("", "none"), *MODES))
         answers = Field("Also answer the questions", value=False, kind="tick")
         with tag("div"):
             button("Measure", lambda: start(), icon="play_arrow", look="first")
-        told = tag("div", classes="fill", aria_live="polite")
+        outcome = tag("div", classes="fill", aria_live="polite")
 
     async def start() -> None:
-        told.clear()
+        outcome.clear()
         try:
             configurations = [one for one in (first.configuration(), second.configuration()) if one is not None]
             if len({one.name for one in configurations}) < len(configurations):
@@ -200,15 +200,15 @@ def _new_run(visit: Visit, sets: Sequence[GoldenSet]) -> None:
                 answers=bool(answers.value),
             )
         except Exception as error:
-            with told:
+            with outcome:
                 trouble(error)
             return
-        with told, tag("p", classes="note line gap-1"):
+        with outcome, tag("p", classes="note line gap-1"):
             tag("span", "The run has started. It is listed below when it is finished.")
             tag("a", "Progress", "link", href=f"{jobs_address('rag')}/{job_id}")
 
 
-class _Way:
+class _ConfigurationFields:
     """The fields of one configuration."""
 
     def __init__(self, title: str, mode: str, modes: Sequence[tuple[str, str]]) -> None:

@@ -12,7 +12,7 @@ from gateleg.apps.rag.host_checks import check_model
 from gateleg.apps.rag.repositories import create_repository, list_repositories
 from gateleg.apps.rag.web.places import HOME, repository_place
 from gateleg.apps.rag.web.statuses import repository_badge
-from gateleg.apps.rag.web.visiting import caller_of
+from gateleg.apps.rag.web.visit import caller_of
 from gateleg.web import Role
 from gateleg.web.console.components import Crumb, ModelForm, empty, frame, section, show_when_loaded, tag
 

@@ -14,7 +14,7 @@ from gateleg.apps.rag.collections import DEFAULT_ALIAS, OpenedCollection, open_c
 from gateleg.apps.rag.drafts import Draft, MetadataDraft
 from gateleg.apps.rag.ingesting.job_types import DocumentMetadata
 from gateleg.apps.rag.ingesting.premade import PremadeChunk
-from gateleg.apps.rag.ingesting.submitting import (
+from gateleg.apps.rag.ingesting.submission import (
     MAX_BATCH_DOCUMENTS,
     MAX_TEXT_CHARACTERS,
     BatchResult,
@@ -208,11 +208,11 @@ async def upload(call: Using, repository_id: str, request: Request, collection_i
     most = min(resources_of(call).settings.upload_bytes, call.host.settings.upload_limit)
     async with upload_slot(call.principal), upload_folder() as folder:
         files = await receive_files(request, folder, UploadRules(most, files=resources_of(call).settings.upload_files))
-        batch = [NewDocument(key=await _kept(call, opened, file), name=file.name) for file in files]
+        batch = [NewDocument(key=await _store_file(call, opened, file), name=file.name) for file in files]
     return await _ingested(call, opened, batch)
 
 
-async def _kept(call: Call, opened: OpenedCollection, file: ReceivedFile) -> str:
+async def _store_file(call: Call, opened: OpenedCollection, file: ReceivedFile) -> str:
     """Store an uploaded file and return its key. The document id depends on user and name, the object key also on the content."""
     repository_id, collection_id = opened.repository.repository_id, opened.collection.collection_id
     document_id = document_id_of(repository_id, collection_id, f"upload:{caller_of(call).user}:{file.name}")

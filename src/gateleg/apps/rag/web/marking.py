@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gateleg.apps.rag.inspecting.drawing import PageSize
     from gateleg.apps.rag.inspecting.page_chunks import Box
+    from gateleg.apps.rag.inspecting.page_rendering import PageSize
 
 #: A span in an address. No document has more than nine digits of characters.
 _SPAN = re.compile(r"(\d{1,9})-(\d{1,9})")

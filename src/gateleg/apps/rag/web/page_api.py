@@ -7,9 +7,9 @@ from pydantic import Field
 
 from gateleg.apps.rag.api import caller_of, resources_of
 from gateleg.apps.rag.documents import open_document
-from gateleg.apps.rag.inspecting.drawing import DRAWN
 from gateleg.apps.rag.inspecting.page_chunks import chunks_on
 from gateleg.apps.rag.inspecting.page_images import page_image
+from gateleg.apps.rag.inspecting.page_rendering import PAGE_IMAGE_TYPE
 from gateleg.apps.rag.web.document_api import ChunkView
 from gateleg.apps.rag.web.views import View
 from gateleg.web.api.calls import Using
@@ -44,7 +44,7 @@ async def get_page(call: Using, repository_id: str, document_id: str, page: Page
     )
 
 
-@router.get(_ONE + "/image", response_class=Response, responses={200: {"content": {DRAWN: {}}}})
+@router.get(_ONE + "/image", response_class=Response, responses={200: {"content": {PAGE_IMAGE_TYPE: {}}}})
 async def get_page_image(
     call: Using, repository_id: str, document_id: str, page: PageNumber, if_none_match: Annotated[str | None, Header()] = None
 ) -> Response:
@@ -55,4 +55,4 @@ async def get_page_image(
     headers = {"Cache-Control": "private, no-cache", "ETag": f'"{document.generation}-{page}"'}
     if if_none_match == headers["ETag"]:
         return Response(status_code=304, headers=headers)
-    return Response(await resources_of(call).objects.get(drawn.key), media_type=DRAWN, headers=headers)
+    return Response(await resources_of(call).objects.get(drawn.key), media_type=PAGE_IMAGE_TYPE, headers=headers)

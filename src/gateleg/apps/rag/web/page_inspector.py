@@ -9,9 +9,9 @@ from urllib.parse import quote
 from nicegui import ui
 
 from gateleg.apps.rag.errors import PageNotDrawn, RagError
-from gateleg.apps.rag.inspecting.drawing import has_pages_to_draw
 from gateleg.apps.rag.inspecting.page_chunks import boxes_on, chunks_on
 from gateleg.apps.rag.inspecting.page_images import PageImage, page_image
+from gateleg.apps.rag.inspecting.page_rendering import can_render_pages
 from gateleg.apps.rag.inspecting.text_spans import boxes_of_span
 from gateleg.apps.rag.tables import Chunk
 from gateleg.apps.rag.web.marking import Outline, marked, overlay, parse_span, within
@@ -62,7 +62,7 @@ async def inspector(resources: Resources[RagSettings], document: Document, point
     if document.generation is None:
         with section("Passages"):
             empty("search", "Not searchable yet", "Its passages are shown here when it has been ingested.")
-    elif has_pages_to_draw(document.content_type) and document.pages:
+    elif can_render_pages(document.content_type) and document.pages:
         number = min(await _page_of(resources, document, pointer), document.pages)
         with section(f"Page {number} of {document.pages:,}"):
             _turn(document, number)

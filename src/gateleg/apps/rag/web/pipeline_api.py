@@ -7,9 +7,9 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 
 from gateleg.apps.rag.api import JobStarted, caller_of, resources_of
-from gateleg.apps.rag.pipelines.following import open_pipeline, start_look
 from gateleg.apps.rag.pipelines.job_types import PipelineConfig
-from gateleg.apps.rag.pipelines.running import state_of
+from gateleg.apps.rag.pipelines.run import state_of
+from gateleg.apps.rag.pipelines.schedules import open_pipeline, start_run
 from gateleg.apps.rag.web.views import PipelineView, View
 from gateleg.web.api.calls import Using
 
@@ -58,6 +58,6 @@ async def run_pipeline(
 ) -> JobStarted:
     """Run a pipeline now, even if it is paused, and compare all objects; or do a dry run."""
     resources, caller = resources_of(call), caller_of(call)
-    job = await start_look(resources, caller, repository_id, pipeline_id, collection=collection_id, dry_run=dry_run)
+    job = await start_run(resources, caller, repository_id, pipeline_id, collection=collection_id, dry_run=dry_run)
     await call.note("rag.run-pipeline", f"{repository_id}/{pipeline_id}", job=str(job.job_id), dry_run=dry_run)
     return JobStarted(job_id=job.job_id, status=job.status.value)

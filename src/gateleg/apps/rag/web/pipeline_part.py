@@ -11,23 +11,23 @@ from pydantic import BaseModel, Field
 from gateleg.apps.rag.access import Action
 from gateleg.apps.rag.collections import update_collection
 from gateleg.apps.rag.drafts import CollectionChanges, PipelineDraft
-from gateleg.apps.rag.pipelines.following import follow_pipelines, start_look
 from gateleg.apps.rag.pipelines.job_types import PipelineConfig, PipelineResult
 from gateleg.apps.rag.pipelines.matching import cron_of
-from gateleg.apps.rag.pipelines.running import state_of
-from gateleg.apps.rag.web.visiting import do
+from gateleg.apps.rag.pipelines.run import state_of
+from gateleg.apps.rag.pipelines.schedules import start_run, sync_schedules
+from gateleg.apps.rag.web.visit import do
 from gateleg.jobs import JobStatus, follow_async
 from gateleg.web.console.components import ModelForm, ago, badge, button, confirm, empty, section, tag, trouble
 from gateleg.web.console.member_jobs import jobs_address
 
 if TYPE_CHECKING:
     from gateleg.apps.rag.tables import Pipeline, PipelineState
-    from gateleg.apps.rag.web.visiting import Visit
+    from gateleg.apps.rag.web.visit import Visit
     from gateleg.jobs import Job
     from gateleg.web.console.components import Tag
 
 #: Seconds for which the page waits for a run; longer runs are followed on the page of the job.
-_PATIENCE = 60.0
+_WAIT_SECONDS = 60.0
 
 
 class PipelineForm(BaseModel):
@@ -110,7 +110,7 @@ async def _save(visit: Visit, drafts: list[PipelineDraft]) -> None:
         CollectionChanges(pipelines=drafts),
         expected=found.version if found.version > 0 else None,
     )
-    await follow_pipelines(visit.resources)
+    await sync_schedules(visit.resources)
 
 
 async def _card(visit: Visit, pipeline: Pipeline) -> None:
@@ -156,14 +156,14 @@ def _outcome(state: PipelineState) -> None:
             tag("a", "Job", "link", href=f"{jobs_address('rag')}/{state.last_job_id}")
 
 
-def _buttons(visit: Visit, pipeline: Pipeline, told: Tag) -> None:
+def _buttons(visit: Visit, pipeline: Pipeline, outcome: Tag) -> None:
     pipelines = visit.opened.collection.pipelines or []
 
-    async def look(dry_run: bool) -> None:
-        told.clear()
+    async def run_pipeline(dry_run: bool) -> None:
+        outcome.clear()
         found = visit.opened.collection
         try:
-            job = await start_look(
+            job = await start_run(
                 visit.resources,
                 visit.caller,
                 found.repository_id,
@@ -171,12 +171,12 @@ def _buttons(visit: Visit, pipeline: Pipeline, told: Tag) -> None:
                 collection=found.collection_id,
                 dry_run=dry_run,
             )
-            ended = await _ended(visit, job)
+            ended = await _wait_for_end(visit, job)
         except Exception as error:
-            with told:
+            with outcome:
                 trouble(error)
             return
-        with told:
+        with outcome:
             _result(ended)
 
     async def pause() -> None:
@@ -192,13 +192,13 @@ def _buttons(visit: Visit, pipeline: Pipeline, told: Tag) -> None:
             await do(visit.view, lambda: _save(visit, kept), "Removed", _here(visit))
 
     with tag("div", classes="line gap-1"):
-        button("Dry run", lambda: look(True), icon="visibility", look="small")
-        button("Run now", lambda: look(False), icon="play_arrow", look="small")
+        button("Dry run", lambda: run_pipeline(True), icon="visibility", look="small")
+        button("Run now", lambda: run_pipeline(False), icon="play_arrow", look="small")
         button("Resume" if pipeline.paused else "Pause", pause, icon="play_circle" if pipeline.paused else "pause", look="small")
         button("Remove", remove, icon="delete", look="small danger")
 
 
-async def _ended(visit: Visit, job: Job) -> Job:
+async def _wait_for_end(visit: Visit, job: Job) -> Job:
     """Wait for the job of a run, and return it in its latest state."""
     queue = visit.resources.queue
 
@@ -207,7 +207,7 @@ async def _ended(visit: Visit, job: Job) -> Job:
             pass
 
     try:
-        await asyncio.wait_for(followed(), _PATIENCE)
+        await asyncio.wait_for(followed(), _WAIT_SECONDS)
     except TimeoutError:
         return job
     return await queue.get(job.job_id)

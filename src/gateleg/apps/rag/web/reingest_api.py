@@ -9,7 +9,7 @@ from gateleg.apps.rag.api import JobStarted, caller_of, resources_of
 from gateleg.apps.rag.drafts import Draft
 from gateleg.apps.rag.ingesting.reembedding import start_reembedding
 from gateleg.apps.rag.ingesting.reingestion import restore_revision, retry_document, start_reingestion
-from gateleg.apps.rag.ingesting.submitting import SubmittedDocument
+from gateleg.apps.rag.ingesting.submission import SubmittedDocument
 from gateleg.web.api.calls import Using
 
 router = APIRouter()

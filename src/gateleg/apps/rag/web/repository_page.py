@@ -16,7 +16,7 @@ from gateleg.apps.rag.repositories import get_repository
 from gateleg.apps.rag.tables import CollectionStatus
 from gateleg.apps.rag.web.places import HOME, collection_place, repository_place
 from gateleg.apps.rag.web.statuses import collection_cell, repository_badge
-from gateleg.apps.rag.web.visiting import NOT_THERE, caller_of, show_not_found
+from gateleg.apps.rag.web.visit import NOT_FOUND_ERRORS, caller_of, show_not_found
 from gateleg.web.console.components import Column, Crumb, Grid, ModelForm, Row, ago_cell, empty, frame, pager, section, tag
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ async def repository_page(resources: Resources[RagSettings], repository_id: str,
         caller = caller_of(view, resources)
         try:
             repository = await get_repository(resources.store, caller, repository_id)
-        except NOT_THERE:
+        except NOT_FOUND_ERRORS:
             show_not_found("repository")
             return
         _head(repository)

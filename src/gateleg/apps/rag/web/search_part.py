@@ -14,7 +14,7 @@ from gateleg.web.console.components import Field, button, empty, section, tag, t
 
 if TYPE_CHECKING:
     from gateleg.apps.rag.searching.results import SearchHit, SearchResult
-    from gateleg.apps.rag.web.visiting import Visit
+    from gateleg.apps.rag.web.visit import Visit
 
 _MODES = (("hybrid", "Words and meaning"), ("vector", "Meaning"), ("keyword", "Words"))
 
@@ -22,12 +22,12 @@ _MODES = (("hybrid", "Words and meaning"), ("vector", "Meaning"), ("keyword", "W
 def search_part(visit: Visit) -> None:
     """Show a search form, and the passages that were found."""
     with tag("div", classes="line gap-1 rag-search", role="search"):
-        query = Field("Search for", "", placeholder="Words, or a question", whole=True, on_enter=lambda: look())
+        query = Field("Search for", "", placeholder="Words, or a question", whole=True, on_enter=lambda: run_search())
         mode = Field("By", "hybrid", kind="choice", choices=_MODES)
-        button("Search", lambda: look(), icon="search", look="first")
+        button("Search", lambda: run_search(), icon="search", look="first")
     found = tag("div", classes="stack gap-2", aria_live="polite")
 
-    async def look() -> None:
+    async def run_search() -> None:
         found.clear()
         if not query.text.strip():
             return

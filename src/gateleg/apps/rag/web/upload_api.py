@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gateleg.apps.rag.access import Action, Caller
 from gateleg.apps.rag.collections import DEFAULT_ALIAS, open_collection
 from gateleg.apps.rag.errors import BadField
-from gateleg.apps.rag.ingesting.submitting import document_id_of
+from gateleg.apps.rag.ingesting.submission import document_id_of
 from gateleg.apps.rag.object_keys import source_key
 from gateleg.apps.rag.rules import check_accepts_documents
 from gateleg.web.uploads import UploadKind, UploadRules

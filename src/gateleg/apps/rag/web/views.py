@@ -167,12 +167,12 @@ class CollectionsView(View):
     @classmethod
     def of(cls, page: KeysetPage[OpenedCollection], size: int, token: str | None) -> "CollectionsView":
         """The view of a page."""
-        counted = PaginationView()
+        pagination = PaginationView()
         if page.total is not None and page.before is not None:
-            counted = PaginationView(total_count=page.total, current_page=page.before // size + 1, total_pages=-(-page.total // size))
+            pagination = PaginationView(total_count=page.total, current_page=page.before // size + 1, total_pages=-(-page.total // size))
         return cls(
             collections=[CollectionView.of(row) for row in page.rows],
-            pagination=counted,
+            pagination=pagination,
             last_evaluated_key=page.next,
             has_next_page=page.next is not None,
             has_previous_page=token is not None,

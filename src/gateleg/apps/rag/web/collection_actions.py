@@ -9,16 +9,16 @@ from pydantic import BaseModel, Field
 
 from gateleg.apps.rag.access import Action
 from gateleg.apps.rag.collections import soft_delete_collection, update_collection
-from gateleg.apps.rag.deleting.starting import start_collection_deletion
+from gateleg.apps.rag.deleting.submission import start_collection_deletion
 from gateleg.apps.rag.drafts import CollectionChanges
 from gateleg.apps.rag.ingesting.reembedding import start_reembedding
 from gateleg.apps.rag.tables import CollectionStatus
 from gateleg.apps.rag.web.places import repository_place
-from gateleg.apps.rag.web.visiting import do
+from gateleg.apps.rag.web.visit import do
 from gateleg.web.console.components import ModelForm, button, confirm, section, tag
 
 if TYPE_CHECKING:
-    from gateleg.apps.rag.web.visiting import Visit
+    from gateleg.apps.rag.web.visit import Visit
 
 
 class ChangesForm(BaseModel):
@@ -35,7 +35,7 @@ class ChangesForm(BaseModel):
         return found.model_copy(update={"name": self.name}) if self.name else found
 
 
-def deeds_part(visit: Visit) -> None:
+def actions_part(visit: Visit) -> None:
     """Show the action buttons of a collection."""
     found, store = visit.opened.collection, visit.resources.store
     if not visit.caller.may(Action.CHANGE_COLLECTION, visit.opened.repository, found):
@@ -92,7 +92,7 @@ def model_part(visit: Visit) -> None:
         with section("Embedding model"), tag("p"):
             tag(
                 "span",
-                f"The collection is being embedded with {found.shadow_model}. Until that is complete, searches use {found.embedding_model}. ",
+                f"The collection is being embedded with {found.shadow_model}. Searches use {found.embedding_model} until then. ",
             )
             tag("a", "Follow or cancel the job", "link", href=f"/jobs/{found.shadow_job_id}")
         return

@@ -61,7 +61,7 @@ async def open_pipeline(
     return OpenedPipeline(pipeline, owner)
 
 
-async def start_look(
+async def start_run(
     resources: Resources[RagSettings],
     caller: Caller,
     repository_id: str,
@@ -89,7 +89,7 @@ def _submission(config: PipelineConfig) -> Submission:
     )
 
 
-async def follow_pipelines(resources: Resources[RagSettings], warn: Callable[[str], None] = lambda text: None) -> FollowedPipelines:
+async def sync_schedules(resources: Resources[RagSettings], warn: Callable[[str], None] = lambda text: None) -> FollowedPipelines:
     """Create, update and remove schedules so that exactly the active pipelines have one. `warn` receives messages about invalid times."""
     schedules = {one.name: one for one in await resources.queue.schedules() if one.name.startswith(_SCHEDULES)}
     found = FollowedPipelines()

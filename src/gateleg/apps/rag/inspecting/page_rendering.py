@@ -14,7 +14,7 @@ from gateleg.limited_process import LimitReached, ProcessLimits, run_limited
 PDF = "application/pdf"
 PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 #: The content type of page images.
-DRAWN = "image/webp"
+PAGE_IMAGE_TYPE = "image/webp"
 #: Pixels per point: 144 per inch, sharp on most screens.
 _SCALE = 2.0
 #: Maximum pixels of a page image, along one side and in total.
@@ -35,27 +35,27 @@ class PageSize:
     height: float
 
 
-def has_pages_to_draw(content_type: str | None) -> bool:
+def can_render_pages(content_type: str | None) -> bool:
     """Whether pages of documents of this type can be rendered."""
     return content_type == PDF or content_type in PICTURES
 
 
-async def draw_page(source: Path, target: Path, content_type: str, page: int, *, seconds: float, memory: int) -> PageSize:
+async def render_page(source: Path, target: Path, content_type: str, page: int, *, seconds: float, memory: int) -> PageSize:
     """Render a page, counted from 1, into the file `target`. Raises `PageNotDrawn` if the page does not exist or exceeds a limit."""
     asked = {"source": str(source), "target": str(target), "kind": content_type, "page": page}
     limits = ProcessLimits(seconds, memory, _MOST_BYTES)
     try:
-        found = await run_limited(f"{__name__}:answer", asked, limits, refusals=_REFUSALS, imports=_IMPORTS)
+        found = await run_limited(f"{__name__}:render_request", asked, limits, refusals=_REFUSALS, imports=_IMPORTS)
     except LimitReached as reached:
         raise PageNotDrawn(f"Page {page} cannot be rendered: {reached.message[:1].lower()}{reached.message[1:]}") from None
     return PageSize(found["width"], found["height"])
 
 
-def answer(asked: dict[str, Any]) -> dict[str, Any]:
+def render_request(asked: dict[str, Any]) -> dict[str, Any]:
     """Render the page of a request; called in the limited process."""
     source, target = Path(asked["source"]), Path(asked["target"])
     try:
-        size = _draw_pdf(source, target, asked["page"]) if asked["kind"] == PDF else _draw_picture(source, target, asked["page"])
+        size = _render_pdf(source, target, asked["page"]) if asked["kind"] == PDF else _render_image(source, target, asked["page"])
     except (GatelegError, MemoryError, OSError):
         raise
     except Exception as error:
@@ -64,7 +64,7 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
     return {"width": size.width, "height": size.height}
 
 
-def _draw_pdf(source: Path, target: Path, number: int) -> PageSize:
+def _render_pdf(source: Path, target: Path, number: int) -> PageSize:
     import pypdfium2
 
     try:
@@ -83,7 +83,7 @@ def _draw_pdf(source: Path, target: Path, number: int) -> PageSize:
     return PageSize(round(width, 2), round(height, 2))
 
 
-def _draw_picture(source: Path, target: Path, number: int) -> PageSize:
+def _render_image(source: Path, target: Path, number: int) -> PageSize:
     from PIL import Image
 
     from gateleg.apps.rag.parsing.scans import LONGEST_SIDE, MOST_PIXELS_DECODED

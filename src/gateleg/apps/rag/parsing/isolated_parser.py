@@ -44,7 +44,7 @@ async def parse(path: Path, name: str, bounds: ParseBounds | None = None) -> Par
     asked = {"path": str(path), "name": name, "bounds": asdict(bounds), "kind": kind}
     limits = ProcessLimits(bounds.seconds, bounds.memory, bounds.characters * _BYTES)
     try:
-        found = await run_limited(f"{__name__}:answer", asked, limits, refusals=_REFUSALS, imports=_LIBRARIES, preloaded=True)
+        found = await run_limited(f"{__name__}:parse_request", asked, limits, refusals=_REFUSALS, imports=_LIBRARIES, preloaded=True)
     except LimitReached as reached:
         if reached.limit == "crash":
             raise UnreadableDocument(f"{name} crashed the parser.") from None
@@ -52,7 +52,7 @@ async def parse(path: Path, name: str, bounds: ParseBounds | None = None) -> Par
     return ParsedDocument.from_json(found)
 
 
-def answer(asked: dict[str, Any]) -> dict[str, Any]:
+def parse_request(asked: dict[str, Any]) -> dict[str, Any]:
     """Parse the file of a request; called in the limited process."""
     try:
         return parse_here(Path(asked["path"]), asked["name"], ParseBounds(**asked["bounds"]), asked["kind"]).to_json()

@@ -14,7 +14,7 @@ from gateleg.apps.rag.ingesting.job_types import INGEST, DocumentMetadata, Inges
 from gateleg.apps.rag.ingesting.metadata import check_reserved
 from gateleg.apps.rag.ingesting.premade import PREMADE, PremadeChunk, pack_chunks
 from gateleg.apps.rag.ingesting.preparation import checked_override
-from gateleg.apps.rag.ingesting.sourcing import name_of_url
+from gateleg.apps.rag.ingesting.source_download import name_of_url
 from gateleg.apps.rag.object_keys import document_prefix, source_key
 from gateleg.apps.rag.rules import check_accepts_documents, check_metadata
 from gateleg.apps.rag.subjects import Subject

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from gateleg.apps.rag.errors import PageNotDrawn, UnreadableDocument
-from gateleg.apps.rag.inspecting.drawing import PDF, answer, draw_page, has_pages_to_draw
+from gateleg.apps.rag.inspecting.page_rendering import PDF, can_render_pages, render_page, render_request
 from gateleg.apps.rag.parsing import parse
 from tests.apps.rag.parsing import samples
 
@@ -20,7 +20,7 @@ def drawn(folder: Path, content: bytes, kind: str = PDF, page: int = 1) -> tuple
     """What the process would do, here."""
     source, target = folder / "source", folder / "page.webp"
     source.write_bytes(content)
-    size = answer({"source": str(source), "target": str(target), "kind": kind, "page": page})
+    size = render_request({"source": str(source), "target": str(target), "kind": kind, "page": page})
     with Image.open(target) as picture:
         return size, picture.convert("L")
 
@@ -74,11 +74,11 @@ def test_a_very_large_page_is_drawn_smaller(tmp_path: Path) -> None:
 async def test_drawing_has_limits_and_a_process_of_its_own(tmp_path: Path) -> None:
     source, target = tmp_path / "source", tmp_path / "page.webp"
     source.write_bytes(samples.pdf([LINES]))
-    size = await draw_page(source, target, PDF, 1, seconds=60, memory=1_000_000_000)
+    size = await render_page(source, target, PDF, 1, seconds=60, memory=1_000_000_000)
     assert (size.width, size.height, target.exists()) == (612, 792, True)
     with pytest.raises(PageNotDrawn, match="more than"):
-        await draw_page(source, target, PDF, 1, seconds=0.01, memory=1_000_000_000)
+        await render_page(source, target, PDF, 1, seconds=0.01, memory=1_000_000_000)
 
 
 def test_only_pages_that_look_like_something_are_drawn() -> None:
-    assert [has_pages_to_draw(kind) for kind in (PDF, "image/jpeg", "text/plain", None)] == [True, True, False, False]
+    assert [can_render_pages(kind) for kind in (PDF, "image/jpeg", "text/plain", None)] == [True, True, False, False]

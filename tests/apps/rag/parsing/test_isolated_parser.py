@@ -61,7 +61,7 @@ async def test_a_picture_is_read_too(tmp_path: Path) -> None:
 
 def test_processes_that_read_documents_load_no_index() -> None:
     code = (
-        "import sys, importlib, gateleg.apps.rag.parsing.scans; from gateleg.apps.rag.parsing.reading import _LIBRARIES;"
+        "import sys, importlib, gateleg.apps.rag.parsing.scans; from gateleg.apps.rag.parsing.isolated_parser import _LIBRARIES;"
         "[importlib.import_module(name) for name in _LIBRARIES]; sys.exit('usearch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

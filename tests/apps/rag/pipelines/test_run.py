@@ -10,9 +10,9 @@ from gateleg.apps.rag.access import Caller
 from gateleg.apps.rag.collections import create_collection, update_collection
 from gateleg.apps.rag.drafts import CollectionChanges, NewCollection
 from gateleg.apps.rag.errors import PipelineRefused, UnknownPipeline, UnknownRepository
-from gateleg.apps.rag.pipelines.following import follow_pipelines, start_look
 from gateleg.apps.rag.pipelines.job_types import RUN_PIPELINE, PipelineConfig, PipelineResult
-from gateleg.apps.rag.pipelines.running import state_of
+from gateleg.apps.rag.pipelines.run import state_of
+from gateleg.apps.rag.pipelines.schedules import start_run, sync_schedules
 from gateleg.apps.rag.tables import Document, IngestionType
 from gateleg.jobs import JobStatus, Submission
 from gateleg.objects import AsyncObjects
@@ -143,13 +143,13 @@ async def test_pipelines_have_schedules_while_they_are_followed(library: Library
         return {one.name: (one.cron, one.every, one.timezone) for one in found if one.name.startswith("rag.pipeline/")}
 
     pipeline = await with_pipeline(library, trigger="schedule", cron="30 6 * * *", timezone="Europe/Berlin")
-    await follow_pipelines(library.resources)
+    await sync_schedules(library.resources)
     assert await schedules() == {f"rag.pipeline/{pipeline}": ("30 6 * * *", None, "Europe/Berlin")}
     pipeline = await with_pipeline(library, trigger="event")
-    await follow_pipelines(library.resources)
+    await sync_schedules(library.resources)
     assert await schedules() == {f"rag.pipeline/{pipeline}": (None, 60, "UTC")}
     await with_pipeline(library, paused=True)
-    await follow_pipelines(library.resources)
+    await sync_schedules(library.resources)
     assert await schedules() == {}
     assert (await look(library, pipeline)).note == "The pipeline is paused."
 
@@ -158,11 +158,11 @@ async def test_pipelines_look_only_where_they_may(library: Library, tmp_path: Pa
     for fields in ({"s3Bucket": "elsewhere"}, {"s3Bucket": ""}, {"s3Bucket": "", "folder": str(tmp_path)}):
         pipeline = await with_pipeline(library, **fields)
         with pytest.raises(PipelineRefused):
-            await start_look(library.resources, ADMIN, "books", pipeline, collection=library.collection_id)
+            await start_run(library.resources, ADMIN, "books", pipeline, collection=library.collection_id)
     with pytest.raises(UnknownPipeline):
-        await start_look(library.resources, ADMIN, "books", "none")
+        await start_run(library.resources, ADMIN, "books", "none")
     with pytest.raises(UnknownRepository):
-        await start_look(library.resources, Caller(Principal("bob", Role.MEMBER)), "nowhere", "none")
+        await start_run(library.resources, Caller(Principal("bob", Role.MEMBER)), "nowhere", "none")
 
 
 async def test_two_collections_follow_one_prefix_side_by_side(library: Library) -> None:

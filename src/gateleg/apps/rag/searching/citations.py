@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 from gateleg.apps.rag.index.analysis import language_of
 from gateleg.apps.rag.index.entries import ChunkKey
-from gateleg.apps.rag.searching.highlighting import best_snippet, matched_spans, matched_words
+from gateleg.apps.rag.searching.highlights import best_snippet, matched_spans, matched_words
 from gateleg.apps.rag.searching.results import HitExplanation, Passage, SearchHit
-from gateleg.apps.rag.searching.verifying import read_chunks
+from gateleg.apps.rag.searching.verification import read_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gateleg.apps.rag.searching.fusion import RankedCandidate
     from gateleg.apps.rag.searching.requests import Mode, SearchRequest
-    from gateleg.apps.rag.searching.verifying import VerifiedHit
+    from gateleg.apps.rag.searching.verification import VerifiedHit
     from gateleg.apps.rag.tables import Chunk, Collection
     from gateleg.store import AsyncStore
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.rag.access import Caller
 from gateleg.apps.rag.collections import find_collection
-from gateleg.apps.rag.deleting.starting import start_document_deletion
+from gateleg.apps.rag.deleting.submission import start_document_deletion
 from gateleg.apps.rag.errors import RagError
 from gateleg.apps.rag.ingesting.job_types import IngestConfig, SourceConfig
-from gateleg.apps.rag.ingesting.submitting import document_id_of, submit_ingestion
+from gateleg.apps.rag.ingesting.submission import document_id_of, submit_ingestion
 from gateleg.apps.rag.pipelines.job_types import PipelineResult
-from gateleg.apps.rag.pipelines.matching import is_due, takes
-from gateleg.apps.rag.pipelines.sources import check_source, look_around
+from gateleg.apps.rag.pipelines.matching import includes_key, needs_ingestion
+from gateleg.apps.rag.pipelines.sources import check_source, list_source
 from gateleg.apps.rag.rules import check_accepts_documents
 from gateleg.apps.rag.tables import Collection, Document, DocumentStatus, IngestionType, PipelineState, Repository
 from gateleg.jobs import GiveUp
@@ -66,8 +66,8 @@ async def run_pipeline(job: JobContext, config: PipelineConfig, resources: Resou
     try:
         check_source(resources.settings, frozenset(resources.stores), pipeline)
         check_accepts_documents(repository, collection)
-        look = _PipelineRun(config, pipeline, collection, state, PipelineResult(dry_run=config.dry_run))
-        return await _look(job, look, resources)
+        run = _PipelineRun(config, pipeline, collection, state, PipelineResult(dry_run=config.dry_run))
+        return await _run_pages(job, run, resources)
     except RagError as error:
         await _save(resources, state, error_message=error.message)
         raise GiveUp(str(error)) from error
@@ -101,76 +101,76 @@ async def _save(resources: Resources[Any], state: PipelineState, **changes: Any)
     return made
 
 
-async def _look(job: JobContext, look: _PipelineRun, resources: Resources[RagSettings]) -> PipelineResult:
+async def _run_pages(job: JobContext, run: _PipelineRun, resources: Resources[RagSettings]) -> PipelineResult:
     began = resources.store.setup.now()
-    after = None if look.config.dry_run else look.state.cursor
+    after = None if run.config.dry_run else run.state.cursor
     if after is not None:
-        look.present = None
-    async for page, behind in look_around(resources, look.pipeline, after):
+        run.present = None
+    async for page, behind in list_source(resources, run.pipeline, after):
         job.check()
-        await _take(look, page, resources)
-        job.progress(0.0, 1.0, f"{look.result.found} found, {look.result.ingested} to ingest")
-        if behind is not None and not look.config.dry_run:
-            look.state = await _save(resources, look.state, cursor=behind)
-    if look.pipeline.auto_remove:
-        await _remove_gone(job, look, resources)
-    if not look.config.dry_run:
-        done = look.result
+        await _ingest_page(run, page, resources)
+        job.progress(0.0, 1.0, f"{run.result.found} found, {run.result.ingested} to ingest")
+        if behind is not None and not run.config.dry_run:
+            run.state = await _save(resources, run.state, cursor=behind)
+    if run.pipeline.auto_remove:
+        await _remove_gone(job, run, resources)
+    if not run.config.dry_run:
+        done = run.result
         counts = {"found": done.found, "ingested": done.ingested, "removed": done.removed}
-        await _save(resources, look.state, cursor=None, looked_at=began, last_job_id=job.job_id, error_message=None, **counts)
-    return look.result
+        await _save(resources, run.state, cursor=None, looked_at=began, last_job_id=job.job_id, error_message=None, **counts)
+    return run.result
 
 
-async def _take(look: _PipelineRun, page: Sequence[SourceObject], resources: Resources[RagSettings]) -> None:
+async def _ingest_page(run: _PipelineRun, page: Sequence[SourceObject], resources: Resources[RagSettings]) -> None:
     """Ingest the new and changed objects of a page."""
-    wanted = [one for one in page if takes(look.pipeline, one.key)]
-    look.result.left_out += len(page) - len(wanted)
-    look.result.found += len(wanted)
-    ids = {one.key: _document_id(look, one.key) for one in wanted}
-    if look.present is not None:
-        look.present.update(ids.values())
-    recent = [one for one in wanted if _is_recent(look, one)]
-    look.result.unchanged += len(wanted) - len(recent)
-    there = await resources.store.batch_get([_key(look, ids[one.key]) for one in recent], consistent=True)
+    wanted = [one for one in page if includes_key(run.pipeline, one.key)]
+    run.result.left_out += len(page) - len(wanted)
+    run.result.found += len(wanted)
+    ids = {one.key: _document_id(run, one.key) for one in wanted}
+    if run.present is not None:
+        run.present.update(ids.values())
+    recent = [one for one in wanted if _may_have_changed(run, one)]
+    run.result.unchanged += len(wanted) - len(recent)
+    there = await resources.store.batch_get([_key(run, ids[one.key]) for one in recent], consistent=True)
     for one, document in zip(recent, there, strict=True):
-        if not is_due(one, document, again=look.config.now):
-            look.result.unchanged += 1
-            look.result.failed += document is not None and document.status is DocumentStatus.FAILED
+        if not needs_ingestion(one, document, again=run.config.now):
+            run.result.unchanged += 1
+            run.result.failed += document is not None and document.status is DocumentStatus.FAILED
             continue
-        look.new += document is None
-        look.result.ingested += 1
-        if len(look.result.to_ingest) < _SHOWN:
-            look.result.to_ingest.append(one.key)
-        if not look.config.dry_run:
-            await _submit(look, one, document, resources)
+        run.new += document is None
+        run.result.ingested += 1
+        if len(run.result.to_ingest) < _SHOWN:
+            run.result.to_ingest.append(one.key)
+        if not run.config.dry_run:
+            await _submit(run, one, document, resources)
 
 
-def _is_recent(look: _PipelineRun, seen: SourceObject) -> bool:
+def _may_have_changed(run: _PipelineRun, seen: SourceObject) -> bool:
     """Whether an object may have changed since the last complete run. A run started by hand compares all objects."""
-    before = look.state.looked_at
-    return look.config.now or look.config.dry_run or before is None or seen.modified > before - _MARGIN
+    before = run.state.looked_at
+    return run.config.now or run.config.dry_run or before is None or seen.modified > before - _MARGIN
 
 
-def _document_id(look: _PipelineRun, key: str) -> str:
-    place = f"folder:{look.pipeline.folder}" if look.pipeline.folder is not None else f"bucket:{look.pipeline.s3_bucket}"
-    return document_id_of(look.collection.repository_id, look.collection.collection_id, f"{place}:{key}")
+def _document_id(run: _PipelineRun, key: str) -> str:
+    place = f"folder:{run.pipeline.folder}" if run.pipeline.folder is not None else f"bucket:{run.pipeline.s3_bucket}"
+    return document_id_of(run.collection.repository_id, run.collection.collection_id, f"{place}:{key}")
 
 
-def _key(look: _PipelineRun, document_id: str) -> Any:
-    return Document.key(repository_id=look.collection.repository_id, collection_id=look.collection.collection_id, document_id=document_id)
+def _key(run: _PipelineRun, document_id: str) -> Any:
+    return Document.key(repository_id=run.collection.repository_id, collection_id=run.collection.collection_id, document_id=document_id)
 
 
-async def _submit(look: _PipelineRun, seen: SourceObject, document: Document | None, resources: Resources[RagSettings]) -> None:
-    pipeline = look.pipeline
+async def _submit(run: _PipelineRun, seen: SourceObject, document: Document | None, resources: Resources[RagSettings]) -> None:
+    pipeline = run.pipeline
     if pipeline.folder is not None:
         source = SourceConfig(kind="folder", folder=pipeline.folder, key=seen.key, etag=seen.etag)
     else:
         source = SourceConfig(key=seen.key, bucket=pipeline.s3_bucket, etag=seen.etag)
-    first = look.state.looked_at is None
+    first = run.state.looked_at is None
     config = IngestConfig(
-        repository_id=look.collection.repository_id,
-        collection_id=look.collection.collection_id,
-        document_id=_document_id(look, seen.key),
+        repository_id=run.collection.repository_id,
+        collection_id=run.collection.collection_id,
+        document_id=_document_id(run, seen.key),
         name=seen.key if pipeline.folder is not None else seen.key.removeprefix(pipeline.s3_prefix).lstrip("/") or seen.key,
         source=source,
         ingestion_type=IngestionType.EXISTING if first else IngestionType.AUTO,
@@ -180,23 +180,23 @@ async def _submit(look: _PipelineRun, seen: SourceObject, document: Document | N
     await submit_ingestion(resources, config, document, caller=SYSTEM)
 
 
-async def _remove_gone(job: JobContext, look: _PipelineRun, resources: Resources[RagSettings]) -> None:
+async def _remove_gone(job: JobContext, run: _PipelineRun, resources: Resources[RagSettings]) -> None:
     """Remove documents whose objects are gone. Skipped if the known objects are as many as in the last run, because then none is gone."""
-    before = look.state
-    if look.present is None or (before.looked_at is None and not look.config.now and not look.config.dry_run):
+    before = run.state
+    if run.present is None or (before.looked_at is None and not run.config.now and not run.config.dry_run):
         return
-    if not look.config.now and not look.config.dry_run and len(look.present) - look.new >= before.found:
+    if not run.config.now and not run.config.dry_run and len(run.present) - run.new >= before.found:
         return
     gone: list[Document] = []
-    everything = Document.in_partition(repository_id=look.collection.repository_id, collection_id=look.collection.collection_id)
+    everything = Document.in_partition(repository_id=run.collection.repository_id, collection_id=run.collection.collection_id)
     async for document in resources.store.query(everything):
         job.check()
-        if document.pipeline_id == look.pipeline.pipeline_id and document.document_id not in look.present:
+        if document.pipeline_id == run.pipeline.pipeline_id and document.document_id not in run.present:
             gone.append(document)
-    look.result.removed = len(gone)
-    look.result.to_remove = [document.document_name for document in gone[:_SHOWN]]
-    if look.config.dry_run:
+    run.result.removed = len(gone)
+    run.result.to_remove = [document.document_name for document in gone[:_SHOWN]]
+    if run.config.dry_run:
         return
     for start in range(0, len(gone), _REMOVED):
         ids = [document.document_id for document in gone[start : start + _REMOVED]]
-        await start_document_deletion(resources.queue, SYSTEM, look.collection.repository_id, ids)
+        await start_document_deletion(resources.queue, SYSTEM, run.collection.repository_id, ids)

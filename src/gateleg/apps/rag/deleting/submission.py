@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gateleg.apps.rag.access import Action
 from gateleg.apps.rag.collections import OpenedCollection, ensure_stored, open_collection
-from gateleg.apps.rag.deleting.hiding import hide_document
+from gateleg.apps.rag.deleting.document_hiding import hide_document
 from gateleg.apps.rag.deleting.job_types import (
     DELETE_COLLECTION,
     DELETE_DOCUMENTS,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 #: Errors for things that do not exist or that the viewer may not read.
-NOT_THERE = (UnknownRepository, UnknownCollection, UnknownDocument)
+NOT_FOUND_ERRORS = (UnknownRepository, UnknownCollection, UnknownDocument)
 
 
 def caller_of(view: View, resources: Resources[RagSettings]) -> Caller:

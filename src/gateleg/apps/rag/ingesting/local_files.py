@@ -12,7 +12,7 @@ from gateleg.apps.rag.access import Action
 from gateleg.apps.rag.collections import create_collection, find_collection, open_collection
 from gateleg.apps.rag.drafts import NewCollection, NewRepository
 from gateleg.apps.rag.errors import NameTaken, RepositoryExists
-from gateleg.apps.rag.ingesting.submitting import NewDocument, document_id_of, ingest_document
+from gateleg.apps.rag.ingesting.submission import NewDocument, document_id_of, ingest_document
 from gateleg.apps.rag.object_keys import source_key
 from gateleg.apps.rag.repositories import create_repository, get_repository
 from gateleg.apps.rag.tables import Document, DocumentStatus, Repository
