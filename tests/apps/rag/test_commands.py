@@ -31,7 +31,7 @@ def run(folder: Path, *words: str) -> tuple[int, str]:
 def test_files_are_added_found_and_asked(folder: Path) -> None:
     status, told = run(folder, "add", str(folder / "docs"))
     assert status == 1
-    assert "blob.bin: Files of the type application/octet-stream are not read." in told
+    assert "blob.bin: Files of the type application/octet-stream are not supported." in told
     assert "documents/docs: 2 added, 0 unchanged, 1 refused" in told
     (folder / "docs" / "blob.bin").unlink()
     assert run(folder, "add", str(folder / "docs"))[1].endswith("documents/docs: 0 added, 2 unchanged, 0 refused\n")

@@ -36,7 +36,7 @@ _DEFINITION_WORDS = "word meaning definition"
 #: Passages to retrieve for definitions and how-to questions.
 _MORE_PASSAGES = 20
 #: For how-to questions: the number of hits whose neighbouring chunks are added, and their score as a fraction of the hit's.
-_BESIDE, _PART = 5, 0.9
+_HITS_WITH_NEIGHBOURS, _NEIGHBOUR_SCORE = 5, 0.9
 #: Fields of a hit that do not apply to its neighbours.
 _UNKNOWN: dict[str, Any] = {
     **dict.fromkeys(("similarity", "keyword", "rerank", "snippet", "boxes", "why")),
@@ -129,12 +129,12 @@ def _with_neighbours(found: SearchResult) -> SearchResult:
     """Append the chunks next to the best hits: the code of a section is often in its next chunk."""
     known = {(hit.document_id, hit.ordinal) for hit in found.hits}
     hits = [hit.model_copy(update={"before": [], "after": []}) for hit in found.hits]
-    for hit in found.hits[:_BESIDE]:
+    for hit in found.hits[:_HITS_WITH_NEIGHBOURS]:
         for one in (*hit.before, *hit.after):
             if (hit.document_id, one.ordinal) not in known:
                 known.add((hit.document_id, one.ordinal))
                 own = one.model_dump(include={"ordinal", "text", "page", "start", "end", "heading"})
-                hits.append(hit.model_copy(update={**_UNKNOWN, **own, "score": _PART * hit.score}))
+                hits.append(hit.model_copy(update={**_UNKNOWN, **own, "score": _NEIGHBOUR_SCORE * hit.score}))
     return found.model_copy(update={"hits": hits})
 
 
@@ -199,7 +199,7 @@ async def _extract(
     try:
         model = tools.models.embeddings(collections[0].embedding_model)
         own = (await model.embed([text], purpose="query"))[0]
-        scored = score_candidates(question, candidates, own, await model.embed([one.spoken for one in candidates]))
+        scored = score_candidates(question, candidates, own, await model.embed([one.text_to_embed for one in candidates]))
         missing, held = unmatched_words(scored)
         if missing and held:
             vectors = await model.embed([*missing, *held])

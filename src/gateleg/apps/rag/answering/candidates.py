@@ -72,9 +72,9 @@ class Candidate:
     #: the exact characters [start, end)
     quote: str = ""
     #: for code: the passage around it
-    around: str = ""
+    passage: str = ""
     #: the score of its hit divided by that of the best hit, 0 to 1
-    standing: float = 1.0
+    relative_score: float = 1.0
     #: the document's name and the headings of its section
     path: str = ""
 
@@ -84,9 +84,9 @@ class Candidate:
         return self.context.rpartition(" > ")[2] if " > " in self.context else ""
 
     @property
-    def spoken(self) -> str:
+    def text_to_embed(self) -> str:
         """The text to embed: code alone has little meaning, so its headings are added."""
-        return f"{self.headings}: {self.text}" if self.around and self.headings else self.text
+        return f"{self.headings}: {self.text}" if self.passage and self.headings else self.text
 
     @property
     def headings(self) -> str:
@@ -113,10 +113,10 @@ def _plain_name(hit: SearchHit) -> str:
 class _Passage:
     """A hit, read block by block."""
 
-    def __init__(self, number: int, hit: SearchHit, standing: float = 1.0) -> None:
+    def __init__(self, number: int, hit: SearchHit, relative_score: float = 1.0) -> None:
         self.number = number
         self.hit = hit
-        self.standing = standing
+        self.relative_score = relative_score
         self.name = _plain_name(hit)
         self.path = hit.heading.split(" > ") if hit.heading else []
         #: run-in headings and questions that apply only to the current block
@@ -139,7 +139,7 @@ class _Passage:
         """The commands and paragraphs of a code block."""
         self.above = ()
         for one in code_snippets(self.hit.text, block):
-            yield self._candidate(one.start, one.end, one.text, one.kind, around=self.hit.text[:_LONGEST_AROUND])
+            yield self._candidate(one.start, one.end, one.text, one.kind, passage=self.hit.text[:_LONGEST_AROUND])
 
     def _enter_heading(self, block: str) -> bool:
         """Whether a block is a heading; if so, update the headings for the blocks that follow."""
@@ -257,9 +257,9 @@ class _Passage:
                 yield self._candidate(place, place + len(line), bare, "line", others[:200])
             place += len(line)
 
-    def _candidate(self, start: int, end: int, text: str, kind: Kind, before: str = "", around: str = "") -> Candidate:
+    def _candidate(self, start: int, end: int, text: str, kind: Kind, before: str = "", passage: str = "") -> Candidate:
         raw = self.hit.text[start:end]
-        begin = _marker(raw) if kind not in ("row", "header") and not around else len(raw) - len(raw.lstrip())
+        begin = _marker(raw) if kind not in ("row", "header") and not passage else len(raw) - len(raw.lstrip())
         quote = raw[begin:].rstrip()
         place = self.hit.start + start + begin
         return Candidate(
@@ -273,8 +273,8 @@ class _Passage:
             before,
             self.hit.document_id,
             quote,
-            around,
-            self.standing,
+            passage,
+            self.relative_score,
             " > ".join([self.name, *self.path]),
         )
 
@@ -316,10 +316,10 @@ def _is_wrapped(text: str) -> bool:
     return len(lines) > 1 and lines[-1].rstrip(_CLOSING).endswith(_ENDS) and any(line.lstrip()[:1].islower() for line in lines[1:])
 
 
-def is_prose(text: str, spoken: str | None = None) -> bool:
-    """Whether a text is a sentence, and not a heading, a table row, a line of code or a fragment. `spoken` is the text without code
+def is_prose(text: str, without_spans: str | None = None) -> bool:
+    """Whether a text is a sentence, and not a heading, a table row, a line of code or a fragment. `without_spans` is the text without code
     spans."""
-    if spoken is not None and len(text) <= _LONGEST and is_prose(spoken):
+    if without_spans is not None and len(text) <= _LONGEST and is_prose(without_spans):
         return True
     if not _SHORTEST <= len(text) <= _LONGEST or len(text.split()) < _FEWEST_WORDS or text.startswith(_NOT_PROSE):
         return False

@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from gateleg.apps.rag.answering.followups import PreviousTurn
 
 #: Maximum sentences of an answer, candidates that are embedded, and candidates whose words are compared by embedding.
-_MOST, _COMPARED, _LOOKED_AT = 3, 60, 6
+_MAX_SENTENCES, _MAX_EMBEDDED, _MAX_WORD_COMPARED = 3, 60, 6
 #: The penalty for long sentences: it begins at this length and reaches its maximum at the second.
-_LONG, _LONGEST, _LOSS = 200, 600, 0.1
+_LONG, _LONGEST, _LONG_PENALTY = 200, 600, 0.1
 #: Weights of meaning (lower for how-to questions, because embeddings of code are far from every question) and words.
 _MEANING, _MEANING_OF_STEPS, _WORDS = 0.6, 0.4, 0.4
 #: Minimum score of a further sentence relative to the best (higher for how-to questions); similarity from which it is a duplicate.
-_BESIDE, _BESIDE_STEPS, _SAME = 0.93, 0.95, 0.92
+_MIN_RELATIVE_SCORE, _MIN_RELATIVE_SCORE_STEPS, _DUPLICATE_SIMILARITY = 0.93, 0.95, 0.92
 #: For questions in other languages: below the first similarity, a candidate is unrelated (measured: docs/why/rag.md); between both, this
 #: share of the question's words must match.
-_UNRELATED, _RELATED, _AGREEING = 0.30, 0.45, 0.5
+_UNRELATED, _RELATED, _MIN_COVERAGE = 0.30, 0.45, 0.5
 #: Minimum similarity of a candidate that has all words of the question.
-_LEAST = 0.2
+_MIN_SIMILARITY = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ class ScoredCandidate:
     @property
     def score(self) -> float:
         """The score by which candidates are ranked."""
-        worded = 0.7 * self.relevance.coverage + 0.3 * self.relevance.own
-        long = _LOSS * min(1.0, max(0, len(self.candidate.text) - _LONG) / (_LONGEST - _LONG))
+        worded = 0.7 * self.relevance.coverage + 0.3 * self.relevance.own_coverage
+        long = _LONG_PENALTY * min(1.0, max(0, len(self.candidate.text) - _LONG) / (_LONGEST - _LONG))
         meaning = _MEANING if self.instruction_bonus is None else _MEANING_OF_STEPS
         compared = worded if self.similarity is None else meaning * max(self.similarity, 0.0) + _WORDS * worded
         return compared + (self.instruction_bonus or 0.0) - long
@@ -59,7 +59,7 @@ class ScoredCandidate:
 def shortlist(question: Question, candidates: Sequence[Candidate]) -> list[Candidate]:
     """The candidates to embed: those that share most words with the question, in their original order."""
     ranked = sorted(range(len(candidates)), key=lambda place: -relevance(question, candidates[place]).coverage)
-    return [candidates[place] for place in sorted(ranked[:_COMPARED])]
+    return [candidates[place] for place in sorted(ranked[:_MAX_EMBEDDED])]
 
 
 def score_candidates(
@@ -80,7 +80,9 @@ def score_candidates(
 
 def unmatched_words(scored: Sequence[ScoredCandidate]) -> tuple[list[str], list[str]]:
     """Question words that the best candidates lack, and the words of these candidates, which may be synonyms."""
-    best = [one for one in scored if one.relevance.has_answer_type and one.relevance.facts and one.relevance.missing][:_LOOKED_AT]
+    best = [one for one in scored if one.relevance.has_answer_type and one.relevance.has_facts and one.relevance.missing][
+        :_MAX_WORD_COMPARED
+    ]
     missing = dict.fromkeys(word[0] for one in best for word in one.relevance.missing if len(word) == 1)
     held = dict.fromkeys(word for one in best for word in analyse(one.candidate.text) if len(word) > 2 and word.isalpha())
     return list(missing), list(held)
@@ -112,7 +114,10 @@ def select_sentences(question: Question, scored: Sequence[ScoredCandidate], earl
     ]
     chosen: list[ScoredCandidate] = []
     for one in passing:
-        if len(chosen) == _MOST or one.score < (_BESIDE_STEPS if question.answer_type == "steps" else _BESIDE) * passing[0].score:
+        if (
+            len(chosen) == _MAX_SENTENCES
+            or one.score < (_MIN_RELATIVE_SCORE_STEPS if question.answer_type == "steps" else _MIN_RELATIVE_SCORE) * passing[0].score
+        ):
             break
         if not any(_is_duplicate(one, other) for other in chosen) and (
             question.answer_type != "steps" or _is_in_same_section(one, passing[0])
@@ -125,10 +130,10 @@ def select_sentences(question: Question, scored: Sequence[ScoredCandidate], earl
 def _answers(question: Question, one: ScoredCandidate) -> bool:
     found = one.relevance
     if question.english:
-        return found.answers and (one.similarity is None or found.follows or one.similarity >= _LEAST)
-    if not found.facts or one.similarity is None:
-        return found.facts and found.own >= _AGREEING
-    return one.similarity >= _RELATED or (one.similarity >= _UNRELATED and found.own >= _AGREEING)
+        return found.answers and (one.similarity is None or found.continues_instruction or one.similarity >= _MIN_SIMILARITY)
+    if not found.has_facts or one.similarity is None:
+        return found.has_facts and found.own_coverage >= _MIN_COVERAGE
+    return one.similarity >= _RELATED or (one.similarity >= _UNRELATED and found.own_coverage >= _MIN_COVERAGE)
 
 
 def _new_words(question: Question, earlier: Sequence[PreviousTurn]) -> list[tuple[str, ...]]:
@@ -157,5 +162,5 @@ def _is_duplicate(one: ScoredCandidate, other: ScoredCandidate) -> bool:
     if one.candidate.text in other.candidate.text or other.candidate.text in one.candidate.text:
         return True
     if one.vector is not None and other.vector is not None:
-        return float(one.vector @ other.vector) >= _SAME
+        return float(one.vector @ other.vector) >= _DUPLICATE_SIMILARITY
     return one.candidate.text.casefold() == other.candidate.text.casefold()

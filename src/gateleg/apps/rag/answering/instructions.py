@@ -21,38 +21,42 @@ _VERBS = """add allow apply ask attach build call change check choose click clea
     make mark mount move name open pass place plug point press pull push put raise read remove rename repeat replace reset restart restore
     return rotate run save scan schedule select send set share sign specify start stop store submit switch take test turn type
     unplug update upgrade upload use verify wait wrap write"""
-_TELLS = re.compile(rf"(?:^|[,:;] |\bthen |\bfirst |\band |\bso )(?:{'|'.join(_VERBS.split())})\b", re.IGNORECASE)
+_INSTRUCTION = re.compile(rf"(?:^|[,:;] |\bthen |\bfirst |\band |\bso )(?:{'|'.join(_VERBS.split())})\b", re.IGNORECASE)
 _CODE_SPAN = re.compile(r"`[^`\n]+`")
-_DENIAL = re.compile(r"\b(?:not|cannot|never|without|no longer)\b((?:\W+\w+){1,3})", re.IGNORECASE)
+_NEGATION = re.compile(r"\b(?:not|cannot|never|without|no longer)\b((?:\W+\w+){1,3})", re.IGNORECASE)
 _FIRST_CELL = re.compile(r"[^:;]{1,60}: ([^;]+);")
 #: A table row about a problem, and a question about a problem.
 _SYMPTOM = re.compile(r"(?:symptom|problem|error|fault|code)s?: ", re.IGNORECASE)
-_TROUBLE = re.compile(r"\b(?:when|if|error|errors|wrong|fails?|failed|failing|broken|fix|solve)\b", re.IGNORECASE)
-#: Bonuses of a candidate: for code, for an instruction, for a code span, for the rank of its hit, for headings that name the task, for the
-#: question's verb in its base form, and for a row that starts with it. The last is the penalty for negating the question or for a row about
-#: a problem that the question does not mention.
-_SHOWS, _ORDERS, _QUOTES_CODE, _SECTION, _HEADINGS, _VERB, _ROW, _DENIED = 0.16, 0.10, 0.08, 0.2, 0.12, 0.06, 0.1, 0.15
+_PROBLEM = re.compile(r"\b(?:when|if|error|errors|wrong|fails?|failed|failing|broken|fix|solve)\b", re.IGNORECASE)
+#: Bonuses for code, for an instruction, and for a code span.
+_CODE_BONUS, _INSTRUCTION_BONUS, _CODE_SPAN_BONUS = 0.16, 0.10, 0.08
+#: Bonuses for the score of the hit, and for headings that name the task.
+_RANK_BONUS, _HEADINGS_BONUS = 0.2, 0.12
+#: Bonuses for the question's verb in its base form, and for a table row that starts with it.
+_VERB_BONUS, _ROW_BONUS = 0.06, 0.1
+#: Penalty for negating the question, or for a row about a problem that the question does not mention.
+_PENALTY = 0.15
 #: Minimum share of the question's words in code with its headings, and in a paragraph of source code itself.
-_MOST, _SOME = 0.6, 0.5
+_MIN_SHARE, _MIN_OWN_SHARE = 0.6, 0.5
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def instruction_bonus(question: Question, candidate: Candidate) -> float:
     """The bonus of a candidate as an answer to a how-to question."""
-    gain = _SECTION * candidate.standing + _HEADINGS * word_coverage(question, set(analyse(candidate.headings)))
+    gain = _RANK_BONUS * candidate.relative_score + _HEADINGS_BONUS * word_coverage(question, set(analyse(candidate.headings)))
     if candidate.kind in ("code", "command", "announced"):
-        gain += _SHOWS if candidate.kind != "announced" or _announces(candidate.text) else _SHOWS / 2
+        gain += _CODE_BONUS if candidate.kind != "announced" or _introduces_code(candidate.text) else _CODE_BONUS / 2
     else:
-        gain += _ORDERS if is_instruction(candidate.text) else 0.0
-        gain += _QUOTES_CODE if _CODE_SPAN.search(candidate.quote) else 0.0
+        gain += _INSTRUCTION_BONUS if is_instruction(candidate.text) else 0.0
+        gain += _CODE_SPAN_BONUS if _CODE_SPAN.search(candidate.quote) else 0.0
     if question.verb and question.verb not in GENERIC:
-        gain += _VERB if _has_word(candidate.text, question.verb) else 0.0
+        gain += _VERB_BONUS if _has_word(candidate.text, question.verb) else 0.0
         first = _FIRST_CELL.match(candidate.text) if candidate.kind == "row" else None
-        gain += _ROW if first is not None and _has_word(first[1], question.verb) else 0.0
-    return gain - (_DENIED if _denies(question, candidate.text) or _is_about_trouble(question, candidate) else 0.0)
+        gain += _ROW_BONUS if first is not None and _has_word(first[1], question.verb) else 0.0
+    return gain - (_PENALTY if _negates(question, candidate.text) or _is_about_problem(question, candidate) else 0.0)
 
 
-def _announces(text: str) -> bool:
+def _introduces_code(text: str) -> bool:
     """Whether the sentence before the code introduces it: it ends with a colon or is an instruction."""
     sentence = text.partition("\n")[0]
     return sentence.endswith(":") or is_instruction(sentence)
@@ -60,7 +64,7 @@ def _announces(text: str) -> bool:
 
 def is_instruction(text: str) -> bool:
     """Whether a text is an instruction to the reader."""
-    return _TELLS.search(text) is not None
+    return _INSTRUCTION.search(text) is not None
 
 
 def is_instruction_or_code(candidate: Candidate) -> bool:
@@ -73,15 +77,15 @@ def _has_word(text: str, word: str) -> bool:
     return word in re.split(r"[\W_]+", _HUMP.sub(" ", text).lower())
 
 
-def _is_about_trouble(question: Question, candidate: Candidate) -> bool:
+def _is_about_problem(question: Question, candidate: Candidate) -> bool:
     """Whether a candidate is a table row about a problem, while the question mentions none."""
-    return candidate.kind == "row" and bool(_SYMPTOM.match(candidate.text)) and not _TROUBLE.search(question.text)
+    return candidate.kind == "row" and bool(_SYMPTOM.match(candidate.text)) and not _PROBLEM.search(question.text)
 
 
-def _denies(question: Question, text: str) -> bool:
+def _negates(question: Question, text: str) -> bool:
     """Whether a text negates a word of the question, while the question has no negation."""
     asked = {stem for word in question.words for one in word for stem in (one, *relatives(one))}
-    return not _DENIAL.search(question.text) and any(not asked.isdisjoint(analyse(found[1])) for found in _DENIAL.finditer(text))
+    return not _NEGATION.search(question.text) and any(not asked.isdisjoint(analyse(found[1])) for found in _NEGATION.finditer(text))
 
 
 def is_about(question: Question, candidate: Candidate) -> bool:
@@ -91,7 +95,7 @@ def is_about(question: Question, candidate: Candidate) -> bool:
         return True
     own = set(identifier_stems(candidate.text))
     whole = word_coverage(question, own | set(analyse(candidate.headings)))
-    return whole >= _MOST and (candidate.kind == "command" or word_coverage(question, own) >= _SOME)
+    return whole >= _MIN_SHARE and (candidate.kind == "command" or word_coverage(question, own) >= _MIN_OWN_SHARE)
 
 
 def word_coverage(question: Question, stems: set[str]) -> float:

@@ -36,24 +36,30 @@ class Relevance:
     #: the share of the question's words in the candidate, its headings and the sentences that it continues, 0 to 1
     coverage: float
     #: the share in the candidate itself
-    own: float
+    own_coverage: float
     #: the missing words, as stems
     missing: tuple[tuple[str, ...], ...]
     #: whether it has a value of the expected answer type
     has_answer_type: bool
     #: whether it has the numbers, codes and names of the question
-    facts: bool
+    has_facts: bool
     #: for how-to questions: whether it continues a sentence with a word of the question
-    follows: bool = False
+    continues_instruction: bool = False
     #: for code: whether it is about the task
-    about: bool = True
+    is_about_task: bool = True
     #: whether it is a command; all words may be in its headings
-    shows: bool = False
+    is_command: bool = False
 
     @property
     def answers(self) -> bool:
         """Whether the candidate answers the question."""
-        return self.has_answer_type and self.facts and self.about and not self.missing and (self.own > 0 or self.follows or self.shows)
+        return (
+            self.has_answer_type
+            and self.has_facts
+            and self.is_about_task
+            and not self.missing
+            and (self.own_coverage > 0 or self.continues_instruction or self.is_command)
+        )
 
 
 def _no_similarity(one: str, other: str) -> float:
@@ -65,7 +71,7 @@ def relevance(question: Question, candidate: Candidate, word_similarity: WordSim
     own, above = set(analyse(candidate.text)), set(analyse(candidate.context))
     if question.answer_type == "steps":
         own |= set(identifier_stems(candidate.text))
-        above |= set(analyse(candidate.around))
+        above |= set(analyse(candidate.passage))
     if candidate.kind == "header":
         own |= message_stems()
     if not candidate.before:
@@ -76,17 +82,17 @@ def relevance(question: Question, candidate: Candidate, word_similarity: WordSim
     elsewhere = [word for word in question.words if word not in held and (_has(above, word) or _has(before, word))]
     missing = tuple(word for word in question.words if word not in held and word not in elsewhere)
     total = len(question.words) or 1
-    facts = all((own | above | before).issuperset(analyse(fact)) for fact in question.facts)
-    follows = question.answer_type == "steps" and bool(before) and any(_has(before, word) for word in question.words)
+    has_facts = all((own | above | before).issuperset(analyse(fact)) for fact in question.facts)
+    continues_instruction = question.answer_type == "steps" and bool(before) and any(_has(before, word) for word in question.words)
     return Relevance(
         coverage=1 - len(missing) / total,
-        own=len(held) / total,
+        own_coverage=len(held) / total,
         missing=missing,
         has_answer_type=has_answer_type(question, candidate),
-        facts=facts,
-        follows=follows,
-        about=is_about(question, candidate),
-        shows=candidate.kind == "command",
+        has_facts=has_facts,
+        continues_instruction=continues_instruction,
+        is_about_task=is_about(question, candidate),
+        is_command=candidate.kind == "command",
     )
 
 

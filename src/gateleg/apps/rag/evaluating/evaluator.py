@@ -37,26 +37,26 @@ class EvaluatedQuestion:
 class Outcome:
     """The results of all questions with one configuration."""
 
-    asked: list[EvaluatedQuestion] = field(default_factory=list)
+    results: list[EvaluatedQuestion] = field(default_factory=list)
 
     @property
-    def searched(self) -> list[Measures]:
+    def measured(self) -> list[Measures]:
         """The metrics of all questions with relevant documents."""
-        return [one.measures for one in self.asked if one.question.documents]
+        return [one.measures for one in self.results if one.question.documents]
 
     @property
     def mean(self) -> Measures:
         """The means of these metrics."""
-        return mean(self.searched)
+        return mean(self.measured)
 
     @property
     def milliseconds(self) -> float:
         """The mean time of a search."""
-        return sum(one.milliseconds for one in self.asked) / len(self.asked) if self.asked else 0.0
+        return sum(one.milliseconds for one in self.results) / len(self.results) if self.results else 0.0
 
-    def part(self, holds: Callable[[EvaluatedQuestion], bool | None]) -> float | None:
+    def share(self, holds: Callable[[EvaluatedQuestion], bool | None]) -> float | None:
         """The share of questions for which `holds` is true, among those for which it is not None; None if there are none."""
-        decided = [found for one in self.asked if (found := holds(one)) is not None]
+        decided = [found for one in self.results if (found := holds(one)) is not None]
         return sum(decided) / len(decided) if decided else None
 
 
@@ -77,7 +77,9 @@ async def run_questions(
         result = await search(tools.search, [collection], request)
         documents = list(dict.fromkeys(hit.document_id for hit in result.hits))
         found = await _answer(tools, collection, question) if answers else None
-        outcome.asked.append(EvaluatedQuestion(question, documents, measure(documents, question.documents, k), result.milliseconds, found))
+        outcome.results.append(
+            EvaluatedQuestion(question, documents, measure(documents, question.documents, k), result.milliseconds, found)
+        )
         if progress is not None:
             await progress(number)
     return outcome

@@ -47,8 +47,8 @@ async def run_evaluation(job: JobContext, resources: Resources[RagSettings], con
     for number, configuration in enumerate(config.configurations):
         done = number * len(questions)
 
-        async def progress(asked: int, done: int = done, name: str = configuration.name) -> None:
-            job.progress(done + asked, total, f"{name}: {asked} of {len(questions)} questions")
+        async def progress(number: int, done: int = done, name: str = configuration.name) -> None:
+            job.progress(done + number, total, f"{name}: {number} of {len(questions)} questions")
 
         outcomes.append(
             await run_questions(tools, collection, questions, configuration.request, config.k, answers=config.answers, progress=progress)
@@ -62,7 +62,7 @@ async def run_evaluation(job: JobContext, resources: Resources[RagSettings], con
         questions=len(questions),
         k=config.k,
         results=[_result(one, outcome) for one, outcome in zip(config.configurations, outcomes, strict=True)],
-        comparisons=[asdict(compare(outcomes[0].searched, outcome.searched)) for outcome in outcomes[1:]],
+        comparisons=[asdict(compare(outcomes[0].measured, outcome.measured)) for outcome in outcomes[1:]],
         details=_details(config.configurations, outcomes),
         created_by=config.created_by,
     )
@@ -90,20 +90,24 @@ def _result(configuration: Configuration, outcome: Outcome) -> ConfigurationResu
         ndcg=found.ndcg,
         hit_rate=found.hit,
         milliseconds=round(outcome.milliseconds, 2),
-        answered=outcome.part(is_answered),
-        correct=outcome.part(is_correct),
-        cited=outcome.part(cites_relevant),
-        refused=outcome.part(is_refused),
+        answered=outcome.share(is_answered),
+        correct=outcome.share(is_correct),
+        cited=outcome.share(cites_relevant),
+        refused=outcome.share(is_refused),
     )
 
 
 def _details(configurations: Sequence[Configuration], outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
     """The questions on which the configurations differ most, then those with the worst results."""
     rows = []
-    for asked in zip(*(outcome.asked for outcome in outcomes), strict=True):
-        scores = [one.measures.ndcg for one in asked]
+    for results in zip(*(outcome.results for outcome in outcomes), strict=True):
+        scores = [one.measures.ndcg for one in results]
         named = {configuration.name: round(score, 4) for configuration, score in zip(configurations, scores, strict=True)}
-        row = {"question": asked[0].question.question[:300], "ndcg": named, "found": [document[:80] for document in asked[0].documents[:5]]}
+        row = {
+            "question": results[0].question.question[:300],
+            "ndcg": named,
+            "found": [document[:80] for document in results[0].documents[:5]],
+        }
         rows.append((max(scores) - min(scores), -max(scores), row))
     rows.sort(key=lambda one: (-one[0], -one[1]))
     return [row for _, _, row in rows[:MOST_KEPT]]
