@@ -11,7 +11,7 @@ from gateleg.apps.rag.web.collection_page import collection_page
 from gateleg.apps.rag.web.document_page import document_page
 from gateleg.apps.rag.web.home_page import NEW, home_page, new_page
 from gateleg.apps.rag.web.page_inspector import Pointer
-from gateleg.apps.rag.web.places import HOME
+from gateleg.apps.rag.web.page_paths import HOME
 from gateleg.apps.rag.web.repository_page import repository_page
 from gateleg.web.console.loading import PAGE_TIMEOUT_SECONDS
 

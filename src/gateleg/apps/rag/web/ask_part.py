@@ -9,7 +9,7 @@ from gateleg.apps.rag.answering.answer_stream import AskRequest
 from gateleg.apps.rag.answering.answers import NOT_FOUND
 from gateleg.apps.rag.answering.service import ask
 from gateleg.apps.rag.searching.service import SearchScope
-from gateleg.apps.rag.web.places import passage_place
+from gateleg.apps.rag.web.page_paths import passage_path
 from gateleg.web.console.components import Field, button, tag, trouble
 
 if TYPE_CHECKING:
@@ -87,4 +87,4 @@ def _passage(hit: SearchHit, sentence: AnswerSentence | None = None) -> str:
     span = None
     if sentence is not None and sentence.start is not None and sentence.end is not None and hit.start <= sentence.start < hit.end:
         span = (sentence.start, sentence.end)
-    return passage_place(hit.repository_id, hit.document_id, hit.ordinal, span)
+    return passage_path(hit.repository_id, hit.document_id, hit.ordinal, span)

@@ -13,7 +13,7 @@ from gateleg.apps.rag.deleting.submission import start_collection_deletion
 from gateleg.apps.rag.drafts import CollectionChanges
 from gateleg.apps.rag.ingesting.reembedding import start_reembedding
 from gateleg.apps.rag.tables import CollectionStatus
-from gateleg.apps.rag.web.places import repository_place
+from gateleg.apps.rag.web.page_paths import repository_path
 from gateleg.apps.rag.web.visit import do
 from gateleg.web.console.components import ModelForm, button, confirm, section, tag
 
@@ -55,7 +55,7 @@ def actions_part(visit: Visit) -> None:
         loss = "A job removes its documents, passages, vectors and files for good, and verifies that nothing is left."
         if await confirm("Remove it for good?", loss, verb="Remove"):
             queue = visit.resources.queue
-            there = repository_place(found.repository_id)
+            there = repository_path(found.repository_id)
             await do(visit.view, lambda: start_collection_deletion(queue, visit.caller, *where), "Removal started", there)
 
     with tag("div", classes="deeds"):

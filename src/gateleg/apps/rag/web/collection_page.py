@@ -14,8 +14,8 @@ from gateleg.apps.rag.web.access_part import access_part
 from gateleg.apps.rag.web.ask_part import ask_part
 from gateleg.apps.rag.web.collection_actions import actions_part, settings_part
 from gateleg.apps.rag.web.evaluation_part import evaluation_part
+from gateleg.apps.rag.web.page_paths import HOME, document_path, repository_path
 from gateleg.apps.rag.web.pipeline_part import pipeline_part
-from gateleg.apps.rag.web.places import HOME, document_place, repository_place
 from gateleg.apps.rag.web.search_part import search_part
 from gateleg.apps.rag.web.statuses import collection_badge, document_cell
 from gateleg.apps.rag.web.visit import NOT_FOUND_ERRORS, Visit, caller_of, show_not_found
@@ -112,9 +112,7 @@ async def _head(visit: Visit) -> None:
                 tag("p", found.description, "muted", dir="auto")
             with tag("p", classes="line gap-1 meta"):
                 collection_badge(found.status)
-                tag(
-                    "a", opened.repository.config.repository_name or found.repository_id, "link", href=repository_place(found.repository_id)
-                )
+                tag("a", opened.repository.config.repository_name or found.repository_id, "link", href=repository_path(found.repository_id))
                 tag("span", f"{counted.documents:,} documents", "num")
                 tag("span", f"{counted.chunks:,} passages", "num")
                 tag("span", size_text(counted.size), "num")
@@ -168,7 +166,7 @@ def _row(one: Document) -> Row:
         "by": one.username,
         "added": ago_cell(_moment(one.upload_date)),
     }
-    return Row(one.document_id, cells, href=document_place(one.repository_id, one.document_id))
+    return Row(one.document_id, cells, href=document_path(one.repository_id, one.document_id))
 
 
 def _moment(milliseconds: int) -> datetime | None:

@@ -12,7 +12,7 @@ from gateleg.apps.rag.documents import download_url, open_document
 from gateleg.apps.rag.errors import UnknownDocument
 from gateleg.apps.rag.ingesting.source_download import store_of
 from gateleg.apps.rag.web.page_inspector import inspector
-from gateleg.apps.rag.web.places import HOME, collection_place
+from gateleg.apps.rag.web.page_paths import HOME, collection_path
 from gateleg.apps.rag.web.statuses import document_badge
 from gateleg.apps.rag.web.visit import NOT_FOUND_ERRORS, caller_of, do, show_not_found
 from gateleg.objects import ObjectMissing
@@ -45,7 +45,7 @@ async def document_page(
 
 async def _head(view: View, resources: Resources[RagSettings], caller: Caller, opened: OpenedDocument) -> None:
     document = opened.document
-    where = collection_place(opened.repository.repository_id, opened.collection.collection_id)
+    where = collection_path(opened.repository.repository_id, opened.collection.collection_id)
     with tag("div", classes="head"):
         with tag("div", classes="titles"):
             tag("h1", document.document_name or document.document_id, dir="auto")
@@ -81,7 +81,7 @@ async def _actions(view: View, resources: Resources[RagSettings], caller: Caller
             tag("span", "Download")
     if not caller.decide(Action.CHANGE_DOCUMENT, opened.repository, opened.collection, document_owner=document.username).allowed:
         return
-    where = collection_place(opened.repository.repository_id, opened.collection.collection_id)
+    where = collection_path(opened.repository.repository_id, opened.collection.collection_id)
 
     async def delete() -> None:
         if await confirm("Delete this document?", "Its file, passages and vectors are removed.", verb="Delete"):

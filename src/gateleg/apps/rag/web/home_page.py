@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from gateleg.apps.rag.drafts import NewRepository
 from gateleg.apps.rag.host_checks import check_model
 from gateleg.apps.rag.repositories import create_repository, list_repositories
-from gateleg.apps.rag.web.places import HOME, repository_place
+from gateleg.apps.rag.web.page_paths import HOME, repository_path
 from gateleg.apps.rag.web.statuses import repository_badge
 from gateleg.apps.rag.web.visit import caller_of
 from gateleg.web import Role
@@ -72,7 +72,7 @@ async def home_page(resources: Resources[RagSettings]) -> None:
 
 
 def _tile(one: Repository) -> None:
-    with tag("a", classes="card thing", href=repository_place(one.repository_id)):
+    with tag("a", classes="card thing", href=repository_path(one.repository_id)):
         tag("span", one.config.repository_name or one.repository_id, "strong clip", dir="auto")
         if one.config.description:
             tag("span", one.config.description, "meta rag-clamp", dir="auto")
@@ -89,6 +89,6 @@ def new_page(resources: Resources[RagSettings]) -> None:
             usual = resources.settings.embedding_model or resources.models.embeddings().model
             check_model(resources, form.draft().embedding_model_id)
             made = await create_repository(resources.store, caller_of(view, resources), form.draft(), usual)
-            ui.navigate.to(repository_place(made.repository_id))
+            ui.navigate.to(repository_path(made.repository_id))
 
         ModelForm(RepositoryForm, make, title="New repository", submit="Create")

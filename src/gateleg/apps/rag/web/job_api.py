@@ -49,8 +49,9 @@ async def list_jobs(
     page_size: PageSize = 10,
     token: Token = None,
 ) -> JobsView:
-    """List the caller's jobs for a repository, newest first; for its administrators, everybody's. A page may be short even if it is not the
-    last."""
+    """List the caller's jobs for a repository, newest first; for its administrators, everybody's.
+
+    A page may be short even if it is not the last."""
     caller, jobs, size = caller_of(call), _jobs_of(call), clamp_page_size(page_size)
     repository = await get_repository(call.host.store, caller, repository_id)
     since = call.host.store.setup.now() - timedelta(hours=hours)

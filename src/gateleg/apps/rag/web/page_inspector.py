@@ -14,8 +14,8 @@ from gateleg.apps.rag.inspecting.page_images import PageImage, page_image
 from gateleg.apps.rag.inspecting.page_rendering import can_render_pages
 from gateleg.apps.rag.inspecting.text_spans import boxes_of_span
 from gateleg.apps.rag.tables import Chunk
-from gateleg.apps.rag.web.marking import Outline, marked, overlay, parse_span, within
-from gateleg.apps.rag.web.places import document_place, passage_place
+from gateleg.apps.rag.web.markup import Outline, clip_span, mark_spans, overlay_svg, parse_span
+from gateleg.apps.rag.web.page_paths import document_path, passage_path
 from gateleg.web.console.components import address, empty, pager, section, show_when_loaded, tag, trouble
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ async def _sheet(resources: Resources[RagSettings], document: Document, pointer:
 
 def _turn(document: Document, number: int) -> None:
     """Show links to the previous and the next page."""
-    here = document_place(document.repository_id, document.document_id)
+    here = document_path(document.repository_id, document.document_id)
     with tag("nav", classes="line gap-1", aria_label="Pages"):
         for word, target in (("Previous page", number - 1), ("Next page", number + 1)):
             if 1 <= target <= (document.pages or 0):
@@ -129,11 +129,11 @@ def _picture(document: Document, pointer: Pointer, sheet: _Sheet, image: PageIma
     ]
     with tag("div", classes="rag-page").style(f"aspect-ratio: {image.size.width:g} / {image.size.height:g}"):
         tag("img", src=source, alt=f"Page {sheet.number}")
-        ui.html(overlay(image.size, outlines, sheet.span), sanitize=False).classes("rag-over")
+        ui.html(overlay_svg(image.size, outlines, sheet.span), sanitize=False).classes("rag-over")
 
 
 def _place(chunk: Chunk) -> str:
-    return passage_place(chunk.repository_id, chunk.document_id, chunk.ordinal)
+    return passage_path(chunk.repository_id, chunk.document_id, chunk.ordinal)
 
 
 async def _passages(resources: Resources[RagSettings], document: Document, pointer: Pointer, cursor: str) -> None:
@@ -146,7 +146,7 @@ async def _passages(resources: Resources[RagSettings], document: Document, point
         page = await resources.store.page(query, limit=_SIZE, cursor=cursor or None)
         for one in page:
             _passage(one, pointer)
-        here = document_place(document.repository_id, document.document_id)
+        here = document_path(document.repository_id, document.document_id)
         state = {} if first is None else {"chunk": str(first)}
         pager(here, state, cursor=cursor or (str(first) if first is not None else None), following=page.next, shown=len(page.items))
         if first is not None:
@@ -163,5 +163,5 @@ def _passage(one: Chunk, pointer: Pointer) -> None:
             tag("span", f"characters {one.start:,} to {one.end:,}", "num")
             if one.heading:
                 tag("span", one.heading, dir="auto")
-        spans = within(pointer.span, one.start, one.end) if pointed else []
-        ui.html(marked(one.text, spans), sanitize=False).classes("rag-text").props("dir=auto")
+        spans = clip_span(pointer.span, one.start, one.end) if pointed else []
+        ui.html(mark_spans(one.text, spans), sanitize=False).classes("rag-text").props("dir=auto")

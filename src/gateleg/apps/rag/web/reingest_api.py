@@ -26,8 +26,9 @@ def _started(submitted: SubmittedDocument) -> JobStarted:
 
 @router.post("/repository/{repository_id}/collections/{collection_id:path}/reingest", status_code=202)
 async def reingest_collection(call: Using, repository_id: str, collection_id: str, force: Force = False, once: Once = None) -> JobStarted:
-    """Start a job that ingests all documents of a collection again, with its current chunking strategy and metadata. Searches find the old
-    chunks of each document until its new ones are complete."""
+    """Start a job that ingests all documents of a collection again, with its current chunking strategy and metadata.
+
+    Searches find the old chunks of each document until its new ones are complete."""
     job = await start_reingestion(resources_of(call), caller_of(call), repository_id, collection_id, force=force, once=once)
     await call.note("rag.reingest", f"{repository_id}/{collection_id}", job=str(job.job_id))
     return JobStarted(job_id=job.job_id, status=job.status.value)

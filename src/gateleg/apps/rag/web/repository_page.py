@@ -14,7 +14,7 @@ from gateleg.apps.rag.drafts import NewCollection
 from gateleg.apps.rag.host_checks import check_model
 from gateleg.apps.rag.repositories import get_repository
 from gateleg.apps.rag.tables import CollectionStatus
-from gateleg.apps.rag.web.places import HOME, collection_place, repository_place
+from gateleg.apps.rag.web.page_paths import HOME, collection_path, repository_path
 from gateleg.apps.rag.web.statuses import collection_cell, repository_badge
 from gateleg.apps.rag.web.visit import NOT_FOUND_ERRORS, caller_of, show_not_found
 from gateleg.web.console.components import Column, Crumb, Grid, ModelForm, Row, ago_cell, empty, frame, pager, section, tag
@@ -65,7 +65,7 @@ async def repository_page(resources: Resources[RagSettings], repository_id: str,
             async def make(form: CollectionForm) -> None:
                 check_model(resources, form.draft().embedding_model)
                 made = await create_collection(resources.store, caller, repository_id, form.draft())
-                ui.navigate.to(collection_place(repository_id, made.collection.collection_id))
+                ui.navigate.to(collection_path(repository_id, made.collection.collection_id))
 
             with section("New collection"):
                 ModelForm(CollectionForm, make, submit="Create")
@@ -86,7 +86,7 @@ def _head(repository: Repository) -> None:
 async def _collections(resources: Resources[RagSettings], caller: Caller, repository: Repository, cursor: str, deleted: bool) -> None:
     wanted = CollectionFilter(status=CollectionStatus.DELETED if deleted else None)
     page = await list_collections(resources.store, caller, repository, wanted, size=_SIZE, token=cursor or None)
-    here = repository_place(repository.repository_id)
+    here = repository_path(repository.repository_id)
     with section("Deleted collections" if deleted else "Collections"):
         if page.rows:
             Grid("Collections", _COLUMNS, [_row(one) for one in page.rows])
@@ -113,4 +113,4 @@ def _row(opened: OpenedCollection) -> Row:
         "creator": found.created_by,
         "updated": ago_cell(found.updated_at),
     }
-    return Row(found.collection_id, cells, href=collection_place(found.repository_id, found.collection_id))
+    return Row(found.collection_id, cells, href=collection_path(found.repository_id, found.collection_id))

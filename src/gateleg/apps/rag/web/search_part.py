@@ -8,8 +8,8 @@ from nicegui import ui
 
 from gateleg.apps.rag.searching.requests import SearchRequest
 from gateleg.apps.rag.searching.service import SearchScope, search
-from gateleg.apps.rag.web.marking import marked
-from gateleg.apps.rag.web.places import passage_place
+from gateleg.apps.rag.web.markup import mark_spans
+from gateleg.apps.rag.web.page_paths import passage_path
 from gateleg.web.console.components import Field, button, empty, section, tag, trouble
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _hit(hit: SearchHit) -> None:
         with tag("p", classes="line gap-1 meta"):
             whole = (start, end) == (0, len(hit.text))
             span = None if whole else (hit.start + start, hit.start + end)
-            tag("a", hit.citation, "link strong", href=passage_place(hit.repository_id, hit.document_id, hit.ordinal, span))
+            tag("a", hit.citation, "link strong", href=passage_path(hit.repository_id, hit.document_id, hit.ordinal, span))
             if hit.heading:
                 tag("span", hit.heading, dir="auto")
             tag("span", f"score {hit.score:.3f}", "num")
@@ -82,4 +82,4 @@ def _text(hit: SearchHit, start: int, end: int) -> None:
     """Show a part of a passage with the query's words marked."""
     spans = [(first - start, last - start) for first, last in hit.highlights if start <= first and last <= end]
     before, after = "… " if start else "", " …" if end < len(hit.text) else ""
-    ui.html(f"{before}{marked(hit.text[start:end], spans)}{after}", sanitize=False).classes("rag-text").props("dir=auto")
+    ui.html(f"{before}{mark_spans(hit.text[start:end], spans)}{after}", sanitize=False).classes("rag-text").props("dir=auto")

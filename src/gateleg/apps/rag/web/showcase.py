@@ -10,7 +10,7 @@ from gateleg.apps.rag.collections import find_collection
 from gateleg.apps.rag.repositories import list_repositories
 from gateleg.apps.rag.subjects import parse_subject
 from gateleg.apps.rag.tables import Document, Repository
-from gateleg.apps.rag.web.places import collection_place, document_place, repository_place
+from gateleg.apps.rag.web.page_paths import collection_path, document_path, repository_path
 from gateleg.web import Found, Tile
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ async def find_by_name(resources: Resources[RagSettings], principal: Principal, 
     caller, store = Caller(principal, resources.settings.admin_group), resources.store
     repositories = await list_repositories(store, caller)
     found = [
-        Found(_title(one), repository_place(one.repository_id), "Repository", one.config.description or "")
+        Found(_title(one), repository_path(one.repository_id), "Repository", one.config.description or "")
         for one in repositories
         if _has(text, one.repository_id, one.config.repository_name, one.config.description)
     ][:_FOUND]
@@ -45,7 +45,7 @@ async def find_by_name(resources: Resources[RagSettings], principal: Principal, 
     found += [Found(_name(one), _place(one), "Collection", _about(one.repository)) for one in page.rows]
     for repository in repositories[:_REPOSITORIES]:
         found += [
-            Found(row.document_name, document_place(row.repository_id, row.document_id), "Document", _about(repository))
+            Found(row.document_name, document_path(row.repository_id, row.document_id), "Document", _about(repository))
             async for row in _documents(resources, caller, repository, text)
         ]
     return found[: 3 * _FOUND]
@@ -60,11 +60,11 @@ async def found_subject(resources: Resources[RagSettings], principal: Principal,
     if repository is None or not caller.may(Action.READ, repository):
         return None
     if subject.collection_id is None:
-        return Found(_title(repository), repository_place(repository.repository_id), "Repository")
+        return Found(_title(repository), repository_path(repository.repository_id), "Repository")
     collection = await find_collection(resources.store, repository, subject.collection_id)
     if collection is None or not caller.may(Action.READ, repository, collection):
         return None
-    place = collection_place(repository.repository_id, collection.collection_id)
+    place = collection_path(repository.repository_id, collection.collection_id)
     return Found(collection.name or "Default collection", place, "Collection", _about(repository))
 
 
@@ -97,7 +97,7 @@ def _name(opened: OpenedCollection) -> str:
 
 
 def _place(opened: OpenedCollection) -> str:
-    return collection_place(opened.collection.repository_id, opened.collection.collection_id)
+    return collection_path(opened.collection.repository_id, opened.collection.collection_id)
 
 
 def _about(repository: Repository) -> str:

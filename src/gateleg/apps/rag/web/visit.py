@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.apps.rag.access import Caller
 from gateleg.apps.rag.errors import UnknownCollection, UnknownDocument, UnknownRepository
-from gateleg.apps.rag.web.places import HOME, collection_place
+from gateleg.apps.rag.web.page_paths import HOME, collection_path
 from gateleg.web.console import components
 from gateleg.web.console.components import carry_out_and_open
 
@@ -42,7 +42,7 @@ class Visit:
     def here(self) -> str:
         """The address of the page."""
         found = self.opened.collection
-        return collection_place(found.repository_id, found.collection_id)
+        return collection_path(found.repository_id, found.collection_id)
 
 
 def show_not_found(what: str) -> None:

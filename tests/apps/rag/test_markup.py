@@ -1,13 +1,13 @@
 """Marked texts, spans in addresses and boxes over a page: nothing of a document is taken for markup."""
 
 from gateleg.apps.rag.inspecting.page_rendering import PageSize
-from gateleg.apps.rag.web.marking import Outline, marked, overlay, parse_span, within
+from gateleg.apps.rag.web.markup import Outline, clip_span, mark_spans, overlay_svg, parse_span
 from gateleg.apps.rag.web.page_inspector import Pointer
 
 
 def test_texts_are_escaped_inside_and_outside_of_marks() -> None:
-    assert marked("<b>a</b> & c", [(3, 4), (9, 10)]) == "&lt;b&gt;<mark>a</mark>&lt;/b&gt; <mark>&amp;</mark> c"
-    assert marked("abc", [(0, 2), (1, 3)]) == "<mark>ab</mark>c"
+    assert mark_spans("<b>a</b> & c", [(3, 4), (9, 10)]) == "&lt;b&gt;<mark>a</mark>&lt;/b&gt; <mark>&amp;</mark> c"
+    assert mark_spans("abc", [(0, 2), (1, 3)]) == "<mark>ab</mark>c"
 
 
 def test_spans_of_addresses() -> None:
@@ -18,15 +18,15 @@ def test_spans_of_addresses() -> None:
 
 
 def test_the_part_of_a_span_in_a_passage() -> None:
-    assert within((10, 20), 5, 15) == [(5, 10)]
-    assert within((10, 20), 12, 30) == [(0, 8)]
-    assert within((10, 20), 20, 30) == []
-    assert within(None, 0, 5) == []
+    assert clip_span((10, 20), 5, 15) == [(5, 10)]
+    assert clip_span((10, 20), 12, 30) == [(0, 8)]
+    assert clip_span((10, 20), 20, 30) == []
+    assert clip_span(None, 0, 5) == []
 
 
 def test_boxes_lie_over_the_page() -> None:
     outlines = [Outline('Passage "1"', "/a?b=1&c=2", [(10, 20, 110.5, 32)], pointed=True), Outline("Passage 2", "/x", [])]
-    drawn = overlay(PageSize(612, 792), outlines, [(1, 2, 3, 4)])
+    drawn = overlay_svg(PageSize(612, 792), outlines, [(1, 2, 3, 4)])
     assert 'viewBox="0 0 612 792"' in drawn
     assert '<rect class="" x="10" y="20" width="100.5" height="12"/>' in drawn
     assert '<rect class="span" x="1" y="2" width="2" height="2"/>' in drawn

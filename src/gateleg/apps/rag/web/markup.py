@@ -27,7 +27,7 @@ class Outline:
     pointed: bool = False
 
 
-def marked(text: str, spans: Sequence[tuple[int, int]]) -> str:
+def mark_spans(text: str, spans: Sequence[tuple[int, int]]) -> str:
     """Convert a text to HTML with marked spans."""
     parts, at = [], 0
     for start, end in sorted(spans):
@@ -46,14 +46,14 @@ def parse_span(text: str) -> tuple[int, int] | None:
     return int(found[1]), int(found[2])
 
 
-def within(span: tuple[int, int] | None, start: int, end: int) -> list[tuple[int, int]]:
+def clip_span(span: tuple[int, int] | None, start: int, end: int) -> list[tuple[int, int]]:
     """The part of a span within [start, end), relative to `start`."""
     if span is None or span[1] <= start or span[0] >= end:
         return []
     return [(max(span[0], start) - start, min(span[1], end) - start)]
 
 
-def overlay(size: PageSize, outlines: Sequence[Outline], span: Sequence[Box] = ()) -> str:
+def overlay_svg(size: PageSize, outlines: Sequence[Outline], span: Sequence[Box] = ()) -> str:
     """An SVG overlay for a page image, with outlined passages and the boxes of `span` marked."""
     links = "".join(
         f'<a href="{escape(one.href)}" aria-label="{escape(one.label)}" class="{"pointed" if one.pointed else ""}">'
