@@ -1,4 +1,4 @@
-"""Statistics of a queue: waiting and running jobs now, and counts of the last minutes. Finished jobs are not read."""
+"""Statistics of a queue: the jobs that wait and run now, and counts of the last minutes. Finished jobs are not read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _COUNTS = ("claimed", "lost_claims", "completed", "failed", "retried", "cancelle
 
 @dataclass(frozen=True)
 class Work:
-    """What workers did with the jobs of one type, or of all types, during the last minutes."""
+    """Counts and times of the last minutes, for one job type or for all."""
 
     claimed: int = 0
     lost_claims: int = 0
@@ -59,13 +59,13 @@ class QueueStats:
     minutes: int
     work: Work = field(default_factory=Work)
     by_type: dict[str, Work] = field(default_factory=dict)
-    #: the types of the first 2,000 waiting jobs and of the running ones, counted
+    #: the number of waiting jobs (of the first 2,000) and of running jobs of each type
     waiting_by_type: dict[str, int] = field(default_factory=dict)
     running_by_type: dict[str, int] = field(default_factory=dict)
 
 
 def stats(context: QueueContext, queue: str, *, minutes: int = 15) -> Flow[QueueStats]:
-    """The statistics of a queue now and during the last minutes. Reads only waiting and running jobs."""
+    """The statistics of a queue: its waiting and running jobs now, and counts of the last `minutes`. Does not read finished jobs."""
     kind = context.tables.job
     state = yield from find(context.tables.queue_state, name=queue).flow(context.setup)
     first = yield from collect_stream(query(kind.ready(queue=queue), limit=_MAX_TYPED_JOBS, project=[Job.job_type]), context)
@@ -93,7 +93,7 @@ def stats(context: QueueContext, queue: str, *, minutes: int = 15) -> Flow[Queue
 
 
 def _oldest(context: QueueContext, queue: str) -> Flow[float | None]:
-    """How long the oldest claimable job has waited: reads the first job of each priority."""
+    """The seconds that the oldest claimable job has waited. Reads the first job of each priority."""
     oldest: datetime | None = None
     waiting = context.tables.job.ready(queue=queue)
     question = waiting

@@ -1,7 +1,7 @@
-"""Purging: remove what belongs to an item before the item itself, and before TTL would remove the item alone.
+"""Purging: remove an item together with its child items and objects, before TTL would remove the item alone.
 
-purges = [Purge(...)]                                   declare which items and objects belong to an item
-jobs.include(purge_jobs(store, purges))                 a scheduled job that purges what will expire soon
+purges = [Purge(...)]                               declare which items and objects belong to an item
+jobs.include(purge_jobs(store, purges))             a scheduled job that purges items that are about to expire
 """
 
 from gateleg.jobs.errors import PurgeIncomplete

@@ -1,4 +1,4 @@
-"""Consume the streams of tables: handlers of changes, with leases, checkpoints and stored failures.
+"""Consume DynamoDB streams of tables: handlers of changes, with leases, checkpoints and stored failures.
 
 streams = TableStreams()
 

@@ -1,4 +1,4 @@
-"""Delivers a stream record to the handlers that want it, and stores it for those that fail."""
+"""Delivers a stream record to the handlers that want it, and stores it as failed for handlers that raise."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Delivery:
         self._tables = {table.name: table for table in streams.tables}
 
     async def deliver(self, table: str, record: dict[str, Any]) -> None:
-        """Call the handlers that want a record, one after another. Afterwards, each has either processed it, or it is stored as failed."""
+        """Call the handlers that want a record, one after another. The record is stored as failed for each handler that fails."""
         try:
             change = await self._read(self._tables[table], record)
         except ModelError as error:
@@ -90,11 +90,11 @@ class Delivery:
 
     async def _read(self, table: Table, record: dict[str, Any]) -> Change | None:
         """The change in a record; items under older keys and schemas are converted to the current ones."""
-        told = dict(record["dynamodb"])
+        dynamodb = dict(record["dynamodb"])
         for image in ("OldImage", "NewImage"):
-            if image in told:
-                told[image] = await self._current(table, told[image])
-        change = read_change(table, {**record, "dynamodb": told})
+            if image in dynamodb:
+                dynamodb[image] = await self._current(table, dynamodb[image])
+        change = read_change(table, {**record, "dynamodb": dynamodb})
         if change is not None and change.kind == "deleted" and change.before is not None and not change.expired:
             spec: Spec[Any] = spec_of(change.entity)
             # An item that was moved to its current key was not deleted.

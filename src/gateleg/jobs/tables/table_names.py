@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LAYOUTS", "Layout", "TableNames"]
 
-#: The names of the two sets of table names that commands and hosts know.
+#: The two sets of table names that commands and hosts can select.
 Layout = Literal["plain", "delphi"]
 
 
@@ -30,6 +30,6 @@ class TableNames:
 
 
 PLAIN = TableNames()
-#: The names in the public schema of Delphi. Hosts use these, so that their stored jobs stay readable.
+#: The names in the public schema of Delphi. Hosts use them, so that jobs stored earlier stay readable.
 DELPHI = TableNames("DelphiJobQueue", "DelphiJobLedger", "DelphiJobArchive", "conversation_id", "ConversationIndex")
 LAYOUTS: Mapping[Layout, TableNames] = {"plain": PLAIN, "delphi": DELPHI}
