@@ -30,12 +30,12 @@ NEAREST = skia.SamplingOptions()
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The position in the scene and the state of the music at a frame."""
+    """The time in the scene and the state of the music at a frame."""
 
     #: seconds since the start of the scene, and the fraction of the scene that has passed
     time: float
     share: float
-    #: beats since the start of the song; whole at each beat
+    #: beats since the start of the song; a whole number at each beat
     beats: float
     #: 1 at a beat, falling to 0 before the next; the same for bars
     beat: float
@@ -62,7 +62,7 @@ Draw = Callable[[Any, Moment], None]
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """A layer at a depth: 0 is infinitely far and never moves, 1 is at the subject, more is nearer."""
+    """A layer at a depth: 0 is infinitely far and never moves, 1 is at the subject, above 1 is nearer."""
 
     depth: float
     draw: Draw
@@ -70,7 +70,7 @@ class Layer:
 
 @dataclass(slots=True)
 class Stage:
-    """The scene as elements see it."""
+    """The properties of a scene that its elements use for drawing."""
 
     width: int
     height: int
@@ -83,7 +83,7 @@ class Stage:
     light: tuple[float, float]
     #: the subject: x, the y of its feet, and its height
     spot: tuple[float, float, float] = (0.0, 0.9, 0.5)
-    #: selects an appearance of the subject
+    #: selects the appearance of the subject
     cast: int = 0
 
     @property
@@ -185,7 +185,7 @@ def ridge(
 
 
 def below(line: list[tuple[float, float]], bottom: float) -> Any:
-    """The area below a line, down to a height."""
+    """The area from a line down to a height."""
     path = skia.Path()
     path.moveTo(line[0][0], bottom)
     for x, y in line:

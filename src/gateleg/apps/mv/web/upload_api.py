@@ -1,4 +1,4 @@
-"""`/api/mv`: uploads of project files, clips and reference pictures. A file is the body of the request, or the only file of a form."""
+"""`/api/mv`: uploads of project files, clips and reference pictures. The request body is the file, or a form with one file."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -91,7 +91,7 @@ async def upload_reference(call: Using, request: Request, description: Annotated
 
 @router.post("/references/generate", status_code=202)
 async def generate_references(call: Using, wanted: NewReferences, once: Once = None) -> StartedJob:
-    """Make one to four reference pictures from a description. When the job is completed, they are among the caller's references."""
+    """Make one to four reference pictures from a description. Once the job has completed, they are listed with the caller's references."""
     text, count = wanted.character_description, wanted.num_images
     job = await job_submission.make_references(
         resources_of(call), call.principal, text, count, wanted.seed, provider=wanted.provider, once=once
@@ -116,7 +116,7 @@ async def _reference(call: Call, reference_id: UUID) -> Reference:
 
 @router.get("/references/{reference_id}")
 async def get_reference(call: Using, reference_id: UUID) -> ReferenceView:
-    """A reference picture."""
+    """Get a reference picture."""
     return await view_reference(links_of(call), await _reference(call, reference_id))
 
 

@@ -1,4 +1,4 @@
-"""Abstract fields that fill the frame: for words that name no place."""
+"""Abstract fields that fill the frame, for texts that name no place."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Build:
-    """The proportions of a body, and how it moves."""
+    """The proportions and the movement of a body."""
 
     limb: float = 0.05
     shoulders: float = 0.11
@@ -41,7 +41,7 @@ class _Clothes:
     shoes: Colour
     #: whether the sleeves are long
     sleeves: bool = True
-    #: how the hair is worn
+    #: the hair style
     style: str = "short"
 
     @classmethod
@@ -58,7 +58,7 @@ _HAIRS: tuple[Colour, ...] = ((0.1, 0.08, 0.09), (0.26, 0.16, 0.11), (0.45, 0.28
 def _dressed(
     stage: Stage, colour: Colour, number: int, top: Colour, bottom: Colour, *, sleeves: bool = True, style: str = "short"
 ) -> _Clothes:
-    """Clothes in the light of the scene; skin and hair are those of the cast, others for each number."""
+    """Clothes in the light of the scene. Skin and hair depend on the stage's `cast` and on `number`."""
     who = stage.cast + number * 3
 
     def lit(own: Colour, share: float = 0.42) -> Colour:
@@ -76,7 +76,7 @@ def _dressed(
 
 
 def body(canvas: Any, moment: Moment, build: _Build, worn: _Clothes) -> tuple[float, float]:
-    """A walking or dancing body, seen half from the side; returns where its head is."""
+    """Draw a walking or dancing body, seen half from the side, and return the position of its head."""
     phase = moment.beats * math.pi
     stride = 0.42 * build.stride
     bob = 0.012 * abs(math.sin(phase)) * max(build.stride, 0.5)
@@ -136,7 +136,7 @@ def _head(canvas: Any, worn: _Clothes, build: _Build, head: tuple[float, float])
 
 
 def _features(canvas: Any, worn: _Clothes, head: tuple[float, float], size: float) -> None:
-    """Eyes, nose and mouth of somebody who looks ahead, a little to the side."""
+    """Eyes, nose and mouth of a face that looks ahead and slightly to the side."""
     x, y = head
     dark, line = scale(worn.skin, 0.28), {"Style": skia.Paint.kStroke_Style, "StrokeCap": skia.Paint.kRound_Cap}
     for dx in (-0.12, 0.48):
@@ -173,7 +173,7 @@ def _hair(canvas: Any, worn: _Clothes, head: tuple[float, float], size: float) -
 
 
 def _long_hair(canvas: Any, worn: _Clothes, head: tuple[float, float], size: float) -> None:
-    """What falls over the shoulders, behind the face."""
+    """The hair over the shoulders, behind the face."""
     x, y = head
     hair = skia.Path()
     hair.moveTo(x + size * 0.7, y - size * 0.9)

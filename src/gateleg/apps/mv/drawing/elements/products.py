@@ -1,4 +1,4 @@
-"""Figures: products and vehicles, drawn where no picture of them was given."""
+"""Figures of products and vehicles, drawn if no picture of them is given."""
 
 from __future__ import annotations
 

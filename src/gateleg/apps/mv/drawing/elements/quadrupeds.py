@@ -91,7 +91,7 @@ def stroke(canvas: Any, colour: Colour, width: float, *points: Point) -> None:
 
 
 def coat_of(stage: Stage, natural: Colour, colour: Colour, *, outline: bool) -> Colour:
-    """The colour of an animal in the light of its scene; a colour word of the text takes precedence over its natural colour."""
+    """The colour of an animal in the light of its scene. A colour word in the text overrides its natural colour."""
     if outline:
         return colour
     if stage.palette.coat is not None:
@@ -100,7 +100,7 @@ def coat_of(stage: Stage, natural: Colour, colour: Colour, *, outline: bool) -> 
 
 
 def lit(stage: Stage, own: Colour, pelt: Colour, *, outline: bool) -> Colour:
-    """The colour of a marking in the light of its scene; the outline has one colour."""
+    """The colour of a marking in the light of its scene, or the single colour of the outline."""
     return pelt if outline else mix(mix(own, stage.palette.light, 0.1), pelt, 0.15)
 
 

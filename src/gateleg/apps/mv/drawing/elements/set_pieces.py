@@ -18,7 +18,7 @@ _WHITE: Colour = (1.0, 1.0, 1.0)
 
 
 def _side(stage: Stage) -> int:
-    """The free side of the frame: not where the subject stands, and not in front of the light."""
+    """The free side of the frame, away from the subject and the light."""
     if abs(stage.spot[0]) > 0.05:
         return -1 if stage.spot[0] > 0 else 1
     return 1 if stage.light[0] < 0 else -1

@@ -53,7 +53,7 @@ def sun(stage: Stage, radius: float, low: bool) -> Layer:
     """The disc of the sun, its halo breathing with the drums."""
     x, y = stage.light
     colour = stage.palette.light
-    # In front of a bright sky, a halo would turn everything white.
+    # A halo in front of a bright sky would turn everything white.
     room = 1.15 - luminance(stage.palette.horizon)
 
     def draw(canvas: Any, moment: Moment) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _towers(stage: Stage, row: int, base: float, tallest: float, depth: float) -> Layer:
-    """A row of buildings, whose windows are lit by the middle of the music."""
+    """A row of buildings, whose windows follow the middle band of the music."""
     random = stage.random("towers", row)
     tone = stage.silhouette(depth * 0.6)
     x, blocks = stage.left, []
@@ -310,7 +310,7 @@ def gears(stage: Stage) -> Sequence[Layer]:
 def neon_signs(stage: Stage) -> Sequence[Layer]:
     """Tubes of light in simple shapes that flicker with the treble."""
     random = stage.random("neon")
-    # On posts along both sides, smaller towards the horizon.
+    # The signs stand on posts along both sides, smaller towards the horizon.
     signs = []
     for side in (-1, 1):
         for depth in (0.0, 0.45, 1.0):
