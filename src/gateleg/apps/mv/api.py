@@ -1,4 +1,4 @@
-"""`/api/mv`: routes of projects and scenes. Jobs are started in `web/work_api`, files uploaded in `web/upload_api`."""
+"""`/api/mv`: routes of projects and scenes. Jobs are started in `web/job_api`, files uploaded in `web/upload_api`."""
 
 import re
 import shutil

@@ -40,10 +40,10 @@ def make_routes(resources: Resources[MVSettings]) -> APIRouter:
     from fastapi import APIRouter
 
     from gateleg.apps.mv import api
-    from gateleg.apps.mv.web import template_api, upload_api, work_api
+    from gateleg.apps.mv.web import job_api, template_api, upload_api
 
     router = APIRouter()
-    router.routes.extend((*api.router.routes, *work_api.router.routes, *upload_api.router.routes, *template_api.router.routes))
+    router.routes.extend((*api.router.routes, *job_api.router.routes, *upload_api.router.routes, *template_api.router.routes))
     return router
 
 

@@ -15,7 +15,7 @@ from gateleg.apps.mv.drawing import elements as _all_elements
 from gateleg.apps.mv.drawing.catalogue import ELEMENTS, Element, Kind
 from gateleg.apps.mv.drawing.palettes import COLOUR_WORDS, PALETTES, Palette, palette_for
 from gateleg.apps.mv.drawing.sentences import PEOPLE, Vocabulary, parse_sentence, stem
-from gateleg.apps.mv.drawing.vistas import beside, vistas
+from gateleg.apps.mv.drawing.world_views import with_addition, world_views
 
 if TYPE_CHECKING:
     from gateleg.apps.mv.listening.sound import Doubles
@@ -101,10 +101,10 @@ class Library:
             # The text names a place without an element, such as a town: use the far elements nearest to the whole text.
             named |= {name: True for name, fit in table.items() if ELEMENTS[name].kind == "far" and fit > _MIN_FAR_SCORE}
         grounded = self._grounded(_take_turns(_favour_light(table, palette.dark), turn), named, place)
-        views = vistas(_compose(grounded, named, place, fit, bool(figure)), figure, table, place)
+        views = world_views(_compose(grounded, named, place, fit, bool(figure)), figure, table, place)
         view = views[setting % len(views)]
         if turn % 4 in _ADDED_KINDS:
-            view = beside(view, figure, by_part, place, _ADDED_KINDS[turn % 4])
+            view = with_addition(view, figure, by_part, place, _ADDED_KINDS[turn % 4])
         scores_of_view = tuple(round(table[name], 3) for name in view)
         return Look(view, figure, palette, scores_of_view, cast_of(seed, subject or figure), companion)
 

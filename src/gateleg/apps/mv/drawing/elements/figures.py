@@ -14,7 +14,7 @@ from typing import Any
 import skia
 
 from gateleg.apps.mv.drawing.colour import Colour, mix
-from gateleg.apps.mv.drawing.stage import Layer, Moment, Stage, paint, upright
+from gateleg.apps.mv.drawing.stage import Layer, Moment, Stage, paint, vertical_gradient
 
 #: draws a figure; with the flag, only its outline in one colour, for the rim light
 Sketch = Callable[[Any, Moment, Colour, bool], None]
@@ -30,7 +30,7 @@ def shadow(canvas: Any, stage: Stage, x: float, y: float, width: float, tall: fl
     canvas.drawOval(skia.Rect.MakeXYWH(-width * 0.6, -width * 0.09, width * 1.2, width * 0.2), paint((0.0, 0.0, 0.0), 0.5, MaskFilter=blur))
     canvas.skew(way * (0.8 + 1.6 * low), 0)
     reach = tall * (0.12 + 0.18 * low)
-    fade = upright(-0.01, reach, ((0.0, 0.0, 0.0), 0.38), ((0.0, 0.0, 0.0), 0.0))
+    fade = vertical_gradient(-0.01, reach, ((0.0, 0.0, 0.0), 0.38), ((0.0, 0.0, 0.0), 0.0))
     fade.setMaskFilter(blur)
     canvas.drawOval(skia.Rect.MakeXYWH(-width * 0.45, -0.01, width * 0.9, reach), fade)
     canvas.restore()

@@ -13,7 +13,7 @@ import skia
 
 from gateleg.apps.mv.drawing.colour import Colour, mix, scale
 from gateleg.apps.mv.drawing.elements.figures import tapered
-from gateleg.apps.mv.drawing.stage import Moment, Stage, paint, upright
+from gateleg.apps.mv.drawing.stage import Moment, Stage, paint, vertical_gradient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -178,7 +178,7 @@ def draw_animal(
         _leg(canvas, anatomy, tone, (anatomy.shoulder[0] + shift, anatomy.shoulder[1]), -way * swing, hind=False, outline=outline)
     trunk = smooth(anatomy.trunk)
     top, bottom = min(y for _, y in anatomy.trunk), max(y for _, y in anatomy.trunk)
-    shaded = paint(pelt) if outline else upright(top, bottom, mix(pelt, (1.0, 1.0, 1.0), 0.06), scale(pelt, 0.8))
+    shaded = paint(pelt) if outline else vertical_gradient(top, bottom, mix(pelt, (1.0, 1.0, 1.0), 0.06), scale(pelt, 0.8))
     canvas.drawPath(trunk, shaded)
     if markings is not None and not outline:
         canvas.save()
