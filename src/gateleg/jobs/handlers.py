@@ -72,7 +72,7 @@ class Handler:
         if self.config is None:
             return config.model_dump(mode="json") if isinstance(config, BaseModel) else dict(config or {})
         try:
-            model = config if isinstance(config, self.config) else self.config.model_validate(_plain(config))
+            model = config if isinstance(config, self.config) else self.config.model_validate(_as_dict(config))
         except ValidationError as error:
             problems: list[dict[str, Any]] = [dict(problem) for problem in error.errors(include_url=False, include_input=False)]
             raise BadConfig(f"The config of {self.job_type} is invalid: {_problem_text(problems)}.", problems=problems) from None
@@ -134,7 +134,7 @@ def _problem_text(problems: list[dict[str, Any]]) -> str:
     return "; ".join(f"{'.'.join(map(str, problem['loc'])) or 'config'}: {problem['msg']}" for problem in problems)
 
 
-def _plain(config: BaseModel | dict[str, Any] | None) -> dict[str, Any]:
+def _as_dict(config: BaseModel | dict[str, Any] | None) -> dict[str, Any]:
     return config.model_dump() if isinstance(config, BaseModel) else dict(config or {})
 
 

@@ -49,7 +49,7 @@ def _ensure_tables(context: QueueContext) -> Flow[list[str]]:
     return created
 
 
-def _refuse(store: object, kind: type, fix: str) -> None:
+def _refuse_store(store: object, kind: type, fix: str) -> None:
     """Raise `WrongArgument` for an async store in a sync queue, or the reverse."""
     if isinstance(store, kind):
         raise WrongArgument(f"This queue cannot use a store of type {type(store).__name__}.", fix=fix)
@@ -183,7 +183,7 @@ class Queue(QueueVerbs, Submitter["Submitted"], within=""):
     store: Store
 
     def __init__(self, store: Store, jobs: Jobs, settings: QueueSettings | None = None, *, tables: TableNames = PLAIN) -> None:
-        _refuse(store, AsyncStore, "Use AsyncQueue, or pass a Store.")
+        _refuse_store(store, AsyncStore, "Use AsyncQueue, or pass a Store.")
         self.store = store
         self.context = QueueContext(store.setup, _checked_registry(jobs), settings or QueueSettings(), tables_named(tables))
 
@@ -201,7 +201,7 @@ class AsyncQueue(QueueVerbs, Submitter["Coroutine[Any, Any, Submitted]"], within
     store: AsyncStore
 
     def __init__(self, store: AsyncStore, jobs: Jobs, settings: QueueSettings | None = None, *, tables: TableNames = PLAIN) -> None:
-        _refuse(store, Store, "Use Queue, or pass an AsyncStore.")
+        _refuse_store(store, Store, "Use Queue, or pass an AsyncStore.")
         self.store = store
         self.context = QueueContext(store.setup, _checked_registry(jobs), settings or QueueSettings(), tables_named(tables))
         #: detects commits of other processes

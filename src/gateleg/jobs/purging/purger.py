@@ -52,7 +52,7 @@ class Purger:
         for purge in self._purges.values():
             if spec_of(purge.entity).ttl is None:
                 continue
-            until = self._until(purge)
+            until = self._due_until(purge)
             async for item in self._due(purge, until):
                 check()
                 report.due += 1
@@ -64,7 +64,7 @@ class Purger:
         total = 0
         for purge in self._purges.values():
             if spec_of(purge.entity).ttl is not None:
-                total += len([item async for item in self._due(purge, self._until(purge))])
+                total += len([item async for item in self._due(purge, self._due_until(purge))])
         return total
 
     async def purge(self, item: BaseModel) -> PurgeReport:
@@ -83,7 +83,7 @@ class Purger:
         if await self._store.find(item, consistent=True) is not None:
             report.kept += 1
             return report
-        await self._empty(self._of(type(item)), item, report)
+        await self._remove_contents(self._of(type(item)), item, report)
         report.released = await self._store.run(release_unique(item))
         report.purged += 1
         return report
@@ -94,12 +94,12 @@ class Purger:
             raise BadPurge(f"No purge is declared for {entity.__name__}.", fix=f"Declare Purge({entity.__name__}, ...).")
         return purge
 
-    def _until(self, purge: Purge[Any]) -> datetime:
+    def _due_until(self, purge: Purge[Any]) -> datetime:
         """The latest date of items that are due now, in whole seconds like TTL."""
         return (self._store.setup.now() + purge.ahead).replace(microsecond=0)
 
     async def _due(self, purge: Purge[Any], until: datetime) -> AsyncIterator[Any]:
-        date = _date_of(purge)
+        date = _ttl_attribute(purge)
         if purge.due is None:
             async for item in self._store.export(purge.entity, filter=date <= until, read_units=purge.read_units):
                 yield item
@@ -113,9 +113,9 @@ class Purger:
     async def _purge_one(self, purge: Purge[Any], item: Any, until: datetime, report: PurgeReport, log: Callable[[str], object]) -> None:
         name = f"{purge.entity.__name__} {_key_text(item)}"
         try:
-            sealed = await self._begin(purge, item, until)
-            await self._empty(purge, sealed, report, guarded=True)
-            await self._end(purge, sealed)
+            claimed = await self._claim(purge, item, until)
+            await self._remove_contents(purge, claimed, report, guarded=True)
+            await self._delete_if_not_restored(purge, claimed)
         except Restored:
             report.kept += 1
             log(f"{name} was restored and is kept")
@@ -128,13 +128,13 @@ class Purger:
             report.purged += 1
             log(f"{name} was purged")
 
-    async def _begin(self, purge: Purge[Any], item: Any, until: datetime) -> Any:
+    async def _claim(self, purge: Purge[Any], item: Any, until: datetime) -> Any:
         """Claim an item for its purge with a conditional write, which fails if the item was restored after it was read.
 
         The write sets the date to the latest one that is due, so that TTL does not remove the item during its purge, and the next sweep
         finds it if this one is interrupted. A restore with the version from before the claim fails from now on.
         """
-        date = _date_of(purge)
+        date = _ttl_attribute(purge)
         while True:
             before = getattr(item, date.name)
             if before is None or before > until:
@@ -142,9 +142,9 @@ class Purger:
             try:
                 return await self._store.patch(item, date.set(max(before, until)), *purge.begin(item), condition=date == before)
             except (LostRace, ConditionFailed, TransactionCanceled) as error:
-                item = await self._again(item, error)
+                item = await self._reread(item, error)
 
-    async def _again(self, item: Any, error: Exception) -> Any:
+    async def _reread(self, item: Any, error: Exception) -> Any:
         """The current item, after another writer changed it."""
         found = await self._store.find(item, consistent=True)
         if found is None:
@@ -154,20 +154,20 @@ class Purger:
             raise error
         return found
 
-    async def _end(self, purge: Purge[Any], sealed: Any) -> None:
+    async def _delete_if_not_restored(self, purge: Purge[Any], claimed: Any) -> None:
         """Delete the item with its unique markers and counter increments, unless it was restored."""
-        date = _date_of(purge)
-        until, item = getattr(sealed, date.name), sealed
+        date = _ttl_attribute(purge)
+        until, item = getattr(claimed, date.name), claimed
         while True:
             if getattr(item, date.name) != until:
                 raise Restored
             try:
                 return await self._store.delete(item, condition=date == until)
             except (LostRace, ConditionFailed, TransactionCanceled) as error:
-                item = await self._again(item, error)
+                item = await self._reread(item, error)
 
     async def _remove(self, purge: Purge[Any], item: Any, report: PurgeReport) -> None:
-        await self._empty(purge, item, report)
+        await self._remove_contents(purge, item, report)
         while True:
             try:
                 return await self._store.delete(item)
@@ -175,11 +175,11 @@ class Purger:
                 return None
             except (LostRace, ConditionFailed, TransactionCanceled) as error:
                 try:
-                    item = await self._again(item, error)
+                    item = await self._reread(item, error)
                 except NotFound:
                     return None
 
-    async def _empty(self, purge: Purge[Any], item: Any, report: PurgeReport, *, guarded: bool = False) -> None:
+    async def _remove_contents(self, purge: Purge[Any], item: Any, report: PurgeReport, *, guarded: bool = False) -> None:
         """Remove the children and objects of an item, and run its hooks; with `guarded`, stop if the item is restored."""
         for query in purge.queries(item):
             await self._check(purge, item, guarded)
@@ -196,12 +196,12 @@ class Purger:
             await self._check(purge, item, guarded)
             report.hook(name, await hook(item))
 
-    async def _check(self, purge: Purge[Any], sealed: Any, guarded: bool) -> None:
+    async def _check(self, purge: Purge[Any], claimed: Any, guarded: bool) -> None:
         if not guarded:
             return
-        date = _date_of(purge)
-        found = await self._store.find(sealed, consistent=True)
-        if found is None or getattr(found, date.name) != getattr(sealed, date.name):
+        date = _ttl_attribute(purge)
+        found = await self._store.find(claimed, consistent=True)
+        if found is None or getattr(found, date.name) != getattr(claimed, date.name):
             raise Restored
 
     async def _remove_objects(self, keys: Sequence[str]) -> int:
@@ -220,7 +220,7 @@ class Purger:
         return removed
 
 
-def _date_of(purge: Purge[Any]) -> Attr[Any]:
+def _ttl_attribute(purge: Purge[Any]) -> Attr[Any]:
     """The TTL attribute of a purge's entity."""
     ttl = spec_of(purge.entity).ttl
     if ttl is None:

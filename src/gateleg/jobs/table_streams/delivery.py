@@ -41,7 +41,7 @@ class Delivery:
         try:
             change = await self._read(self._tables[table], record)
         except ModelError as error:
-            await self._keep(table, record, UNREADABLE, error, 1)
+            await self._store_failure(table, record, UNREADABLE, error, 1)
             return
         for handler in self._streams:
             if change is not None and handler.wants(change):
@@ -56,7 +56,7 @@ class Delivery:
                 if change is not None and handler.wants(change):
                     await handler.handle(change)
         except Exception as error:  # whatever the handler raises
-            await self._keep(failed.table, failed.record, failed.handler, error, failed.attempts + 1)
+            await self._store_failure(failed.table, failed.record, failed.handler, error, failed.attempts + 1)
             return False
         await self._store.delete(failed)
         return True
@@ -69,11 +69,11 @@ class Delivery:
                 return
             except Exception as error:  # whatever the handler raises
                 if attempt == self._streams.attempts:
-                    await self._keep(table, record, handler.name, error, attempt)
+                    await self._store_failure(table, record, handler.name, error, attempt)
                     return
             await self._sleep(next(delays, 1.0))
 
-    async def _keep(self, table: str, record: dict[str, Any], handler: str, error: Exception, attempts: int) -> None:
+    async def _store_failure(self, table: str, record: dict[str, Any], handler: str, error: Exception, attempts: int) -> None:
         what = f"{type(error).__name__}: {error}"
         _log.error("change %s of %s is stored as failed: %s failed %d times: %s", record["eventID"], table, handler, attempts, what)
         failed = FailedChange(
