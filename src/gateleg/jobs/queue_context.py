@@ -38,16 +38,17 @@ class QueueSettings:
     window: int = 50
     #: how long an idempotency key stays reserved
     remember: timedelta = timedelta(days=7)
-    #: how long finished jobs stay in the queue
+    #: how long finished jobs stay in the queue before they are archived, by status
     retention: Mapping[JobStatus, timedelta] = field(default_factory=lambda: dict(RETENTION))
     #: how long the counts of each minute are kept
     counts: timedelta = timedelta(days=7)
-    #: the maximum size of a config, and of a result, in bytes
+    #: the maximum size of a config in bytes
     config_limit: int = 200_000
+    #: the maximum size of a result in bytes
     result_limit: int = 100_000
     #: seconds for which a submitter caches that a queue is not draining
     open_for: float = 1.0
-    #: the maximum number of dependents that the transaction that completes a job releases; an internal job releases more than that
+    #: how many dependents the transaction that completes a job releases at most; if there are more, an internal job releases them
     inline_dependents: int = 20
 
 

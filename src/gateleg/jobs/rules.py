@@ -46,25 +46,28 @@ def class_name(kind: type[BaseException]) -> str:
 class Retry:
     """When and how often a failed job is retried: `Retry(times=5, first=2.0, never=(ValueError,))`.
 
-    `times` is the number of retries. The delay grows exponentially by `factor` from `first` to `longest` seconds. A random part of it, up
-    to the fraction `jitter`, is subtracted, so that jobs that failed together are not retried together.
-
-    `never` lists exceptions that are not retried, `only` the only ones that are; `delays` sets the delay in seconds for particular
-    exceptions. All include subclasses.
-
-    A job whose worker was lost has not failed, and does not use up `times`: it is started again up to `losses` times.
+    The delays grow exponentially (backoff). A job whose worker was lost has not failed, and does not use up `times`.
 
     Raises `ValueError` for a negative number, a factor below 1, or a jitter outside 0 to 1.
     """
 
+    #: the number of retries after the first attempt
     times: int = 3
+    #: the delay before the first retry, in seconds
     first: float = 1.0
+    #: the growth of the delay from one retry to the next
     factor: float = 2.0
+    #: the maximum delay, in seconds
     longest: float = 3600.0
+    #: up to this fraction of each delay is subtracted at random, so that jobs that failed together are not retried together
     jitter: float = 0.5
+    #: exceptions that are not retried, including their subclasses
     never: tuple[type[BaseException], ...] = ()
+    #: if set, the only exceptions that are retried, including their subclasses
     only: tuple[type[BaseException], ...] = ()
+    #: the delays in seconds after particular exceptions, including their subclasses
     delays: Mapping[type[BaseException], float] = field(default_factory=dict)
+    #: how many times a job whose worker was lost is started again
     losses: int = 10
 
     def __post_init__(self) -> None:

@@ -32,10 +32,11 @@ LOOK_AGAIN = 2.0
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage of a job: its name, its submission, and the names of the stages that must complete before it."""
+    """A stage of a job, run as a child job."""
 
     name: str
     submission: Submission
+    #: the names of the stages that must complete before it
     needs: Sequence[str] = ()
 
 

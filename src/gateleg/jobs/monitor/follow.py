@@ -27,11 +27,13 @@ class Update:
     """The current job, with the log lines and events since the previous update."""
 
     job: Job | ArchivedJob
+    #: the new log lines
     lines: list[LogEntry]
     #: the number of lines so far, where the next update starts
     seen: int
-    #: the new events, and the number of events so far
+    #: the new events
     events: list[Any] = field(default_factory=list)
+    #: the number of events so far, where the next update starts
     emitted: int = 0
 
     @property

@@ -30,9 +30,12 @@ _TIMES = {
 class Metric:
     """A named number with labels. All metrics are gauges: they describe the present or the last minutes."""
 
+    #: such as `jobs_waiting`, without a prefix
     name: str
     value: float
+    #: such as the queue and the job type
     labels: Mapping[str, str] = field(default_factory=dict)
+    #: a description for people
     about: str = ""
 
 

@@ -29,18 +29,26 @@ _COUNTS = ("claimed", "lost_claims", "completed", "failed", "retried", "cancelle
 class Work:
     """Counts and times of the last minutes, for one job type or for all."""
 
+    #: attempts that were started
     claimed: int = 0
+    #: claims that were lost to another worker
     lost_claims: int = 0
     completed: int = 0
+    #: jobs that have failed, after any retries
     failed: int = 0
+    #: attempts that failed or were lost and are retried
     retried: int = 0
+    #: running jobs that were cancelled
     cancelled: int = 0
     #: completed jobs per minute
     throughput: float = 0.0
-    #: median and 95th percentile of run and wait times in seconds; at most 19 % too high
+    #: the median run time of attempts in seconds; these four times are at most 19 % too high
     run_half: float | None = None
+    #: the 95th percentile of run times
     run_most: float | None = None
+    #: the median wait, from when a job became claimable to its start
     wait_half: float | None = None
+    #: the 95th percentile of waits
     wait_most: float | None = None
 
 
@@ -49,18 +57,24 @@ class QueueStats:
     """Statistics of a queue."""
 
     queue: str
+    #: `running`, `paused` or `draining`
     mode: str
+    #: the number of claimable jobs
     waiting: int
+    #: the number of jobs whose time has not come
     delayed: int
     running: int
     #: how many seconds the oldest claimable job has waited
     oldest_waiting: float | None
     #: the number of minutes that `work` and `by_type` cover
     minutes: int
+    #: counts and times of all job types together
     work: Work = field(default_factory=Work)
+    #: counts and times of each job type
     by_type: dict[str, Work] = field(default_factory=dict)
-    #: the number of waiting jobs (of the first 2,000) and of running jobs of each type
+    #: the number of waiting jobs of each type, among the first 2,000
     waiting_by_type: dict[str, int] = field(default_factory=dict)
+    #: the number of running jobs of each type
     running_by_type: dict[str, int] = field(default_factory=dict)
 
 

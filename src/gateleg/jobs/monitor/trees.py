@@ -48,12 +48,15 @@ class Branch:
     job_id: UUID
     status: JobStatus
     job_type: str
+    #: its label, to distinguish children of the same type
     stage: str | None
     created_at: datetime
     started_at: datetime | None
     completed_at: datetime | None
     retry_count: int
+    #: the progress that its own handler has reported
     own: Progress | None
+    #: its child jobs, oldest first
     children: tuple[Branch, ...] = ()
 
     def __iter__(self) -> Iterator[Branch]:

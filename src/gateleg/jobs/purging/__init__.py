@@ -1,7 +1,9 @@
 """Purging: remove an item together with its child items and objects, before TTL would remove the item alone.
 
-purges = [Purge(...)]                               declare which items and objects belong to an item
-jobs.include(purge_jobs(store, purges))             a scheduled job that purges items that are about to expire
+Declarations, and a scheduled job that follows them:
+
+    purges = [Purge(...)]                               declare which items and objects belong to an item
+    jobs.include(purge_jobs(store, purges))             purge items that are about to expire
 """
 
 from gateleg.jobs.errors import PurgeIncomplete

@@ -27,31 +27,27 @@ def _nothing(item: Any) -> tuple[()]:
 class Purge(Generic[E]):
     """Declares what is removed together with an item of an entity that has a TTL attribute.
 
-    `ahead`: how long before the date in the TTL attribute an item is purged. It must be longer than the time between two sweeps, because
-    TTL would remove the item without its children.
-
-    `children`: patterns whose arguments are attributes of the parent with the same names, or functions from the parent to queries. Children
-    of an entity with a `Purge` are purged, others deleted.
-
-    `objects`: returns further objects to remove, besides those of all `S3Key` attributes: keys, or prefixes that end with a slash.
-
-    `hooks`: named functions that remove data elsewhere, such as vectors. Each returns how much it has removed.
-
-    `begin`: returns actions to write when the purge of an item begins, such as a transition to a final state.
-
-    `due`: returns queries for the items whose date is not after the given time. Without it, sweeps scan the table, with at most
-    `read_units` per second.
+    An item is purged before its date in the TTL attribute, because TTL would remove it without its children. The objects of all `S3Key`
+    attributes are removed too.
 
     Raises `BadPurge` if a child pattern needs an attribute that the parent does not have, or `ahead` is not positive.
     """
 
     entity: type[E]
+    #: how long before its date an item is purged; must be longer than the time between two sweeps
     ahead: timedelta = timedelta(days=1)
+    #: patterns whose arguments are attributes of the parent with the same names, or functions from the parent to queries; children of an
+    #: entity with a `Purge` are purged, others deleted
     children: Sequence[Children] = ()
+    #: returns further objects to remove: keys, or prefixes that end with a slash
     objects: Callable[[E], Sequence[str]] = _nothing
+    #: named functions that remove data elsewhere, such as vectors, and return how much they have removed
     hooks: Mapping[str, Callable[[E], Awaitable[int | None]]] = field(default_factory=dict)
+    #: returns actions to write when the purge of an item begins, such as a transition to a final state
     begin: Callable[[E], Sequence[Action]] = _nothing
+    #: returns queries for the items whose date is not after the given time; without it, sweeps scan the table
     due: Callable[[datetime], Sequence[Query[E]]] | None = None
+    #: the maximum number of read units per second of a scan
     read_units: float | None = None
 
     def __post_init__(self) -> None:

@@ -15,6 +15,7 @@ class PurgeReport(BaseModel):
     purged: int = 0
     #: removed children, at all levels
     children: int = 0
+    #: removed objects
     objects: int = 0
     #: counts that the hooks returned, by hook name
     hooked: dict[str, int] = Field(default_factory=dict)
@@ -22,6 +23,7 @@ class PurgeReport(BaseModel):
     kept: int = 0
     #: unique values that were released after TTL had removed their items
     released: int = 0
+    #: items whose purge failed
     failed: int = 0
     #: messages of the first failures
     failures: list[str] = Field(default_factory=list)

@@ -32,8 +32,10 @@ class Submission:
     """
 
     job_type: str
+    #: the argument of the handler: its config model, or a JSON object
     config: BaseModel | Mapping[str, Any] | None = None
     queue: str | None = None
+    #: 0 to 100, higher first
     priority: int | None = None
     #: a name for what the job is about, such as a conversation or a project
     subject: str | None = None
@@ -55,6 +57,7 @@ class Submission:
     parent: UUID | None = None
     #: its label in the job tree, to distinguish children of the same type
     stage: str | None = None
+    #: the maximum number of retries
     max_retries: int | None = None
     #: the maximum seconds of an attempt
     timeout: int | None = None
@@ -65,6 +68,7 @@ class Submission:
     idempotency_key: str | None = None
     #: a second submission with this key returns the first one's job while that job is pending
     unique_key: str | None = None
+    #: up to 50 words to filter lists by
     tags: Sequence[str] = ()
 
     def __post_init__(self) -> None:
@@ -83,7 +87,7 @@ class Submission:
 
     @property
     def plain(self) -> bool:
-        """Whether its job can be written without reading anything."""
+        """Whether the job can be written without reading: it has no parent, dependencies, keys or chosen id."""
         return not (self.depends_on or self.parent or self.idempotency_key or self.unique_key or self.job_id)
 
 
@@ -110,9 +114,10 @@ def check_submission(submission: object) -> None:
 
 @dataclass(frozen=True)
 class Submitted:
-    """The result of `submit`: the job. `created` is False if an earlier job with the same key or id was found instead."""
+    """The result of `submit`."""
 
     job: Job
+    #: False if an earlier job with the same key or id was found instead
     created: bool = True
 
 
@@ -126,13 +131,12 @@ class Submitter(Generic[S]):
 
 @dataclass(frozen=True)
 class PreparedSubmission:
-    """The result of `enlist`: the job, and the writes to put into the caller's transaction.
-
-    If an earlier job with the same key or id was found instead, `created` is False and there are no writes.
-    """
+    """The result of `enlist`: the job, and the writes to put into the caller's transaction."""
 
     job: Job
+    #: empty if an earlier job was found
     writes: Sequence[WriteOperation[Any]]
+    #: False if an earlier job with the same key or id was found instead
     created: bool = True
 
 

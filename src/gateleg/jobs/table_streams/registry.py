@@ -74,7 +74,7 @@ class TableStreams:
         return register
 
     def add(self, handler: ChangeHandler) -> None:
-        """Register a handler."""
+        """Register a handler. Raises `BadHandler` or `HandlerTaken`, like `on`."""
         table = spec_of(handler.entity).table
         if table.stream is None:
             fix = f'Declare it as Table({table.name!r}, ..., stream="NEW_AND_OLD_IMAGES").'
@@ -93,7 +93,7 @@ class TableStreams:
         return tuple(dict.fromkeys(spec_of(handler.entity).table for handler in self))
 
     def find(self, name: str) -> ChangeHandler | None:
-        """A handler by its name."""
+        """The handler with this name, or None."""
         return self._handlers.get(name)
 
     def __iter__(self) -> Iterator[ChangeHandler]:

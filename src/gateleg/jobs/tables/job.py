@@ -175,20 +175,28 @@ class Job(Entity, table=queue_table):
     #: the number of retries after failures
     retry_count: Attr[int] = field(0, ge=0)
     max_retries: Attr[int] = field(3, ge=0)
+    #: the maximum duration of an attempt
     timeout_seconds: Attr[int] = field(3600, ge=1)
+    #: the config as JSON
     job_config: Attr[dict[str, Any]] = field(factory=dict)
+    #: set when the job has finished
     job_results: Attr[Results | None] = field(None)
     logs: Attr[Logs] = field(factory=lambda: Logs())
+    #: the submitter
     created_by: Attr[str | None] = field(None)
     #: the tenant of the submitter
     tenant: Attr[str | None] = field(None, max_length=500)
     #: tenant and submitter as one key, for the list of a user's jobs
     owner: Attr[str | None] = field(None)
+    #: the jobs that it depends on
     dependencies: Attr[list[UUID]] = field(factory=list, max_length=MAX_DEPENDENCIES)
+    #: the jobs that depend on it
     dependent_jobs: Attr[list[UUID]] = field(factory=list, max_length=MAX_DEPENDENTS)
+    #: raised by every write except heartbeats
     version: Attr[Version] = field(0)
 
     queue: Attr[str] = field("default")
+    #: whether it can be claimed while it is pending
     readiness: Attr[Readiness] = field(Readiness.READY)
     #: the earliest start time
     run_at: Attr[datetime | None] = field(None)
@@ -200,25 +208,28 @@ class Job(Entity, table=queue_table):
     waiting_for: Attr[set[str] | None] = field(None, max_length=MAX_DEPENDENCIES)
     #: the dependency whose failure cancelled the job
     cancelled_by: Attr[UUID | None] = field(None)
+    #: when its cancellation was requested
     cancel_requested: Attr[datetime | None] = field(None)
     cancel_reason: Attr[str | None] = field(None)
 
-    #: the number of claims; it grows with every claim, so it is also a fencing token for other systems
+    #: the number of claims; it only grows, so it is also a fencing token for other systems
     attempt: Attr[int] = field(0)
-    #: how often its worker was lost; these are not counted as retries
+    #: the number of times that its worker was lost; these are not retries
     losses: Attr[int | None] = field(None)
-    #: how often its handler snoozed it
+    #: the number of times that its handler has snoozed it
     snoozes: Attr[int | None] = field(None)
     #: the last ended attempts, oldest first
     attempts: Attr[list[Attempt]] = field(factory=list, max_length=KEPT_ATTEMPTS)
     #: the token of the running attempt, which its writes require
     lease_token: Attr[str | None] = field(None, hidden=True)
+    #: when the lease of its worker ends, by that worker's clock
     lease_until: Attr[datetime | None] = field(None)
     progress: Attr[Progress | None] = field(None)
-    #: the number of events it has emitted
+    #: the number of events that it has emitted
     emitted: Attr[int | None] = field(None)
 
     parent_job_id: Attr[UUID | None] = field(None)
+    #: the root of its tree, if it has a parent
     root_job_id: Attr[UUID | None] = field(None)
     #: its label in the job tree, to distinguish children of the same type
     job_stage: Attr[str | None] = field(None)
@@ -228,7 +239,9 @@ class Job(Entity, table=queue_table):
     #: at most `concurrency_limit` jobs with this key run at once
     concurrency_key: Attr[str | None] = field(None)
     concurrency_limit: Attr[int] = field(1, ge=1)
+    #: a repeated submission with this key gets this job
     idempotency_key: Attr[str | None] = field(None)
+    #: a repeated submission with this key gets this job while it is pending
     unique_key: Attr[str | None] = field(None)
     tags: Attr[list[str]] = field(factory=list, max_length=50)
     #: only in jobs that an earlier version of Gateleg finished: now only archiving removes jobs

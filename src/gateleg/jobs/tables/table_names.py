@@ -21,11 +21,15 @@ class TableNames:
     As with any other table, the store's prefix is prepended, and its `table_names` replace the names.
     """
 
+    #: the table of jobs
     queue: str = "JobQueue"
+    #: the table of all other records: workers, schedules, keys, logs, counts
     ledger: str = "JobLedger"
+    #: the table of archived jobs
     archive: str = "JobArchive"
-    #: the attribute that holds a job's `subject`, and the index by it
+    #: the attribute that holds a job's `subject`
     subject: str = "subject"
+    #: the index by the subject
     subject_index: str = "SubjectIndex"
 
 

@@ -31,7 +31,7 @@ class WorkerPool:
         self.workers += [Worker(queue, queues={name: 1}, concurrency=slots, **options) for name, slots in separate.items()]
 
     def stop(self) -> None:
-        """Stop claiming jobs, and make `run` return when the running jobs have ended or were released."""
+        """Stop claiming jobs. `run` returns when the running jobs have ended or were released. Call this in the event loop's thread."""
         for worker in self.workers:
             worker.stop()
 
