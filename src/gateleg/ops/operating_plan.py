@@ -124,7 +124,7 @@ def operations(
 
 
 def _alarms(table: str, alarms: Alarms) -> Document:
-    word = _word(table)
+    word = _logical_id(table)
     requests = _metric("requests", table, "SuccessfulRequestLatency", "SampleCount", alarms.period)
     rates = {
         "Throttled": ("ThrottledRequests", alarms.throttled),
@@ -136,7 +136,7 @@ def _alarms(table: str, alarms: Alarms) -> Document:
         # UserErrors are counted per account and region.
         bad = _metric("bad", None if metric == "UserErrors" else table, metric, "Sum", alarms.period)
         rate = {"Id": "rate", "Expression": "bad / (requests + bad)", "ReturnData": True}
-        properties = {"Metrics": [rate, bad, requests], "Threshold": most, **_judging(table, name, alarms)}
+        properties = {"Metrics": [rate, bad, requests], "Threshold": most, **_alarm_settings(table, name, alarms)}
         found[f"{word}{name}Alarm"] = {"Type": "AWS::CloudWatch::Alarm", "Properties": properties}
     latency = {
         "Namespace": "AWS/DynamoDB",
@@ -145,13 +145,13 @@ def _alarms(table: str, alarms: Alarms) -> Document:
         "Statistic": "Average",
         "Period": alarms.period,
         "Threshold": alarms.latency,
-        **_judging(table, "Latency", alarms),
+        **_alarm_settings(table, "Latency", alarms),
     }
     found[f"{word}LatencyAlarm"] = {"Type": "AWS::CloudWatch::Alarm", "Properties": latency}
     return found
 
 
-def _judging(table: str, name: str, alarms: Alarms) -> Document:
+def _alarm_settings(table: str, name: str, alarms: Alarms) -> Document:
     return {
         "AlarmName": f"{table}-{name}",
         "ComparisonOperator": "GreaterThanThreshold",
@@ -162,8 +162,8 @@ def _judging(table: str, name: str, alarms: Alarms) -> Document:
 
 def _metric(name: str, table: str | None, metric: str, statistic: str, period: int) -> Document:
     dimensions = [] if table is None else [{"Name": "TableName", "Value": table}]
-    asked = {"Namespace": "AWS/DynamoDB", "MetricName": metric, "Dimensions": dimensions}
-    return {"Id": name, "MetricStat": {"Metric": asked, "Period": period, "Stat": statistic}, "ReturnData": False}
+    specification = {"Namespace": "AWS/DynamoDB", "MetricName": metric, "Dimensions": dimensions}
+    return {"Id": name, "MetricStat": {"Metric": specification, "Period": period, "Stat": statistic}, "ReturnData": False}
 
 
 def _scaling(table: str, index: str | None, scaling: Scaling) -> Document:
@@ -171,7 +171,7 @@ def _scaling(table: str, index: str | None, scaling: Scaling) -> Document:
     scope = "table" if index is None else "index"
     found: Document = {}
     for kind in ("Read", "Write"):
-        word = f"{_word(table)}{_word(index or '')}{kind}"
+        word = f"{_logical_id(table)}{_logical_id(index or '')}{kind}"
         dimension = f"dynamodb:{scope}:{kind}CapacityUnits"
         found[f"{word}Target"] = {
             "Type": "AWS::ApplicationAutoScaling::ScalableTarget",
@@ -218,7 +218,7 @@ def _backups(tables: list[str], backups: Backups) -> Document:
     }
 
 
-def _word(name: str) -> str:
+def _logical_id(name: str) -> str:
     return "".join(part[:1].upper() + part[1:] for part in re.split(r"[^A-Za-z0-9]+", name))
 
 

@@ -40,11 +40,11 @@ class Facts:
 
 async def probe(path: Path, kind: Kind, bounds: Bounds) -> Facts:
     """Probe a file. Raises `UnreadableSong`, `SongTooLong`, `UnreadableClip` or `UnreadablePicture`."""
-    asked = {"path": str(path), "kind": kind, "bounds": asdict(bounds)}
+    request = {"path": str(path), "kind": kind, "bounds": asdict(bounds)}
     limits = ProcessLimits(bounds.seconds, bounds.memory)
     reader = "drawing.picture" if kind == "picture" else "composing.conforming"
     try:
-        found = await run_limited(f"{__name__}:answer", asked, limits, refusals=_REFUSALS, imports=[f"gateleg.apps.mv.{reader}"])
+        found = await run_limited(f"{__name__}:answer", request, limits, refusals=_REFUSALS, imports=[f"gateleg.apps.mv.{reader}"])
     except LimitReached as reached:
         if reached.limit == "seconds":
             raise _UNREADABLE[kind](f"{path.name} could not be read within {bounds.seconds:g} seconds.") from None
@@ -52,9 +52,9 @@ async def probe(path: Path, kind: Kind, bounds: Bounds) -> Facts:
     return Facts(**found)
 
 
-def answer(asked: dict[str, Any]) -> dict[str, Any]:
+def answer(request: dict[str, Any]) -> dict[str, Any]:
     """Probe the file of a request, in the process that `probe` starts."""
-    return asdict(probe_in_process(Path(asked["path"]), asked["kind"], Bounds(**asked["bounds"])))
+    return asdict(probe_in_process(Path(request["path"]), request["kind"], Bounds(**request["bounds"])))
 
 
 def probe_in_process(path: Path, kind: Kind, bounds: Bounds) -> Facts:

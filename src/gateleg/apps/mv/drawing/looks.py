@@ -96,8 +96,8 @@ class Library:
         figure, companion = (
             (self._figure_of(subject, vectors[-1]), "") if subject is not None else self._figures(names, naming, vectors[len(parts) : -1])
         )
-        told = any(fit > _NAMED + _SAID_BONUS for name, fit in by_name.items() if ELEMENTS[name].kind in ("far", "ground"))
-        if not told and any(self._sense(name, naming[:, at], vectors[len(parts) + at]) == _PLACE for at, name in enumerate(names)):
+        names_place = any(fit > _NAMED + _SAID_BONUS for name, fit in by_name.items() if ELEMENTS[name].kind in ("far", "ground"))
+        if not names_place and any(self._sense(name, naming[:, at], vectors[len(parts) + at]) == _PLACE for at, name in enumerate(names)):
             # The text names a place without an element, such as a town: use the far elements nearest to the whole text.
             named |= {name: True for name, fit in table.items() if ELEMENTS[name].kind == "far" and fit > _MIN_FAR_SCORE}
         grounded = self._grounded(_take_turns(_favour_light(table, palette.dark), turn), named, place)
@@ -401,13 +401,13 @@ def _things(table: dict[str, float], named: dict[str, bool], places: Sequence[st
     return sorted(things, key=lambda name: table[name])[-3:]
 
 
-def _compose(table: dict[str, float], named: dict[str, bool], place: str, fit: float, somebody: bool) -> list[str]:
+def _compose(table: dict[str, float], named: dict[str, bool], place: str, fit: float, has_figure: bool) -> list[str]:
     """The elements of a scene, from back to front."""
     field_, strength = _best(table, "field", ())
-    somewhere = any(named[name] for name in table if ELEMENTS[name].kind in ("sky", "far", "ground"))
-    if not somewhere and somebody and not named[field_] and fit < _MIN_PLACE_SCORE:
+    names_scenery = any(named[name] for name in table if ELEMENTS[name].kind in ("sky", "far", "ground"))
+    if not names_scenery and has_figure and not named[field_] and fit < _MIN_PLACE_SCORE:
         return ["studio backdrop", "plain floor", *_things(table, named, ())]
-    if not somewhere and (named[field_] or fit < _MIN_PLACE_SCORE or strength > fit + _FIELD_MARGIN):
+    if not names_scenery and (named[field_] or fit < _MIN_PLACE_SCORE or strength > fit + _FIELD_MARGIN):
         extra, value = _best({name: table[name] for name in table if named[name]}, "weather", ())
         return [field_, *_things(table, named, ()), *([extra] if value > _MIN_SCORES["weather"] else [])]
     places = (place,)

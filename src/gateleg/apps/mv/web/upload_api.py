@@ -35,7 +35,7 @@ def _most(call: Call, asset: str) -> int:
     return min(wanted, call.host.settings.upload_limit)
 
 
-async def _looked_into(call: Call, path: Path, kind: Kind) -> Facts:
+async def _probe_upload(call: Call, path: Path, kind: Kind) -> Facts:
     """Probe an uploaded file in a separate process."""
     own = resources_of(call).settings
     longest = own.longest_song if kind == "audio" else own.longest_clip
@@ -58,7 +58,7 @@ async def put_asset(call: Using, project_id: UUID, asset: Asset, request: Reques
     async with upload_slot(call.principal), upload_folder() as folder:
         (file,) = await receive_files(request, folder, UploadRules(_most(call, asset), types=uploads.TYPES[asset]))
         if asset in _KINDS:
-            await _looked_into(call, file.path, _KINDS[asset])
+            await _probe_upload(call, file.path, _KINDS[asset])
         await uploads.store_asset(call.host.store, call.host.objects, project, asset, file)
     await call.note("mv.upload", str(project_id), asset=asset, size=file.size)
     return await project_view(call, project_id)
@@ -72,7 +72,7 @@ async def upload_clip(call: Using, project_id: UUID, sequence: Sequence, request
     await get_scene(call.host.store, project_id, sequence)
     async with upload_slot(call.principal), upload_folder() as folder:
         (file,) = await receive_files(request, folder, UploadRules(_most(call, "clip"), types=uploads.VIDEOS))
-        facts = await _looked_into(call, file.path, "video")
+        facts = await _probe_upload(call, file.path, "video")
         await uploads.store_clip(call.host.store, call.host.objects, project_id, sequence, file, facts.seconds)
     await call.note("mv.upload", str(project_id), asset=f"scene {sequence}", size=file.size)
     return await scene_view(call, project_id, sequence)
@@ -84,7 +84,7 @@ async def upload_reference(call: Using, request: Request, description: Annotated
     """Upload a reference picture of a character or product for your projects."""
     async with upload_slot(call.principal), upload_folder() as folder:
         (file,) = await receive_files(request, folder, UploadRules(_most(call, "picture"), types=uploads.PICTURES))
-        await _looked_into(call, file.path, "picture")
+        await _probe_upload(call, file.path, "picture")
         made = await uploads.store_reference(call.host.store, call.host.objects, call.principal.owner, file, description)
     return await view_reference(links_of(call), made)
 
