@@ -91,8 +91,10 @@ async def estimate(call: Using, project_id: UUID, again: bool = False, scene: Se
 async def generate(
     call: Using, project_id: UUID, again: bool = False, scene: Selection = (), storyboard: bool = False, once: Once = None
 ) -> Work:
-    """Plan the scenes if there are none, render those without a clip, and compose the film. `again` renders all that are not locked;
-    `scene` (may be repeated) renders the given ones again; `storyboard` stops when the scenes are written."""
+    """Plan the scenes if there are none, render scenes without a clip, and compose the film.
+
+    `again` renders all unlocked scenes; `scene` (may be repeated) renders the given scenes again; `storyboard` stops when the scenes are
+    written."""
     await changeable_project(call, project_id)
     job = await job_submission.generate(
         resources_of(call), call.principal, project_id, again=again, only=scene, storyboard=storyboard, once=once

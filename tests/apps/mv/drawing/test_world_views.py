@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gateleg.apps.mv.drawing.catalogue import ELEMENTS
-from gateleg.apps.mv.drawing.vistas import WORLDS, world_of
+from gateleg.apps.mv.drawing.world_views import WORLDS, world_of
 
 if TYPE_CHECKING:
     from gateleg.apps.mv.drawing.looks import Library

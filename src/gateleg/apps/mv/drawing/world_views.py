@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from gateleg.apps.mv.drawing.catalogue import Kind
 
-__all__ = ["WORLDS", "beside", "vistas", "world_of"]
+__all__ = ["WORLDS", "with_addition", "world_of", "world_views"]
 
 #: Elements that belong together, far and near. The views of a video stay within one world.
 WORLDS: dict[str, frozenset[str]] = {
@@ -47,7 +47,7 @@ def world_of(elements: Sequence[str], fits: Mapping[str, float]) -> str:
     return best if shares[best] > 0 else ""
 
 
-def vistas(elements: Sequence[str], figure: str, fits: Mapping[str, float], place: str) -> tuple[tuple[str, ...], ...]:
+def world_views(elements: Sequence[str], figure: str, fits: Mapping[str, float], place: str) -> tuple[tuple[str, ...], ...]:
     """The elements of each setting of a video, from back to front: first those of the text, then other views of the same world.
 
     What the words name besides ground and distance (things, weather) is in all of them.
@@ -81,7 +81,7 @@ def vistas(elements: Sequence[str], figure: str, fits: Mapping[str, float], plac
     return tuple(dict.fromkeys(views))
 
 
-def beside(view: Sequence[str], figure: str, fits: Mapping[str, float], place: str, kind: Kind) -> tuple[str, ...]:
+def with_addition(view: Sequence[str], figure: str, fits: Mapping[str, float], place: str, kind: Kind) -> tuple[str, ...]:
     """Add an element of the same world to a view, a thing or a foreground, if it has none of that kind."""
     if _of_kind(kind, view):
         return tuple(view)
